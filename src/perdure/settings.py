@@ -1,0 +1,142 @@
+"""Settings: `perdure.toml`, then `PERDURE_*` in the environment, then arguments; the later wins."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Literal, cast
+
+from perdure.errors import SettingsInvalid
+from perdure.model import CATEGORIES
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One row of the settings table: the reference page is made from these."""
+
+    name: str
+    kind: Literal["path", "text", "words", "number", "switch"]
+    default: str
+    help: str
+
+    @property
+    def variable(self) -> str:
+        return f"PERDURE_{self.name.upper()}"
+
+
+SETTINGS: Final = (
+    Setting("store", "path", "the user's data directory", "The file that holds the memories."),
+    Setting("namespace", "text", "default", "Whose memories: a user, a team or an agent. Namespaces never mix."),
+    Setting("embedder", "text", "local", "`local` (the packaged model) or `none` (keyword search alone)."),
+    Setting("recipe", "text", "balanced", "How recall weighs its signals; docs/reference/recipes.md lists them."),
+    Setting("categories", "words", "", "Categories of your own, besides the built-in ones."),
+    Setting("cache", "path", "the user's cache directory", "Where derived files go, such as the model's weights."),
+    Setting("redact", "switch", "true", "Replace secrets by [REDACTED:kind] before anything is stored."),
+    Setting("actor", "text", "the login name", "Who is written into the history of a memory."),
+    Setting("session", "text", "", "The session that is written into the history of a memory."),
+    Setting("busy_seconds", "number", "30", "How long a write waits for other processes before it gives up."),
+    Setting("index_megabytes", "number", "1024", "How much memory the recall index of one process may take."),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    store: Path
+    namespace: str = "default"
+    embedder: str = "local"
+    recipe: str = "balanced"
+    categories: frozenset[str] = frozenset(CATEGORIES)
+    cache: Path
+    redact: bool = True
+    actor: str
+    session: str | None = None
+    busy_seconds: float = 30.0
+    index_megabytes: float = 1024.0
+
+
+def load(environment: Mapping[str, str] | None = None, **arguments: object) -> Settings:
+    """The settings in force. `arguments` that are None count as not given."""
+    environ = os.environ if environment is None else environment
+    raw: dict[str, object] = _from_file(environ)
+    raw |= {s.name: environ[s.variable] for s in SETTINGS if environ.get(s.variable)}
+    raw |= {name: value for name, value in arguments.items() if value is not None}
+    values = {setting.name: _typed(setting, raw[setting.name]) for setting in SETTINGS if setting.name in raw}
+    values["categories"] = frozenset(CATEGORIES) | frozenset(values.get("categories", ()))
+    values.setdefault("store", directory("data", environ) / "memory.db")
+    values.setdefault("cache", directory("cache", environ))
+    values.setdefault("actor", _login(environ))
+    if values.get("embedder", "local") not in {"local", "none"}:
+        raise SettingsInvalid(f"embedder is {values['embedder']!r}.", remedy="Set it to `local` or `none`.")
+    return Settings(**values)
+
+
+def directory(kind: Literal["data", "cache", "config"], environ: Mapping[str, str]) -> Path:
+    """Where this system keeps a user's data, caches and settings."""
+    home = Path(environ.get("HOME") or Path.home())
+    if sys.platform == "darwin":
+        below = {"data": "Application Support", "cache": "Caches", "config": "Application Support"}[kind]
+        return home / "Library" / below / "perdure"
+    if sys.platform == "win32":
+        return Path(environ.get("LOCALAPPDATA") or home / "AppData" / "Local") / "perdure" / kind
+    given = environ.get(f"XDG_{kind.upper()}_HOME")
+    usual = {"data": ".local/share", "cache": ".cache", "config": ".config"}[kind]
+    return (Path(given) if given and Path(given).is_absolute() else home / usual) / "perdure"
+
+
+def _from_file(environ: Mapping[str, str]) -> dict[str, object]:
+    # Never the working directory: a foreign project must not choose where memories go.
+    named = environ.get("PERDURE_CONFIG")
+    path = Path(named) if named else directory("config", environ) / "perdure.toml"
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        if named:
+            raise SettingsInvalid(f"PERDURE_CONFIG names {named}, which does not exist.") from None
+        return {}
+    except OSError as error:
+        raise SettingsInvalid(f"{path} cannot be read: {error.strerror}.") from error
+    import tomllib
+
+    try:
+        values = tomllib.loads(content.decode("utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SettingsInvalid(f"{path} is not valid TOML: {error}.") from error
+    unknown = sorted(set(values) - {setting.name for setting in SETTINGS})
+    if unknown:
+        raise SettingsInvalid(f"{path} has a setting {unknown[0]!r}, which does not exist.")
+    return values
+
+
+def _typed(setting: Setting, value: object) -> Any:
+    try:
+        if setting.kind == "path":
+            return Path(cast("str", value)).expanduser()
+        if setting.kind == "number":
+            number = float(value) if isinstance(value, str | int | float) else _wrong(setting, value)
+            return number if 0 < number < float("inf") else _wrong(setting, value)
+        if setting.kind == "switch":
+            return value if isinstance(value, bool) else _SWITCH[str(value).lower()]
+        if setting.kind == "words":
+            words: Any = value.split(",") if isinstance(value, str) else value
+            return tuple(str(word).strip() for word in words if str(word).strip())
+    except (ValueError, KeyError, TypeError):
+        return _wrong(setting, value)
+    return value if isinstance(value, str) and value else _wrong(setting, value)
+
+
+_SWITCH: Final = {"true": True, "1": True, "yes": True, "on": True,
+                  "false": False, "0": False, "no": False, "off": False}  # fmt: skip
+
+
+def _wrong(setting: Setting, value: object) -> Any:
+    raise SettingsInvalid(f"{setting.name} (or {setting.variable}) cannot be {value!r:.60}.")
+
+
+def _login(environ: Mapping[str, str]) -> str:
+    for variable in ("USER", "LOGNAME", "USERNAME"):
+        if environ.get(variable):
+            return environ[variable]
+    return "unknown"

@@ -1,0 +1,66 @@
+"""What the keyword index keeps of one memory: its searchable columns, and its terms counted for the index in memory."""
+
+from __future__ import annotations
+
+import struct
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+from zlib import crc32
+
+from perdure.model import Record
+from perdure.text.passage import passage_hash, setting
+from perdure.text.words import searchable, terms
+
+# One term is five bytes: a 32-bit hash, then how often it occurs (255 at most). Two words of one hash count as one,
+# which at a million different words concerns one in four thousand of them.
+TERM_BYTES: Final = 5
+_TERM: Final = struct.Struct("<IB")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    title: str
+    text: str
+    keywords: str
+    reasoning: str
+    tags: str
+    anchor: str
+    folder: str
+    terms: bytes
+    length: int
+    passage_hash: bytes
+
+
+def entry_of(record: Record) -> Entry:
+    columns = (
+        searchable(record.title or ""),
+        searchable(setting(record) + record.text),
+        searchable(" ".join((*record.keywords, *record.trigger_phrases))),
+        searchable(record.reasoning or ""),
+        searchable(" ".join((record.category or "", *record.tags))),
+        searchable(record.anchor_id or ""),
+        searchable(record.spec_folder or ""),
+    )
+    packed, length = pack_terms(terms("\n".join(columns)))
+    return Entry(*columns, terms=packed, length=length, passage_hash=passage_hash(record))
+
+
+def term_hash(term: str) -> int:
+    return crc32(term.encode("utf-8"))
+
+
+def pack_terms(found: Iterable[str]) -> tuple[bytes, int]:
+    counts = Counter(map(term_hash, found))
+    packed = b"".join(_TERM.pack(term, min(count, 255)) for term, count in sorted(counts.items()))
+    return packed, terms_length(packed)
+
+
+def unpack_terms(packed: bytes) -> dict[int, int]:
+    return dict(_TERM.iter_unpack(packed))
+
+
+def terms_length(packed: bytes) -> int:
+    """The number of words, as far as the packed form counts them."""
+    return sum(packed[4::TERM_BYTES])

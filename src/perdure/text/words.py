@@ -1,0 +1,90 @@
+"""From any text to the words that the keyword index knows.
+
+The index and the query go through the same two steps: `searchable` (identifiers split, unspaced scripts cut into
+pairs) and SQLite's own `unicode61` and `porter` tokenizers, borrowed through apsw, so that what is counted in memory is
+what the full-text index holds.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+import unicodedata
+from typing import TYPE_CHECKING, Final
+
+from perdure.text.stopwords import STOPWORDS
+
+if TYPE_CHECKING:
+    from apsw import FTS5Tokenizer
+
+MAX_QUERY_CHARACTERS: Final = 8192
+MAX_QUERY_WORDS: Final = 64
+
+# Scripts written without spaces between words: Thai, Lao, Burmese, Khmer, Hangul, kana, Han.
+_UNSPACED = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3041-\u30ff\u3130-\u318f\u31f0-\u31ff"
+    "\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff]+"
+)
+_CAMEL = re.compile(r"[A-Za-z0-9]*[a-z0-9][A-Z][A-Za-z0-9]*|[A-Z]{2,}[a-z][A-Za-z0-9]*")
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+
+_local = threading.local()
+
+
+def clean(text: str) -> str:
+    """What SQLite can hold: no NUL, no half of a surrogate pair. For queries; a memory with these is refused."""
+    return text.encode("utf-8", "replace").decode("utf-8").replace("\x00", " ")
+
+
+def searchable(text: str) -> str:
+    """`parseFile` also as `parse File`; 東京都 as 東 京 都 東京 京都. Idempotent enough that order does not matter."""
+    if not text.isascii():
+        text = _UNSPACED.sub(_pairs_and_characters, unicodedata.normalize("NFKC", text))
+    return _CAMEL.sub(_with_parts, text)
+
+
+def searchable_query(text: str) -> str:
+    """As `searchable`, but a run of an unspaced script asks for its pairs alone: single characters match too much."""
+    if not text.isascii():
+        text = _UNSPACED.sub(_pairs, unicodedata.normalize("NFKC", text))
+    return _CAMEL.sub(_with_parts, text)
+
+
+def terms(searchable_text: str) -> list[str]:
+    """Stemmed terms, in order, with repetitions."""
+    return [token for (token, *_) in _tokenize("porter", searchable_text)]
+
+
+def query_words(query: str) -> list[str]:
+    """The distinct words worth searching for, in order. Stopwords leave, unless there is nothing else."""
+    text = searchable_query(clean(query[:MAX_QUERY_CHARACTERS]))
+    words = list(dict.fromkeys(token for (token, *_) in _tokenize("unicode61", text)))
+    telling = [word for word in words if word not in STOPWORDS]
+    return (telling or words)[:MAX_QUERY_WORDS]
+
+
+def _tokenize(tokenizer: str, text: str) -> list[tuple[str, ...]]:
+    import apsw
+
+    found: FTS5Tokenizer | None = getattr(_local, tokenizer, None)
+    if found is None:
+        _local.connection = getattr(_local, "connection", None) or apsw.Connection("")
+        options = ["remove_diacritics", "2"]
+        arguments = options if tokenizer == "unicode61" else ["unicode61", *options]
+        found = _local.connection.fts5_tokenizer(tokenizer, arguments)
+        setattr(_local, tokenizer, found)
+    return found(text.encode("utf-8"), apsw.FTS5_TOKENIZE_DOCUMENT, None, include_offsets=False)  # pyright: ignore
+
+
+def _pairs(run: re.Match[str]) -> str:
+    characters = run[0]
+    pairs = [characters[i : i + 2] for i in range(len(characters) - 1)]
+    return f" {' '.join(pairs) or characters} "
+
+
+def _pairs_and_characters(run: re.Match[str]) -> str:
+    return f" {' '.join(run[0])} {_pairs(run) if len(run[0]) > 1 else ''}"
+
+
+def _with_parts(identifier: re.Match[str]) -> str:
+    return f"{identifier[0]} {_HUMP.sub(' ', identifier[0])}"

@@ -1,0 +1,198 @@
+"""The rules of the house that no linter knows. CONTRIBUTING.md says them in words."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).parent.parent
+PACKAGE = REPOSITORY / "src" / "perdure"
+MODULES = sorted(PACKAGE.rglob("*.py"))
+TOOLS = sorted(path for folder in ("tools", "bench") for path in (REPOSITORY / folder).rglob("*.py"))
+TESTS = sorted((REPOSITORY / "tests").rglob("*.py"))
+
+# Words that name a drawer, not a thing.
+DRAWERS = {"base", "common", "helper", "helpers", "manager", "misc", "shared", "util", "utils"}
+
+# Only statements about the connection itself may stand in Python.
+SQL = re.compile(
+    r"\b(SELECT\s.+\sFROM|SELECT\s+[\w(]+|INSERT\s+(OR\s+\w+\s+)?INTO|REPLACE\s+INTO|UPDATE\s+\w+\s+SET"
+    r"|DELETE\s+FROM|CREATE\s+(VIRTUAL\s+|TEMP\s+|UNIQUE\s+)*(TABLE|INDEX|VIEW|TRIGGER)|DROP\s+\w+|ALTER\s+TABLE)\b",
+    re.DOTALL,
+)
+OPENERS = {"open", "os.open", "io.open", "read_bytes", "read_text", "write_bytes", "write_text", "copyfile", "copy"}
+
+# Written in pieces, so that this file does not find itself.
+FORBIDDEN_WORDS = re.compile(
+    "|".join(["/" + "work/", "/" + r"tmp/w\b", "/" + "root/", "/" + "opt/", "py" + "pi.org", "python" + "hosted", "npm" + "js.org"])
+)
+
+
+@cache
+def tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def named(path: Path) -> str:
+    return path.relative_to(REPOSITORY).as_posix()
+
+
+def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    for node in ast.walk(tree(path)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node
+
+
+def text_of(node: ast.expr) -> str:
+    """A string literal, also an f-string with its holes left out."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return node.value
+    if isinstance(node, ast.JoinedStr):
+        return "".join(part.value for part in node.values if isinstance(part, ast.Constant) and isinstance(part.value, str))
+    return ""
+
+
+def docstrings(path: Path) -> set[int]:
+    holders = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    return {
+        id(node.body[0].value)
+        for node in ast.walk(tree(path))
+        if isinstance(node, holders) and node.body and isinstance(node.body[0], ast.Expr)
+    }
+
+
+def callee(call: ast.Call) -> set[str]:
+    """`os.open(…)` is both `os.open` and, as the name of a method, `open`."""
+    if isinstance(call.func, ast.Name):
+        return {call.func.id}
+    if isinstance(call.func, ast.Attribute):
+        owner = call.func.value.id if isinstance(call.func.value, ast.Name) else ""
+        return {f"{owner}.{call.func.attr}", call.func.attr}
+    return set()
+
+
+def tracked() -> list[Path]:
+    """The files of the repository: what git tracks or would track."""
+    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"]
+    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, check=False)  # noqa: S607
+    if done.returncode != 0:
+        pytest.skip("not a git repository")
+    return [path for name in done.stdout.decode().split("\0") if name and (path := REPOSITORY / name).is_file()]
+
+
+def test_no_module_is_longer_than_its_ceiling():
+    ceilings = [(600, [*MODULES, *TOOLS]), (900, TESTS)]
+    too_long = {
+        named(path): lines
+        for ceiling, paths in ceilings
+        for path in paths
+        if (lines := len(path.read_text(encoding="utf-8").splitlines())) > ceiling
+    }
+    assert too_long == {}
+
+
+def test_no_function_is_longer_than_eighty_lines():
+    too_long = {
+        f"{named(path)}: {function.name}": length
+        for path in [*MODULES, *TOOLS, *TESTS]
+        for function in functions(path)
+        if (length := (function.end_lineno or 0) - function.lineno + 1) > 80
+    }
+    assert too_long == {}
+
+
+def test_every_function_says_what_it_takes_and_gives():
+    missing = []
+    for path in [*MODULES, *TOOLS]:
+        for function in functions(path):
+            arguments = function.args
+            given = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]
+            bare = [one.arg for one in given if one and one.annotation is None and one.arg not in {"self", "cls"}]
+            if bare or function.returns is None:
+                missing.append(f"{named(path)}:{function.lineno} {function.name} {bare}")
+    assert missing == []
+
+
+def test_every_module_is_named_by_what_it_holds():
+    assert [named(path) for path in MODULES if {path.stem, path.parent.name} & DRAWERS] == []
+
+
+def test_sql_lives_in_sql_files():
+    found = [
+        f"{named(path)}:{node.lineno}"
+        for path in MODULES
+        for node in ast.walk(tree(path))
+        if isinstance(node, ast.Constant | ast.JoinedStr) and id(node) not in docstrings(path) and SQL.search(text_of(node))
+    ]
+    assert found == []
+
+
+def test_nothing_in_the_store_opens_a_file_except_the_one_module_that_prepares_it():
+    """Closing any other handle on the file would cancel SQLite's locks on it, and lose acknowledged writes."""
+    found = [
+        f"{named(path)}:{node.lineno}"
+        for path in sorted((PACKAGE / "store").rglob("*.py"))
+        if path.name != "file.py"
+        for node in ast.walk(tree(path))
+        if isinstance(node, ast.Call) and callee(node) & OPENERS and not is_our_own_open(node)
+    ]
+    assert found == []
+
+
+def is_our_own_open(call: ast.Call) -> bool:
+    """`SqliteStore.open(…)`, `cls.open(…)`: a name with a capital or `cls` opens through SQLite."""
+    owner = call.func.value if isinstance(call.func, ast.Attribute) else None
+    return isinstance(owner, ast.Name) and (owner.id[:1].isupper() or owner.id == "cls")
+
+
+def test_no_file_names_a_machine():
+    found = []
+    for path in tracked():
+        try:
+            lines = path.read_text(encoding="utf-8").splitlines()
+        except UnicodeDecodeError:
+            continue
+        found += [f"{named(path)}:{number}" for number, line in enumerate(lines, 1) if FORBIDDEN_WORDS.search(line)]
+    assert found == []
+
+
+def test_every_lock_checks_hashes_and_names_no_host():
+    for lock in ("runtime", "dev", "bench"):
+        content = (REPOSITORY / "requirements" / f"{lock}.txt").read_text(encoding="utf-8")
+        pinned = re.findall(r"^[A-Za-z0-9._-]+==\S+.*$", content, re.MULTILINE)
+        assert pinned
+        assert [line for line in pinned if not line.endswith("\\")] == []
+        assert "://" not in content
+
+
+def test_what_the_locks_leave_out_is_imported_by_nothing_we_run(tmp_path: Path):
+    """requirements/excludes.txt stays honest: the real encoder works with none of those packages in reach."""
+    pytest.importorskip("onnxruntime")
+    names = re.findall(r"^[a-z][a-z0-9-]*$", (REPOSITORY / "requirements" / "excludes.txt").read_text("utf-8"), re.MULTILINE)
+    modules = [{"protobuf": "google.protobuf"}.get(name, name.replace("-", "_")) for name in names]
+    script = f"""
+import sys
+for name in {modules!r}:
+    sys.modules[name] = None
+from perdure import Memory
+with Memory({str(tmp_path / "m.db")!r}) as memory:
+    memory.remember("Alice prefers dark mode")
+    assert memory.recall("which theme does she like?").mode == "hybrid", memory.recall("theme").notes
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, encoding="utf-8", check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_version_is_written_once():
+    import perdure
+
+    configuration = (REPOSITORY / "pyproject.toml").read_text(encoding="utf-8")
+    assert 'dynamic = ["version"]' in configuration
+    assert f"## [{perdure.__version__}]" in (REPOSITORY / "CHANGELOG.md").read_text(encoding="utf-8")

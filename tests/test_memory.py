@@ -1,0 +1,407 @@
+"""The façade, verb by verb, as a user of the library meets it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from perdure import Memory, errors
+from perdure.clock import format_time
+
+
+class HandClock:
+    """A clock that moves only when told to, so that nothing has to sleep."""
+
+    def __init__(self) -> None:
+        self.now = datetime(2026, 3, 14, 9, 26, 53, tzinfo=UTC)
+
+    def __call__(self) -> datetime:
+        return self.now
+
+    def forward(self, **delta: float) -> datetime:
+        self.now += timedelta(**delta)
+        return self.now
+
+
+@pytest.fixture
+def clock() -> HandClock:
+    return HandClock()
+
+
+@pytest.fixture
+def memory(clock: HandClock) -> Iterator[Memory]:
+    with Memory(":memory:", embedder="none", clock=clock, actor="ada", session="s1") as opened:
+        yield opened
+
+
+def texts(found: Any) -> list[str]:
+    return [getattr(item, "record", item).text for item in found]
+
+
+# -- remember ------------------------------------------------------------------------------------------------------
+
+
+def test_what_is_remembered_is_recalled_with_its_fields(memory: Memory):
+    done = memory.remember("Alice prefers dark mode", tags=["ui"], category="preference", importance=0.8)
+    assert (done.outcome, done.record.number, done.record.version) == ("inserted", 1, 1)
+    (hit,) = memory.recall("dark")
+    assert hit.record.text == "Alice prefers dark mode"
+    assert (hit.record.tags, hit.record.category, hit.record.importance) == (("ui",), "preference", 0.8)
+    assert hit.score > 0
+
+
+def test_the_same_text_again_is_an_observation_that_brings_its_tags(memory: Memory, clock: HandClock):
+    memory.remember("Alice prefers dark mode", tags=["ui"])
+    later = clock.forward(days=1)
+    again = memory.remember("  alice PREFERS dark mode ", tags=["theme"])
+    assert (again.outcome, again.record.number, again.record.version) == ("observed", 1, 1)
+    assert (again.record.observation_count, again.record.tags) == (2, ("ui", "theme"))
+    assert again.record.text == "Alice prefers dark mode"
+    assert again.record.updated_at == later
+    assert texts(memory.recall("theme")) == ["Alice prefers dark mode"]
+
+
+def test_the_same_key_with_other_words_is_a_new_version(memory: Memory):
+    memory.remember("New York is in the United States", key="location:new_york")
+    done = memory.remember("New York is the largest city in the US", key="location:new_york")
+    assert (done.outcome, done.record.number, done.record.version) == ("updated", 1, 2)
+    assert memory.get("location:new_york").text == "New York is the largest city in the US"
+    assert [line.version for line in memory.history(1)] == [1, 2]
+
+
+def test_the_same_text_under_two_keys_is_two_memories_and_their_hash_is_ambiguous(memory: Memory):
+    first = memory.remember("It rains", key="fact:today").record
+    memory.remember("It rains", key="fact:tomorrow")
+    with pytest.raises(errors.AmbiguousReference) as raised:
+        memory.get(first.content_hash)
+    assert "fact:today" in raised.value.sentence
+    assert "fact:tomorrow" in raised.value.sentence
+
+
+def test_a_call_repeated_with_its_idempotency_key_changes_nothing(memory: Memory):
+    first = memory.remember("Deploys happen on Tuesdays", idempotency_key="abc")
+    again = memory.remember("Deploys happen on Tuesdays", idempotency_key="abc")
+    assert (again.outcome, again.record.id, again.record.observation_count) == ("repeated", first.record.id, 1)
+
+
+def test_without_a_model_the_answer_says_that_the_vector_is_pending(memory: Memory):
+    done = memory.remember("Found by keyword")
+    assert done.pending
+    assert "keyword" in done.notes[0]
+
+
+def test_a_secret_is_replaced_before_it_is_stored(memory: Memory):
+    secret = "ghp_" + "aB3" * 12
+    done = memory.remember(f"The token is {secret}, keep it", metadata={"env": {"TOKEN": secret}})
+    assert secret not in done.record.text
+    assert secret not in str(done.record.metadata)
+    assert "Redacted" in done.notes[0]
+    assert secret not in str(memory.history(1))
+
+
+def test_redaction_can_be_switched_off(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("PERDURE_REDACT", "off")
+    secret = "ghp_" + "aB3" * 12
+    with Memory(":memory:", embedder="none") as memory:
+        assert secret in memory.remember(f"The token is {secret}").record.text
+
+
+@pytest.mark.parametrize("text", ["", "a\x00b", "\ud800", "x" * (2**20 + 1)], ids=["empty", "NUL", "surrogate", "long"])
+def test_a_refused_text_leaves_nothing_behind(memory: Memory, text: str):
+    with pytest.raises(errors.InvalidInput):
+        memory.remember(text)
+    assert len(memory.list()) == 0
+    assert memory.stats().namespaces == ()
+
+
+def test_a_text_of_one_mebibyte_comes_back_to_the_byte(memory: Memory):
+    text = "päß 漢字 " * (2**20 // 18)
+    memory.remember(text)
+    assert memory.get(1).text == text
+
+
+# -- update, forget, restore ----------------------------------------------------------------------------------------
+
+
+def test_a_correction_makes_a_new_version_and_keeps_the_old_one(memory: Memory, clock: HandClock):
+    memory.remember("Alice prefers dark mode")
+    later = clock.forward(hours=1)
+    done = memory.update(1, text="Alice prefers light mode")
+    assert (done.outcome, done.record.version, done.record.updated_at) == ("updated", 2, later)
+    assert texts(memory.recall("light")) == ["Alice prefers light mode"]
+    assert not memory.recall("dark")
+    first, second = memory.history(1)
+    assert first.record
+    assert first.record.text == "Alice prefers dark mode"
+    assert (second.change.operation, second.change.actor, second.change.session) == ("update", "ada", "s1")
+
+
+def test_a_change_of_labels_is_a_revision_of_the_same_version(memory: Memory, clock: HandClock):
+    made = memory.remember("Alice prefers dark mode").record
+    clock.forward(hours=1)
+    done = memory.update(1, tags=["ui"], tier="critical")
+    assert (done.outcome, done.record.version, done.record.updated_at) == ("annotated", 1, made.updated_at)
+    assert [line.change.operation for line in memory.history(1)] == ["insert", "annotate"]
+
+
+def test_an_update_that_changes_nothing_writes_nothing(memory: Memory):
+    memory.remember("Alice prefers dark mode", tags=["ui"])
+    assert memory.update(1, text="Alice prefers dark mode", tags=["ui"]).outcome == "unchanged"
+    assert len(memory.history(1)) == 1
+
+
+def test_a_key_that_names_another_memory_cannot_be_taken(memory: Memory):
+    memory.remember("one", key="a:one")
+    memory.remember("two", key="a:two")
+    with pytest.raises(errors.Conflict):
+        memory.update("a:two", key="a:one")
+    assert memory.get("a:two").text == "two"
+
+
+def test_a_forgotten_memory_is_gone_from_every_path_and_comes_back_exactly(memory: Memory):
+    made = memory.remember("Alice prefers dark mode", tags=["ui"], key="person:alice").record
+    memory.forget(1)
+    assert not memory.recall("dark")
+    assert not memory.recall("dark", tags=["ui"])
+    assert len(memory.list()) == 0
+    for ref in (1, made.id, made.content_hash, "person:alice"):
+        with pytest.raises(errors.NotFound):
+            memory.get(ref)
+    back = memory.restore(1)
+    assert (back.text, back.tags, back.version, back.state) == (made.text, made.tags, 1, "active")
+    assert texts(memory.recall("dark")) == ["Alice prefers dark mode"]
+    assert [line.change.operation for line in memory.history(1)] == ["insert", "forget", "restore"]
+
+
+def test_forgetting_twice_restoring_twice_and_correcting_the_forgotten_are_conflicts(memory: Memory):
+    memory.remember("Alice prefers dark mode")
+    with pytest.raises(errors.Conflict):
+        memory.restore(1)
+    memory.forget(1)
+    for verb in (memory.forget, lambda ref: memory.update(ref, text="new")):
+        with pytest.raises(errors.Conflict) as raised:
+            verb(1)
+        assert "perdure restore 1" in raised.value.remedy
+    assert len(memory.history(1)) == 2
+
+
+def test_the_same_words_said_again_after_forgetting_are_a_new_memory(memory: Memory):
+    memory.remember("Alice prefers dark mode")
+    memory.forget(1)
+    assert memory.remember("Alice prefers dark mode").record.number == 2
+
+
+def test_a_key_said_again_after_forgetting_comes_back_as_a_new_version(memory: Memory):
+    memory.remember("Osaka", key="home:alice")
+    memory.forget("home:alice")
+    done = memory.remember("Tokyo", key="home:alice")
+    assert (done.record.number, done.record.version, done.record.state) == (1, 2, "active")
+
+
+def test_there_is_only_one_way_to_forget_so_far(memory: Memory):
+    memory.remember("x")
+    with pytest.raises(errors.UnknownChoice):
+        memory.forget(1, mode="hard")  # pyright: ignore[reportArgumentType]
+    assert memory.get(1).state == "active"
+
+
+# -- recall, list, get ----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def shelf(memory: Memory, clock: HandClock) -> Memory:
+    memory.remember("red apples", tags=["fruit", "red"], category="preference", source="chat")
+    clock.forward(days=1)
+    memory.remember("green apples", tags=["fruit", "green"], category="interest", source="retro")
+    clock.forward(days=1)
+    memory.remember("apple pie", tags=["cake"], category="preference", source="chat", valid_at="2020-01-01")
+    return memory
+
+
+@pytest.mark.parametrize(
+    ("filters", "expected"),
+    [
+        ({}, {"red apples", "green apples", "apple pie"}),
+        ({"tags": ["fruit"]}, {"red apples", "green apples"}),
+        ({"tags": ["fruit", "red"]}, {"red apples"}),
+        ({"category": "preference"}, {"red apples", "apple pie"}),
+        ({"category": ["preference", "interest"]}, {"red apples", "green apples", "apple pie"}),
+        ({"source": "retro"}, {"green apples"}),
+        ({"since": "2026-03-15"}, {"green apples"}),
+        ({"until": "2026-03-15"}, {"red apples", "apple pie"}),
+        ({"until": "2021-01-01"}, {"apple pie"}),
+        ({"tags": ["nothing"]}, set()),
+        ({"states": "deleted"}, set()),
+    ],
+    ids=str,
+)
+def test_recall_and_list_see_only_what_the_filters_let_through(shelf: Memory, filters: Any, expected: set[str]):
+    assert set(texts(shelf.recall("apple", **filters))) == expected
+    assert set(texts(shelf.list(**filters))) == expected
+
+
+def test_recall_reads_several_namespaces_only_when_they_are_named(memory: Memory):
+    memory.remember("tea in the morning")
+    other = memory.namespace("bob")
+    other.remember("tea in the evening")
+    assert texts(memory.recall("tea")) == ["tea in the morning"]
+    assert texts(other.recall("tea")) == ["tea in the evening"]
+    both = memory.recall("tea", namespaces=["default", "bob"])
+    assert {hit.record.namespace for hit in both} == {"default", "bob"}
+    assert not memory.recall("tea", namespaces=["nobody"])
+
+
+def test_a_number_of_another_namespace_is_not_found_like_one_that_never_was(memory: Memory):
+    memory.remember("secret of default", key="a:b")
+    other = memory.namespace("bob")
+    for ref in (1, "a:b", memory.get(1).id, memory.get(1).content_hash):
+        with pytest.raises(errors.NotFound):
+            other.get(ref)
+
+
+def test_every_hit_says_how_its_score_came_about(shelf: Memory):
+    for hit in shelf.recall("red apples"):
+        assert sum(signal.contribution for signal in hit.explain.values()) == pytest.approx(hit.score)
+
+
+def test_without_a_model_the_answer_says_that_it_is_by_keyword(shelf: Memory):
+    found = shelf.recall("apples")
+    assert found.mode == "keyword"
+    assert found.notes
+
+
+def test_expired_and_no_longer_valid_memories_leave_ordinary_recall(memory: Memory, clock: HandClock):
+    memory.remember("lives in Osaka", invalid_at=format_time(clock.now + timedelta(days=1)))
+    memory.remember("lives in a tent", expires_at=clock.now + timedelta(days=2))
+    memory.remember("lives in a dream", tier="deprecated")
+    assert len(memory.recall("lives")) == 2
+    clock.forward(days=1, hours=1)
+    assert texts(memory.recall("lives")) == ["lives in a tent"]
+    clock.forward(days=1)
+    assert not memory.recall("lives")
+    assert texts(memory.recall("lives", tier="deprecated")) == ["lives in a dream"]
+
+
+def test_pages_follow_each_other_without_gap_or_repetition(memory: Memory):
+    for n in range(7):
+        memory.remember(f"memory {n}")
+    seen: list[int] = []
+    after = None
+    while True:
+        page = memory.list(limit=3, after=after)
+        seen += [record.number for record in page]
+        after = page.next
+        if after is None:
+            break
+    assert seen == [7, 6, 5, 4, 3, 2, 1]
+    assert [record.number for record in memory.list(limit=2, newest=False)] == [1, 2]
+
+
+@pytest.mark.parametrize("limit", [0, -1, 101, "5", 2.5, True])
+def test_a_limit_outside_one_to_a_hundred_is_an_error(memory: Memory, limit: Any):
+    with pytest.raises(errors.InvalidInput):
+        memory.recall("x", limit=limit)
+
+
+def test_use_is_counted_and_leaves_no_trace_in_history(memory: Memory, clock: HandClock):
+    memory.remember("Alice prefers dark mode")
+    for _ in range(3):
+        last = clock.forward(minutes=1)
+        memory.recall("dark")
+    memory.get(1)
+    memory.work()
+    record = memory.get(1)
+    assert (record.recall_count, record.recalled_at, record.access_count) == (3, last, 1)
+    assert len(memory.history(1)) == 1
+
+
+# -- in and out, and the rest ---------------------------------------------------------------------------------------
+
+
+def test_an_export_imported_elsewhere_says_the_same(shelf: Memory, tmp_path: Path):
+    shelf.remember("keyed", key="a:b", metadata={"deep": {"list": [1, 2.5, None]}}, keywords=["k"])
+    assert shelf.export(tmp_path / "out.jsonl") == 4
+    other = shelf.namespace("copy")
+    done = other.import_(tmp_path / "out.jsonl", trusted=True)
+    assert (done.inserted, done.updated, done.present) == (4, 0, 0)
+    for original, copy in zip(shelf.list(), other.list(), strict=True):
+        same = ("text", "tags", "category", "source", "key", "metadata", "created_at", "updated_at", "valid_at")
+        assert [getattr(copy, name) for name in same] == [getattr(original, name) for name in same]
+
+
+def test_importing_twice_changes_nothing_the_second_time(shelf: Memory, tmp_path: Path):
+    shelf.export(tmp_path / "out.jsonl")
+    done = shelf.import_(tmp_path / "out.jsonl")
+    assert (done.inserted, done.present) == (0, 3)
+    assert shelf.get(1).observation_count == 1
+
+
+def test_an_untrusted_import_is_labelled_as_such(memory: Memory):
+    memory.import_([{"text": "from the web", "source": "manual", "trust": "high", "created_at": "1999-01-01"}])
+    record = memory.get(1)
+    assert (record.source, record.trust, record.created_at.year) == ("import", "low", 2026)
+
+
+@pytest.mark.parametrize(
+    "bad", ["{", "[]", '"x"', '{"txt": 1}', '{"text": ""}', '{"text": "x", "tier": "gold"}', '{"perdure_export": 99}']
+)
+def test_one_bad_line_and_nothing_of_the_file_is_stored(memory: Memory, tmp_path: Path, bad: str):
+    path = tmp_path / "in.jsonl"
+    path.write_text('{"text": "good"}\n' + bad + "\n", encoding="utf-8")
+    with pytest.raises(errors.ImportFailed) as raised:
+        memory.import_(path)
+    assert raised.value.remedy
+    assert len(memory.list()) == 0
+
+
+def test_a_file_that_is_not_text_or_not_there_is_a_clear_error(memory: Memory, tmp_path: Path):
+    (tmp_path / "binary").write_bytes(b"\xff\xfe\x00")
+    for name in ("binary", "missing"):
+        with pytest.raises(errors.ImportFailed):
+            memory.import_(tmp_path / name)
+
+
+def test_an_export_that_fails_leaves_the_old_file_alone(shelf: Memory, tmp_path: Path):
+    path = tmp_path / "out.jsonl"
+    path.write_text("precious", encoding="utf-8")
+    with pytest.raises(errors.UnknownChoice):
+        shelf.export(path, states=["nonsense"])  # pyright: ignore[reportArgumentType]
+    with pytest.raises(errors.ExportFailed):
+        shelf.export(tmp_path / "no" / "such" / "place")
+    assert path.read_text(encoding="utf-8") == "precious"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_stats_count_each_namespace_by_state(memory: Memory):
+    memory.remember("one")
+    memory.remember("two")
+    memory.forget(2)
+    memory.namespace("bob").remember("three")
+    found = {space.name: space.states for space in memory.stats().namespaces}
+    assert found == {"default": {"active": 1, "deleted": 1}, "bob": {"active": 1}}
+
+
+def test_a_closed_memory_says_so(memory: Memory):
+    memory.close()
+    memory.close()
+    with pytest.raises(errors.StoreClosed):
+        memory.remember("too late")
+    with pytest.raises(errors.StoreClosed):
+        memory.recall("too late")
+
+
+def test_the_doctor_finds_a_healthy_store_healthy(memory: Memory):
+    memory.remember("Alice prefers dark mode", tags=["ui"])
+    assert [found for found in memory.doctor() if found.level == "problem"] == []
+
+
+def test_memories_outlive_the_memory_object(tmp_path: Path):
+    path = tmp_path / "agent.db"
+    with Memory(path, embedder="none") as first:
+        first.remember("Alice prefers dark mode")
+    with Memory(path, embedder="none") as second:
+        assert texts(second.recall("dark")) == ["Alice prefers dark mode"]

@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from perdure import settings
+from perdure.errors import SettingsInvalid
+
+
+def write(directory: Path, content: str) -> dict[str, str]:
+    path = directory / "perdure.toml"
+    path.write_text(content, encoding="utf-8")
+    return {"PERDURE_CONFIG": str(path), "HOME": str(directory)}
+
+
+def test_without_anything_set_the_defaults_hold(tmp_path: Path):
+    found = settings.load({"HOME": str(tmp_path), "USER": "ada"})
+    assert (found.namespace, found.embedder, found.recipe, found.actor) == ("default", "local", "balanced", "ada")
+    assert found.store.name == "memory.db"
+    assert tmp_path in found.store.parents
+
+
+def test_the_environment_beats_the_file_and_an_argument_beats_both(tmp_path: Path):
+    environment = write(tmp_path, 'namespace = "file"\nactor = "file"\nrecipe = "file"\n')
+    environment |= {"PERDURE_NAMESPACE": "env", "PERDURE_ACTOR": "env"}
+    found = settings.load(environment, namespace="argument", actor=None)
+    assert (found.namespace, found.actor, found.recipe) == ("argument", "env", "file")
+
+
+def test_every_setting_can_come_from_its_variable(tmp_path: Path):
+    samples = {"path": "/x/y", "text": "none", "words": "moods, dreams", "number": "5", "switch": "off"}
+    environment = {row.variable: samples[row.kind] for row in settings.SETTINGS} | {"HOME": str(tmp_path)}
+    found = settings.load(environment)
+    assert found.store == Path("/x/y")
+    assert {"moods", "dreams", "preference"} <= found.categories
+    assert (found.redact, found.busy_seconds, found.session) == (False, 5.0, "none")
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["namespace = 5", "embedder = 'cloud'", "colour = 'red'", "busy_seconds = -1", "redact = 'maybe'", "not toml", "store = 1"],
+)
+def test_a_bad_value_in_the_file_is_an_error_that_names_it(tmp_path: Path, content: str):
+    with pytest.raises(SettingsInvalid) as raised:
+        settings.load(write(tmp_path, content))
+    assert raised.value.remedy
+
+
+def test_a_named_file_that_is_missing_is_an_error(tmp_path: Path):
+    with pytest.raises(SettingsInvalid):
+        settings.load({"PERDURE_CONFIG": str(tmp_path / "gone.toml")})
+
+
+def test_a_file_in_the_working_directory_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "perdure.toml").write_text('namespace = "hostile"', encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    assert settings.load({"HOME": str(tmp_path / "home")}).namespace == "default"
+
+
+@pytest.mark.parametrize(("platform", "part"), [("darwin", "Library"), ("win32", "AppData"), ("linux", ".local")])
+def test_each_system_has_its_own_place_for_data(platform: str, part: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("sys.platform", platform)
+    assert part in settings.directory("data", {"HOME": "/home/ada"}).parts
+
+
+def test_the_xdg_directories_are_respected_when_absolute(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("sys.platform", "linux")
+    assert settings.directory("cache", {"HOME": "/h", "XDG_CACHE_HOME": "/c"}) == Path("/c/perdure")
+    assert settings.directory("cache", {"HOME": "/h", "XDG_CACHE_HOME": "c"}) == Path("/h/.cache/perdure")
