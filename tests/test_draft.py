@@ -106,7 +106,15 @@ def test_hostile_looking_namespaces_are_only_names(name: str):
 
 
 @pytest.mark.parametrize(
-    "filters", [{"colour": "red"}, {"tier": "x"}, {"states": ["gone"]}, {"since": "soon"}, {"context_type": "x"}]
+    "filters",
+    [
+        {"colour": "red"},
+        {"tier": "x"},
+        {"states": ["gone"]},
+        {"since": "soon"},
+        {"context_type": "x"},
+        {"category": "x"},
+    ],
 )
 def test_a_misspelt_filter_is_an_error_and_not_an_empty_answer(filters: dict[str, Any]):
     with pytest.raises(InvalidInput):
@@ -114,6 +122,9 @@ def test_a_misspelt_filter_is_an_error_and_not_an_empty_answer(filters: dict[str
 
 
 def test_filters_take_one_value_or_several():
-    one, several = check_filters({"category": "goal", "tags": "a"}), check_filters({"category": ["goal"], "tags": ["a"]})
+    one, several = (
+        check_filters({"category": "goal", "tags": "a"}),
+        check_filters({"category": ["goal"], "tags": ["a"]}),
+    )
     assert one == several
     assert check_filters({"category": None}) == check_filters({})

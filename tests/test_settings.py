@@ -39,7 +39,15 @@ def test_every_setting_can_come_from_its_variable(tmp_path: Path):
 
 @pytest.mark.parametrize(
     "content",
-    ["namespace = 5", "embedder = 'cloud'", "colour = 'red'", "busy_seconds = -1", "redact = 'maybe'", "not toml", "store = 1"],
+    [
+        "namespace = 5",
+        "embedder = 'cloud'",
+        "colour = 'red'",
+        "busy_seconds = -1",
+        "redact = 'maybe'",
+        "not toml",
+        "store = 1",
+    ],
 )
 def test_a_bad_value_in_the_file_is_an_error_that_names_it(tmp_path: Path, content: str):
     with pytest.raises(SettingsInvalid) as raised:

@@ -97,12 +97,8 @@ def check_fields(fields: Mapping[str, object], categories: Collection[str] = CAT
                 f"A memory has no field {name[:60]!r}.", remedy=f"The fields are: {', '.join(sorted(_CHECKS))}."
             )
         clean[name] = check(value, name)
-    category = clean.get("category")
-    if category is not None and category not in categories:
-        raise UnknownChoice(
-            f"There is no category {category!r}.",
-            remedy=f"Use one of {', '.join(sorted(categories))}, or add yours to `categories` in the settings.",
-        )
+    if clean.get("category") is not None:
+        _check_category(clean["category"], categories)
     return clean
 
 
@@ -116,7 +112,7 @@ def check_namespace(name: object) -> str:
     return text
 
 
-def check_filters(filters: Mapping[str, Any]) -> Filter:
+def check_filters(filters: Mapping[str, Any], known_categories: Collection[str] = CATEGORIES) -> Filter:
     """Values that no memory can have are errors too: a misspelt filter must not look like an empty memory."""
     unknown = set(filters) - set(Filters.__annotations__)
     if unknown:
@@ -128,9 +124,12 @@ def check_filters(filters: Mapping[str, Any]) -> Filter:
     states = _some(given.get("states", "active"), "states")
     for state in states:
         _choice(STATES, state, "states")
+    categories = _some(given.get("category", ()), "category")
+    for category in categories:
+        _check_category(category, known_categories)
     return Filter(
         tags=_some(given.get("tags", ()), "tags"),
-        categories=_some(given.get("category", ()), "category"),
+        categories=categories,
         sources=_some(given.get("source", ()), "source"),
         context_type=_optional(partial(_choice, CONTEXT_TYPES), given.get("context_type"), "context_type"),
         tier=_optional(partial(_choice, TIERS), given.get("tier"), "tier"),
@@ -146,6 +145,14 @@ def check_filters(filters: Mapping[str, Any]) -> Filter:
 def changes_content(clean: Clean) -> bool:
     """Whether these fields make a new version, or only a new revision of the same one."""
     return any(name in clean for name in _CONTENT)
+
+
+def _check_category(category: str, categories: Collection[str]) -> None:
+    if category not in categories:
+        raise UnknownChoice(
+            f"There is no category {category!r:.80}.",
+            remedy=f"Use one of {', '.join(sorted(categories))}, or add yours to `categories` in the settings.",
+        )
 
 
 def _string(value: object, field: str) -> str:

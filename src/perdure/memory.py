@@ -120,7 +120,7 @@ class Memory:
         found = parts.recaller().recall(
             query,
             [check_namespace(name) for name in namespaces] if namespaces is not None else [self._namespace],
-            check_filters(filters),
+            check_filters(filters, parts.settings.categories),
             limit=_check_limit(limit),
             recipe=recipe_named(recipe or parts.settings.recipe),
             now=now,
@@ -144,7 +144,7 @@ class Memory:
     ) -> Page:
         """Memories by number, newest first. `Page.next` is the `after` of the following page."""
         most = _check_limit(limit)
-        wanted = check_filters(filters)
+        wanted = check_filters(filters, self._parts.settings.categories)
         records = self._parts.store.page(self._namespace, wanted, after=after, limit=most + 1, newest=newest)
         more = len(records) > most
         return Page(tuple(records[:most]), records[most - 1].number if more else None)
@@ -176,7 +176,7 @@ class Memory:
         if parts.embedder is None:
             finding = _why_no_embedder(parts.settings)
             return Worked(0, 0, (" ".join(filter(None, (finding.sentence, finding.remedy))),))
-        return embed_pending(parts.store, parts.embedder, None, limit, progress)
+        return embed_pending(parts.store, parts.embedder, limit, progress)
 
     def export(
         self,

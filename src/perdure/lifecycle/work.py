@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final
 
 from perdure.embed.port import Embedder, Progress
@@ -17,17 +16,16 @@ _BATCH: Final = 1024
 def embed_pending(
     store: Store,
     embedder: Embedder,
-    namespaces: Sequence[str] | None,
     limit: int | None = None,
     progress: Progress | None = None,
 ) -> Worked:
     generation = embedder.generation
-    total = store.pending_count(generation, namespaces)
+    total = store.pending_count(generation)
     goal = total if limit is None else min(limit, total)
     done = 0
     notes: tuple[str, ...] = ()
     while done < goal:
-        batch = store.pending(generation, namespaces, min(_BATCH, goal - done))
+        batch = store.pending(generation, None, min(_BATCH, goal - done))
         if not batch:
             break
         try:
@@ -44,8 +42,8 @@ def embed_pending(
         done += len(batch)
         if stored == 0:
             # Another process was faster with the whole batch, or its memories are gone; look again.
-            goal = min(goal, done + store.pending_count(generation, namespaces))
-    return Worked(done, store.pending_count(generation, namespaces), notes)
+            goal = min(goal, done + store.pending_count(generation))
+    return Worked(done, store.pending_count(generation), notes)
 
 
 def _shifted(progress: Progress, done: int, goal: int) -> Progress:

@@ -1,0 +1,71 @@
+"""Any number of windows, one store, no lock errors."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from statistics import mean
+
+from faults.writers import sentence, start
+
+from perdure import Memory
+from perdure.testing.embedder import WordEmbedder
+
+PROCESSES = 8
+SECONDS = 4.0
+
+
+def write_and_read(path: Path, name: str, until: float) -> Callable[[Callable[[str], None]], None]:
+    def job(acknowledge: Callable[[str], None]) -> None:
+        with Memory(path, embedder=WordEmbedder(), actor=name) as memory:
+            n = 0
+            while time.monotonic() < until:
+                seed = f"{name}-{n}"
+                number = memory.remember(sentence(seed)).record.number
+                acknowledge(f"{number} {seed}")
+                if n % 10 == 0:
+                    assert memory.recall(sentence(seed), limit=3)[0].record.number == number
+                n += 1
+
+    return job
+
+
+def test_eight_processes_write_and_read_one_store_without_an_error_and_fairly(tmp_path: Path):
+    path = tmp_path / "shared.db"
+    until = time.monotonic() + SECONDS
+    children = [start(write_and_read(path, f"p{n}", until)) for n in range(PROCESSES)]
+    results = [child.finish() for child in children]
+    assert [status for _, status in results] == [0] * PROCESSES
+    counts = [len(lines) for lines, _ in results]
+    assert min(counts) >= mean(counts) / 4, counts
+    acknowledged = {int(number): seed for lines, _ in results for number, seed in map(str.split, lines)}
+    assert sorted(acknowledged) == list(range(1, sum(counts) + 1))
+    with Memory(path, embedder="none") as memory:
+        for number, seed in acknowledged.items():
+            assert memory.get(number).text == sentence(seed)
+        assert [finding for finding in memory.doctor() if finding.level == "problem"] == []
+
+
+def test_a_recall_does_not_wait_for_a_writer(tmp_path: Path):
+    path = tmp_path / "shared.db"
+    with Memory(path, embedder=WordEmbedder()) as reader, Memory(path, embedder=WordEmbedder()) as writer:
+        reader.remember("tea in the morning")
+        with writer._parts.store.write("default"):
+            assert [hit.record.text for hit in reader.recall("tea")] == ["tea in the morning"]
+            assert reader.get(1).text == "tea in the morning"
+
+
+def test_what_one_process_wrote_the_next_recall_of_another_finds(tmp_path: Path):
+    path = tmp_path / "shared.db"
+    with Memory(path, embedder=WordEmbedder()) as memory:
+        memory.remember("tea in the morning")
+        assert len(memory.recall("coffee tea")) == 1
+
+        def other(_: Callable[[str], None]) -> None:
+            with Memory(path, embedder=WordEmbedder()) as there:
+                there.remember("coffee in the evening")
+                there.forget(1)
+
+        assert start(other).finish()[1] == 0
+        assert [hit.record.text for hit in memory.recall("coffee tea")] == ["coffee in the evening"]
