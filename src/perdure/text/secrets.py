@@ -20,6 +20,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cache
+from itertools import zip_longest
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -142,7 +143,7 @@ def _plausible(text: str) -> _Clues:
     raw = text.encode("ascii", "replace")
     run = _SHORTEST_RUN in raw.translate(_RUNS)
     digits = len(raw.translate(None, _NO_DIGITS))
-    valued = digits > 0 or ":" in text or "=" in text or '"' in text
+    valued = digits > 0 or ":" in text or "=" in text
     return _Clues(
         run=run,
         solid=run and _SHORTEST_RUN in raw.translate(_SOLID_RUNS),
@@ -168,12 +169,22 @@ def _scrambled(value: str) -> int:
     """Count the characters of `value` that sit in parts no one would write as a word, a number or a short name."""
     wordlike = _regex(r"[A-Za-z]+|[0-9]+|[A-Za-z]{1,12}[0-9]{1,4}|[0-9]{1,4}[A-Za-z]{1,10}")
     parts = _regex(r"[^A-Za-z0-9]+").split(value)
-    return sum(len(part) for part in parts if part and not wordlike.fullmatch(part))
+    return sum(len(part) for part in parts if part and not wordlike.fullmatch(part) and not _camel(part))
+
+
+def _camel(part: str) -> bool:
+    """Recognise a type name with a number in it, such as `Sha256HashAlgorithm`."""
+    humps = _regex(r"[A-Z][a-z]{2,}").findall(part)
+    return 10 * sum(map(len, humps)) >= 7 * len(part)
 
 
 def _varied(value: str) -> bool:
     """Tell a token from its documentation (`ghp_xxxxxxxx…`, `T00000000/B00000000/XXXX…`)."""
     return len(set(value)) >= _VARIED
+
+
+def _numbered(value: str) -> bool:
+    return _varied(value) and any(character.isdigit() for character in value)
 
 
 def _random(value: str) -> bool:
@@ -225,15 +236,15 @@ _SHAPES = (
         ("gl",),
         rf"gl(?:pat|dt|rt|ptt|cbt|ft|soat|agent|imt|oas)-{_URLSAFE}{{20,}}(?:\.[A-Za-z0-9]+)*",
     ),
-    _Shape("slack_token", ("xox",), r"xox(?:e\.xox)?[a-z]-[A-Za-z0-9-]{10,}", _random),
-    _Shape("slack_token", ("xapp-",), r"xapp-[0-9]-[A-Za-z0-9-]{10,}", _random),
+    _Shape("slack_token", ("xox",), r"xox(?:e\.xox)?[a-z]-[A-Za-z0-9-]{10,}", _numbered),
+    _Shape("slack_token", ("xapp-",), r"xapp-[0-9]-[A-Za-z0-9-]{10,}", _numbered),
     _Shape(
         "slack_webhook",
         ("hooks.slack.com/",),
         r"hooks\.slack\.com/(?:services|workflows|triggers)/(?P<secret>[A-Za-z0-9_/-]{20,})",
     ),
     _Shape("discord_webhook", ("/api/webhooks/",), rf"/api/webhooks/(?P<secret>[0-9]{{15,20}}/{_URLSAFE}{{30,}})"),
-    _Shape("telegram_token", (":AA",), rf"(?<![A-Za-z0-9_-])[0-9]{{8,10}}:AA{_URLSAFE}{{32,}}"),
+    _Shape("telegram_token", (":AA",), rf"{_word('')}[0-9]{{8,10}}:AA{_URLSAFE}{{32,}}"),
     _Shape("google_key", ("AIza",), rf"{_word('AIza')}{_URLSAFE}{{35,}}"),
     _Shape("google_key", ("GOCSPX-",), rf"GOCSPX-{_URLSAFE}{{20,}}"),
     _Shape("google_key", ("ya29.",), rf"ya29\.{_URLSAFE}{{20,}}", _random),
@@ -256,7 +267,7 @@ _SHAPES = (
     _Shape("service_token", ("gsk_",), r"gsk_[A-Za-z0-9]{40,}", solid=True),  # Groq
     _Shape("service_token", ("r8_",), rf"{_word('r8_')}[A-Za-z0-9]{{32,}}", solid=True),  # Replicate
     _Shape("service_token", ("xai-",), rf"{_word('xai-')}[A-Za-z0-9]{{40,}}", solid=True),  # xAI
-    _Shape("service_token", ("hvs.",), rf"{_word('hvs.')}{_URLSAFE}{{24,}}", _random),  # Vault
+    _Shape("service_token", ("hvs.",), rf"hvs\.{_URLSAFE}{{24,}}", _random),  # Vault
     _Shape("service_token", ("lin_api_",), r"lin_api_[A-Za-z0-9]{32,}", solid=True),  # Linear
     _Shape("service_token", ("-SECRET-KEY-",), r"AGE-SECRET-KEY-1[A-Z0-9]{50,}", solid=True),  # age
 )
@@ -285,7 +296,6 @@ def _find_aws_secrets(text: str, start: int, end: int) -> Iterator[_Span]:
 
 _BESIDE = 200
 
-
 _PEM_MARK = r"-{4,5} ?(?P<end>BEGIN|END) [A-Z0-9 ]{0,40}?PRIVATE KEY(?: BLOCK)? ?-{4,5}"
 # Lines of base64, whatever mail quoting, indentation or JSON escaping wraps them.
 _PEM_LINES = r"(?:(?:\\[nrt]|[\s>|\"'+,])*+[A-Za-z0-9+/=]{20,}+)+"
@@ -295,20 +305,22 @@ def _find_private_keys(text: str) -> Iterator[_Span]:
     if "PRIVATE KEY" not in text:
         return
     marks = list(_regex(_PEM_MARK).finditer(text))
-    for index, mark in enumerate(marks):
+    for mark, following in zip_longest(marks, marks[1:]):
         if mark["end"] == "END":
             continue
-        following = marks[index + 1] if index + 1 < len(marks) else None
-        if following is not None and following["end"] == "END":
-            if _regex(r"[A-Za-z0-9+/=]{20}").search(text, mark.end(), following.start()):
-                yield _Span(mark.start(), following.end(), "private_key")
-            continue
-        limit = len(text) if following is None else following.start()
-        if lines := _regex(_PEM_LINES).match(text, mark.end(), limit):
+        limit = following.start() if following else len(text)
+        if following and following["end"] == "END" and _mostly_base64(text[mark.end() : limit]):
+            yield _Span(mark.start(), following.end(), "private_key")
+        elif lines := _regex(_PEM_LINES).match(text, mark.end(), limit):
             yield _Span(mark.start(), lines.end(), "private_key")
 
 
-_USERINFO = r"://[^\s:@/?#\"'<>]*:(?P<secret>[^\s/\"'<>`]+)@(?!sha[0-9]+:)"
+def _mostly_base64(body: str) -> bool:
+    # Headers and log prefixes between the lines are fine; pages of prose between two quoted markers are not.
+    return 2 * sum(map(len, _regex(r"[A-Za-z0-9+/=]{20,}").findall(body))) >= len(body)
+
+
+_USERINFO = r"://[^\s:@/?#\"'<>\[]*:(?P<secret>[^\s/\"'<>`]+)@(?!sha[0-9]+:)"
 
 
 def _find_url_passwords(text: str) -> Iterator[_Span]:
@@ -319,13 +331,13 @@ def _find_url_passwords(text: str) -> Iterator[_Span]:
             yield _Span(*match.span("secret"), "url_password")
 
 
-_CARD = r"[2-6](?<![0-9A-Za-z_.#/+-].)[0-9]{3}(?:[ -]?[0-9]){9,15}(?![0-9A-Za-z_/+-]|\.[0-9])"
+_CARD = r"[2-6](?:(?<![0-9A-Za-z_.#/+-].)|(?<=\\[nrt].))[0-9]{3}(?:[ -]?[0-9]){9,15}(?![0-9A-Za-z_/+-]|\.[0-9])"
 _GROUPED = r"[0-9]{4}([ -])[0-9]{4}\1[0-9]{4}\1[0-9]{4}|[0-9]{4}([ -])[0-9]{6}\2[0-9]{4,5}"
 _ISSUED = (
     r"4[0-9]{15}|4[0-9]{12}|5[1-5][0-9]{14}|2(?:2[2-9]|[3-6][0-9]|7[01])[0-9]{13}|3[47][0-9]{13}"
     r"|6(?:011|5[0-9]{2}|4[4-9][0-9])[0-9]{12}|35[2-8][0-9]{13}|3(?:0[0-5]|[68][0-9])[0-9]{11}"
 )
-_CARD_WORDS = r"(?i:card|visa|amex|credit|debit|payment|checkout|cvv|cvc|billing)"
+_CARD_WORDS = r"(?i:(?<!REDACTED:)card|visa|amex|credit|debit|payment|checkout|cvv|cvc|billing)"
 _NEARBY = 80
 
 
@@ -358,6 +370,12 @@ _NAMES = (
 _KEY_OF = (
     r"(?:(?P<aws_secret_key>secret[ _-]?access)|(?P<api_key>api|access|auth|account|app|service|subscription)"
     r"|(?P<secret>secret|private|signing|encryption|master))[ _-]?\Z"
+)
+# Page and lock tokens, resource names (`arn:…:secret:name`, `Vault::Secret`) and our own placeholders only sound like
+# secrets. Were a placeholder taken for a name, each pass could redact what follows it, and so on down the text.
+_HARMLESS = (
+    r"(?::|::[a-z]{1,30}|\[redacted:[a-z_]{1,24}|(?:next|page|pagination|starting|continuation|backward|forward|sync"
+    r"|cursor|lock|idempotency|public[_-]?key)[ _-]?)\Z"
 )
 _OPERATOR = (
     r"(?:[_-]?(?:[0-9]{1,2}|prod|production|dev|staging|test|live|value|old|new))?"
@@ -418,6 +436,8 @@ def _value(text: str, lowered: str, name: re.Match[str], kind: str) -> _Value | 
     before = lowered[max(0, name.start() - _CONTEXT) : name.start()]
     if name["weak"] and not _regex(_BEFORE[name["weak"]]).search(before):
         return None
+    if _regex(_HARMLESS).search(before):
+        return None
     if kind == "key":
         of = _regex(_KEY_OF).search(before)
         if of is None or of.lastgroup is None:
@@ -450,7 +470,7 @@ def _secret_value(value: _Value) -> bool:
         return _password(value)
     if not _regex(r"[A-Za-z]").search(text) or not _regex(r"[0-9]").search(text):
         return False
-    if _regex(r"[0-9]{4}-[0-9]{2}-[0-9]{2}|(?:sha|md)[0-9]+[:=-]|[a-z][a-z0-9+.]*://").match(text):
+    if _regex(r"[0-9]{4}-[0-9]{2}-[0-9]{2}|(?:sha|md)[0-9]+[:=-]|[a-z][a-z0-9+.]*://|arn:").match(text):
         return False
     return _scrambled(text) >= (_RANDOM if value.quoted or value.line else _RANDOM_IN_PROSE)
 
@@ -461,7 +481,7 @@ _RANDOM_IN_PROSE = 12
 def _template(text: str) -> bool:
     """Recognise a hole to be filled in, a mask, or a placeholder of ours."""
     return bool(
-        _regex(r"\$\{|\{\{|\$\(|%\(|\[REDACTED:|\.\.\.|…|<[^<>\s]+>|\{[A-Za-z_][A-Za-z0-9_.]*\}").search(text)
+        _regex(r"\$\{|\{\{|\$\(|%\(|\[REDACTED:|\.\.\.|…|<[^<>\s]+>|&lt;|\{[A-Za-z_][A-Za-z0-9_.]*\}").search(text)
         or _regex(r"\$[A-Za-z_][A-Za-z0-9_]*|%[A-Za-z0-9_]+%|\{[^{}]*\}|:[a-z_]+").fullmatch(text)
     )
 
@@ -469,14 +489,15 @@ def _template(text: str) -> bool:
 def _code(text: str) -> bool:
     """Recognise an expression: a call, an index, an attribute, a constant, a numbered variable."""
     return bool(
-        _regex(r"[A-Za-z_][A-Za-z0-9_.]*[(\[]").match(text)
+        _regex(rf"{_IDENTIFIER}(?:\.{_IDENTIFIER})*[(\[]|{_IDENTIFIER}(?:\.{_IDENTIFIER})+=[A-Za-z]").match(text)
         or _regex(
-            r"[A-Za-z_][A-Za-z0-9_]{0,40}(?:\.[A-Za-z_][A-Za-z0-9_]{0,40})+"
-            r"|[A-Z][A-Z0-9]{0,20}(?:_[A-Z0-9]{1,20})+|[a-z]{1,20}(?:_[a-z]{1,20})+[_]?[0-9]{0,2}"
+            rf"{_IDENTIFIER}(?:\.{_IDENTIFIER})+"
+            r"|[A-Z][A-Z0-9]{0,20}(?:_[A-Z0-9]{1,20})+|[a-z]{1,20}(?:_[a-z]{1,20})+_?[0-9]{0,2}"
         ).fullmatch(text)
     )
 
 
+_IDENTIFIER = r"[A-Za-z_][A-Za-z0-9_]{0,40}"
 _TECHNICAL = (
     r"(?i:(?:sha|md|base|oauth|auth|argon|pbkdf|hs|rs|es|ps|utf|aes|rsa|rfc|http|ed|blake|tls|ipv|python|py|node|v|x"
     r"|version|step|phase|level|section|option|line|page|issue|part|java|win|web|s|ec|p|h|k|i|l)[0-9]{1,5}[a-z]{0,4}"
@@ -488,8 +509,6 @@ _DUMMY = (
     r"|invalid|missing|incorrect|wrong|reset|forgot|confirm|enter|field|input|user|value|type|redact|removed|mask|xxx"
     r"|prompt|default|login|encrypted|hashed|object|label|stdin|vault|keyring"
 )
-
-
 _SHORTEST_PASSWORD = 6
 _LONG_PASSWORD = 8
 
@@ -514,26 +533,26 @@ def _password(value: _Value) -> bool:
 
 def _ordinary(text: str) -> bool:
     """Recognise what follows `password:` in a sentence about passwords: `sha256`, `8-digit`, `2024-05-01`, `v1.2`."""
-    if _regex(r"[0-9]{4}-[0-9]{2}-[0-9]{2}.*|[a-z][a-z0-9+.]*://.*|\.{0,2}~?/[A-Za-z0-9_./-]+").fullmatch(text):
+    if _regex(r"[0-9]{4}-[0-9]{2}-[0-9]{2}|[a-z][a-z0-9+.]*://").match(text):
         return True
+    if _regex(r"\.{0,2}~?/[A-Za-z0-9_./-]+").fullmatch(text):
+        return _scrambled(text) < _RANDOM
     parts = _regex(r"[-_./:+]").split(text)
     technical = [part for part in parts if _regex(rf"{_TECHNICAL}|[0-9]{{1,3}}").fullmatch(part)]
     return bool(technical) and all(part in technical or _regex(r"[A-Za-z]*|[0-9]+").fullmatch(part) for part in parts)
 
 
-_SCHEMES = (
-    (
-        "authorization",
-        r"authorization[\"'\\`]{0,4}[ \t]{0,4}[:=,][ \t]{0,4}[\"'\\`]{0,4}(?:(?:bearer|token|apikey|(?P<basic>basic))[ \t]{1,4})?",
-    ),
-    ("bearer", r"bearer(?P<basic>)[ \t]{1,4}"),
+_AUTHORIZATION = (
+    r"authorization(?<![a-z]authorization)[\"'\\`]{0,4}[ \t]{0,4}[:=,][ \t]{0,4}[\"'\\`]{0,4}"
+    r"(?:(?:bearer|token|apikey|(?P<basic>basic))[ \t]{1,4})?"
 )
+_BEARER = r"bearer(?P<basic>)[ \t]{1,4}"
 _CREDENTIAL = r"[A-Za-z0-9._~+/=:|-]{1,256}"
 _CREDENTIAL_REST = r"[A-Za-z0-9._~+/=:|-]*"
 
 
 def _find_authorization(text: str, lowered: str) -> Iterator[_Span]:
-    for stem, scheme in _SCHEMES:
+    for stem, scheme in (("authorization", _AUTHORIZATION), ("bearer", _BEARER)):
         if stem not in lowered:
             continue
         done = 0
