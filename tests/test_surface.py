@@ -23,7 +23,9 @@ HEAVY = {"apsw", "click", "numpy", "onnxruntime", "rich", "tokenizers"}
 
 def loaded_by(script: str) -> set[str]:
     """The modules that a fresh process has after running `script`, above what it started with."""
-    around = f"import sys, json\nbefore = set(sys.modules)\n{script}\nprint(json.dumps(sorted(set(sys.modules) - before)))"
+    around = (
+        f"import sys, json\nbefore = set(sys.modules)\n{script}\nprint(json.dumps(sorted(set(sys.modules) - before)))"
+    )
     done = subprocess.run([sys.executable, "-c", around], capture_output=True, text=True, encoding="utf-8", check=True)
     return set(json.loads(done.stdout.splitlines()[-1]))
 
@@ -40,7 +42,9 @@ except SystemExit as stop:
 
 
 def test_the_documented_names_are_the_exported_names():
-    documented = re.findall(r"^## `perdure\.(\w+)`", (REFERENCE / "python.md").read_text(encoding="utf-8"), re.MULTILINE)
+    documented = re.findall(
+        r"^## `perdure\.(\w+)`", (REFERENCE / "python.md").read_text(encoding="utf-8"), re.MULTILINE
+    )
     assert sorted(documented) == sorted(perdure.__all__)
 
 
@@ -51,7 +55,7 @@ def test_every_exported_name_can_be_had():
 
 def test_a_name_that_does_not_exist_is_an_attribute_error():
     with pytest.raises(AttributeError, match="Momory"):
-        _ = perdure.Momory  # type: ignore[attr-defined]
+        _ = perdure.Momory
 
 
 def test_importing_perdure_loads_itself_alone_and_little_else():

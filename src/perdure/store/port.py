@@ -148,9 +148,7 @@ class Store(Protocol):
 
     def position(self, namespace: str, generation: Generation | None) -> Position: ...
 
-    def index_rows(
-        self, namespace: str, generation: Generation | None, after: int, limit: int
-    ) -> Sequence[IndexRow]:
+    def index_rows(self, namespace: str, generation: Generation | None, after: int, limit: int) -> Sequence[IndexRow]:
         """The indexed memories with a number above `after`, by number: how a recall index is first filled."""
         ...
 
@@ -166,7 +164,7 @@ class Store(Protocol):
         """(namespace, passage hash, vector) rows in one transaction; passages erased meanwhile are left out."""
         ...
 
-    def pending_count(self, generation: Generation, namespaces: Sequence[str] | None = None) -> int: ...
+    def pending_count(self, generation: Generation) -> int: ...
 
     def note_use(self, uses: Sequence[Use], *, patience: float) -> bool:
         """Add to the use counters, waiting at most `patience` seconds for a writer; false when it had to give up."""

@@ -10,8 +10,8 @@ CREATE TABLE meta (
 
 -- A namespace is never deleted, so its id may be remembered for as long as a store is open.
 -- `seq`, `number` and `head` are handed out under this row's lock: gapless and ordered.
--- `documents` and `words` are the index's own statistics, kept so that no search has to count; `vector` is the newest
--- vector of the namespace, so that a recall index sees in one read whether it is fresh.
+-- `documents` and `words` are the index's own statistics, kept so that no search has to count; `vector` is the position
+-- of the newest vector of the namespace, so that a recall index sees in one read whether it is fresh.
 CREATE TABLE namespace (
     id         INTEGER PRIMARY KEY,
     name       TEXT NOT NULL UNIQUE,
@@ -29,7 +29,6 @@ CREATE TABLE namespace (
 CREATE TABLE memory (
     slot              INTEGER PRIMARY KEY,
     namespace         INTEGER NOT NULL REFERENCES namespace (id),
-    number            INTEGER NOT NULL,
     id                BLOB NOT NULL,
     key               TEXT,
     content_hash      BLOB NOT NULL,
@@ -157,9 +156,10 @@ CREATE TABLE generation (
 ) STRICT;
 
 -- A vector belongs to a passage, not to a memory: neither a new model nor a new title can leave one stale.
--- AUTOINCREMENT, because `id` is also the position that recall indexes have read up to.
+-- id = namespace << 32 | position: counted per namespace like a number, because recall indexes remember how far they
+-- have read.
 CREATE TABLE vector (
-    id           INTEGER PRIMARY KEY AUTOINCREMENT,
+    id           INTEGER PRIMARY KEY,
     namespace    INTEGER NOT NULL REFERENCES namespace (id),
     generation   INTEGER NOT NULL REFERENCES generation (id),
     passage_hash BLOB NOT NULL,
@@ -172,20 +172,21 @@ CREATE UNIQUE INDEX vector_passage ON vector (namespace, generation, passage_has
 -- The text as we normalise it for search. A row is here exactly while its memory may be found.
 CREATE TABLE entry (
     slot      INTEGER PRIMARY KEY REFERENCES memory (slot) ON DELETE CASCADE,
+    terms     BLOB NOT NULL,
     title     TEXT NOT NULL,
     text      TEXT NOT NULL,
     keywords  TEXT NOT NULL,
     reasoning TEXT NOT NULL,
     tags      TEXT NOT NULL,
     anchor    TEXT NOT NULL,
-    folder    TEXT NOT NULL,
-    terms     BLOB NOT NULL
+    folder    TEXT NOT NULL
 ) STRICT;
 
--- detail = none: it only says which memories hold a word; the score comes from `terms`. A third of the size of full.
+-- detail = none, columnsize = 0: it only says which memories hold a word; the score comes from `terms`. A third of the
+-- size of a full one.
 CREATE VIRTUAL TABLE entry_fts USING fts5 (
     title, text, keywords, reasoning, tags, anchor, folder,
-    content = 'entry', content_rowid = 'slot', detail = none,
+    content = 'entry', content_rowid = 'slot', detail = none, columnsize = 0,
     tokenize = 'porter unicode61 remove_diacritics 2'
 );
 

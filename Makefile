@@ -1,0 +1,88 @@
+# Perdure's own commands. `make` alone lists them; each does its own set-up.
+PYTHON ?= python3
+UV     ?= uv
+VENV   := .venv
+BENCH  := .venv-bench
+BIN    := $(VENV)/bin
+PIP    := -m pip install -qq --disable-pip-version-check --no-deps
+
+# How many test workers; how many times the soak kills a writer.
+JOBS  ?= 2
+KILLS ?= 1000
+
+# make lock UPGRADE=--upgrade takes newer versions, too.
+UPGRADE ?=
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help setup demo test check types format docs soak bench bench-peers lock build clean
+
+help:  ## List these commands
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: $(VENV)/.ready  ## Build .venv from the hash-locked requirements
+
+$(VENV)/.locked: requirements/dev.txt
+	@$(PYTHON) -c 'import sys; sys.version_info < (3, 11) and sys.exit("Perdure needs Python 3.11 or newer; try: make setup PYTHON=python3.12")'
+	@echo "setup: new environment in $(VENV)"
+	@$(PYTHON) -m venv --clear $(VENV)
+	@echo "setup: locked packages, each checked by its hash (the first time about 200 MB to download)"
+	@$(BIN)/python $(PIP) --require-hashes -r $<
+	@touch $@
+
+$(VENV)/.ready: $(VENV)/.locked pyproject.toml
+	@echo "setup: perdure itself, editable"
+	@$(BIN)/python $(PIP) --no-build-isolation -e .
+	@touch $@
+
+demo: setup  ## A small story: remember, recall, correct, history, forget, undo
+	@$(BIN)/perdure demo
+
+test: check  ## Everything CI checks: lint, types, architecture, tests, coverage
+	PYTHONWARNDEFAULTENCODING=1 $(BIN)/pytest -n $(JOBS) --cov --cov-report=term:skip-covered
+
+check: setup  ## Lint, format, types, architecture and docs; no tests
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/basedpyright --warnings
+	$(BIN)/lint-imports --no-cache
+	$(BIN)/python tools/docs.py --check
+
+format: setup  ## Put the code into its format
+	$(BIN)/ruff check --fix-only
+	$(BIN)/ruff format
+
+docs: setup  ## Write docs/reference again, from the code
+	$(BIN)/python tools/docs.py
+
+soak: setup  ## Kill writers 1,000 times (KILLS=n) and count what survived
+	PERDURE_KILLS=$(KILLS) PYTHONWARNDEFAULTENCODING=1 $(BIN)/pytest -m soak -s
+
+bench: setup  ## Measure Perdure on this machine
+	$(BIN)/python -m bench
+
+bench-peers: $(BENCH)/.ready  ## The same work, in one run, on chromadb, lancedb, sqlite-vec and txtai
+	$(BENCH)/bin/python -m bench --peers
+
+$(BENCH)/.ready: requirements/bench.txt pyproject.toml
+	@echo "bench: environment with the peers in $(BENCH), apart from Perdure's own"
+	@$(PYTHON) -m venv --clear $(BENCH)
+	@echo "bench: locked packages, each checked by its hash (the first time about 500 MB to download)"
+	@$(BENCH)/bin/python $(PIP) --require-hashes -r $<
+	@# torch, which txtai imports, has another build for each kind of machine: pip's own choice, by version, not by hash.
+	@$(BENCH)/bin/python -m pip install -qq --disable-pip-version-check torch==2.13.0
+	@$(BENCH)/bin/python $(PIP) --no-build-isolation -e .
+	@touch $@
+
+lock: COMPILE = $(UV) pip compile --quiet $(UPGRADE) --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --extra local pyproject.toml requirements/model.in
+lock:  ## Renew the locks from pyproject.toml and requirements/*.in (needs uv)
+	$(COMPILE) --excludes requirements/excludes.txt -o requirements/runtime.txt
+	$(COMPILE) --excludes requirements/excludes.txt -c requirements/runtime.txt requirements/dev.in -o requirements/dev.txt
+	$(COMPILE) --excludes requirements/bench-excludes.txt -c requirements/runtime.txt --no-emit-package torch requirements/bench.in -o requirements/bench.txt
+
+build: setup  ## Build the wheel into dist/
+	$(BIN)/hatchling build --target wheel
+
+clean:  ## Remove everything that make has built
+	rm -rf $(VENV) $(BENCH) dist .coverage* .pytest_cache .ruff_cache .hypothesis
+	find src tests tools bench -name __pycache__ -type d -prune -exec rm -rf {} +

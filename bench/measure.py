@@ -1,0 +1,122 @@
+"""Rounds in which everyone does the same in turn, in random order, so that a busy machine hits all alike."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeVar
+
+import numpy as np
+
+from bench.corpus import Batch, Corpus, Vectors
+from bench.shuffle import shuffled
+from bench.worker import Worker
+
+Item = TypeVar("Item")
+
+_PAUSE: Final = 0.003
+"""Between two calls: threads of the one before may still spin."""
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """Milliseconds."""
+
+    p50: float
+    p95: float
+    n: int
+
+    @classmethod
+    def of(cls, samples: Sequence[float]) -> Timing:
+        ordered = sorted(samples)
+        return cls(statistics.median(ordered), ordered[min(len(ordered) - 1, int(len(ordered) * 0.95))], len(ordered))
+
+
+def interleaved(
+    workers: Sequence[Worker], items: Iterable[Item], act: Callable[[Worker, Item], float], *, seconds: float
+) -> dict[str, Timing]:
+    """Every worker acts on every item; after that many seconds no new round begins, but for a tenth of the rounds."""
+    chosen = np.random.default_rng(0)
+    samples: dict[str, list[float]] = {worker.name: [] for worker in workers}
+    rounds = list(items)
+    end = time.monotonic() + seconds
+    for number, item in enumerate(rounds):
+        if time.monotonic() > end and number >= max(10, len(rounds) // 10):
+            break
+        for worker in shuffled(workers, chosen):
+            samples[worker.name].append(act(worker, item))
+            time.sleep(_PAUSE)
+    return {name: Timing.of(taken) for name, taken in samples.items()}
+
+
+def warm_recall(workers: Sequence[Worker], corpus: Corpus, rounds: int, seconds: float) -> dict[str, Timing]:
+    asked = list(zip(corpus.questions, corpus.question_vectors, strict=True))
+    for question, vector in asked[-5:]:
+        for worker in workers:
+            worker.hybrid(question, vector)
+    return interleaved(workers, asked[:rounds], lambda worker, ask: worker.hybrid(*ask)[0], seconds=seconds)
+
+
+def common_recall(workers: Sequence[Worker], corpus: Corpus, rounds: int, seconds: float) -> dict[str, Timing]:
+    """Five words that very many memories hold, with the vector of some question."""
+    vectors = list(corpus.question_vectors[:rounds])
+    return interleaved(
+        workers, vectors, lambda worker, vector: worker.hybrid(corpus.common, vector)[0], seconds=seconds
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Adds:
+    add: dict[str, Timing]
+    recall_after: dict[str, Timing]
+    """The first recall after an add, which has to find what was added."""
+
+
+def durable_adds(workers: Sequence[Worker], corpus: Corpus, new: Batch, seconds: float) -> Adds:
+    after: dict[str, list[float]] = {worker.name: [] for worker in workers}
+    question, vector = corpus.questions[0], corpus.question_vectors[0]
+
+    def act(worker: Worker, item: tuple[str, Vectors]) -> float:
+        taken = worker.add(*item)
+        after[worker.name].append(worker.hybrid(question, vector)[0])
+        return taken
+
+    for worker in workers:
+        act(worker, (f"{new[0][0]} (first)", new[1][0]))
+        after[worker.name].clear()
+    taken = interleaved(workers, list(zip(*new, strict=True)), act, seconds=seconds)
+    return Adds(taken, {name: Timing.of(samples) for name, samples in after.items()})
+
+
+UNKNOWN_WORD: Final = "zqxjkvbp"
+_TOP: Final = 10
+
+
+def exactness(workers: Sequence[Worker], corpus: Corpus, size: int, questions: int = 50) -> dict[str, float]:
+    """The share of the ten nearest memories that each finds by vector alone: the word asked for stands in none."""
+    asked = corpus.question_vectors[:questions]
+    nearest = [set(texts) for texts in _nearest(asked, corpus, size)]
+    return {
+        worker.name: statistics.mean(
+            len(wanted.intersection(worker.hybrid(UNKNOWN_WORD, vector)[1])) / _TOP
+            for vector, wanted in zip(asked, nearest, strict=True)
+        )
+        for worker in workers
+    }
+
+
+def _nearest(asked: Vectors, corpus: Corpus, size: int) -> list[list[str]]:
+    """Brute force, a batch at a time."""
+    scores = np.full((len(asked), _TOP), -2.0, dtype=np.float32)
+    nearest: list[list[str]] = [[""] * _TOP for _ in asked]
+    for texts, vectors in corpus.batches(size):
+        both = np.hstack([scores, asked @ vectors.T])
+        best = np.argsort(-both, axis=1)[:, :_TOP]
+        scores = np.take_along_axis(both, best, axis=1)
+        nearest = [
+            [so_far[i] if i < _TOP else texts[i - _TOP] for i in row]
+            for so_far, row in zip(nearest, best.tolist(), strict=True)
+        ]
+    return nearest

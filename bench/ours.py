@@ -1,0 +1,93 @@
+"""Perdure as a contender, through its public door."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from bench.contender import Contender
+from bench.corpus import Batch, Vectors
+from perdure import Memory
+from perdure.embed.local import LocalEmbedder
+from perdure.embed.port import Embedder, Generation, Progress
+from perdure.settings import load as load_settings
+
+
+class KnownVectors:
+    """An embedder that hands out vectors made earlier. It speaks for the local model, which made them."""
+
+    def __init__(self) -> None:
+        self._vectors: dict[str, Vectors] = {}
+        self._generation = local_embedder().generation
+
+    @property
+    def generation(self) -> Generation:
+        return self._generation
+
+    def know(self, texts: Sequence[str], vectors: Vectors) -> None:
+        self._vectors = dict(zip(texts, vectors, strict=True))
+
+    def embed_query(self, text: str) -> Vectors:
+        return self._vectors[text]
+
+    def embed_passages(self, texts: Sequence[str], progress: Progress | None = None) -> Vectors:  # noqa: ARG002
+        return np.stack([self._vectors[text] for text in texts])
+
+
+class Perdure(Contender):
+    name = "perdure"
+    about = "perdure.Memory: import_ + work, recall, remember"
+    packages = ("perdure", "apsw", "numpy")
+
+    def __init__(self, directory: Path) -> None:
+        super().__init__(directory)
+        self._known = KnownVectors()
+        self.memory: Memory
+
+    @property
+    def file(self) -> Path:
+        return self.directory / "memory.db"
+
+    def build(self, batches: Iterator[Batch]) -> None:
+        with Memory(self.file, embedder=self._known) as memory:
+            for texts, vectors in batches:
+                self._known.know(texts, vectors)
+                done = memory.import_({"text": text} for text in texts)
+                worked = memory.work()
+                if done.inserted != len(texts) or worked.remaining:
+                    raise RuntimeError(f"Of {len(texts)} texts {done} were stored, and then {worked}.")
+
+    def open(self) -> None:
+        self.memory = Memory(self.file, embedder=self._embedder())
+
+    def hybrid(self, query: str, vector: Vectors, limit: int) -> list[str]:
+        self._known.know((query,), vector[np.newaxis])
+        return [hit.record.text for hit in self.memory.recall(query, limit=limit)]
+
+    def add(self, text: str, vector: Vectors) -> None:
+        self._known.know((text,), vector[np.newaxis])
+        self.memory.remember(text)
+
+    def close(self) -> None:
+        self.memory.close()
+
+    def _embedder(self) -> Embedder:
+        return self._known
+
+
+class PerdureEmbedding(Perdure):
+    """The same store, asked as a user asks it: the question is embedded, too."""
+
+    name = "perdure + embedding"
+    about = "the same, with the question embedded by the local model each time"
+    packages = ("onnxruntime", "tokenizers")
+    store = "perdure"
+
+    def _embedder(self) -> Embedder:
+        return local_embedder()
+
+
+def local_embedder() -> LocalEmbedder:
+    return LocalEmbedder(load_settings().cache)

@@ -1,0 +1,160 @@
+"""The command `perdure`: a table of commands, each imported only when it is called."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from difflib import get_close_matches
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final, NoReturn, cast
+
+import click
+
+from perdure.cli import exits
+from perdure.cli.command import CONTEXT, write_examples
+from perdure.cli.failure import reader_gone, report
+from perdure.cli.screen import harden
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+# name -> (module, short help); a test compares the help with the command's own.
+COMMANDS: Final[dict[str, tuple[str, str]]] = {
+    "remember": ("remember", "Store a memory."),
+    "recall": ("recall", "Find memories by meaning and by words."),
+    "show": ("show", "Show everything about one memory."),
+    "list": ("list", "List memories, newest first."),
+    "update": ("update", "Correct a memory; the old version stays in its history."),
+    "forget": ("forget", "Forget memories; `restore` takes it back."),
+    "restore": ("restore", "Bring forgotten memories back."),
+    "history": ("history", "Show how a memory became what it is."),
+    "stats": ("stats", "Count what is stored, by namespace."),
+    "doctor": ("doctor", "Check the store, and repair what is derived."),
+    "work": ("work", "Do outstanding work, such as missing vectors."),
+    "export": ("export", "Write memories to a file, one JSON object per line."),
+    "import": ("import_", "Read memories from a file that `export` wrote."),
+    "demo": ("demo", "Watch a short story on a temporary store."),
+    "completion": ("completion", "Print the completion script for your shell."),
+}
+
+_OTHER_WORDS: Final = {
+    "add": "remember", "save": "remember", "store": "remember", "note": "remember", "insert": "remember",
+    "search": "recall", "find": "recall", "query": "recall", "ask": "recall", "get": "show", "view": "show",
+    "cat": "show", "ls": "list", "edit": "update", "correct": "update", "set": "update", "rm": "forget",
+    "delete": "forget", "remove": "forget", "undo": "restore", "undelete": "restore", "log": "history",
+    "check": "doctor", "info": "stats", "status": "stats", "embed": "work", "dump": "export", "load": "import",
+    "help": "--help", "version": "--version",
+}  # fmt: skip
+
+
+class Commands(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        if cmd_name not in COMMANDS:
+            return None
+        module = import_module(f"perdure.cli.{COMMANDS[cmd_name][0]}")
+        return cast("click.Command", module.main)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        if name not in COMMANDS and not name.startswith("-") and not ctx.resilient_parsing:
+            close = get_close_matches(name, [*COMMANDS, *_OTHER_WORDS], n=1)
+            suggestion = f" Did you mean `perdure {_OTHER_WORDS.get(close[0], close[0])}`?" if close else ""
+            raise click.UsageError(f"There is no command {name!r}.{suggestion}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, short_help) for name, (_, short_help) in COMMANDS.items()])
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        write_examples(formatter, EXAMPLES)
+        with formatter.section("Exit codes"):
+            formatter.write_dl([(str(code), sentence) for code, sentence in exits.EXIT_CODES.items()])
+        with formatter.section("Environment"):
+            formatter.write_dl(list(ENVIRONMENT.items()))
+        super().format_epilog(ctx, formatter)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        from click.shell_completion import CompletionItem
+
+        found = [
+            CompletionItem(name, help=short_help)
+            for name, (_, short_help) in COMMANDS.items()
+            if name.startswith(incomplete)
+        ]
+        return found or click.Command.shell_complete(self, ctx, incomplete)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            # click has an answer of its own to this, with an exit code that means something else here.
+            ctx.exit(reader_gone())
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,  # noqa: FBT001, FBT002
+        **extra: Any,
+    ) -> Any:
+        """As click's own, but every failure ends in a sentence and a documented exit code."""
+        if not standalone_mode:
+            return super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
+        given = list(sys.argv[1:] if args is None else args)
+        harden()
+        try:
+            code = super().main(given, prog_name or "perdure", complete_var, standalone_mode=False, **extra)
+            if sys.stdout is not None:
+                sys.stdout.flush()
+        except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001
+            code = report(error, as_json="--json" in given)
+        sys.exit(code or exits.OK)
+
+
+EXAMPLES: Final = (
+    'perdure remember "Alice prefers dark mode" --tag ui',
+    'perdure recall "which theme does she like?"',
+    "perdure demo",
+)
+ENVIRONMENT: Final = {
+    "PERDURE_STORE …": "every setting has a variable; docs/reference/settings.md lists them",
+    "PERDURE_LAYOUT": "auto, terminal or plain: how results are laid out",
+    "PERDURE_TRACEBACK": "1 shows where an unexpected error came from",
+    "NO_COLOR": "no colours",
+}
+
+
+def _version(ctx: click.Context, _parameter: click.Parameter, wanted: bool) -> None:  # noqa: FBT001
+    if not wanted or ctx.resilient_parsing:
+        return
+    from perdure import __version__
+
+    click.echo(f"perdure {__version__}")
+    ctx.exit()
+
+
+@click.group(cls=Commands, context_settings=CONTEXT, invoke_without_command=True)
+@click.option(
+    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Show the version and exit."
+)
+@click.pass_context
+def perdure(ctx: click.Context) -> None:
+    """Memory that outlives the session.
+
+    One durable, versioned, searchable memory in one local file: no key, no server, no network.
+    """
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
+
+
+def main() -> NoReturn:
+    """The entry point of the installed command."""
+    perdure.main()
+    raise SystemExit(exits.OK)

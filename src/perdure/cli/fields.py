@@ -1,0 +1,110 @@
+"""The options that say something about a memory besides its text; `remember` and `update` share them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from perdure.cli.command import Function, option
+from perdure.cli.moments import moment
+from perdure.errors import InvalidInput
+from perdure.model import CATEGORIES, CONTEXT_TYPES, TIERS, TRUSTS, Json
+
+if TYPE_CHECKING:
+    import click
+
+CONTENT: Final = "What it says"
+ORIGIN: Final = "Where it comes from"
+STANDING: Final = "How much it counts"
+TIME: Final = "When it holds"
+_TIMES: Final = "a time such as 2026-03-14 or 3d"
+
+# Options that may be repeated, and the list of a record that they fill.
+LISTS: Final = {
+    "tag": "tags", "keyword": "keywords", "reference": "references", "trigger_phrase": "trigger_phrases",
+    "evidence": "evidence",
+}  # fmt: skip
+
+
+def completing(values: Sequence[str]) -> Callable[[click.Context, click.Parameter, str], list[str]]:
+    """Offers the values, and leaves it to the engine to refuse others: settings may add some."""
+
+    def complete(_ctx: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
+        return [value for value in values if value.startswith(incomplete)]
+
+    return complete
+
+
+def _one(name: str, section: str, text: str, **attributes: Any) -> Callable[[Function], Function]:
+    return option(name, section=section, help=text, **attributes)
+
+
+def _many(name: str, section: str, text: str, **attributes: Any) -> Callable[[Function], Function]:
+    return option(*name.split(), section=section, help=f"{text} Repeatable.", multiple=True, **attributes)
+
+
+def _choice(name: str, section: str, text: str, values: Sequence[str], short: str = "") -> Callable[..., Any]:
+    names = [name, short] if short else [name]
+    return option(
+        *names, section=section, help=f"{text}: {', '.join(values)}.", metavar="NAME", shell_complete=completing(values)
+    )
+
+
+_OPTIONS: Final = (
+    _one("--key", CONTENT, "An identity of your own, such as person:alice: saying it again makes a new version."),
+    _one("--title", CONTENT, "A short name for it."),
+    _choice("--category", CONTENT, "What kind of memory", CATEGORIES, "-c"),
+    _many("--tag -t", CONTENT, "A label to filter by."),
+    _one("--abstract", CONTENT, "One sentence about it."),
+    _one("--summary", CONTENT, "A longer account."),
+    _one("--reasoning", CONTENT, "Why it is so."),
+    _choice("--context-type", CONTENT, "What it was made in", CONTEXT_TYPES),
+    _many("--keyword", CONTENT, "A word that should find it, up to ten."),
+    _many("--reference", CONTENT, "A link, path or other memory it refers to."),
+    _many("--trigger-phrase", CONTENT, "A phrase that should bring it to mind."),
+    _many("--metadata", CONTENT, "An entry of your own; the value is JSON, or else text.", metavar="NAME=VALUE"),
+    _one("--source", ORIGIN, "What stored it."),
+    _one("--source-project", ORIGIN, "The project it was learned in."),
+    _one("--conversation-id", ORIGIN, "The conversation it belongs to."),
+    _one("--session-id", ORIGIN, "The session it comes from."),
+    _one("--channel", ORIGIN, "The channel it came through."),
+    _one("--spec-folder", ORIGIN, "The folder of the specification it belongs to."),
+    _one("--file-path", ORIGIN, "The file it stands in."),
+    _one("--anchor-id", ORIGIN, "The anchor inside that file."),
+    _many("--evidence", ORIGIN, "The id of an episode that supports it."),
+    _choice("--trust", ORIGIN, "How far its origin is trusted", TRUSTS),
+    _choice("--tier", STANDING, "Its tier", TIERS),
+    _one("--importance", STANDING, "From 0 to 1.", type=float),
+    _one("--confidence", STANDING, "From 0 to 1.", type=float),
+    _one("--valid-at", TIME, f"When it became true: {_TIMES} (ago).", **moment("valid_at")),
+    _one("--invalid-at", TIME, f"When it ceased to be true: {_TIMES} (ago).", **moment("invalid_at")),
+    _one("--expires-at", TIME, f"When to stop showing it: {_TIMES} (from now).", **moment("expires_at", ahead=True)),
+)
+
+
+def field_options(function: Function) -> Function:
+    for decorate in reversed(_OPTIONS):
+        function = decorate(function)
+    return function
+
+
+def given(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields the user named, by the names they have in a record."""
+    said = {LISTS.get(name, name): value for name, value in options.items() if value is not None and value != ()}
+    if "metadata" in said:
+        said["metadata"] = _entries(said["metadata"])
+    return said
+
+
+def _entries(pairs: Sequence[str]) -> dict[str, Json]:
+    entries: dict[str, Json] = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not equals:
+            raise InvalidInput(f"{pair[:60]!r} is not a metadata entry.", remedy="Write --metadata NAME=VALUE.")
+        try:
+            entries[name] = json.loads(value)
+        except ValueError:
+            entries[name] = value
+    return entries

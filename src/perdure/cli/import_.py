@@ -1,0 +1,40 @@
+"""`perdure import`."""
+
+from __future__ import annotations
+
+import click
+
+from perdure.cli.command import command, option
+from perdure.cli.jsonable import imported_json
+from perdure.cli.progress import Bar
+from perdure.cli.screen import dim, notes, say, tell
+from perdure.cli.stdin import utf8_input
+from perdure.cli.target import Target, with_target
+
+_EXAMPLES = (
+    "perdure import memories.jsonl --trusted",
+    "perdure import notes-from-a-colleague.jsonl -n team",
+    """echo '{"text": "Alice prefers dark mode", "tags": ["ui"]}' | perdure import -""",
+)
+
+
+@command("import", examples=_EXAMPLES)
+@click.argument("file", type=click.Path(dir_okay=False, allow_dash=True))
+@option("--trusted", is_flag=True, help="It is your own export: keep the sources, trust, times and counts it names.")
+@with_target()
+def main(target: Target, *, file: str, trusted: bool) -> None:
+    """Read memories from a file that `export` wrote.
+
+    FILE has one JSON object per line, of which only `text` is needed; `-` is standard input. All of it is checked
+    first: one bad line, and nothing is stored. What is there already is left as it is.
+    """
+    with target.memory() as memory, Bar("Importing") as bar:
+        imported = memory.import_(utf8_input() if file == "-" else file, trusted=trusted, progress=bar)
+    if target.json:
+        target.answer(imported_json(imported))
+        return
+    total = imported.inserted + imported.updated + imported.present
+    say(f"Imported {total:,}: {imported.inserted:,} new, {imported.updated:,} updated, {imported.present:,} known.")
+    notes(imported.notes)
+    if imported.inserted or imported.updated:
+        tell(dim(f"found by words now; by meaning after: {target.hint('work')}"))

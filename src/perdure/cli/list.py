@@ -1,0 +1,119 @@
+"""`perdure list`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any, Final
+
+import click
+
+from perdure.cli.command import command, option
+from perdure.cli.filters import chosen, filter_options, in_words
+from perdure.cli.jsonable import page_json
+from perdure.cli.layout import clip
+from perdure.cli.moments import age
+from perdure.cli.screen import colour, dim, fancy, glyphs, row, safe, tell, width
+from perdure.cli.target import Target, with_target
+from perdure.clock import format_time
+from perdure.model import STATES, Page, Record
+
+_EXAMPLES = (
+    "perdure list --limit 5",
+    "perdure list --category preference --since 2w",
+    "perdure list --state deleted",
+    "perdure list --oldest --after 100",
+)
+_FILTER_NAMES: Final = {"tags": "tag", "states": "state"}
+
+
+@command("list", examples=_EXAMPLES)
+@option("--limit", "-l", type=int, default=20, show_default=True, help="So many per page.")
+@option("--after", type=click.IntRange(0), metavar="NUMBER", help="Go on behind this memory.")
+@option("--oldest", is_flag=True, help="Oldest first.")
+@filter_options(STATES)
+@with_target()
+def main(target: Target, *, limit: int, after: int | None, oldest: bool, **options: Any) -> None:
+    r"""List memories, newest first.
+
+    In a pipe each memory is one line of fields with tabs between them: number, state, namespace, time, category,
+    tags, title, text. Tab, line break and backslash inside a field are written \t, \n and \\.
+    """
+    filters = chosen(options)
+    with target.memory() as memory:
+        page = memory.list(limit=limit, after=after, newest=not oldest, **filters)
+    if target.json:
+        target.answer(page_json(page))
+        return
+    if not page:
+        _nothing(target, filters, after)
+    elif fancy():
+        _table(page)
+    else:
+        for record in page:
+            row(record.number, record.state, record.namespace, format_time(record.valid_at or record.created_at),
+                record.category, ",".join(record.tags), record.title, record.text)  # fmt: skip
+    if page.next is not None:
+        again = ["--oldest"] if oldest else []
+        tell(dim(f"more: {target.hint('list', '--after', page.next, '--limit', limit, *again, *_again(filters))}"))
+
+
+def _again(filters: dict[str, Any]) -> list[str]:
+    """The filters as they were given, for the next page."""
+    words: list[str] = []
+    for name, value in filters.items():
+        option_name = f"--{_FILTER_NAMES.get(name, name).replace('_', '-')}"
+        values: tuple[Any, ...] = value if isinstance(value, tuple) else (value,)  # pyright: ignore[reportUnknownVariableType]
+        for item in values:
+            words += [option_name, format_time(item) if hasattr(item, "astimezone") else str(item)]
+    return words
+
+
+def _nothing(target: Target, filters: dict[str, Any], after: int | None) -> None:
+    if filters:
+        tell(f"No memory with {safe(in_words(filters))}.")
+        tell(f"  See them all: {target.hint('list')}")
+    elif after is not None:
+        tell("No more memories.")
+    else:
+        tell("There is no memory here yet.")
+        tell(f"  Store one: {target.hint('remember', 'Alice prefers dark mode')}")
+
+
+def _table(page: Page) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    shown = [
+        column for column in _COLUMNS if column[0] in {"#", "memory", "age"} or any(column[1](one) for one in page)
+    ]
+    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
+    for name, _, style in shown:
+        wide = name == "memory"
+        table.add_column(name, style=style, no_wrap=True, overflow="ellipsis", ratio=1 if wide else None,
+                         max_width=None if wide else 24, justify="right" if name == "#" else "left")  # fmt: skip
+    table.expand = True
+    for record in page:
+        table.add_row(*(Text(safe(clip(value(record), width(), glyphs().more))) for _, value, _ in shown))
+    plain = colour() is False
+    Console(file=sys.stdout, width=width(), no_color=plain, highlight=False, legacy_windows=False).print(table)
+
+
+def _memory(record: Record) -> str:
+    return f"{record.title}: {record.text}" if record.title else record.text
+
+
+def _state(record: Record) -> str:
+    return "" if record.state == "active" else record.state
+
+
+_COLUMNS: Final[tuple[tuple[str, Callable[[Record], str], str], ...]] = (
+    ("#", lambda record: str(record.number), "bold cyan"),
+    ("memory", _memory, ""),
+    ("state", _state, "yellow"),
+    ("key", lambda record: record.key or "", ""),
+    ("category", lambda record: record.category or "", "green"),
+    ("tags", lambda record: ", ".join(record.tags), ""),
+    ("age", lambda record: age(record.valid_at or record.created_at), "dim"),
+)  # fmt: skip

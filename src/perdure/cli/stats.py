@@ -1,0 +1,87 @@
+"""`perdure stats`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from perdure.cli.command import command
+from perdure.cli.jsonable import stats_json
+from perdure.cli.moments import age
+from perdure.cli.screen import colour, dim, fancy, row, safe, say, width
+from perdure.cli.target import Target, with_target
+from perdure.clock import format_time
+from perdure.store.port import NamespaceStats, StoreStats
+
+
+@command("stats", examples=("perdure stats", "perdure stats --json | jq '.namespaces[].states'"))
+@with_target()
+def main(target: Target) -> None:
+    """Count what is stored, by namespace.
+
+    With --namespace only that one. In a pipe each figure is one line: namespace (empty for the store itself), name,
+    value.
+    """
+    with target.memory() as memory:
+        stats = memory.stats()
+    shown = [one for one in stats.namespaces if not target.namespaces or one.name in target.namespaces]
+    if target.json:
+        target.answer(stats_json(stats) | {"namespaces": [stats_json(one) for one in shown]})
+    elif fancy():
+        _page(stats, shown)
+    else:
+        _rows(stats, shown)
+
+
+def _rows(stats: StoreStats, shown: Sequence[NamespaceStats]) -> None:
+    for name in ("location", "engine", "schema", "bytes"):
+        row("", name, getattr(stats, name))
+    for one in shown:
+        for state, count in one.states.items():
+            row(one.name, f"state.{state}", count)
+        for category, count in one.categories.items():
+            row(one.name, f"category.{category}", count)
+        row(one.name, "revisions", one.revisions)
+        row(one.name, "pending", one.pending)
+        row(one.name, "oldest", one.oldest and format_time(one.oldest))
+        row(one.name, "newest", one.newest and format_time(one.newest))
+
+
+def _page(stats: StoreStats, shown: Sequence[NamespaceStats]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    say(f"{dim('store')}   {safe(stats.location)}")
+    say(f"{dim('engine')}  {safe(stats.engine)}, schema {stats.schema}, {_size(stats.bytes)}")
+    if not shown:
+        say("No memories yet.")
+        return
+    say()
+    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
+    table.add_column("namespace", style="bold cyan", overflow="ellipsis", no_wrap=True)
+    for name in ("active", "forgotten", "other", "revisions", "no vector"):
+        table.add_column(name, justify="right")
+    table.add_column("newest", style="dim")
+    table.add_column("categories", overflow="fold")
+    for one in shown:
+        table.add_row(*(Text(safe(value)) for value in _cells(one)))
+    console = Console(file=sys.stdout, width=width(), no_color=colour() is False, highlight=False)
+    console.print(table)
+
+
+def _cells(one: NamespaceStats) -> list[str]:
+    active, deleted = one.states.get("active", 0), one.states.get("deleted", 0)
+    other = sum(one.states.values()) - active - deleted
+    ranked = sorted(one.categories.items(), key=lambda item: (-item[1], item[0]))
+    return [
+        one.name,
+        *(f"{count:,}" for count in (active, deleted, other, one.revisions, one.pending)),
+        age(one.newest) if one.newest else "",
+        ", ".join(f"{category} {count:,}" for category, count in ranked),
+    ]
+
+
+def _size(count: int) -> str:
+    power = min(max(count.bit_length() - 1, 0) // 10, 3)
+    return f"{count / (1 << 10 * power):.{1 if power else 0}f} {('bytes', 'KiB', 'MiB', 'GiB')[power]}"

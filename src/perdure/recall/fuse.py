@@ -1,0 +1,155 @@
+"""From two lists of candidates to one ranking. Pure functions; numpy is needed only where there are vectors.
+
+Each signal is brought to 0..1 and weighted. For words 0 is no word in common. For meaning 0 is what a memory that has
+nothing to do with the query may reach by chance, estimated from a sample of all memories: so a score depends neither on
+which candidates happen to be compared nor on how many memories there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from perdure.model import Signal
+from perdure.recall.recipe import Recipe
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+# Three standard deviations below the mean is where the lowest of some hundred memories lies.
+_DEVIATIONS: Final = 3.0
+# Cosines that differ by less than this say the same. It keeps two memories that are equally near from being 0 and 1.
+_LEAST_SPREAD: Final = 0.05
+# Shares are rounded, so that the last bits of a float never decide between two memories.
+_DECIMALS: Final = 6
+
+
+class Weights(NamedTuple):
+    keyword: float
+    vector: float
+
+
+class Ranked(NamedTuple):
+    """`place` is which of the namespaces asked for."""
+
+    place: int
+    number: int
+    score: float
+    explain: Mapping[str, Signal]
+
+
+class Word(NamedTuple):
+    """A memory found by words alone."""
+
+    place: int
+    number: int
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """The candidates of all namespaces as columns. Each has both scores; `by_keyword` and `by_vector` say which lists
+    it was on, `present` whether it has a vector at all. `chance` is the sample of cosines.
+    """
+
+    place: NDArray[np.intp]
+    number: NDArray[np.int64]
+    keyword: NDArray[np.float32]
+    cosine: NDArray[np.float32]
+    present: NDArray[np.bool_]
+    by_keyword: NDArray[np.bool_]
+    by_vector: NDArray[np.bool_]
+    chance: NDArray[np.float32]
+
+
+def weigh(recipe: Recipe, *, keyword: bool, vector: bool) -> Weights:
+    """The recipe's weights as shares of 1; a signal that is missing leaves its share to the other."""
+    by_words = recipe.keyword_weight if keyword else 0.0
+    by_meaning = recipe.vector_weight if vector else 0.0
+    total = by_words + by_meaning
+    if total <= 0:
+        return Weights(float(keyword), float(vector and not keyword))
+    return Weights(by_words / total, by_meaning / total)
+
+
+def rank_words(found: Iterable[Word], limit: int) -> list[Ranked]:
+    ordered = sorted(found, key=lambda word: (-word.score, -word.number, word.place))
+    top = ordered[0].score if ordered else 0.0
+    shares = [round(word.score / top, _DECIMALS) if top > 0 else 0.0 for word in ordered[:limit]]
+    return [
+        Ranked(word.place, word.number, share, {"keyword": Signal(word.score, rank, share, 1.0, share)})
+        for rank, (word, share) in enumerate(zip(ordered, shares, strict=False), 1)
+    ]
+
+
+def rank(pool: Pool, weights: Weights, limit: int) -> list[Ranked]:
+    """Best first; of equal ones the newer, then the one in the namespace named first."""
+    import numpy as np
+
+    by_words = keyword_shares(pool.keyword)
+    by_meaning = vector_shares(pool.cosine, pool.present, pool.chance)
+    score = weights.keyword * by_words + weights.vector * by_meaning
+    best = np.lexsort((pool.place, -pool.number, -score))[:limit]
+    return [
+        _explained(pool, weights, row, word_share, meaning_share, ranks)
+        for row, word_share, meaning_share, ranks in zip(
+            best.tolist(), by_words[best].tolist(), by_meaning[best].tolist(), _ranks(pool, best), strict=True
+        )
+    ]
+
+
+def keyword_shares(scores: NDArray[np.float32]) -> NDArray[np.float64]:
+    top = float(scores.max(initial=0.0))
+    return (scores.astype(float) / top if top > 0 else scores.astype(float)).round(_DECIMALS)
+
+
+def vector_shares(
+    cosines: NDArray[np.float32], present: NDArray[np.bool_], chance: NDArray[np.float32]
+) -> NDArray[np.float64]:
+    top = float(cosines.max(initial=-1.0, where=present))
+    floor = min(chance_floor(chance), top - _LEAST_SPREAD)
+    shares = ((cosines.astype(float) - floor) / (top - floor)).clip(0.0, 1.0).round(_DECIMALS)
+    return shares * present
+
+
+def chance_floor(chance: NDArray[np.float32]) -> float:
+    if not len(chance):
+        return 1.0
+    return float(chance.mean()) - max(_DEVIATIONS * float(chance.std()), _LEAST_SPREAD)
+
+
+def _ranks(pool: Pool, rows: NDArray[np.intp]) -> list[tuple[int | None, int | None]]:
+    keyword = _rank_among(pool, pool.keyword, pool.by_keyword, rows)
+    return list(zip(keyword, _rank_among(pool, pool.cosine, pool.by_vector, rows), strict=True))
+
+
+def _rank_among(
+    pool: Pool, values: NDArray[np.float32], listed: NDArray[np.bool_], rows: NDArray[np.intp]
+) -> Sequence[int | None]:
+    import numpy as np
+
+    order = np.lexsort((pool.place, -pool.number, -values, ~listed))
+    ranks = np.empty(len(values), np.intp)
+    ranks[order] = np.arange(1, len(values) + 1)
+    return [place if on_it else None for place, on_it in zip(ranks[rows].tolist(), listed[rows].tolist(), strict=True)]
+
+
+def _explained(
+    pool: Pool,
+    weights: Weights,
+    row: int,
+    by_words: float,
+    by_meaning: float,
+    ranks: tuple[int | None, int | None],
+) -> Ranked:
+    explain: dict[str, Signal] = {}
+    if weights.keyword:
+        raw = float(pool.keyword[row])
+        explain["keyword"] = Signal(raw, ranks[0], by_words, weights.keyword, weights.keyword * by_words)
+    if weights.vector and pool.present[row]:
+        raw = float(pool.cosine[row])
+        explain["vector"] = Signal(raw, ranks[1], by_meaning, weights.vector, weights.vector * by_meaning)
+    score = sum(signal.contribution for signal in explain.values())
+    return Ranked(int(pool.place[row]), int(pool.number[row]), score, explain)

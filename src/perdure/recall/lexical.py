@@ -1,0 +1,195 @@
+"""BM25 over one namespace, in memory: which rows hold a word, and what that is worth.
+
+Rows that came lately lie as they came and are scanned; from a certain number on they are sorted by word into postings.
+Both give the same scores, so that the first search after loading does not have to wait for the sorting.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+import numpy as np
+
+from perdure.recall.growing import Growing
+from perdure.text.bm25 import idf, length_norm, saturation
+from perdure.text.entry import term_hash
+from perdure.text.words import terms
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Rows: TypeAlias = "NDArray[np.intp]"
+Counts: TypeAlias = "NDArray[np.uint8]"
+
+# Scanning this many entries takes about as long as one search should.
+SCANNED_ENTRIES: Final = 1 << 16
+# A sorted key is term << 32 | row << 8 | frequency, so one set of postings spans at most this many rows.
+_MOST_ROWS: Final = 1 << 24
+# A set of postings is merged into the one before as soon as that is less than so many times larger.
+_FANOUT: Final = 4
+
+
+def hashes_of(words: Sequence[str]) -> list[int]:
+    """The words as the index knows them: stemmed, hashed, each once."""
+    return list(dict.fromkeys(map(term_hash, terms(" ".join(words)))))
+
+
+@dataclass(frozen=True, slots=True)
+class Postings:
+    """Rows `first` to `last` (exclusive) by term, in the order of the terms' hashes."""
+
+    first: int
+    last: int
+    terms: NDArray[np.uint32]
+    starts: NDArray[np.intp]
+    rows: NDArray[np.uint32]
+    frequencies: Counts
+
+    @classmethod
+    def sort(cls, first: int, last: int, keys: NDArray[np.uint64]) -> Postings:
+        # Of the kinds of sorting the one that profits from what is in order already: each row is, and each merged set.
+        keys.sort(kind="stable")
+        terms_ = (keys >> 32).astype(np.uint32)
+        starts = np.flatnonzero(np.diff(terms_, prepend=terms_[:1] ^ 1))
+        rows = ((keys >> 8) & (_MOST_ROWS - 1)).astype(np.uint32)
+        rows += np.uint32(first)
+        frequencies = (keys & 0xFF).astype(np.uint8)
+        return cls(first, last, terms_[starts], np.append(starts, len(keys)), rows, frequencies)
+
+    def keys(self, first: int, alive: NDArray[np.bool_]) -> NDArray[np.uint64]:
+        """As they were before sorting, without the rows that are gone, for a set that begins at `first`."""
+        terms_ = np.repeat(self.terms, np.diff(self.starts))
+        keys = _keys(terms_, self.rows.astype(np.uint64) - np.uint64(first), self.frequencies)
+        return keys[alive[self.rows]]
+
+    def find(self, wanted: Sequence[int]) -> Iterator[tuple[int, Rows, Counts]]:
+        """Which of the wanted terms, then the rows and how often."""
+        hashes = np.array(wanted, np.uint32)
+        places = np.searchsorted(self.terms, hashes)
+        known = self.terms[np.minimum(places, len(self.terms) - 1)] == hashes if len(self.terms) else ()
+        for which in np.flatnonzero(known).tolist():
+            start, end = self.starts[places[which]], self.starts[places[which] + 1]
+            yield which, self.rows[start:end].astype(np.intp), self.frequencies[start:end]
+
+    @property
+    def nbytes(self) -> int:
+        return self.terms.nbytes + self.starts.nbytes + self.rows.nbytes + self.frequencies.nbytes
+
+
+@dataclass(frozen=True)
+class Lexical:
+    """What a search sees: sorted and unsorted rows, and the statistics of those that are alive."""
+
+    sorted: tuple[Postings, ...]
+    first_unsorted: int
+    terms: NDArray[np.uint32]
+    frequencies: Counts
+    ends: NDArray[np.intp]
+    lengths: NDArray[np.uint32]
+    alive: NDArray[np.bool_]
+    documents: int
+    words: int
+
+    @cached_property
+    def _norms(self) -> NDArray[np.float32]:
+        return length_norm(self.lengths.astype(np.float32), max(self.words, 1) / max(self.documents, 1))
+
+    def scores(self, wanted: Sequence[int]) -> NDArray[np.float32]:
+        """BM25 of every row; what rows that are gone get means nothing."""
+        scores = np.zeros(len(self.lengths), np.float32)
+        everyone_lives = self.documents == len(self.lengths)
+        found: dict[int, list[tuple[Rows, Counts]]] = {}
+        for which, rows, frequencies in self._find(wanted):
+            found.setdefault(which, []).append((rows, frequencies))
+        for parts in found.values():
+            holding = sum(len(rows) if everyone_lives else np.count_nonzero(self.alive[rows]) for rows, _ in parts)
+            worth = np.float32(idf(self.documents, int(holding)))
+            for rows, frequencies in parts:
+                gain = saturation(frequencies.astype(np.float32), self._norms.take(rows))
+                gain *= worth
+                np.add.at(scores, rows, gain)
+        return scores
+
+    def _find(self, wanted: Sequence[int]) -> Iterator[tuple[int, Rows, Counts]]:
+        for postings in self.sorted:
+            yield from postings.find(wanted)
+        if len(self.terms):
+            for which, term in enumerate(wanted):
+                at = np.flatnonzero(self.terms == term)
+                if len(at):
+                    rows = np.searchsorted(self.ends, at, side="right") + self.first_unsorted
+                    yield which, rows, self.frequencies[at]
+
+
+class LexicalBuilder:
+    """Takes rows at the end, and hands out `Lexical` views that stay as they are."""
+
+    def __init__(self) -> None:
+        self._sorted: tuple[Postings, ...] = ()
+        self._first_unsorted = 0
+        self._clear()
+        self._lengths = Growing(np.uint32)
+
+    def _clear(self) -> None:
+        self._terms = Growing(np.uint32)
+        self._frequencies = Growing(np.uint8)
+        self._ends = Growing(np.intp)
+
+    @property
+    def lengths(self) -> NDArray[np.uint32]:
+        return self._lengths.view
+
+    @property
+    def nbytes(self) -> int:
+        growing = (self._terms, self._frequencies, self._ends, self._lengths)
+        return sum(part.nbytes for part in (*self._sorted, *growing))
+
+    @property
+    def untidy(self) -> bool:
+        return len(self._terms) > SCANNED_ENTRIES
+
+    def extend(
+        self, terms: NDArray[np.uint32], frequencies: Counts, ends: NDArray[np.intp], lengths: NDArray[np.uint32]
+    ) -> None:
+        self._ends.extend(ends + len(self._terms))
+        self._terms.extend(terms)
+        self._frequencies.extend(frequencies)
+        self._lengths.extend(lengths)
+
+    def tidy(self, alive: NDArray[np.bool_]) -> None:
+        """Sort what lies unsorted, and merge sets of postings, so that few are left and the small ones are new."""
+        first, ends = self._first_unsorted, self._ends.view
+        for begin in range(0, len(ends), _MOST_ROWS):
+            end = min(begin + _MOST_ROWS, len(ends))
+            left, right = (int(ends[begin - 1]) if begin else 0), int(ends[end - 1])
+            rows = np.repeat(np.arange(end - begin, dtype=np.uint64), np.diff(ends[begin:end], prepend=left))
+            keys = _keys(self._terms.view[left:right], rows, self._frequencies.view[left:right])
+            self._sorted += (Postings.sort(first + begin, first + end, keys),)
+        self._first_unsorted += len(ends)
+        self._clear()
+        while len(self._sorted) > 1 and _worth_merging(*self._sorted[-2:]):
+            *others, one, two = self._sorted
+            keys = np.concatenate([one.keys(one.first, alive), two.keys(one.first, alive)])
+            self._sorted = (*others, Postings.sort(one.first, two.last, keys))
+
+    def view(self, alive: NDArray[np.bool_], documents: int, words: int) -> Lexical:
+        return Lexical(
+            self._sorted, self._first_unsorted, self._terms.view, self._frequencies.view, self._ends.view,
+            self._lengths.view, alive, documents, words,
+        )  # fmt: skip
+
+
+def _keys(terms_: NDArray[np.uint32], rows: NDArray[np.uint64], frequencies: Counts) -> NDArray[np.uint64]:
+    keys = terms_.astype(np.uint64)
+    keys <<= np.uint64(24)
+    keys |= rows
+    keys <<= np.uint64(8)
+    keys |= frequencies
+    return keys
+
+
+def _worth_merging(one: Postings, two: Postings) -> bool:
+    return len(one.rows) < _FANOUT * len(two.rows) and two.last - one.first <= _MOST_ROWS

@@ -1,0 +1,196 @@
+"""Recall from the question to the hits. Each part that is missing is a step down that the answer names."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Sequence
+from datetime import datetime
+from itertools import repeat
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from perdure.embed.port import Embedder, Generation, Vectors
+from perdure.errors import EmbedderUnavailable
+from perdure.model import Filter, Hit, Mode, Recall, Record
+from perdure.recall.fuse import Ranked, Word, rank, rank_words, weigh
+from perdure.recall.recipe import Recipe
+from perdure.recall.scope import Scope
+from perdure.store.port import Store
+from perdure.text.words import MAX_QUERY_CHARACTERS, clean, query_words
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from perdure.recall.cache import Indexes
+    from perdure.recall.snapshot import Snapshot
+
+DEFAULT_MEMORY_BYTES: Final = 1 << 30
+
+NOTHING_ASKED: Final = "The question is empty."
+NO_WORDS: Final = "The question holds no word to search for."
+NO_MODEL: Final = "Found by keyword alone: no embedding model is in use."
+NO_NUMPY: Final = "Found by keyword alone: numpy is not installed."
+NO_VECTORS: Final = "Found by keyword alone: no memory here has a vector yet. `perdure work` makes them."
+WAITING: Final = "Memories found by keyword alone until `perdure work` has made their vectors: {}."
+
+# By words alone, an index in memory pays off only for a process that asks more often than this.
+_RECALLS_FROM_DISK: Final = 3
+# A memory can vanish between ranking and fetching; the next attempt does not rank it any more.
+_ATTEMPTS: Final = 3
+
+
+class _Question(NamedTuple):
+    words: Sequence[str]
+    namespaces: Sequence[str]
+    filter: Filter
+    limit: int
+    recipe: Recipe
+    now: datetime
+
+    @property
+    def candidates(self) -> int:
+        return max(self.recipe.candidates, 2 * self.limit)
+
+
+class _Meaning(NamedTuple):
+    vector: Vectors
+    generation: Generation
+
+
+class _Ranking(NamedTuple):
+    ranked: list[Ranked]
+    mode: Mode
+    notes: tuple[str, ...]
+
+
+class Recaller:
+    """Finds memories. Safe to use from any thread."""
+
+    def __init__(self, store: Store, embedder: Embedder | None, *, memory_bytes: int = DEFAULT_MEMORY_BYTES) -> None:
+        self._store = store
+        self._embedder = embedder
+        self._memory_bytes = memory_bytes
+        self._lock = threading.Lock()
+        self._indexes: Indexes | None = None
+        self._from_disk: Counter[str] = Counter()
+
+    def recall(
+        self, query: str, namespaces: Sequence[str], filter: Filter, *, limit: int, recipe: Recipe, now: datetime
+    ) -> Recall:
+        text = clean(query[:MAX_QUERY_CHARACTERS]).strip()
+        if not text or limit < 1:
+            return Recall((), "none", (NOTHING_ASKED,))
+        question = _Question(query_words(text), list(dict.fromkeys(namespaces)), filter, limit, recipe, now)
+        meaning, missing = self._embed(text)
+        ranking = self._rank(question, meaning, missing)
+        hits = self._fetch(question, ranking.ranked)
+        for _ in range(_ATTEMPTS):
+            if len(hits) == len(ranking.ranked):
+                break
+            ranking = self._rank(question, meaning, missing)
+            hits = self._fetch(question, ranking.ranked)
+        return Recall(tuple(hits), ranking.mode, ranking.notes)
+
+    def _embed(self, text: str) -> tuple[_Meaning | None, str]:
+        """The question as a vector, or what is missing for that."""
+        if self._embedder is None:
+            return None, NO_MODEL
+        if not _numpy_is_here():
+            return None, NO_NUMPY
+        try:
+            return _Meaning(self._embedder.embed_query(text), self._embedder.generation), ""
+        except EmbedderUnavailable as error:
+            return None, str(error)
+
+    def _rank(self, question: _Question, meaning: _Meaning | None, missing: str) -> _Ranking:
+        if meaning is not None:
+            snapshots = [self._snapshot(name, meaning.generation) for name in question.namespaces]
+            documents = sum(snapshot.lexical.documents for snapshot in snapshots)
+            embedded = sum(snapshot.vectors.count for snapshot in snapshots)
+            if embedded or not documents:
+                notes = (WAITING.format(documents - embedded),) if embedded < documents else ()
+                return self._by_meaning(question, meaning, snapshots, notes)
+            missing = NO_VECTORS
+        if not question.words:
+            return _Ranking([], "none", (missing, NO_WORDS))
+        found = [
+            word for place, name in enumerate(question.namespaces) for word in self._by_words(question, place, name)
+        ]
+        return _Ranking(rank_words(found, question.limit), "keyword", (missing,))
+
+    def _by_meaning(
+        self, question: _Question, meaning: _Meaning, snapshots: Sequence[Snapshot], notes: tuple[str, ...]
+    ) -> _Ranking:
+        from perdure.recall.lexical import hashes_of
+        from perdure.recall.search import by_both, together
+
+        terms = hashes_of(question.words)
+        allowed = map(self._allowed, repeat(question), question.namespaces, snapshots)
+        pools = [
+            by_both(snapshot, terms, meaning.vector, rows, question.candidates, place)
+            for place, (snapshot, rows) in enumerate(zip(snapshots, allowed, strict=True))
+        ]
+        weights = weigh(question.recipe, keyword=bool(terms), vector=True)
+        ranked = rank(together(pools), weights, question.limit) if pools else []
+        return _Ranking(ranked, "hybrid" if terms else "vector", notes)
+
+    def _by_words(self, question: _Question, place: int, name: str) -> list[Word]:
+        """From disk at first: a process that asks once should not read a whole namespace."""
+        if not self._in_memory(name):
+            found = self._store.keyword(name, question.words, question.filter, question.now, question.candidates)
+            return [Word(place, number, score) for number, score in found]
+        from perdure.recall.lexical import hashes_of
+        from perdure.recall.search import by_words
+
+        snapshot = self._snapshot(name, None)
+        allowed = self._allowed(question, name, snapshot)
+        return by_words(snapshot, hashes_of(question.words), allowed, question.candidates, place)
+
+    def _in_memory(self, name: str) -> bool:
+        with self._lock:
+            if self._indexes is not None and name in self._indexes:
+                return True
+            self._from_disk[name] += 1
+            return self._from_disk[name] > _RECALLS_FROM_DISK and _numpy_is_here()
+
+    def _snapshot(self, name: str, generation: Generation | None) -> Snapshot:
+        with self._lock:
+            if self._indexes is None:
+                from perdure.recall.cache import Indexes
+
+                self._indexes = Indexes(self._store, self._memory_bytes)
+        return self._indexes.snapshot(name, generation)
+
+    def _allowed(self, question: _Question, name: str, snapshot: Snapshot) -> NDArray[np.bool_] | None:
+        scope = Scope.of(question.filter)
+        allowed = snapshot.within(scope, question.now)
+        if scope.wanted is None:
+            return allowed
+        chosen = snapshot.chosen(scope.wanted)
+        if chosen is None:
+            chosen = snapshot.holding(self._store.matching(name, scope.wanted))
+            if scope.unwanted is not None:
+                chosen &= ~snapshot.holding(self._store.matching(name, scope.unwanted))
+            snapshot.choose(scope.wanted, chosen)
+        return chosen if allowed is None else allowed & chosen
+
+    def _fetch(self, question: _Question, ranked: Sequence[Ranked]) -> list[Hit]:
+        records: dict[tuple[int, int], Record] = {}
+        for place, name in enumerate(question.namespaces):
+            numbers = [one.number for one in ranked if one.place == place]
+            if numbers:
+                records |= {(place, record.number): record for record in self._store.fetch(name, numbers)}
+        return [
+            Hit(record, one.score, one.explain)
+            for one in ranked
+            if (record := records.get((one.place, one.number))) and record.state in question.filter.states
+        ]
+
+
+def _numpy_is_here() -> bool:
+    try:
+        import numpy as np
+    except ImportError:
+        return False
+    return bool(np)

@@ -1,0 +1,49 @@
+"""The hash chain of a namespace's log: pure functions, so that anyone can prove it again."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Final
+
+SALT_BYTES: Final = 16
+
+_encode: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """What the chain proves of one revision, in the order it is hashed."""
+
+    seq: int
+    number: int
+    memory: str
+    version: int
+    operation: str
+    actor: str
+    surface: str
+    session: str | None
+    request: str | None
+    at: int
+    batch: str
+    digest: bytes
+
+
+def genesis(namespace: str) -> bytes:
+    """The head of a namespace before its first revision."""
+    return sha256(b"perdure\x00" + namespace.encode()).digest()
+
+
+def digest_of(salt: bytes, body: str) -> bytes:
+    """Salted, so that nobody can prove by guessing what an erased payload said."""
+    return sha256(salt + body.encode()).digest()
+
+
+def link(head: bytes, line: Line) -> bytes:
+    """The hash of a revision, which is the head for the next one."""
+    fields = (
+        line.seq, line.number, line.memory, line.version, line.operation, line.actor, line.surface, line.session,
+        line.request, line.at, line.batch, line.digest.hex(),
+    )  # fmt: skip
+    return sha256(head + _encode(fields).encode()).digest()

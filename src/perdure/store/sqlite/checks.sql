@@ -1,0 +1,120 @@
+-- What doctor asks and what a repair rebuilds.
+
+-- name: integrity
+-- SQLite's own look at its pages, indexes and the full-text index's inner consistency.
+PRAGMA integrity_check (20);
+
+-- name: foreign_keys
+-- Rows whose owner is gone.
+PRAGMA foreign_key_check;
+
+-- name: full_text
+-- The full-text index against the entries, word by word. Written as an insert, although it changes nothing.
+INSERT INTO entry_fts (entry_fts, rank) VALUES ('integrity-check', 1);
+
+-- name: rebuild_full_text
+-- The only way to repair it.
+INSERT INTO entry_fts (entry_fts) VALUES ('rebuild');
+
+-- name: entries_left_over
+-- Entries whose memory is gone, or should not be found any more.
+SELECT entry.slot FROM entry
+WHERE NOT EXISTS (
+    SELECT 1 FROM memory WHERE memory.slot = entry.slot AND state IN ('active', 'superseded')
+);
+
+-- name: delete_left_over
+-- As above, removed.
+DELETE FROM entry
+WHERE NOT EXISTS (
+    SELECT 1 FROM memory WHERE memory.slot = entry.slot AND state IN ('active', 'superseded')
+);
+
+-- name: delete_left_over_use
+-- Use of memories that are gone.
+DELETE FROM use WHERE NOT EXISTS (SELECT 1 FROM memory WHERE memory.slot = use.slot);
+
+-- name: tags_left_over
+-- Tags of no memory, or filed under another namespace than their memory's.
+SELECT tag.slot FROM tag LEFT JOIN memory USING (slot)
+WHERE memory.slot IS NULL OR memory.namespace <> tag.namespace;
+
+-- name: delete_all_tags
+-- They are written again from the records.
+DELETE FROM tag;
+
+-- name: counters
+-- What the namespace's row says of itself.
+SELECT id, name, seq, number, head, documents, words, vector FROM namespace ORDER BY id;
+
+-- name: newest_of_namespace
+-- What the tables say.
+SELECT (SELECT coalesce(max(slot & 4294967295), 0) FROM memory WHERE slot BETWEEN :first AND :last),
+       (SELECT coalesce(max(id & 4294967295), 0) FROM vector WHERE id BETWEEN :first AND :last);
+
+-- name: entry_terms
+-- From which the statistics of the index are counted.
+SELECT terms FROM entry WHERE slot BETWEEN ? AND ?;
+
+-- name: set_counters
+-- Counted anew; what was handed out is never lowered.
+UPDATE namespace SET
+    documents = :documents,
+    words = :words,
+    number = max(number, (SELECT coalesce(max(slot & 4294967295), 0) FROM memory WHERE slot BETWEEN :first AND :last)),
+    vector = max(vector, (SELECT coalesce(max(id & 4294967295), 0) FROM vector WHERE id BETWEEN :first AND :last))
+WHERE id = :namespace;
+
+-- name: examine_memory
+-- Every record beside everything that is derived from it, in the order of the slots and a bounded portion at a time.
+-- Begins with the columns of `select_memory`.
+SELECT memory.slot, memory.id, content_hash, passage_hash, checksum, key, memory.version, memory.seq, state, tier,
+       category, context_type, source, source_project, conversation_id, session_id, channel, spec_folder, file_path,
+       anchor_id, trust, importance, confidence, observation_count, validation_count, created_at, updated_at, valid_at,
+       invalid_at, expires_at, memory.text, memory.title, abstract, summary, memory.reasoning, memory.tags,
+       memory.keywords, "references", trigger_phrases, evidence, metadata, 0, NULL, 0, NULL,
+       entry.terms, entry.title, entry.text, entry.keywords, entry.reasoning, entry.tags, entry.anchor, entry.folder,
+       (SELECT json_group_array(tag) FROM tag WHERE tag.slot = memory.slot),
+       (SELECT max(seq) FROM revision WHERE namespace = memory.namespace AND number = memory.slot & 4294967295),
+       payload.body
+FROM memory
+LEFT JOIN entry ON entry.slot = memory.slot
+LEFT JOIN payload ON payload.id = (memory.namespace << 32 | memory.seq)
+WHERE memory.slot BETWEEN :first AND :last
+ORDER BY memory.slot;
+
+-- name: examine_revisions
+-- The log of one namespace in its order, with what was not erased.
+SELECT revision.seq, revision.number, revision.memory, revision.version, revision.operation, revision.actor,
+       revision.surface, revision.session, revision.request, revision.at, revision.batch, revision.digest,
+       revision.hash, payload.salt, payload.body
+FROM revision LEFT JOIN payload ON payload.id = (revision.namespace << 32 | revision.seq)
+WHERE revision.namespace = ?
+ORDER BY revision.seq;
+
+-- name: examine_vectors
+-- Every vector beside the dimensions it should have.
+SELECT vector.id, vector.checksum, vector.data, generation.dimensions
+FROM vector LEFT JOIN generation ON generation.id = vector.generation;
+
+-- name: orphan_vectors
+-- Vectors of passages that no memory has any more: earlier texts.
+SELECT count(*) FROM vector
+WHERE NOT EXISTS (
+    SELECT 1 FROM memory
+    WHERE memory.namespace = vector.namespace AND memory.passage_hash = vector.passage_hash
+        AND memory.state IN ('active', 'superseded')
+);
+
+-- name: delete_orphan_vectors
+-- As above, removed.
+DELETE FROM vector
+WHERE NOT EXISTS (
+    SELECT 1 FROM memory
+    WHERE memory.namespace = vector.namespace AND memory.passage_hash = vector.passage_hash
+        AND memory.state IN ('active', 'superseded')
+);
+
+-- name: delete_vector
+-- It becomes pending, and is computed again.
+DELETE FROM vector WHERE id = ?;

@@ -1,0 +1,109 @@
+"""One connection: how it is opened, how long it waits for others, and what it may do."""
+
+from __future__ import annotations
+
+import itertools
+import random
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import Final, Literal, TypeAlias, cast
+
+import apsw
+
+from perdure.store.sqlite.database import Database, run
+from perdure.store.sqlite.engine import engine_is_safe, version_number
+from perdure.store.sqlite.file import MEMORY, Place, can_write
+from perdure.store.sqlite.filesystem import is_local
+from perdure.store.sqlite.sql import SQL
+
+Journal: TypeAlias = Literal["wal", "delete"]
+Role: TypeAlias = Literal["write", "read"]
+
+WAL_LIMIT: Final = 64 * 1024 * 1024
+
+# Waits that grow, as SQLite's own do, starve whoever has waited longest; short random ones are fair.
+_SHORTEST: Final = 0.0002
+_LONGEST: Final = 0.002
+_RECENT: Final = 0.1
+
+
+class Patience:
+    """A busy handler: asks again after a short random sleep, until `seconds` are over."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self._deadline = 0.0
+        self._waited_at = -_RECENT
+
+    def __call__(self, attempts: int) -> bool:
+        now = time.monotonic()
+        if attempts == 0:
+            self._deadline = now + self.seconds
+        if now >= self._deadline:
+            return False
+        self._waited_at = now
+        _pause()
+        return True
+
+    def give_way(self) -> None:
+        """After a commit: who had to wait a moment ago knows of others, and lets them go first."""
+        if time.monotonic() - self._waited_at < _RECENT:
+            _pause()
+
+
+def connect(place: Place, role: Role, patience: Patience, vfs: str | None = None) -> Database:
+    """A connection with every setting but the journal's, which a new file gets only once it is known to be ours."""
+    connection = apsw.Connection(place.path, _flags(place), vfs)
+    connection.set_busy_handler(patience)
+    # Shadow tables and the schema cannot be edited by a slip of ours; "x" is a name, never a string.
+    connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
+    connection.config(apsw.SQLITE_DBCONFIG_DQS_DML, 0)
+    connection.config(apsw.SQLITE_DBCONFIG_DQS_DDL, 0)
+    database = cast("Database", connection)
+    if vfs is not None:
+        run(database, SQL["sole_owner"])
+    run(database, SQL["settings"])
+    if role == "read":
+        run(database, SQL["read_only"])
+    return database
+
+
+@contextmanager
+def triggers_off(database: Database) -> Generator[None]:
+    connection = cast("apsw.Connection", database)
+    connection.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 0)
+    try:
+        yield
+    finally:
+        connection.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 1)
+
+
+def choose_journal(place: Place) -> Journal:
+    safe = engine_is_safe(version_number(apsw.sqlite_lib_version()))
+    return "wal" if safe and is_local(place.file_system) else "delete"
+
+
+def set_journal(database: Database, journal: Journal, patience: Patience) -> None:
+    """SQLite does not always ask the busy handler when the mode changes, so we ask again ourselves."""
+    if database.pragma("journal_mode") in (journal, "memory"):
+        return
+    for attempt in itertools.count():
+        try:
+            database.pragma("journal_mode", journal)
+        except apsw.BusyError:
+            if not patience(attempt):
+                raise
+        else:
+            return
+
+
+def _pause() -> None:
+    time.sleep(random.uniform(_SHORTEST, _LONGEST))  # noqa: S311
+
+
+def _flags(place: Place) -> int:
+    if place.path == MEMORY:
+        return apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_MEMORY
+    access = apsw.SQLITE_OPEN_READWRITE if can_write(place.path) else apsw.SQLITE_OPEN_READONLY
+    return access | apsw.SQLITE_OPEN_NOFOLLOW

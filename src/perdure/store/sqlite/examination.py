@@ -1,0 +1,207 @@
+"""Checks of the content: every record against its log, and everything derived against the records."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+from zlib import crc32
+
+from perdure.errors import StoreDamaged
+from perdure.ids import content_hash
+from perdure.model import INDEXED_STATES, Finding, Record
+from perdure.store.queries import load_queries
+from perdure.store.sqlite.chain import Line, digest_of, genesis, link
+from perdure.store.sqlite.database import Database, Row
+from perdure.store.sqlite.rows import (
+    NUMBER_MASK,
+    decode_payload,
+    decode_row,
+    is_sound,
+    range_of,
+    unpack_batch,
+    unpack_id,
+)
+from perdure.text.entry import Entry, entry_of, terms_length
+
+CHECKS: Final = load_queries(Path(__file__).with_name("checks.sql"))
+
+REPAIR: Final = "Run `perdure doctor --repair`: it is rebuilt from the records."
+RESCUE: Final = "Export what can be read with `perdure export`, and bring the store back from a backup."
+_SHOWN: Final = 5
+# Where the columns of `examine_memory` begin that stand behind a record's own.
+_ENTRY: Final = 45
+_TAGS: Final = 53
+
+
+@dataclass(slots=True)
+class Tally:
+    """How many are wrong, and the first few of them by name."""
+
+    check: str
+    remedy: str
+    count: int = 0
+    names: list[str] = field(default_factory=list[str])
+
+    def add(self, name: str) -> None:
+        self.count += 1
+        if self.count <= _SHOWN:
+            self.names.append(name)
+
+    def finding(self, good: str, bad: str) -> Finding:
+        if not self.count:
+            return Finding(self.check, "ok", good)
+        more = ", …" if self.count > _SHOWN else ""
+        return Finding(self.check, "problem", f"{bad}: {self.count} ({', '.join(self.names)}{more}).", self.remedy)
+
+
+def examine_records(connection: Database) -> list[Finding]:
+    """One pass over all records, which answers four questions."""
+    damaged, history = Tally("records", RESCUE), Tally("history", RESCUE)
+    entries, tags = Tally("entries", REPAIR), Tally("tags", REPAIR)
+    names = _names(connection)
+    for slot in [slot for (slot,) in connection.execute(CHECKS["entries_left_over"])]:
+        entries.add(_name(names, slot))
+    for slot in [slot for (slot,) in connection.execute(CHECKS["tags_left_over"])]:
+        tags.add(_name(names, slot))
+    for namespace, name in names.items():
+        first, last = range_of(namespace)
+        for row in connection.execute(CHECKS["examine_memory"], {"first": first, "last": last}):
+            shown = _name(names, row[0])
+            record = _record(row, name)
+            if record is None:
+                damaged.add(shown)
+                continue
+            if not _history_agrees(record, row):
+                history.add(shown)
+            if not entry_agrees(record, row):
+                entries.add(shown)
+            if set(json.loads(row[_TAGS])) != set(record.tags):
+                tags.add(shown)
+    return [
+        damaged.finding("Every memory is as it was written.", "Memories that are not as they were written"),
+        history.finding("Every memory is the newest line of its history.", "Memories that differ from their history"),
+        entries.finding("The keyword index holds what the memories say.", "Memories with a wrong entry in the index"),
+        tags.finding("The tags are those of the memories.", "Memories whose tags are filed wrongly"),
+    ]
+
+
+def entry_agrees(record: Record, row: Row) -> bool:
+    """An entry that should not be there at all was counted as left over."""
+    return record.state not in INDEXED_STATES or row[_ENTRY:_TAGS] == entry_columns(entry_of(record))
+
+
+def has_entry(row: Row) -> bool:
+    return row[_ENTRY] is not None
+
+
+def entry_columns(entry: Entry) -> Row:
+    """In the order of the entry table."""
+    return (
+        entry.terms, entry.title, entry.text, entry.keywords, entry.reasoning, entry.tags, entry.anchor, entry.folder,
+    )  # fmt: skip
+
+
+def examine_statistics(connection: Database) -> list[Finding]:
+    """The namespace's own row: handed-out numbers and counts."""
+    wrong = Tally("statistics", REPAIR)
+    counters = Tally("counters", REPAIR)
+    for namespace, name, _, number, _, documents, words, vector in connection.execute(CHECKS["counters"]).fetchall():
+        first, last = range_of(namespace)
+        if (documents, words) != count_entries(connection, namespace):
+            wrong.add(repr(name))
+        ((newest, newest_vector),) = connection.execute(
+            CHECKS["newest_of_namespace"], {"first": first, "last": last}
+        ).fetchall()
+        if newest > number or newest_vector > vector:
+            counters.add(repr(name))
+    return [
+        wrong.finding("The statistics of the index are right.", "Namespaces with wrong index statistics"),
+        counters.finding("No number can be given out twice.", "Namespaces that would give out a number twice"),
+    ]
+
+
+def count_entries(connection: Database, namespace: int) -> tuple[int, int]:
+    documents = words = 0
+    for (packed,) in connection.execute(CHECKS["entry_terms"], range_of(namespace)):
+        documents += 1
+        words += terms_length(packed)
+    return documents, words
+
+
+def examine_chain(connection: Database) -> Finding:
+    """Hashes, digests and order of every namespace's log, computed again."""
+    broken = Tally("chain", RESCUE)
+    erased = 0
+    for namespace, name, seq, _, head, *_ in connection.execute(CHECKS["counters"]).fetchall():
+        expected, last = genesis(name), 0
+        for row in connection.execute(CHECKS["examine_revisions"], (namespace,)):
+            line, stored, salt, body = _line(row)
+            expected = link(expected, line)
+            erased += body is None
+            intact = body is None or digest_of(salt, body) == line.digest
+            if not intact or expected != stored or line.seq != last + 1:
+                broken.add(f"{name!r} at {line.seq}")
+            # Go on from what is stored, so that one broken line is counted once.
+            expected, last = stored, line.seq
+        if (last, expected) != (seq, head):
+            broken.add(f"{name!r} at its end")
+    note = f" {erased} payloads were erased." if erased else ""
+    return broken.finding(f"The log of every namespace is unbroken.{note}", "Lines of the log that do not fit")
+
+
+def bad_vectors(connection: Database) -> Iterator[int]:
+    """Ids of vectors that are not what was stored, or are no vectors."""
+    import numpy as np
+
+    for vector_id, checksum, data, dimensions in connection.execute(CHECKS["examine_vectors"]):
+        sound = crc32(data) == checksum and dimensions is not None and len(data) == 4 * dimensions
+        if not sound or not np.isfinite(np.frombuffer(data, "<f4")).all():
+            yield vector_id
+
+
+def examine_vectors(connection: Database) -> Finding:
+    bad = Tally("vectors", REPAIR)
+    for vector_id in bad_vectors(connection):
+        bad.add(str(vector_id & NUMBER_MASK))
+    return bad.finding("Every vector is as it was stored.", "Vectors that are not as they were stored")
+
+
+def _names(connection: Database) -> dict[int, str]:
+    return {namespace: name for namespace, name, *_ in connection.execute(CHECKS["counters"])}
+
+
+def _name(names: dict[int, str], slot: int) -> str:
+    namespace, number = slot >> 32, slot & NUMBER_MASK
+    return f"{number} of {names.get(namespace, '?')!r}"
+
+
+def _record(row: Row, namespace: str) -> Record | None:
+    """None when the row, or only its content hash, is not as it was written."""
+    if not is_sound(row):
+        return None
+    record = decode_row(row, namespace)
+    return record if record.content_hash == content_hash(record.text) else None
+
+
+def _history_agrees(record: Record, row: Row) -> bool:
+    newest, body = row[-2:]
+    if newest != record.seq:
+        return False
+    try:
+        return body is None or decode_payload(body) == record
+    except StoreDamaged:
+        return False
+
+
+def _line(row: Row) -> tuple[Line, bytes, bytes, str | None]:
+    seq, number, memory, version, operation, actor, surface, session, request, at, batch, digest, stored, salt, body = (
+        row
+    )
+    line = Line(
+        seq, number, unpack_id(memory), version, operation, actor, surface, session, request, at, unpack_batch(batch),
+        digest,
+    )  # fmt: skip
+    return line, stored, salt, body

@@ -1,0 +1,100 @@
+"""The driver's exceptions as our own. Nothing above the store ever sees an exception of apsw."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from typing import Final, TypeAlias
+
+import apsw
+
+from perdure.errors import (
+    Conflict,
+    InvalidInput,
+    PerdureError,
+    StoreBusy,
+    StoreClosed,
+    StoreDamaged,
+    StoreError,
+    StoreForeign,
+    StoreFull,
+    StoreReadOnly,
+    StoreUnreadable,
+)
+from perdure.store.sqlite.database import Database
+from perdure.store.sqlite.file import Place, can_write
+
+Meaning: TypeAlias = Callable[[Exception, Place], PerdureError]
+
+_NO_SPACE: Final = (errno.ENOSPC, errno.EDQUOT)
+
+_MEANINGS: Final[tuple[tuple[type[Exception], Meaning], ...]] = (
+    (apsw.BusyError, lambda _, __: StoreBusy()),
+    (apsw.LockedError, lambda _, __: StoreBusy()),
+    (
+        apsw.InterruptError,
+        lambda _, __: StoreBusy("The search took too long and was given up.", remedy="Ask with fewer or rarer words."),
+    ),
+    (apsw.FullError, lambda _, __: StoreFull()),
+    (apsw.ReadOnlyError, lambda _, place: _read_only(place)),
+    (apsw.CorruptError, lambda error, place: StoreDamaged(f"{place.path} is damaged: {error}.")),
+    (UnicodeDecodeError, lambda error, place: StoreDamaged(f"{place.path} is damaged: {error}.")),
+    (apsw.NotADBError, lambda _, place: StoreForeign(f"{place.path} is not a Perdure store, nor any database.")),
+    (apsw.ConnectionClosedError, lambda _, __: StoreClosed()),
+    (apsw.ConstraintError, lambda error, _: Conflict(f"That contradicts what is stored: {error}.")),
+    (apsw.TooBigError, lambda _, __: InvalidInput("A value is too large to be stored.")),
+    (OverflowError, lambda _, __: InvalidInput("A value is too large to be stored.")),
+    (UnicodeEncodeError, lambda _, __: InvalidInput("Half of a surrogate pair is no text that can be stored.")),
+)
+_SYSTEM: Final = (apsw.CantOpenError, apsw.IOError, apsw.PermissionsError, apsw.AuthError)
+
+
+@contextmanager
+def translating(place: Place, database: Database | None = None) -> Generator[None]:
+    try:
+        yield
+    except (apsw.Error, UnicodeError, OverflowError) as error:
+        raise translate(error, place, _system_error(database)) from error
+
+
+def translate(error: Exception, place: Place, system_error: int = 0) -> PerdureError:
+    if isinstance(error, _SYSTEM):
+        return _translate_system(error, place, system_error)
+    for kind, meaning in _MEANINGS:
+        if isinstance(error, kind):
+            return meaning(error, place)
+    return StoreError(f"SQLite refused: {error}.")
+
+
+def _translate_system(error: Exception, place: Place, system_error: int) -> PerdureError:
+    if system_error in _NO_SPACE:
+        return StoreFull()
+    if system_error == errno.EROFS or _is_closed(place):
+        return _read_only(place)
+    if isinstance(error, apsw.CantOpenError):
+        return StoreUnreadable(f"{place.path} cannot be opened: {error}.")
+    return StoreError(
+        f"Reading or writing {place.path} failed: {error}.",
+        remedy="Check the disk, then try again; what was acknowledged before is safe.",
+    )
+
+
+def _is_closed(place: Place) -> bool:
+    return place.identity is not None and not can_write(place.directory)
+
+
+def _read_only(place: Place) -> StoreReadOnly:
+    if not _is_closed(place):
+        return StoreReadOnly(f"{place.path} cannot be written.")
+    return StoreReadOnly(
+        f"{place.path} is in a directory that cannot be written, and SQLite needs its side files there.",
+        remedy=f"Give yourself write permission on {place.directory}, or copy the store to another directory.",
+    )
+
+
+def _system_error(database: Database | None) -> int:
+    try:
+        return database.system_errno if database else 0
+    except apsw.ConnectionClosedError:
+        return 0

@@ -1,0 +1,167 @@
+"""The store's file: created safely, checked before it is trusted, recognised later.
+
+Nothing here opens an existing file. Closing any descriptor of it would drop the locks that SQLite holds on it in this
+process, and acknowledged writes would be lost.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, TypeAlias
+
+from perdure.errors import (
+    StoreError,
+    StoreFull,
+    StoreReadOnly,
+    StoreReplaced,
+    StoreUnreadable,
+    StoreUnsafe,
+)
+from perdure.store.sqlite.filesystem import detect_file_system
+
+MEMORY: Final = ":memory:"
+
+Identity: TypeAlias = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a store is. `identity` is None for one that lives in memory alone."""
+
+    path: str
+    identity: Identity | None
+    file_system: str
+
+    def verify(self) -> None:
+        """What we write must reach the file that others open by this path, and what we read must be what they wrote."""
+        if self.identity is not None and identity_of(self.path) != self.identity:
+            raise StoreReplaced(f"{self.path} was moved, replaced or deleted while it was open.")
+
+    @property
+    def directory(self) -> str:
+        return str(Path(self.path).parent)
+
+    @property
+    def log(self) -> str:
+        return f"{self.path}-wal"
+
+
+IN_MEMORY: Final = Place(MEMORY, None, "memory")
+
+
+def prepare(path: str | os.PathLike[str]) -> Place:
+    """Create the file if there is none, and refuse one that is not safely ours."""
+    wanted = Path(path).absolute()
+    try:
+        _create_directories(wanted.parent)
+        # Links on the way are the user's own business; the last step may not be one.
+        real = str(wanted.parent.resolve() / wanted.name)
+        if not _exists(real):
+            _create(real)
+        _check(real)
+        return Place(real, identity_of(real), detect_file_system(real))
+    except (OSError, ValueError) as error:
+        raise explain(error, str(wanted)) from error
+
+
+def identity_of(path: str) -> Identity | None:
+    try:
+        found = os.lstat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def size_of(path: str) -> int:
+    try:
+        return Path(path).stat().st_size
+    except OSError:
+        return 0
+
+
+def can_write(path: str) -> bool:
+    return os.access(path, os.W_OK, effective_ids=os.access in os.supports_effective_ids)
+
+
+def explain(error: OSError | ValueError, path: str) -> StoreError:
+    """The operating system's refusal as one of our own."""
+    reason = error.errno if isinstance(error, OSError) else None
+    if reason in (errno.ENOSPC, errno.EDQUOT):
+        return StoreFull(f"The disk is full, so {path} cannot be created.")
+    if reason == errno.EROFS or (reason in (errno.EACCES, errno.EPERM) and not _exists_quietly(path)):
+        return StoreReadOnly(f"{path} cannot be created: its directory cannot be written.")
+    if reason in (errno.EACCES, errno.EPERM):
+        return StoreUnreadable(f"{path} cannot be opened: permission is missing.")
+    detail = os.strerror(reason) if reason else str(error)
+    return StoreUnreadable(f"{path} cannot be opened: {detail}.")
+
+
+def _create_directories(directory: Path) -> None:
+    missing = [directory, *directory.parents]
+    missing = missing[: next(i for i, each in enumerate(missing) if _exists(str(each)))]
+    for each in reversed(missing):
+        try:
+            each.mkdir(mode=0o700)
+        except FileExistsError:
+            continue
+        each.chmod(0o700)
+        _sync_directory(each.parent)
+
+
+def _create(path: str) -> None:
+    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+    try:
+        descriptor = os.open(path, flags, 0o600)
+    except FileExistsError:
+        return  # Another process was faster; its file is checked like any other.
+    try:
+        os.fchmod(descriptor, 0o600)
+    finally:
+        os.close(descriptor)
+
+
+def _check(path: str) -> None:
+    found = os.lstat(path)
+    if stat.S_ISLNK(found.st_mode):
+        raise StoreUnsafe(f"{path} is a symbolic link.", remedy="Name the file it leads to, or choose another path.")
+    if stat.S_ISDIR(found.st_mode):
+        raise StoreUnreadable(f"{path} is a directory.", remedy="Name a file in it, for example memory.db.")
+    if not stat.S_ISREG(found.st_mode):
+        raise StoreUnreadable(f"{path} is not a regular file.")
+    if hasattr(os, "geteuid") and os.geteuid() not in (found.st_uid, 0):
+        raise StoreUnsafe(f"{path} belongs to another user.")
+    if not os.access(path, os.R_OK, effective_ids=os.access in os.supports_effective_ids):
+        raise StoreUnreadable(f"{path} cannot be opened: permission is missing.")
+
+
+def _exists(path: str) -> bool:
+    try:
+        os.lstat(path)
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def _exists_quietly(path: str) -> bool:
+    try:
+        return _exists(path)
+    except OSError:
+        return True
+
+
+def _sync_directory(directory: Path) -> None:
+    """A new name survives power loss only once its directory is on disk."""
+    try:
+        descriptor = os.open(directory, os.O_RDONLY)
+    except OSError:
+        return
+    try:
+        os.fsync(descriptor)
+    except OSError:
+        pass
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,75 @@
+"""From any file that is ours, or empty, to the schema of this version; everything else is refused as it is."""
+
+from __future__ import annotations
+
+import secrets
+from datetime import datetime
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+import apsw
+
+from perdure.buggify import point
+from perdure.clock import to_micros
+from perdure.errors import StoreForeign, StoreNewer
+from perdure.store.sqlite.database import Database, run
+from perdure.store.sqlite.engine import APPLICATION_ID
+from perdure.store.sqlite.file import Place
+from perdure.store.sqlite.sql import SQL
+
+_HERE: Final = Path(__file__).parent
+
+
+@cache
+def migrations() -> tuple[Path, ...]:
+    """Numbered from 1 without a gap; the number is the schema version that each leads to."""
+    return tuple(sorted((_HERE / "migrations").glob("[0-9][0-9][0-9][0-9]_*.sql")))
+
+
+@cache
+def newest_schema() -> int:
+    return int(migrations()[-1].name[:4])
+
+
+def check_ours(connection: Database, place: Place) -> int:
+    """The schema version of the file; 0 when it is empty. Asked of SQLite: nobody else may read the file."""
+    application, version = connection.pragma("application_id"), connection.pragma("user_version")
+    if application == APPLICATION_ID:
+        if version > newest_schema():
+            raise StoreNewer(f"{place.path} was written by a newer Perdure (schema {version}).")
+        return version
+    if application or version or connection.execute(SQL["has_tables"]).get:
+        raise StoreForeign(f"{place.path} is a database of another program.")
+    return 0
+
+
+def migrate(connection: Database, place: Place, now: datetime) -> None:
+    """One transaction, which first looks again: another process may have done it while we waited."""
+    run(connection, SQL["begin_write"])
+    try:
+        version = check_ours(connection, place)
+        if version == 0:
+            _create(connection, now)
+        for migration in migrations()[version:] if version else ():
+            run(connection, migration.read_text(encoding="utf-8"))
+        if version != newest_schema():
+            connection.pragma("application_id", APPLICATION_ID)
+            connection.pragma("user_version", newest_schema())
+        point("migrate: before commit")
+        run(connection, SQL["commit"])
+    except BaseException:
+        if connection.in_transaction:
+            run(connection, SQL["rollback"])
+        raise
+
+
+def _create(connection: Database, now: datetime) -> None:
+    run(connection, (_HERE / "schema.sql").read_text(encoding="utf-8"))
+    facts: dict[str, str | int | bytes] = {
+        "created_at": to_micros(now),
+        "engine": apsw.sqlite_lib_version(),
+        "secret": secrets.token_bytes(32),
+    }
+    for name, value in facts.items():
+        connection.execute(SQL["put_meta"], (name, value))

@@ -1,0 +1,248 @@
+"""The connections of one open store: one that writes, and as many that read as there are readers at a time."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
+from typing import Final
+
+import apsw
+
+from perdure.buggify import point
+from perdure.errors import StoreBusy, StoreClosed, StoreReadOnly, StoreReplaced
+from perdure.store.sqlite import fork
+from perdure.store.sqlite.connection import Patience, Role
+from perdure.store.sqlite.database import Database, run
+from perdure.store.sqlite.failure import translating
+from perdure.store.sqlite.file import Identity, Place, identity_of
+from perdure.store.sqlite.sql import SQL
+
+_FORK_PATIENCE: Final = 5.0
+_BY_FORCE: Final = True
+_CLOSED: Final = "This store has been closed."
+_FORKED: Final = "This process was forked in the middle of a transaction, so it cannot use its parent's store."
+_BEGIN_READ: Final = SQL["begin_read"]
+_BEGIN_WRITE: Final = SQL["begin_write"]
+_COMMIT: Final = SQL["commit"]
+_ROLLBACK: Final = SQL["rollback"]
+
+# Never closed and never collected: see fork.py.
+_abandoned: Final[list[Database]] = []
+
+
+class Pool:
+    """`connect` opens a connection in a role. With `shared`, one connection does everything, one thread at a time."""
+
+    def __init__(
+        self, place: Place, connect: Callable[[Role, Patience], Database], seconds: float, *, shared: bool
+    ) -> None:
+        self._place = place
+        self._connect = connect
+        self._seconds = seconds
+        self._patience = Patience(seconds)
+        self._shared = shared
+        self._turn = threading.RLock()
+        self._writing = False
+        self._writer: Database | None = None
+        self._log: Identity | None = None
+        self._gate = threading.Condition(threading.Lock())
+        self._idle: list[Database] = []
+        self._borrowed = 0
+        self._closed: str | None = None
+        self._held_for_fork = (False, False, False)
+        fork.watch(self)
+
+    @contextmanager
+    def reading(self) -> Generator[Database]:
+        if self._shared:
+            with self._turn:
+                connection = self._open_writer()
+                with translating(self._place, connection):
+                    yield connection
+            return
+        connection = self._borrow()
+        sound = False
+        try:
+            with translating(self._place, connection):
+                yield connection
+            sound = True
+        finally:
+            self._give_back(connection, sound=sound)
+
+    @contextmanager
+    def snapshot(self) -> Generator[Database]:
+        """Several statements that see one moment."""
+        with self.reading() as connection:
+            if connection.in_transaction:
+                yield connection
+                return
+            connection.execute(_BEGIN_READ)
+            try:
+                yield connection
+            finally:
+                with suppress(apsw.Error):
+                    connection.execute(_COMMIT)
+
+    @contextmanager
+    def writing(self, patience: float | None = None, *, keep: bool = True) -> Generator[Database]:
+        """One transaction. It is committed on leaving, or nothing of it happened. Without `keep`, nothing ever does."""
+        seconds = self._seconds if patience is None else patience
+        if not self._turn.acquire(timeout=seconds):
+            raise StoreBusy("Another thread held the store for too long.")
+        try:
+            if self._writing:
+                raise RuntimeError("a write transaction cannot begin inside another one")
+            connection = self._open_writer()
+            with translating(self._place, connection):
+                self._begin(connection, seconds)
+                yield from self._transaction(connection, keep=keep)
+            point("after commit")
+        finally:
+            self._turn.release()
+        self._patience.give_way()
+
+    def is_writing(self, connection: Database) -> bool:
+        return self._writing and connection is self._writer
+
+    def configure(self, set_up: Callable[[Database, Patience], None]) -> None:
+        """What has to be done on the writing connection outside any transaction, once, when the store is opened."""
+        with self._turn:
+            connection = self._open_writer()
+            with translating(self._place, connection):
+                set_up(connection, self._patience)
+
+    def close(self) -> None:
+        """Waits for the transaction that is being written; readers close theirs when they come back."""
+        with self._turn, self._gate:
+            if self._writing:
+                raise RuntimeError("a store cannot be closed inside a write transaction")
+            if self._closed is not None:
+                return
+            self._closed = _CLOSED
+            if self._writer is not None and not self._shared:
+                with suppress(apsw.Error):
+                    self._writer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+            self._close_all()
+
+    def before_fork(self) -> None:
+        turn = self._turn.acquire(timeout=_FORK_PATIENCE)
+        gate = self._gate.acquire(timeout=_FORK_PATIENCE)
+        # The lock is re-entrant: having it and still seeing a transaction means that it is the forking thread's own.
+        quiet = turn and gate and not self._writing
+        quiet = quiet and self._gate.wait_for(lambda: self._borrowed == 0, timeout=_FORK_PATIENCE)
+        self._held_for_fork = (turn, gate, quiet)
+        if quiet and self._place.identity is not None:
+            self._close_all()
+
+    def after_fork(self, *, child: bool) -> None:
+        turn, gate, quiet = self._held_for_fork
+        if child and not quiet:
+            self._abandon()
+            return
+        if gate:
+            self._gate.release()
+        if turn:
+            self._turn.release()
+
+    def _transaction(self, connection: Database, *, keep: bool) -> Generator[Database]:
+        self._writing = True
+        try:
+            yield connection
+            if not keep:
+                self._roll_back(connection)
+                return
+            self._verify()
+            point("before commit")
+            connection.execute(_COMMIT)
+        except BaseException:
+            self._roll_back(connection)
+            raise
+        finally:
+            self._writing = False
+
+    def _abandon(self) -> None:
+        """In a child forked in the middle of a transaction: neither use nor close what belongs to the parent."""
+        _abandoned.extend(self._idle)
+        if self._writer is not None:
+            _abandoned.append(self._writer)
+        self._idle, self._writer = [], None
+        self._turn, self._gate = threading.RLock(), threading.Condition(threading.Lock())
+        self._writing, self._borrowed = False, 0
+        self._closed = _FORKED
+        if self._place.identity is not None:
+            fork.inherited.add(self._place.identity)
+
+    def _borrow(self) -> Database:
+        self._place.verify()
+        with self._gate:
+            self._check_open()
+            self._borrowed += 1
+            connection = self._idle.pop() if self._idle else None
+        if connection is None:
+            try:
+                with translating(self._place):
+                    connection = self._connect("read", Patience(self._seconds))
+            except BaseException:
+                with self._gate:
+                    self._borrowed -= 1
+                    self._gate.notify_all()
+                raise
+        return connection
+
+    def _give_back(self, connection: Database, *, sound: bool) -> None:
+        keep = sound and not connection.in_transaction
+        if not keep:
+            # A cursor may still be held by a traceback; closing by force ends its read transaction.
+            connection.close(_BY_FORCE)
+        with self._gate:
+            self._borrowed -= 1
+            if keep and self._closed is not None:
+                connection.close(_BY_FORCE)
+            elif keep:
+                self._idle.append(connection)
+            if not self._borrowed:
+                self._gate.notify_all()
+
+    def _open_writer(self) -> Database:
+        self._check_open()
+        if self._writer is None:
+            with translating(self._place):
+                self._writer = self._connect("write", self._patience)
+            self._log = None
+        return self._writer
+
+    def _begin(self, connection: Database, seconds: float) -> None:
+        if self._place.identity is not None and connection.readonly("main"):
+            raise StoreReadOnly(f"{self._place.path} cannot be written.")
+        self._patience.seconds = seconds
+        connection.execute(_BEGIN_WRITE)
+        if self._log is None and self._place.identity is not None:
+            self._log = identity_of(self._place.log)
+
+    def _verify(self) -> None:
+        """Neither the file nor its log may have been taken away: what is acknowledged must be found by others."""
+        self._place.verify()
+        if self._log is not None and identity_of(self._place.log) != self._log:
+            raise StoreReplaced(f"{self._place.log} was deleted or replaced while the store was open.")
+
+    def _roll_back(self, connection: Database) -> None:
+        try:
+            if connection.in_transaction:
+                run(connection, _ROLLBACK)
+        except apsw.Error:
+            if not self._shared:
+                self._writer = None
+                with suppress(apsw.Error):
+                    connection.close(_BY_FORCE)
+
+    def _check_open(self) -> None:
+        if self._closed is not None:
+            raise StoreClosed(self._closed)
+
+    def _close_all(self) -> None:
+        connections = [*self._idle, *([self._writer] if self._writer else [])]
+        self._idle, self._writer = [], None
+        for connection in connections:
+            with suppress(apsw.Error):
+                connection.close(_BY_FORCE)

@@ -1,0 +1,394 @@
+-- Every statement the SQLite store runs, by name, each with its reason.
+
+-- name: settings
+-- What every connection gets. FULL: acknowledged means on disk. secure_delete: deleted means gone. No memory mapping,
+-- because several processes share the file. The cache is small, because the operating system has one as well.
+PRAGMA cache_size = -8192;
+PRAGMA mmap_size = 0;
+PRAGMA synchronous = FULL;
+PRAGMA foreign_keys = ON;
+PRAGMA secure_delete = ON;
+PRAGMA trusted_schema = OFF;
+PRAGMA cell_size_check = ON;
+PRAGMA journal_size_limit = 67108864;
+PRAGMA wal_autocheckpoint = 2000;
+
+-- name: read_only
+-- A connection of the reading pool cannot write, whatever it is asked.
+PRAGMA query_only = ON;
+
+-- name: sole_owner
+-- A VFS written in Python has no shared memory; a single owner can write ahead without it.
+PRAGMA locking_mode = EXCLUSIVE;
+
+-- name: begin_write
+-- Deferred transactions that read first and write later fail under contention; this one waits at its start.
+BEGIN IMMEDIATE;
+
+-- name: begin_read
+-- Several statements that must see one moment.
+BEGIN;
+
+-- name: commit
+-- The acknowledgement.
+COMMIT;
+
+-- name: rollback
+-- Everything as it was.
+ROLLBACK;
+
+-- name: has_tables
+-- A database that is not ours is told from an empty one by what is in it.
+SELECT EXISTS (SELECT 1 FROM sqlite_schema);
+
+-- name: put_meta
+-- Facts about the store itself, written when it is made.
+INSERT INTO meta (name, value) VALUES (?, ?);
+
+-- name: namespace_id
+-- The name stands in one row; everything else knows the id.
+SELECT id FROM namespace WHERE name = ?;
+
+-- name: namespace_names
+-- For those who may see them all: stats, work, doctor.
+SELECT id, name FROM namespace ORDER BY name;
+
+-- name: open_namespace
+-- Read once per write transaction; the row lock of the whole file makes what it hands out gapless.
+SELECT id, seq, number, head, documents, words, vector FROM namespace WHERE name = ?;
+
+-- name: create_namespace
+-- The first write into a namespace makes it.
+INSERT INTO namespace (name, head, created_at) VALUES (?, ?, ?) RETURNING id;
+
+-- name: close_namespace
+-- Written once per write transaction, at its end.
+UPDATE namespace SET seq = ?, number = ?, head = ?, documents = ?, words = ?, vector = ? WHERE id = ?;
+
+-- name: put_memory
+-- The record as it became; a later revision takes the same slot.
+INSERT INTO memory (
+    namespace, slot, id, content_hash, passage_hash, checksum, key, version, seq, state, tier, category, context_type,
+    source, source_project, conversation_id, session_id, channel, spec_folder, file_path, anchor_id, trust, importance,
+    confidence, observation_count, validation_count, created_at, updated_at, valid_at, invalid_at, expires_at, text,
+    title, abstract, summary, reasoning, tags, keywords, "references", trigger_phrases, evidence, metadata
+) VALUES (
+    ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
+    ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
+    ?, ?, ?, ?, ?, ?, ?, ?, ?,
+    ?, ?, ?, ?, ?, ?, ?, ?, ?, ?
+) ON CONFLICT (slot) DO UPDATE SET
+    id = excluded.id, content_hash = excluded.content_hash, passage_hash = excluded.passage_hash,
+    checksum = excluded.checksum, key = excluded.key, version = excluded.version, seq = excluded.seq,
+    state = excluded.state, tier = excluded.tier, category = excluded.category, context_type = excluded.context_type,
+    source = excluded.source, source_project = excluded.source_project, conversation_id = excluded.conversation_id,
+    session_id = excluded.session_id, channel = excluded.channel, spec_folder = excluded.spec_folder,
+    file_path = excluded.file_path, anchor_id = excluded.anchor_id, trust = excluded.trust,
+    importance = excluded.importance, confidence = excluded.confidence,
+    observation_count = excluded.observation_count, validation_count = excluded.validation_count,
+    created_at = excluded.created_at, updated_at = excluded.updated_at, valid_at = excluded.valid_at,
+    invalid_at = excluded.invalid_at, expires_at = excluded.expires_at, text = excluded.text, title = excluded.title,
+    abstract = excluded.abstract, summary = excluded.summary, reasoning = excluded.reasoning, tags = excluded.tags,
+    keywords = excluded.keywords, "references" = excluded."references", trigger_phrases = excluded.trigger_phrases,
+    evidence = excluded.evidence, metadata = excluded.metadata;
+
+-- name: memory_before
+-- What a new revision replaces in the derived tables.
+SELECT memory.tags, entry.terms, entry.title, entry.text, entry.keywords, entry.reasoning, entry.tags, entry.anchor,
+       entry.folder
+FROM memory LEFT JOIN entry USING (slot)
+WHERE memory.slot = ?;
+
+-- name: put_tag
+-- A tag given twice counts once.
+INSERT OR IGNORE INTO tag (namespace, tag, slot) VALUES (?, ?, ?);
+
+-- name: delete_tags
+-- Before the new ones are written.
+DELETE FROM tag WHERE slot = ?;
+
+-- name: put_entry
+-- The trigger brings it into the full-text index.
+INSERT INTO entry (terms, title, text, keywords, reasoning, tags, anchor, folder, slot) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?);
+
+-- name: change_entry
+-- The trigger takes the old words out of the full-text index first.
+UPDATE entry
+SET terms = ?, title = ?, text = ?, keywords = ?, reasoning = ?, tags = ?, anchor = ?, folder = ?
+WHERE slot = ?;
+
+-- name: delete_entry
+-- A memory that left the indexed states cannot be found.
+DELETE FROM entry WHERE slot = ?;
+
+-- name: append_revision
+-- One line of the log.
+INSERT INTO revision (
+    namespace, seq, number, memory, version, operation, actor, surface, session, request, at, batch, digest, hash
+) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+
+-- name: put_payload
+-- The part of a revision that can be erased.
+INSERT INTO payload (id, salt, body) VALUES (?, ?, ?);
+
+-- name: generation_id
+-- One vector space.
+SELECT id FROM generation WHERE name = ?;
+
+-- name: create_generation
+-- The first vector of a model makes its generation.
+INSERT INTO generation (name, provider, model, dimensions, version) VALUES (?, ?, ?, ?, ?) RETURNING id;
+
+-- name: put_vector
+-- A passage has one vector per generation; whoever computed it first wins.
+INSERT OR IGNORE INTO vector (id, namespace, generation, passage_hash, checksum, data) VALUES (?, ?, ?, ?, ?, ?);
+
+-- name: passage_exists
+-- A passage that was erased or changed while it was embedded must not come back as a vector.
+SELECT EXISTS (
+    SELECT 1 FROM memory
+    WHERE namespace = ? AND passage_hash = ? AND state IN ('active', 'superseded')
+);
+
+-- name: newest_vector
+-- Where the next vector goes.
+SELECT vector FROM namespace WHERE id = ?;
+
+-- name: touch_namespace
+-- Tells recall indexes that there are newer vectors.
+UPDATE namespace SET vector = ? WHERE id = ?;
+
+-- name: note_use
+-- Counters only grow and last times only move forward, in whatever order the processes flush.
+INSERT INTO use (slot, recall_count, recalled_at, access_count, accessed_at)
+SELECT slot, ?2, ?3, ?4, ?5 FROM memory WHERE slot = ?1
+ON CONFLICT (slot) DO UPDATE SET
+    recall_count = recall_count + excluded.recall_count,
+    recalled_at = max(coalesce(recalled_at, excluded.recalled_at), coalesce(excluded.recalled_at, recalled_at)),
+    access_count = access_count + excluded.access_count,
+    accessed_at = max(coalesce(accessed_at, excluded.accessed_at), coalesce(excluded.accessed_at, accessed_at));
+
+-- name: select_memory
+-- In the order that rows.py reads. Ends in an open WHERE: each reading adds its own condition.
+SELECT memory.slot, id, content_hash, passage_hash, checksum, key, version, seq, state, tier, category, context_type,
+       source, source_project, conversation_id, session_id, channel, spec_folder, file_path, anchor_id, trust,
+       importance, confidence, observation_count, validation_count, created_at, updated_at, valid_at, invalid_at,
+       expires_at, text, title, abstract, summary, reasoning, tags, keywords, "references", trigger_phrases, evidence,
+       metadata, recall_count, recalled_at, access_count, accessed_at
+FROM memory LEFT JOIN use USING (slot)
+WHERE
+
+-- name: by_slot
+-- A number.
+memory.slot = ?
+
+-- name: by_slots
+-- Several numbers at once, as a JSON list.
+memory.slot IN (SELECT value FROM json_each(?))
+
+-- name: by_id
+-- A UUID, within the namespace.
+namespace = ? AND id = ?
+
+-- name: by_key
+-- A key is an identity for ever, so the state does not matter.
+namespace = ? AND key = ?
+
+-- name: by_hash
+-- Every memory of one content hash, oldest first.
+namespace = ? AND content_hash = ? ORDER BY memory.slot
+
+-- name: by_content
+-- The duplicate that an unkeyed memory would be.
+namespace = ? AND content_hash = ? AND key IS NULL AND state = 'active' ORDER BY memory.slot LIMIT 1
+
+-- name: by_request
+-- The idempotency key of an earlier call.
+memory.slot = (
+    SELECT namespace << 32 | number FROM revision WHERE namespace = ? AND request = ? AND request IS NOT NULL
+)
+
+-- name: matching
+-- A hundred thousand numbers as one value: a row for each would cost ten times as much.
+SELECT json_group_array(memory.slot & 4294967295) FROM memory WHERE
+
+-- name: in_namespace
+-- A namespace is a range of slots.
+memory.slot BETWEEN :first AND :last
+
+-- name: above
+-- The next page, oldest first.
+memory.slot > :after
+
+-- name: below
+-- The next page, newest first.
+memory.slot < :after
+
+-- name: oldest_first
+-- Order of a page.
+ORDER BY memory.slot LIMIT :limit
+
+-- name: newest_first
+-- Order of a page.
+ORDER BY memory.slot DESC LIMIT :limit
+
+-- name: where_tags
+-- All of them, not any.
+memory.slot IN (
+    SELECT slot FROM tag
+    WHERE namespace = :namespace AND tag IN (SELECT value FROM json_each(:tags))
+    GROUP BY slot HAVING count(*) = :tag_count
+)
+
+-- name: where_categories
+-- Any of them.
+category IN (SELECT value FROM json_each(:categories))
+
+-- name: where_sources
+-- Any of them.
+source IN (SELECT value FROM json_each(:sources))
+
+-- name: where_states
+-- Any of them.
+state IN (SELECT value FROM json_each(:states))
+
+-- name: where_active
+-- By far the most common wish, without a list to search.
+state = 'active'
+
+-- name: where_context_type
+-- Filter.
+context_type = :context_type
+
+-- name: where_tier
+-- Filter.
+tier = :tier
+
+-- name: where_source_project
+-- Filter.
+source_project = :source_project
+
+-- name: where_spec_folder
+-- Filter.
+spec_folder = :spec_folder
+
+-- name: where_conversation_id
+-- Filter.
+conversation_id = :conversation_id
+
+-- name: where_since
+-- When it became true, else when it was made.
+coalesce(valid_at, created_at) >= :since
+
+-- name: where_until
+-- Up to, not including, so that two adjoining ranges share nothing.
+coalesce(valid_at, created_at) < :until
+
+-- name: where_not_deprecated
+-- Deprecated memories leave ordinary results at once.
+tier <> 'deprecated'
+
+-- name: where_valid
+-- True now, and not expired.
+coalesce(valid_at <= :now, TRUE) AND coalesce(invalid_at > :now, TRUE) AND coalesce(expires_at > :now, TRUE)
+
+-- name: revisions
+-- The history of one memory; an erased payload leaves its line.
+SELECT revision.seq, revision.number, revision.memory, revision.version, revision.operation, revision.actor,
+       revision.surface, revision.session, revision.request, revision.at, revision.batch, revision.digest,
+       revision.hash, payload.body
+FROM revision LEFT JOIN payload ON payload.id = (revision.namespace << 32 | revision.seq)
+WHERE revision.namespace = ? AND revision.number = ?
+ORDER BY revision.seq;
+
+-- name: word_statistics
+-- The index's own counts, kept by every write.
+SELECT documents, words FROM namespace WHERE id = ?;
+
+-- name: count_word
+-- In how many memories of the namespace a word stands. 43 ns a memory: faster than keeping a count for every word.
+SELECT count(*) FROM entry_fts WHERE entry_fts MATCH ? AND rowid BETWEEN ? AND ?;
+
+-- name: candidates
+-- Memories that hold the words, newest first, with what the score is computed from. CROSS JOIN keeps the order of work:
+-- words first, then each memory by its slot. Ends in open conditions.
+SELECT entry_fts.rowid, entry.terms
+FROM entry_fts
+CROSS JOIN memory ON memory.slot = entry_fts.rowid
+CROSS JOIN entry ON entry.slot = entry_fts.rowid
+WHERE entry_fts MATCH :match AND entry_fts.rowid BETWEEN :first AND :last AND
+
+-- name: candidates_order
+-- When there are more than can be looked at, the newest are.
+ORDER BY entry_fts.rowid DESC LIMIT :limit
+
+-- name: position
+-- One read tells a recall index whether it is fresh.
+SELECT seq, vector FROM namespace WHERE name = ?;
+
+-- name: index_rows
+-- How a recall index is filled, in the order of the slots. The vector comes by the passage's hash, never by the memory.
+SELECT entry.slot & 4294967295, memory.state = 'active' AND memory.tier <> 'deprecated', memory.valid_at,
+       coalesce(min(memory.invalid_at, memory.expires_at), memory.invalid_at, memory.expires_at),
+       entry.terms, vector.data
+FROM entry
+CROSS JOIN memory ON memory.slot = entry.slot
+LEFT JOIN vector ON vector.namespace = memory.namespace AND vector.generation = :generation
+    AND vector.passage_hash = memory.passage_hash
+WHERE entry.slot > :after AND entry.slot <= :last
+ORDER BY entry.slot
+LIMIT :limit;
+
+-- name: index_changes
+-- What the log and the vectors brought since a position. A memory without an entry has left the index.
+SELECT memory.slot & 4294967295, memory.state = 'active' AND memory.tier <> 'deprecated', memory.valid_at,
+       coalesce(min(memory.invalid_at, memory.expires_at), memory.invalid_at, memory.expires_at),
+       entry.terms, vector.data
+FROM (
+    SELECT namespace << 32 | number AS slot FROM revision WHERE namespace = :namespace AND seq > :seq
+    UNION
+    SELECT memory.slot
+    FROM vector CROSS JOIN memory ON memory.namespace = vector.namespace AND memory.passage_hash = vector.passage_hash
+    WHERE vector.id BETWEEN :first_vector AND :last_vector AND vector.generation = :generation
+        AND memory.state IN ('active', 'superseded')
+) AS changed
+CROSS JOIN memory ON memory.slot = changed.slot
+LEFT JOIN entry ON entry.slot = changed.slot
+LEFT JOIN vector ON vector.namespace = memory.namespace AND vector.generation = :generation
+    AND vector.passage_hash = memory.passage_hash
+ORDER BY memory.slot;
+
+-- name: pending
+-- Passages that may be found but have no vector of the generation, straight from two indexes.
+SELECT namespace, passage_hash, min(slot)
+FROM memory INDEXED BY memory_passage
+WHERE namespace = :namespace AND state IN ('active', 'superseded') AND NOT EXISTS (
+    SELECT 1 FROM vector
+    WHERE vector.namespace = memory.namespace AND vector.generation = :generation
+        AND vector.passage_hash = memory.passage_hash
+)
+GROUP BY passage_hash
+LIMIT :limit;
+
+-- name: pending_count
+-- As above, counted.
+SELECT count(DISTINCT passage_hash)
+FROM memory INDEXED BY memory_passage
+WHERE namespace = :namespace AND state IN ('active', 'superseded') AND NOT EXISTS (
+    SELECT 1 FROM vector
+    WHERE vector.namespace = memory.namespace AND vector.generation = :generation
+        AND vector.passage_hash = memory.passage_hash
+);
+
+-- name: newest_generation
+-- What `pending` means when the caller has no model at hand.
+SELECT max(id) FROM generation;
+
+-- name: namespace_statistics
+-- One line of stats for each namespace.
+SELECT id, name, seq FROM namespace ORDER BY name;
+
+-- name: memory_statistics
+-- Counted, because nobody asks often enough to keep a count.
+SELECT namespace, state, category, count(*), min(created_at), max(created_at)
+FROM memory GROUP BY namespace, state, category;

@@ -1,0 +1,81 @@
+"""Rebuild what is derived from the records, in one transaction. Neither a record nor the log is touched."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from perdure.model import INDEXED_STATES, Finding, Record
+from perdure.store.sqlite.connection import triggers_off
+from perdure.store.sqlite.database import Database, Row, run
+from perdure.store.sqlite.examination import (
+    CHECKS,
+    RESCUE,
+    bad_vectors,
+    count_entries,
+    entry_agrees,
+    entry_columns,
+    has_entry,
+)
+from perdure.store.sqlite.pool import Pool
+from perdure.store.sqlite.rows import decode_row, is_sound, range_of
+from perdure.store.sqlite.sql import SQL
+from perdure.text.entry import entry_of
+
+_PUT_TAG: Final = SQL["put_tag"]
+
+
+def repair(pool: Pool) -> Iterator[Finding]:
+    with pool.writing() as connection:
+        findings = [*_repair_index(connection), _repair_vectors(connection), _repair_counters(connection)]
+    yield from findings
+
+
+def _repair_index(connection: Database) -> list[Finding]:
+    changed = skipped = 0
+    # The triggers would tell a full-text index about changes that it may be too damaged to take; it is rebuilt after.
+    with triggers_off(connection):
+        for statement in ("delete_left_over", "delete_all_tags", "delete_left_over_use"):
+            run(connection, CHECKS[statement])
+        for namespace, name, *_ in connection.execute(CHECKS["counters"]).fetchall():
+            first, last = range_of(namespace)
+            for row in connection.execute(CHECKS["examine_memory"], {"first": first, "last": last}):
+                if not is_sound(row):
+                    skipped += 1
+                    continue
+                record = decode_row(row, name)
+                changed += _repair_entry(connection, record, row)
+                for tag in record.tags:
+                    connection.execute(_PUT_TAG, (namespace, tag, row[0]))
+    run(connection, CHECKS["rebuild_full_text"])
+    done = Finding("repair_index", "ok", f"The keyword index and the tags were rebuilt; {changed} entries were wrong.")
+    if not skipped:
+        return [done]
+    left = f"{skipped} memories are not as they were written, so nothing could be rebuilt from them."
+    return [done, Finding("repair_records", "problem", left, RESCUE)]
+
+
+def _repair_entry(connection: Database, record: Record, row: Row) -> bool:
+    if record.state not in INDEXED_STATES or entry_agrees(record, row):
+        return False
+    statement = SQL["change_entry"] if has_entry(row) else SQL["put_entry"]
+    connection.execute(statement, (*entry_columns(entry_of(record)), row[0]))
+    return True
+
+
+def _repair_vectors(connection: Database) -> Finding:
+    bad = list(bad_vectors(connection))
+    for vector_id in bad:
+        connection.execute(CHECKS["delete_vector"], (vector_id,))
+    run(connection, CHECKS["delete_orphan_vectors"])
+    sentence = f"{len(bad)} bad vectors and {connection.changes()} of earlier texts were removed."
+    return Finding("repair_vectors", "ok", sentence)
+
+
+def _repair_counters(connection: Database) -> Finding:
+    for namespace, *_ in connection.execute(CHECKS["counters"]).fetchall():
+        first, last = range_of(namespace)
+        documents, words = count_entries(connection, namespace)
+        bindings = {"namespace": namespace, "first": first, "last": last, "documents": documents, "words": words}
+        connection.execute(CHECKS["set_counters"], bindings)
+    return Finding("repair_statistics", "ok", "The statistics of the index were counted anew.")

@@ -1,0 +1,189 @@
+"""A record as a row of the memory table and as the payload of a revision, and back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from datetime import datetime
+from operator import attrgetter
+from typing import Any, Final, cast
+from zlib import crc32
+
+from perdure.clock import format_time, from_micros, to_micros
+from perdure.errors import InvalidInput, StoreDamaged
+from perdure.ids import ContentHash, MemoryId
+from perdure.model import USE_FIELDS, Json, Record
+from perdure.store.sqlite.database import Row
+
+NUMBER_BITS: Final = 32
+NUMBER_MASK: Final = (1 << NUMBER_BITS) - 1
+
+_ID_BYTES: Final = 16
+
+_LISTS: Final = ("tags", "keywords", "references", "trigger_phrases", "evidence")
+_TIMES: Final = ("created_at", "updated_at", "valid_at", "invalid_at", "expires_at")
+_FIELDS: Final = tuple(sorted({field.name for field in fields(Record)} - set(USE_FIELDS)))
+_values: Final = attrgetter(*_FIELDS)
+
+# Of the statement `select_memory`: the checksum's own place, and the columns after it that it covers.
+_CHECKSUM: Final = 4
+_COVERED: Final = slice(5, 41)
+_END: Final = 45
+
+
+def _plain(value: object) -> object:
+    """Mappings and sequences that are not the built-in ones."""
+    if isinstance(value, Mapping):
+        return dict(cast("Mapping[str, object]", value))
+    if isinstance(value, Sequence):
+        return list(cast("Sequence[object]", value))
+    raise TypeError(f"{type(value).__name__} is not JSON")
+
+
+_json: Final = json.JSONEncoder(
+    ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":"), default=_plain
+).encode
+
+
+def slot_of(namespace: int, number: int) -> int:
+    return namespace << NUMBER_BITS | number
+
+
+def range_of(namespace: int) -> tuple[int, int]:
+    """The first and the last slot of a namespace."""
+    return namespace << NUMBER_BITS, namespace << NUMBER_BITS | NUMBER_MASK
+
+
+def pack_id(memory: str) -> bytes:
+    try:
+        packed = bytes.fromhex(memory.replace("-", ""))
+    except ValueError as error:
+        raise InvalidInput(f"{memory[:80]!r} is not an id.") from error
+    if len(packed) != _ID_BYTES:
+        raise InvalidInput(f"{memory[:80]!r} is not an id.")
+    return packed
+
+
+def unpack_id(packed: bytes) -> MemoryId:
+    text = packed.hex()
+    return MemoryId(f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}")
+
+
+def pack_batch(batch: str) -> bytes | str:
+    """Sixteen bytes when it is an id, as it nearly always is."""
+    try:
+        packed = bytes.fromhex(batch.replace("-", ""))
+    except ValueError:
+        return batch
+    return packed if len(packed) == _ID_BYTES and unpack_id(packed) == batch else batch
+
+
+def unpack_batch(packed: bytes | str) -> str:
+    return packed if isinstance(packed, str) else unpack_id(packed)
+
+
+def encode_row(record: Record, namespace: int, passage_hash: bytes) -> Row:
+    """In the order of the statement `put_memory`."""
+    slot = slot_of(namespace, record.number)
+    names = (pack_id(record.id), bytes.fromhex(record.content_hash), passage_hash)
+    covered = (
+        record.key, record.version, record.seq, record.state, record.tier, record.category, record.context_type,
+        record.source, record.source_project, record.conversation_id, record.session_id, record.channel,
+        record.spec_folder, record.file_path, record.anchor_id, record.trust,
+        # Plus zero: SQLite gives back 1 as 1.0 and -0.0 as 0.0.
+        record.importance + 0.0, record.confidence + 0.0, record.observation_count, record.validation_count,
+        to_micros(record.created_at), to_micros(record.updated_at), _micros(record.valid_at),
+        _micros(record.invalid_at), _micros(record.expires_at), record.text, record.title, record.abstract,
+        record.summary, record.reasoning, _list(record.tags), _list(record.keywords), _list(record.references),
+        _list(record.trigger_phrases), _list(record.evidence),
+        encode_json(record.metadata) if record.metadata else None,
+    )  # fmt: skip
+    return (namespace, slot, *names, _checksum(slot, names, covered), *covered)
+
+
+def decode_row(row: Row, namespace: str) -> Record:
+    """From the statement `select_memory`. A row that is not as it was written is never served."""
+    if not is_sound(row):
+        raise StoreDamaged(f"Memory {row[0] & NUMBER_MASK} of {namespace!r} is not as it was written.")
+    (
+        slot, id_, content_hash, _, _, key, version, seq, state, tier, category, context_type, source, source_project,
+        conversation_id, session_id, channel, spec_folder, file_path, anchor_id, trust, importance, confidence,
+        observation_count, validation_count, created_at, updated_at, valid_at, invalid_at, expires_at, text, title,
+        abstract, summary, reasoning, tags, keywords, references, trigger_phrases, evidence, metadata, recall_count,
+        recalled_at, access_count, accessed_at,
+    ) = row[:_END]  # fmt: skip
+    return Record(
+        id=unpack_id(id_), number=slot & NUMBER_MASK, namespace=namespace, key=key,
+        content_hash=ContentHash(content_hash.hex()), version=version, seq=seq, text=text, title=title,
+        abstract=abstract, summary=summary, reasoning=reasoning, category=category, context_type=context_type,
+        tags=tuple(json.loads(tags)) if tags else (), keywords=tuple(json.loads(keywords)) if keywords else (),
+        references=tuple(json.loads(references)) if references else (),
+        trigger_phrases=tuple(json.loads(trigger_phrases)) if trigger_phrases else (),
+        metadata=json.loads(metadata) if metadata else {}, source=source, source_project=source_project,
+        conversation_id=conversation_id, session_id=session_id, channel=channel, spec_folder=spec_folder,
+        file_path=file_path, anchor_id=anchor_id, evidence=tuple(json.loads(evidence)) if evidence else (),
+        trust=trust, tier=tier, importance=importance, confidence=confidence, observation_count=observation_count,
+        validation_count=validation_count, recall_count=recall_count or 0, recalled_at=_moment(recalled_at),
+        access_count=access_count or 0, accessed_at=_moment(accessed_at), created_at=from_micros(created_at),
+        updated_at=from_micros(updated_at), valid_at=_moment(valid_at), invalid_at=_moment(invalid_at),
+        expires_at=_moment(expires_at), state=state,
+    )  # fmt: skip
+
+
+def is_sound(row: Row) -> bool:
+    try:
+        return _checksum(row[0], row[1:_CHECKSUM], row[_COVERED]) == row[_CHECKSUM]
+    except TypeError:
+        return False
+
+
+def encode_payload(record: Record) -> str:
+    """The whole record but its use, canonical: keys sorted, nothing empty, times in ISO 8601."""
+    kept: dict[str, object] = {
+        name: value
+        for name, value in zip(_FIELDS, _values(record), strict=True)
+        if value is not None and value not in ((), {})
+    }
+    for name in _TIMES:
+        moment = kept.get(name)
+        if isinstance(moment, datetime):
+            kept[name] = format_time(moment)
+    return encode_json(kept)
+
+
+def decode_payload(body: str) -> Record:
+    try:
+        kept: dict[str, Any] = json.loads(body)
+        for name in _TIMES:
+            if name in kept:
+                kept[name] = datetime.fromisoformat(kept[name])
+        for name in _LISTS:
+            if name in kept:
+                kept[name] = tuple(kept[name])
+        return Record(**kept)
+    except (ValueError, TypeError, AttributeError) as error:
+        raise StoreDamaged("A revision's payload cannot be read.") from error
+
+
+def encode_json(value: Json | Mapping[str, object]) -> str:
+    try:
+        return _json(value)
+    except (ValueError, TypeError, RecursionError) as error:
+        raise InvalidInput(f"The metadata cannot be kept as JSON: {error}.") from error
+
+
+def _checksum(slot: int, names: Row, covered: Row) -> int:
+    return crc32("\x1f".join((str(slot), *map(str, covered))).encode(), crc32(b"".join(names)))
+
+
+def _micros(moment: datetime | None) -> int | None:
+    return None if moment is None else to_micros(moment)
+
+
+def _moment(micros: int | None) -> datetime | None:
+    return None if micros is None else from_micros(micros)
+
+
+def _list(values: tuple[str, ...]) -> str | None:
+    return encode_json(values) if values else None

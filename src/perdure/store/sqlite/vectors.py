@@ -1,0 +1,86 @@
+"""Vectors, kept by generation and passage: written here, and what is still missing is found here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+from zlib import crc32
+
+from perdure.embed.port import Generation
+from perdure.errors import InvalidInput
+from perdure.store.port import Pending
+from perdure.store.sqlite.database import Database
+from perdure.store.sqlite.rows import NUMBER_BITS, decode_row, slot_of
+from perdure.store.sqlite.sql import SQL
+from perdure.text.passage import passage
+
+_FLOAT_BYTES: Final = 4
+_PUT: Final = SQL["put_vector"]
+_EXISTS: Final = SQL["passage_exists"]
+_PENDING: Final = SQL["pending"]
+_BY_SLOT: Final = f"{SQL['select_memory']} {SQL['by_slot']}"
+
+# A generation that no vector has: everything is pending.
+NO_GENERATION: Final = -1
+
+
+def generation_id(connection: Database, generation: Generation | None) -> int:
+    found = generation and connection.execute(SQL["generation_id"], (generation.name,)).get
+    return found or NO_GENERATION
+
+
+def ensure_generation(connection: Database, generation: Generation) -> int:
+    found = generation_id(connection, generation)
+    if found != NO_GENERATION:
+        return found
+    row = (generation.name, generation.provider, generation.model, generation.dimensions, generation.version)
+    return connection.execute(SQL["create_generation"], row).get
+
+
+def put_vector(
+    connection: Database, vector_id: int, generation: tuple[int, int], passage_hash: bytes, vector: bytes
+) -> bool:
+    """`generation` is its id and its dimensions. False when the passage has a vector already."""
+    known, dimensions = generation
+    if len(vector) != dimensions * _FLOAT_BYTES:
+        raise InvalidInput(f"A vector of {len(vector)} bytes does not have {dimensions} dimensions.")
+    row = (vector_id, vector_id >> NUMBER_BITS, known, passage_hash, crc32(vector), vector)
+    connection.execute(_PUT, row)
+    return connection.changes() > 0
+
+
+def put_vectors(connection: Database, generation: Generation, vectors: Iterable[tuple[int, bytes, bytes]]) -> int:
+    """(namespace, passage hash, vector) rows; how many were new and still wanted."""
+    known = (ensure_generation(connection, generation), generation.dimensions)
+    newest: dict[int, int] = {}
+    count = 0
+    for namespace, passage_hash, vector in vectors:
+        if namespace not in newest:
+            newest[namespace] = connection.execute(SQL["newest_vector"], (namespace,)).get
+        vector_id = slot_of(namespace, newest[namespace] + 1)
+        wanted = connection.execute(_EXISTS, (namespace, passage_hash)).get
+        if wanted and put_vector(connection, vector_id, known, passage_hash, vector):
+            newest[namespace] += 1
+            count += 1
+    for namespace, vector in newest.items():
+        connection.execute(SQL["touch_namespace"], (vector, namespace))
+    return count
+
+
+def pending(
+    connection: Database, generation: Generation, namespaces: Sequence[tuple[int, str]], limit: int
+) -> list[Pending]:
+    known = generation_id(connection, generation)
+    found: list[Pending] = []
+    for namespace, name in namespaces:
+        bindings = {"namespace": namespace, "generation": known, "limit": limit - len(found)}
+        for _, passage_hash, slot in connection.execute(_PENDING, bindings).fetchall():
+            record = decode_row(connection.execute(_BY_SLOT, (slot,)).fetchall()[0], name)
+            found.append(Pending(name, passage_hash, passage(record)))
+        if len(found) >= limit:
+            break
+    return found
+
+
+def pending_count(connection: Database, generation: int, namespace: int) -> int:
+    return connection.execute(SQL["pending_count"], {"namespace": namespace, "generation": generation}).get

@@ -1,0 +1,184 @@
+"""One write transaction on one namespace: the record, its revision and its index change together or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Final
+
+from perdure.buggify import point
+from perdure.clock import Clock, to_micros
+from perdure.embed.port import Generation
+from perdure.errors import InvalidInput
+from perdure.ids import ContentHash
+from perdure.model import INDEXED_STATES, Change, Record
+from perdure.store.sqlite import vectors
+from perdure.store.sqlite.chain import SALT_BYTES, Line, digest_of, genesis, link
+from perdure.store.sqlite.database import Database, Row
+from perdure.store.sqlite.rows import (
+    NUMBER_MASK,
+    decode_row,
+    encode_payload,
+    encode_row,
+    pack_batch,
+    pack_id,
+    slot_of,
+)
+from perdure.store.sqlite.sql import SQL
+from perdure.text.entry import Entry, terms_length
+
+_SELECT: Final = SQL["select_memory"]
+_BY_SLOT: Final = f"{_SELECT} {SQL['by_slot']}"
+_BY_KEY: Final = f"{_SELECT} {SQL['by_key']}"
+_BY_CONTENT: Final = f"{_SELECT} {SQL['by_content']}"
+_BY_REQUEST: Final = f"{_SELECT} {SQL['by_request']}"
+_BEFORE: Final = SQL["memory_before"]
+_PUT_MEMORY: Final = SQL["put_memory"]
+_PUT_ENTRY: Final = SQL["put_entry"]
+_CHANGE_ENTRY: Final = SQL["change_entry"]
+_PUT_TAG: Final = SQL["put_tag"]
+_APPEND: Final = SQL["append_revision"]
+_PUT_PAYLOAD: Final = SQL["put_payload"]
+
+
+@dataclass(slots=True)
+class _Namespace:
+    """The namespace's row as it will be written at the end."""
+
+    id: int
+    seq: int
+    number: int
+    head: bytes
+    documents: int
+    words: int
+    vector: int
+
+
+class SqliteWriter:
+    """Lives inside one transaction; `finish` writes what it kept back."""
+
+    def __init__(self, connection: Database, name: str, clock: Clock) -> None:
+        self._connection = connection
+        self._name = name
+        self._clock = clock
+        rows = connection.execute(SQL["open_namespace"], (name,)).fetchall()
+        self._space = _Namespace(*rows[0]) if rows else None
+        self._changed = False
+        self._handed_out: set[int] = set()
+        self._generations: dict[str, int] = {}
+
+    def by_number(self, number: int) -> Record | None:
+        return self._one(_BY_SLOT, lambda space: (slot_of(space, number),)) if 0 < number <= NUMBER_MASK else None
+
+    def by_key(self, key: str) -> Record | None:
+        return self._one(_BY_KEY, lambda space: (space, key))
+
+    def by_content(self, content_hash: ContentHash) -> Record | None:
+        return self._one(_BY_CONTENT, lambda space: (space, bytes.fromhex(content_hash)))
+
+    def by_request(self, request: str) -> Record | None:
+        return self._one(_BY_REQUEST, lambda space: (space, request))
+
+    def next_number(self) -> int:
+        space = self._opened()
+        if space.number >= NUMBER_MASK:
+            raise InvalidInput(f"The namespace {self._name!r} has no numbers left.")
+        space.number += 1
+        self._handed_out.add(space.number)
+        return space.number
+
+    def put(self, record: Record, change: Change, entry: Entry) -> Record:
+        space = self._opened()
+        if record.namespace != self._name or not 0 < record.number <= space.number:
+            raise InvalidInput(f"Memory {record.number} of {record.namespace!r} has no number of {self._name!r}.")
+        record = replace(record, seq=space.seq + 1)
+        slot = slot_of(space.id, record.number)
+        before = self._before(record.number, slot)
+        row = encode_row(record, space.id, entry.passage_hash)
+        self._connection.execute(_PUT_MEMORY, row)
+        point("put: memory written")
+        self._put_tags(space, slot, record.tags, before)
+        self._put_entry(space, slot, entry if record.state in INDEXED_STATES else None, before)
+        self._append(space, record, change)
+        point("put: revision written")
+        return record
+
+    def put_vector(self, generation: Generation, passage_hash: bytes, vector: bytes) -> None:
+        space = self._opened()
+        known = self._generations.get(generation.name)
+        if known is None:
+            known = vectors.ensure_generation(self._connection, generation)
+            self._generations[generation.name] = known
+        vector_id = slot_of(space.id, space.vector + 1)
+        if vectors.put_vector(self._connection, vector_id, (known, generation.dimensions), passage_hash, vector):
+            space.vector += 1
+
+    def finish(self) -> None:
+        space = self._space
+        if space is not None and self._changed:
+            row = (space.seq, space.number, space.head, space.documents, space.words, space.vector, space.id)
+            self._connection.execute(SQL["close_namespace"], row)
+
+    def _opened(self) -> _Namespace:
+        """For writing: made by the first write that needs it."""
+        self._changed = True
+        if self._space is None:
+            head = genesis(self._name)
+            row = (self._name, head, to_micros(self._clock()))
+            created: int = self._connection.execute(SQL["create_namespace"], row).get
+            self._space = _Namespace(created, 0, 0, head, 0, 0, 0)
+        return self._space
+
+    def _one(self, sql: str, bindings: Callable[[int], Row]) -> Record | None:
+        if self._space is None:
+            return None
+        rows = self._connection.execute(sql, bindings(self._space.id)).fetchall()
+        return decode_row(rows[0], self._name) if rows else None
+
+    def _before(self, number: int, slot: int) -> Row | None:
+        if number in self._handed_out:
+            self._handed_out.discard(number)
+            return None
+        rows = self._connection.execute(_BEFORE, (slot,)).fetchall()
+        return rows[0] if rows else None
+
+    def _put_tags(self, space: _Namespace, slot: int, tags: tuple[str, ...], before: Row | None) -> None:
+        old = tuple(json.loads(before[0])) if before and before[0] else ()
+        if old == tags:
+            return
+        if old:
+            self._connection.execute(SQL["delete_tags"], (slot,))
+        for tag in tags:
+            self._connection.execute(_PUT_TAG, (space.id, tag, slot))
+
+    def _put_entry(self, space: _Namespace, slot: int, entry: Entry | None, before: Row | None) -> None:
+        old = before[1:] if before and before[1] is not None else None
+        new = entry and (
+            entry.terms, entry.title, entry.text, entry.keywords, entry.reasoning, entry.tags, entry.anchor,
+            entry.folder,
+        )  # fmt: skip
+        if old == new:
+            return
+        if new is None:
+            self._connection.execute(SQL["delete_entry"], (slot,))
+        else:
+            self._connection.execute(_CHANGE_ENTRY if old else _PUT_ENTRY, (*new, slot))
+        space.documents += (new is not None) - (old is not None)
+        space.words += (terms_length(new[0]) if new else 0) - (terms_length(old[0]) if old else 0)
+
+    def _append(self, space: _Namespace, record: Record, change: Change) -> None:
+        body = encode_payload(record)
+        salt = os.urandom(SALT_BYTES)
+        line = Line(
+            record.seq, record.number, record.id, record.version, change.operation, change.actor, change.surface,
+            change.session, change.request, to_micros(change.at), change.batch, digest_of(salt, body),
+        )  # fmt: skip
+        space.seq, space.head = record.seq, link(space.head, line)
+        row = (
+            space.id, line.seq, line.number, pack_id(line.memory), line.version, line.operation, line.actor,
+            line.surface, line.session, line.request, line.at, pack_batch(line.batch), line.digest, space.head,
+        )  # fmt: skip
+        self._connection.execute(_APPEND, row)
+        self._connection.execute(_PUT_PAYLOAD, (slot_of(space.id, line.seq), salt, body))

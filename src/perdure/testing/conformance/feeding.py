@@ -1,0 +1,123 @@
+"""Feeding a recall index: filled once, then kept up to date from what changed."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from perdure.clock import to_micros
+from perdure.store.port import IndexRow, Position, Store
+from perdure.testing.conformance.opening import RELAXED, Opening
+from perdure.testing.records import GENERATION, NAMESPACE, NOON, amend, embed, remember, vector
+from perdure.text.entry import entry_of
+
+STEPS = {"text": ["tea", "milk"], "state": ["active", "superseded", "deleted"], "tier": ["deprecated", "normal"]}
+
+
+class Feeding(Opening):
+    def test_an_index_is_filled_in_portions_by_number(self, store: Store):
+        records = [remember(store, f"memory {n}") for n in range(5)]
+        found: list[IndexRow] = []
+        while portion := store.index_rows(NAMESPACE, None, found[-1].number if found else 0, 2):
+            assert len(portion) <= 2
+            found += portion
+        assert [row.number for row in found] == [1, 2, 3, 4, 5]
+        assert [row.terms for row in found] == [entry_of(record).terms for record in records]
+        assert store.index_rows("nowhere", None, 0, 9) == []
+
+    def test_a_row_says_what_ordinary_recall_may_show_and_when_it_is_true(self, store: Store):
+        hour = timedelta(hours=1)
+        remember(store, "plain")
+        remember(store, "old", state="superseded")
+        remember(store, "bad", tier="deprecated")
+        remember(store, "dated", valid_at=NOON, invalid_at=NOON + 2 * hour, expires_at=NOON + hour)
+        remember(store, "ending", invalid_at=NOON + hour)
+        remember(store, "expiring", expires_at=NOON + hour)
+        rows = store.index_rows(NAMESPACE, None, 0, 9)
+        noon, later = to_micros(NOON), to_micros(NOON + hour)
+        assert [row.visible for row in rows] == [True, False, False, True, True, True]
+        bounds = [(row.valid_from, row.valid_until) for row in rows]
+        assert bounds == [(None, None)] * 3 + [(noon, later), (None, later), (None, later)]
+
+    def test_memories_that_may_not_be_found_are_no_rows(self, store: Store):
+        for n, state in enumerate(("merged", "deleted", "expired", "evicted")):
+            remember(store, f"memory {n}", state=state)
+        assert store.index_rows(NAMESPACE, None, 0, 9) == []
+        assert sorted(store.index_changes(NAMESPACE, None, Position()).removed) == [1, 2, 3, 4]
+
+    def test_the_vector_of_a_row_is_of_the_generation_asked_for(self, store: Store):
+        embed(store, [remember(store, "tea")])
+        assert [row.vector for row in store.index_rows(NAMESPACE, GENERATION, 0, 9)] == [vector()]
+        assert [row.vector for row in store.index_rows(NAMESPACE, None, 0, 9)] == [None]
+
+    def test_a_position_moves_with_every_revision_and_every_vector(self, store: Store):
+        assert store.position(NAMESPACE, GENERATION) == Position()
+        record = remember(store, "tea")
+        first = store.position(NAMESPACE, GENERATION)
+        embed(store, [record])
+        second = store.position(NAMESPACE, GENERATION)
+        amend(store, record, title="Drinks")
+        third = store.position(NAMESPACE, GENERATION)
+        assert len({first, second, third}) == 3
+        assert (third.seq, third.vector >= second.vector) == (2, True)
+
+    def test_a_fresh_index_has_nothing_to_change(self, store: Store):
+        embed(store, [remember(store, "tea")])
+        changes = store.index_changes(NAMESPACE, GENERATION, store.position(NAMESPACE, GENERATION))
+        assert (list(changes.rows), list(changes.removed)) == ([], [])
+        assert list(store.index_changes("nowhere", GENERATION, Position()).rows) == []
+
+    def test_changes_are_what_is_new_different_or_gone(self, store: Store):
+        kept, changed, gone = (remember(store, text) for text in ("kept", "changed", "gone"))
+        since = store.position(NAMESPACE, GENERATION)
+        amend(store, changed, title="New")
+        amend(store, gone, "forget", state="deleted")
+        remember(store, "new")
+        changes = store.index_changes(NAMESPACE, GENERATION, since)
+        assert [row.number for row in changes.rows] == [changed.number, 4]
+        assert list(changes.removed) == [gone.number]
+        assert kept.number not in {row.number for row in changes.rows}
+
+    def test_a_vector_that_came_later_is_a_change_of_every_memory_with_its_passage(self, store: Store):
+        first, second = remember(store, "tea"), remember(store, "tea")
+        remember(store, "coffee")
+        since = store.position(NAMESPACE, GENERATION)
+        embed(store, [first])
+        rows = store.index_changes(NAMESPACE, GENERATION, since).rows
+        assert [(row.number, row.vector) for row in rows] == [(first.number, vector()), (second.number, vector())]
+
+    @settings(RELAXED, max_examples=15)
+    @given(st.data())
+    def test_an_index_that_followed_every_change_equals_one_filled_afresh(self, data: st.DataObject):
+        store = self.open_store()
+        records = [remember(store, f"memory {n % 2}") for n in range(3)]
+        index: dict[int, IndexRow] = {}
+        position = Position()
+        for _ in range(data.draw(st.integers(1, 8))):
+            step = data.draw(st.sampled_from(["remember", "embed", *STEPS]))
+            at = data.draw(st.integers(0, len(records) - 1))
+            if step == "remember":
+                records.append(remember(store, f"memory {data.draw(st.integers(0, 5))}"))
+            elif step == "embed":
+                embed(store, [records[at]])
+            else:
+                wanted: dict[str, Any] = {step: data.draw(st.sampled_from(STEPS[step]))}
+                records[at] = amend(store, records[at], **wanted)
+            if data.draw(st.booleans()):
+                position = _follow(store, index, position)
+        _follow(store, index, position)
+        assert sorted(index.values()) == list(store.index_rows(NAMESPACE, GENERATION, 0, 99))
+        store.close()
+
+
+def _follow(store: Store, index: dict[int, IndexRow], since: Position) -> Position:
+    """Read the position first: what happens in between is then seen twice, never missed."""
+    position = store.position(NAMESPACE, GENERATION)
+    changes = store.index_changes(NAMESPACE, GENERATION, since)
+    index.update({row.number: row for row in changes.rows})
+    for number in changes.removed:
+        index.pop(number, None)
+    return position

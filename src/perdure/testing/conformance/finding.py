@@ -1,0 +1,144 @@
+"""Finding: by reference, by number, by page, by filter; and the history of what was found."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from perdure.ids import Reference, parse_reference
+from perdure.model import STATES, Filter
+from perdure.store.port import Store
+from perdure.testing.conformance.opening import Opening
+from perdure.testing.records import NAMESPACE, NOON, amend, remember
+
+FILTERS: list[tuple[dict[str, Any], dict[str, Any]]] = [
+    ({"tags": ("hot",)}, {"tags": ("hot", "black")}),
+    ({"tags": ("hot", "black")}, {"tags": ("black", "hot")}),
+    ({"categories": ("goal", "interest")}, {"category": "goal"}),
+    ({"sources": ("chat",)}, {"source": "chat"}),
+    ({"context_type": "decision"}, {"context_type": "decision"}),
+    ({"tier": "critical"}, {"tier": "critical"}),
+    ({"source_project": "P"}, {"source_project": "P"}),
+    ({"spec_folder": "F"}, {"spec_folder": "F"}),
+    ({"conversation_id": "C"}, {"conversation_id": "C"}),
+    ({"since": NOON + timedelta(hours=1)}, {"created_at": NOON + timedelta(hours=1)}),
+    ({"since": NOON + timedelta(hours=1)}, {"valid_at": NOON + timedelta(hours=2)}),
+    ({"until": NOON}, {"created_at": NOON - timedelta(microseconds=1)}),
+    ({"until": NOON}, {"valid_at": NOON - timedelta(hours=1)}),
+    ({"states": ("superseded", "deleted")}, {"state": "deleted"}),
+]
+
+
+class Finding(Opening):
+    def test_a_memory_is_found_by_each_of_its_names(self, store: Store):
+        remember(store, "coffee")
+        record = remember(store, "tea", key="drink:tea")
+        for ref in (2, "#2", record.id, record.content_hash, "drink:tea"):
+            assert store.find(NAMESPACE, parse_reference(ref)) == [record]
+
+    def test_a_reference_to_nothing_finds_nothing(self, store: Store):
+        remember(store, "tea")
+        strange = Reference("", number=2**40, key="drink:\ud800")
+        for reference in (parse_reference(7), parse_reference("drink:none"), parse_reference("0" * 16), strange):
+            assert store.find(NAMESPACE, reference) == []
+        assert store.find("nowhere", parse_reference(1)) == []
+
+    def test_a_reference_that_can_be_read_in_several_ways_finds_each_memory_once(self, store: Store):
+        first, second = remember(store, "tea", key="drink:tea"), remember(store, "coffee")
+        both = Reference("", number=second.number, id=first.id, hash=first.content_hash, key="drink:tea")
+        found = store.find(NAMESPACE, both)
+        assert sorted(record.number for record in found) == [1, 2]
+
+    def test_a_content_hash_means_the_active_memory_while_there_is_one(self, store: Store):
+        first = remember(store, "tea")
+        gone = amend(store, first, "forget", state="deleted")
+        reference = parse_reference(first.content_hash)
+        assert store.find(NAMESPACE, reference) == [gone]
+        again = remember(store, "Tea")
+        assert store.find(NAMESPACE, reference) == [again]
+
+    def test_a_deleted_memory_is_still_found_by_reference(self, store: Store):
+        record = remember(store, "tea")
+        gone = amend(store, record, "forget", state="deleted")
+        assert store.find(NAMESPACE, parse_reference(1)) == store.fetch(NAMESPACE, [1]) == [gone]
+
+    def test_numbers_are_fetched_in_the_order_asked_for_and_missing_ones_left_out(self, store: Store):
+        records = [remember(store, f"memory {n}") for n in range(5)]
+        assert store.fetch(NAMESPACE, [5, 99, 1, 0, -3, 2**40, 3]) == [records[4], records[0], records[2]]
+        assert store.fetch(NAMESPACE, []) == []
+        assert store.fetch("nowhere", [1]) == []
+
+    def test_pages_follow_each_other_in_both_directions(self, store: Store):
+        records = [remember(store, f"memory {n}") for n in range(5)]
+
+        def pages(*, newest: bool) -> list[int]:
+            found: list[int] = []
+            while page := store.page(NAMESPACE, Filter(), after=found[-1] if found else None, limit=2, newest=newest):
+                assert all(record == records[record.number - 1] for record in page)
+                found += [record.number for record in page]
+            return found
+
+        assert pages(newest=False) == [1, 2, 3, 4, 5]
+        assert pages(newest=True) == [5, 4, 3, 2, 1]
+        assert store.page("nowhere", Filter(), after=None, limit=5, newest=True) == []
+
+    @pytest.mark.parametrize(("wanted", "fields"), FILTERS, ids=range(len(FILTERS)))
+    def test_a_filter_lets_pass_what_it_says_and_nothing_else(
+        self, store: Store, wanted: dict[str, Any], fields: dict[str, Any]
+    ):
+        plain = remember(store, "tea", tags=("hot",)) if len(wanted.get("tags", ())) > 1 else remember(store, "tea")
+        special = remember(store, "coffee", **fields)
+        assert plain.number != special.number
+        assert store.page(NAMESPACE, Filter(**wanted), after=None, limit=9, newest=False) == [special]
+        assert list(store.matching(NAMESPACE, Filter(**wanted))) == [special.number]
+
+    def test_conditions_of_a_filter_are_joined(self, store: Store):
+        remember(store, "one", tags=("a",), category="goal")
+        remember(store, "two", tags=("a",))
+        remember(store, "three", category="goal")
+        assert list(store.matching(NAMESPACE, Filter(tags=("a",), categories=("goal",)))) == [1]
+
+    def test_a_tag_given_twice_in_record_or_filter_counts_once(self, store: Store):
+        remember(store, "tea", tags=("hot", "hot"))
+        assert list(store.matching(NAMESPACE, Filter(tags=("hot", "hot")))) == [1]
+
+    def test_a_filter_follows_what_the_memory_has_become(self, store: Store):
+        record = remember(store, "tea", tags=("hot",))
+        amend(store, record, tags=("cold",))
+        assert list(store.matching(NAMESPACE, Filter(tags=("hot",)))) == []
+        assert list(store.matching(NAMESPACE, Filter(tags=("cold",)))) == [1]
+
+    def test_matching_without_a_filter_is_every_active_memory(self, store: Store):
+        records = [remember(store, f"memory {n}") for n in range(4)]
+        amend(store, records[2], "forget", state="deleted")
+        assert sorted(store.matching(NAMESPACE, Filter())) == [1, 2, 4]
+        assert sorted(store.matching(NAMESPACE, Filter(states=STATES))) == [1, 2, 3, 4]
+        assert list(store.matching("nowhere", Filter())) == []
+
+    def test_the_history_of_a_memory_is_every_state_it_had_oldest_first(self, store: Store):
+        first = remember(store, "tea")
+        remember(store, "another")
+        second = amend(store, first, text="green tea")
+        third = amend(store, second, "forget", state="deleted")
+        history = store.revisions(NAMESPACE, 1)
+        assert [revision.record for revision in history] == [first, second, third]
+        assert [revision.seq for revision in history] == [1, 3, 4]
+        assert [revision.version for revision in history] == [1, 2, 2]
+        assert [revision.change.operation for revision in history] == ["insert", "update", "forget"]
+        assert {revision.memory for revision in history} == {first.id}
+        assert {revision.change.actor for revision in history} == {"tester"}
+        assert {revision.change.at for revision in history} == {NOON}
+
+    def test_a_memory_that_never_was_has_no_history(self, store: Store):
+        remember(store, "tea")
+        assert store.revisions(NAMESPACE, 7) == store.revisions("nowhere", 1) == []
+
+    def test_every_revision_has_a_digest_and_a_link_of_its_own(self, store: Store):
+        for _ in range(3):
+            remember(store, "the very same text")
+        revisions = [revision for number in (1, 2, 3) for revision in store.revisions(NAMESPACE, number)]
+        for values in ({revision.digest for revision in revisions}, {revision.hash for revision in revisions}):
+            assert len(values) == 3
+            assert all(len(bytes.fromhex(value)) == 32 for value in values)

@@ -1,0 +1,162 @@
+"""Keeping a store: use, statistics, checks, and its end."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from datetime import timedelta
+
+import pytest
+
+from perdure.errors import StoreClosed
+from perdure.ids import parse_reference
+from perdure.model import Filter
+from perdure.store.port import Position, Store, Use
+from perdure.testing.conformance.opening import Opening
+from perdure.testing.records import GENERATION, NAMESPACE, NOON, amend, embed, remember
+
+EVERY_METHOD: dict[str, Callable[[Store], object]] = {
+    "write": lambda store: store.write(NAMESPACE).__enter__(),
+    "find": lambda store: store.find(NAMESPACE, parse_reference(1)),
+    "fetch": lambda store: store.fetch(NAMESPACE, [1]),
+    "page": lambda store: store.page(NAMESPACE, Filter(), after=None, limit=1, newest=True),
+    "matching": lambda store: store.matching(NAMESPACE, Filter()),
+    "revisions": lambda store: store.revisions(NAMESPACE, 1),
+    "keyword": lambda store: store.keyword(NAMESPACE, ["tea"], Filter(), NOON, 1),
+    "position": lambda store: store.position(NAMESPACE, None),
+    "index_rows": lambda store: store.index_rows(NAMESPACE, None, 0, 1),
+    "index_changes": lambda store: store.index_changes(NAMESPACE, None, Position()),
+    "pending": lambda store: store.pending(GENERATION, None, 1),
+    "put_vectors": lambda store: store.put_vectors(GENERATION, []),
+    "pending_count": lambda store: store.pending_count(GENERATION),
+    "note_use": lambda store: store.note_use([], patience=1),
+    "namespaces": lambda store: store.namespaces(),
+    "stats": lambda store: store.stats(None),
+    "check": lambda store: list(store.check()),
+    "repair": lambda store: list(store.repair()),
+}
+
+
+@contextmanager
+def being_written(store: Store) -> Generator[None]:
+    """Another thread is in the middle of a transaction."""
+    started, enough = threading.Event(), threading.Event()
+
+    def write() -> None:
+        with store.write(NAMESPACE) as writer:
+            writer.next_number()
+            started.set()
+            enough.wait(30)
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    started.wait(30)
+    try:
+        yield
+    finally:
+        enough.set()
+        thread.join()
+
+
+class Keeping(Opening):
+    def test_use_is_counted_outside_the_history(self, store: Store):
+        remember(store, "tea")
+        assert store.note_use([Use(NAMESPACE, 1, 2, NOON, 0, None)], patience=5)
+        assert store.note_use([Use(NAMESPACE, 1, 1, NOON + timedelta(1), 3, NOON)], patience=5)
+        (record,) = store.fetch(NAMESPACE, [1])
+        assert (record.recall_count, record.recalled_at) == (3, NOON + timedelta(1))
+        assert (record.access_count, record.accessed_at) == (3, NOON)
+        assert len(store.revisions(NAMESPACE, 1)) == record.seq == 1
+
+    def test_last_use_never_moves_back(self, store: Store):
+        remember(store, "tea")
+        for day in (2, 1):
+            store.note_use([Use(NAMESPACE, 1, 1, NOON + timedelta(day), 0, None)], patience=5)
+        assert store.fetch(NAMESPACE, [1])[0].recalled_at == NOON + timedelta(2)
+
+    def test_use_survives_a_change_of_the_memory(self, store: Store):
+        record = remember(store, "tea")
+        store.note_use([Use(NAMESPACE, 1, 1, NOON, 0, None)], patience=5)
+        amend(store, record, text="green tea")
+        assert store.fetch(NAMESPACE, [1])[0].recall_count == 1
+
+    def test_use_of_a_memory_that_is_not_there_is_forgotten(self, store: Store):
+        remember(store, "tea")
+        uses = [Use(NAMESPACE, 9, 1, NOON, 0, None), Use("nowhere", 1, 1, NOON, 0, None)]
+        assert store.note_use(uses, patience=5)
+        assert store.namespaces() == [NAMESPACE]
+        assert store.fetch(NAMESPACE, [1])[0].recall_count == 0
+
+    def test_counting_use_gives_up_when_someone_writes(self, store: Store):
+        remember(store, "tea")
+        with being_written(store):
+            assert not store.note_use([Use(NAMESPACE, 1, 1, NOON, 0, None)], patience=0.01)
+        assert store.note_use([Use(NAMESPACE, 1, 1, NOON, 0, None)], patience=5)
+
+    def test_reading_does_not_wait_for_someone_who_writes(self, store: Store):
+        if not self.reads_during_writes:
+            pytest.skip("this store takes turns")
+        record = remember(store, "tea")
+        with being_written(store):
+            assert store.fetch(NAMESPACE, [1]) == [record]
+            assert len(store.keyword(NAMESPACE, ["tea"], Filter(), NOON, 9)) == 1
+            assert len(store.index_rows(NAMESPACE, None, 0, 9)) == 1
+            assert store.stats(None).namespaces[0].revisions == 1
+
+    def test_statistics_count_what_is_there(self, store: Store):
+        remember(store, "tea", category="preference", created_at=NOON - timedelta(1))
+        forgotten = remember(store, "coffee", category="preference")
+        amend(store, forgotten, "forget", state="deleted")
+        embed(store, [remember(store, "milk", "other")])
+        stats = store.stats(GENERATION)
+        first, second = stats.namespaces
+        assert (first.name, first.states, first.categories) == (
+            NAMESPACE,
+            {"active": 1, "deleted": 1},
+            {"preference": 1},
+        )
+        assert (first.revisions, first.pending, first.oldest, first.newest) == (3, 1, NOON - timedelta(1), NOON)
+        assert (second.name, second.states, second.pending) == ("other", {"active": 1}, 0)
+        assert stats.bytes > 0
+        assert stats.schema >= 1
+
+    def test_an_empty_store_has_nothing_to_count(self, store: Store):
+        assert store.stats(GENERATION).namespaces == ()
+        assert store.stats(None).namespaces == ()
+        assert store.namespaces() == []
+        assert store.pending_count(GENERATION) == 0
+
+    def test_a_sound_store_has_no_problems_before_and_after_a_repair(self, store: Store):
+        record = remember(store, "tea", tags=("hot",))
+        embed(store, [record])
+        amend(store, record, text="green tea", tags=("green",))
+        amend(store, remember(store, "coffee"), "forget", state="deleted")
+        assert [finding for finding in store.check() if finding.level == "problem"] == []
+        rows, words = (
+            store.index_rows(NAMESPACE, GENERATION, 0, 9),
+            store.keyword(NAMESPACE, ["tea"], Filter(), NOON, 9),
+        )
+        assert [finding for finding in store.repair() if finding.level == "problem"] == []
+        assert store.index_rows(NAMESPACE, GENERATION, 0, 9) == rows
+        assert store.keyword(NAMESPACE, ["tea"], Filter(), NOON, 9) == words
+        assert [finding for finding in store.check() if finding.level == "problem"] == []
+
+    def test_every_finding_is_a_sentence_and_every_problem_has_a_remedy(self, store: Store):
+        remember(store, "tea")
+        findings = list(store.check())
+        assert len({finding.check for finding in findings}) == len(findings) > 0
+        for finding in findings:
+            assert finding.sentence.endswith(".")
+            assert finding.level == "ok" or finding.remedy
+
+    @pytest.mark.parametrize("method", EVERY_METHOD)
+    def test_a_closed_store_says_so(self, store: Store, method: str):
+        remember(store, "tea")
+        store.close()
+        with pytest.raises(StoreClosed):
+            EVERY_METHOD[method](store)
+
+    def test_closing_twice_is_closing_once(self, store: Store):
+        store.close()
+        store.close()

@@ -1,0 +1,192 @@
+"""Searching by words: the score is BM25, whatever finds the candidates, and nothing is found that should not be."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from perdure.model import Filter
+from perdure.store.port import IndexRow, Store
+from perdure.testing.conformance.opening import RELAXED, Opening
+from perdure.testing.records import NAMESPACE, NOON, amend, draft, insert, remember
+from perdure.text.bm25 import idf, length_norm, saturation
+from perdure.text.entry import term_hash, terms_length, unpack_terms
+from perdure.text.words import query_words, terms
+
+HOSTILE = [
+    '"', '""', "'", "*", "a*", "^a", "a AND", "NOT", "OR OR", "NEAR(a b)", "title:tea", "{title text}:tea", "-tea",
+    "+tea", "(tea", "tea)", "\x00", "tea\x00milk", "\ud800", "tea\ud800", "ﬁ", "🙂", "東京都", "a b", "x" * 5000,
+    "-- ", ";", "%", "\\", "",
+]  # fmt: skip
+
+
+def scores(rows: list[IndexRow], words: list[str]) -> dict[int, float]:
+    """BM25 as the index in memory computes it, from what the store hands out."""
+    counts = {row.number: unpack_terms(row.terms) for row in rows}
+    containing = Counter(term for found in counts.values() for term in found)
+    average = sum(terms_length(row.terms) for row in rows) / max(1, len(rows))
+    wanted = list(dict.fromkeys(term_hash(stem) for word in words for stem in terms(word)))
+    found: dict[int, float] = {}
+    for row in rows:
+        norm = length_norm(float(terms_length(row.terms)), average)
+        held = [term for term in wanted if term in counts[row.number]]
+        if held and row.visible:
+            found[row.number] = sum(
+                idf(len(rows), containing[term]) * saturation(float(counts[row.number][term]), norm) for term in held
+            )
+    return found
+
+
+def agree(store: Store, words: list[str], limit: int = 1000) -> None:
+    expected = scores(list(store.index_rows(NAMESPACE, None, 0, 10_000)), words)
+    found = store.keyword(NAMESPACE, words, Filter(), NOON, limit)
+    assert {scored.number: pytest.approx(scored.score) for scored in found} == expected
+    assert [scored.score for scored in found] == sorted((scored.score for scored in found), reverse=True)
+
+
+class Searching(Opening):
+    def test_the_best_match_comes_first(self, store: Store):
+        remember(store, "Bob likes coffee")
+        remember(store, "Alice prefers dark mode in every editor she uses")
+        remember(store, "the mode of the editor")
+        found = store.keyword(NAMESPACE, query_words("dark editor mode"), Filter(), NOON, 10)
+        assert [scored.number for scored in found] == [2, 3]
+
+    def test_words_are_found_whatever_their_form(self, store: Store):
+        record = remember(store, "She was running parseFile in 東京都, in a café", title="Straße", keywords=("snakes",))
+        for query in (
+            "runs",
+            "parse",
+            "file",
+            "parseFile",
+            "東京",
+            "京都",
+            "cafe",
+            "CAFÉ",
+            "snake",
+            "STRASSE",
+            "straße",
+        ):
+            found = store.keyword(NAMESPACE, query_words(query), Filter(), NOON, 10)
+            assert [scored.number for scored in found] == [record.number] or query == "STRASSE", query
+
+    def test_every_searchable_field_is_searched(self, store: Store):
+        fields: list[dict[str, Any]] = [
+            {"title": "wanted"}, {"keywords": ("wanted",)}, {"trigger_phrases": ("wanted",)}, {"tags": ("wanted",)},
+            {"reasoning": "wanted"}, {"anchor_id": "wanted"}, {"spec_folder": "wanted"},
+            {"metadata": {"speaker": "Wanted"}},
+        ]  # fmt: skip
+        for n, values in enumerate(fields):
+            remember(store, f"memory {n}", **values)
+        remember(store, "no match")
+        found = store.keyword(NAMESPACE, ["wanted"], Filter(), NOON, 99)
+        assert sorted(scored.number for scored in found) == list(range(1, len(fields) + 1))
+
+    def test_the_score_is_the_one_an_index_in_memory_computes(self, store: Store):
+        source = random.Random(7)
+        vocabulary = [f"w{n}" for n in range(60)]
+        with store.write(NAMESPACE) as writer:
+            for _ in range(150):
+                insert(writer, draft(" ".join(source.choices(vocabulary, range(60, 0, -1), k=source.randint(1, 30)))))
+        for size in (1, 2, 5, 20):
+            agree(store, source.sample(vocabulary, size))
+
+    @settings(RELAXED, max_examples=15)
+    @given(st.data())
+    def test_the_score_stays_right_while_memories_change(self, data: st.DataObject):
+        words = st.lists(st.sampled_from(["tea", "milk", "sugar", "mug", "東京", "running"]), min_size=1, max_size=6)
+        store = self.open_store()
+        records = [remember(store, " ".join(data.draw(words))) for _ in range(data.draw(st.integers(1, 6)))]
+        for _ in range(data.draw(st.integers(0, 6))):
+            at = data.draw(st.integers(0, len(records) - 1))
+            state = data.draw(st.sampled_from(["active", "superseded", "deleted"]))
+            records[at] = amend(store, records[at], text=" ".join(data.draw(words)), state=state)
+        agree(store, data.draw(words))
+        store.close()
+
+    def test_the_limit_keeps_the_best(self, store: Store):
+        for n in range(1, 9):
+            remember(store, "tea " * n)
+        every = store.keyword(NAMESPACE, ["tea"], Filter(), NOON, 99)
+        assert store.keyword(NAMESPACE, ["tea"], Filter(), NOON, 3) == every[:3]
+        assert store.keyword(NAMESPACE, ["tea"], Filter(), NOON, 0) == []
+
+    def test_no_words_and_no_memories_find_nothing(self, store: Store):
+        assert store.keyword(NAMESPACE, ["tea"], Filter(), NOON, 9) == []
+        remember(store, "tea")
+        assert store.keyword(NAMESPACE, [], Filter(), NOON, 9) == []
+
+    @pytest.mark.parametrize("word", HOSTILE, ids=range(len(HOSTILE)))
+    def test_no_word_is_an_error(self, store: Store, word: str):
+        remember(store, "tea in the morning")
+        assert [scored.number for scored in store.keyword(NAMESPACE, [word, "tea"], Filter(), NOON, 9)] == [1]
+        store.keyword(NAMESPACE, [word], Filter(), NOON, 9)
+
+    @settings(RELAXED)
+    @given(words=st.lists(st.text(max_size=20), max_size=5))
+    def test_no_words_are_an_error(self, store: Store, words: list[str]):
+        store.keyword(NAMESPACE, words, Filter(), NOON, 9)
+
+    @pytest.mark.parametrize("state", ["merged", "deleted", "expired", "evicted"])
+    def test_a_memory_that_left_the_index_is_not_found_and_comes_back_with_its_state(self, store: Store, state: Any):
+        record = remember(store, "tea")
+        amend(store, record, "forget", state=state)
+        assert store.keyword(NAMESPACE, ["tea"], Filter(), NOON, 9) == []
+        assert store.keyword(NAMESPACE, ["tea"], Filter(states=(state, "active")), NOON, 9) == []
+        amend(store, record, "restore", state="active")
+        assert len(store.keyword(NAMESPACE, ["tea"], Filter(), NOON, 9)) == 1
+
+    @pytest.mark.parametrize(
+        "fields",
+        [
+            {"state": "superseded"},
+            {"tier": "deprecated"},
+            {"valid_at": NOON + timedelta(seconds=1)},
+            {"invalid_at": NOON},
+            {"expires_at": NOON},
+            {"valid_at": NOON - timedelta(days=9), "invalid_at": NOON - timedelta(days=1)},
+        ],
+        ids=str,
+    )
+    def test_what_ordinary_recall_must_not_show_is_not_found(self, store: Store, fields: dict[str, Any]):
+        remember(store, "tea", **fields)
+        assert store.keyword(NAMESPACE, ["tea"], Filter(), NOON, 9) == []
+
+    @pytest.mark.parametrize(
+        ("fields", "wanted"),
+        [
+            ({"state": "superseded", "invalid_at": NOON - timedelta(days=1)}, {"states": ("active", "superseded")}),
+            ({"tier": "deprecated"}, {"tier": "deprecated"}),
+            ({"valid_at": NOON, "invalid_at": NOON + timedelta(seconds=1)}, {}),
+        ],
+        ids=str,
+    )
+    def test_what_is_asked_for_is_found(self, store: Store, fields: dict[str, Any], wanted: dict[str, Any]):
+        remember(store, "tea", **fields)
+        assert len(store.keyword(NAMESPACE, ["tea"], Filter(**wanted), NOON, 9)) == 1
+
+    def test_a_filter_holds_for_a_search_too(self, store: Store):
+        remember(store, "tea", tags=("hot",))
+        remember(store, "tea")
+        found = store.keyword(NAMESPACE, ["tea"], Filter(tags=("hot",)), NOON, 9)
+        assert [scored.number for scored in found] == [1]
+
+    def test_the_old_words_of_a_memory_no_longer_find_it(self, store: Store):
+        record = remember(store, "tea")
+        amend(store, record, text="coffee")
+        assert store.keyword(NAMESPACE, ["tea"], Filter(), NOON, 9) == []
+        assert len(store.keyword(NAMESPACE, ["coffee"], Filter(), NOON, 9)) == 1
+
+    def test_a_rare_word_is_found_among_many_common_ones(self, store: Store):
+        with store.write(NAMESPACE) as writer:
+            for n in range(2500):
+                insert(writer, draft("the common words of every memory" + (" treasure" if n == 1234 else "")))
+        words = ["common", "words", "every", "memory", "treasure"]
+        assert store.keyword(NAMESPACE, words, Filter(), NOON, 5)[0].number == 1235
+        assert len(store.keyword(NAMESPACE, words[:4], Filter(), NOON, 20)) == 20

@@ -1,0 +1,100 @@
+"""Vectors belong to passages: none is stale, none is computed twice, and what is missing is known."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from perdure.errors import InvalidInput
+from perdure.store.port import Store
+from perdure.testing.conformance.opening import Opening
+from perdure.testing.records import GENERATION, NAMESPACE, amend, draft, embed, insert, remember, vector
+from perdure.text.passage import passage, passage_hash
+
+
+class Vectors(Opening):
+    def test_a_new_memory_is_pending_until_its_passage_has_a_vector(self, store: Store):
+        record = remember(store, "tea", title="Drinks")
+        assert store.pending(GENERATION, None, 9) == [(NAMESPACE, passage_hash(record), passage(record))]
+        assert store.pending_count(GENERATION) == 1
+        assert embed(store, [record]) == 1
+        assert store.pending(GENERATION, None, 9) == []
+        assert store.pending_count(GENERATION) == 0
+
+    def test_a_vector_can_come_with_the_memory(self, store: Store):
+        with store.write(NAMESPACE) as writer:
+            record = insert(writer, draft("tea"))
+            writer.put_vector(GENERATION, passage_hash(record), vector(0, 1, 0, 0))
+        assert store.pending_count(GENERATION) == 0
+        assert [row.vector for row in store.index_rows(NAMESPACE, GENERATION, 0, 9)] == [vector(0, 1, 0, 0)]
+
+    def test_two_memories_with_one_passage_need_one_vector(self, store: Store):
+        first, _ = remember(store, "tea"), remember(store, "tea")
+        assert len(store.pending(GENERATION, None, 9)) == store.pending_count(GENERATION) == 1
+        embed(store, [first])
+        assert [row.vector for row in store.index_rows(NAMESPACE, GENERATION, 0, 9)] == [vector(), vector()]
+
+    def test_the_first_vector_of_a_passage_stays(self, store: Store):
+        record = remember(store, "tea")
+        embed(store, [record])
+        position = store.position(NAMESPACE, GENERATION)
+        assert store.put_vectors(GENERATION, [(NAMESPACE, passage_hash(record), vector(0, 0, 0, 1))]) == 0
+        with store.write(NAMESPACE) as writer:
+            writer.put_vector(GENERATION, passage_hash(record), vector(0, 0, 0, 1))
+        assert [row.vector for row in store.index_rows(NAMESPACE, GENERATION, 0, 9)] == [vector()]
+        assert store.position(NAMESPACE, GENERATION) == position
+
+    def test_a_new_title_makes_a_memory_pending_and_the_old_title_brings_its_vector_back(self, store: Store):
+        record = remember(store, "tea")
+        embed(store, [record])
+        titled = amend(store, record, title="Drinks")
+        assert [row.vector for row in store.index_rows(NAMESPACE, GENERATION, 0, 9)] == [None]
+        assert store.pending_count(GENERATION) == 1
+        amend(store, titled, title=None)
+        assert store.pending_count(GENERATION) == 0
+
+    def test_a_change_outside_the_passage_keeps_the_vector(self, store: Store):
+        record = remember(store, "tea")
+        embed(store, [record])
+        amend(store, record, importance=0.9, tags=("hot",))
+        assert store.pending_count(GENERATION) == 0
+
+    def test_memories_that_may_not_be_found_are_not_pending(self, store: Store):
+        remember(store, "tea", state="deleted")
+        remember(store, "coffee", state="superseded")
+        assert [pending.passage for pending in store.pending(GENERATION, None, 9)] == ["coffee"]
+
+    def test_a_new_generation_starts_from_nothing_and_leaves_the_old_one(self, store: Store):
+        record = remember(store, "tea")
+        embed(store, [record])
+        newer = replace(GENERATION, version="2", dimensions=2)
+        assert store.pending_count(newer) == 1
+        assert embed(store, [record], newer) == 1
+        assert [row.vector for row in store.index_rows(NAMESPACE, newer, 0, 9)] == [vector(1, 0)]
+        assert [row.vector for row in store.index_rows(NAMESPACE, GENERATION, 0, 9)] == [vector()]
+
+    def test_pending_keeps_to_its_limit_and_its_namespaces(self, store: Store):
+        for name in ("a", "b"):
+            for n in range(3):
+                remember(store, f"memory {n}", name)
+        assert len(store.pending(GENERATION, None, 4)) == 4
+        assert {pending.namespace for pending in store.pending(GENERATION, ["b"], 9)} == {"b"}
+        assert store.pending(GENERATION, ["nowhere"], 9) == store.pending(GENERATION, None, 0) == []
+        assert store.pending_count(GENERATION) == 6
+
+    def test_a_passage_that_is_gone_gets_no_vector(self, store: Store):
+        record = remember(store, "tea")
+        amend(store, record, text="green tea")
+        assert embed(store, [record]) == 0
+        assert store.put_vectors(GENERATION, [("nowhere", passage_hash(record), vector())]) == 0
+        assert store.namespaces() == [NAMESPACE]
+
+    def test_a_vector_of_the_wrong_size_is_refused_and_nothing_is_stored(self, store: Store):
+        record, other = remember(store, "tea"), remember(store, "coffee")
+        rows = [(NAMESPACE, passage_hash(record), vector()), (NAMESPACE, passage_hash(other), vector(1, 2))]
+        with pytest.raises(InvalidInput):
+            store.put_vectors(GENERATION, rows)
+        with pytest.raises(InvalidInput), store.write(NAMESPACE) as writer:
+            writer.put_vector(GENERATION, passage_hash(record), b"")
+        assert store.pending_count(GENERATION) == 2

@@ -1,0 +1,217 @@
+"""Writing: all or nothing, in order, without gaps, and exactly as given."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import fields, replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from perdure.errors import InvalidInput
+from perdure.model import CATEGORIES, STATES, TIERS, USE_FIELDS, Filter, Record
+from perdure.store.port import Position, Store
+from perdure.testing.conformance.opening import RELAXED, Opening
+from perdure.testing.records import GENERATION, NAMESPACE, NOON, amend, change, draft, insert, remember
+from perdure.text.entry import entry_of
+
+# Everything that is text: no half of a surrogate pair, but every odd character else.
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
+SOME_TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=60)
+MANY = st.lists(TEXTS, max_size=4).map(tuple)
+MOMENTS = st.datetimes(datetime(1, 1, 2), datetime(9999, 12, 30), timezones=st.just(UTC))  # noqa: DTZ001
+SHARES = st.floats(0, 1)
+FLOATS = st.floats(allow_nan=False, allow_infinity=False)
+METADATA = st.dictionaries(
+    TEXTS,
+    st.recursive(
+        st.none()
+        | st.booleans()
+        | st.integers(-(2**53), 2**53)
+        | st.floats(allow_nan=False, allow_infinity=False)
+        | TEXTS,
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
+        max_leaves=5,
+    ),
+    max_size=3,
+)
+FIELDS = st.fixed_dictionaries(
+    {"created_at": MOMENTS, "updated_at": MOMENTS},
+    optional={
+        **dict.fromkeys(("title", "abstract", "summary", "reasoning", "source_project", "conversation_id"), TEXTS),
+        **dict.fromkeys(("session_id", "channel", "spec_folder", "file_path", "anchor_id"), st.none() | TEXTS),
+        **dict.fromkeys(("tags", "keywords", "references", "trigger_phrases", "evidence"), MANY),
+        **dict.fromkeys(("importance", "confidence"), SHARES),
+        **dict.fromkeys(("valid_at", "invalid_at", "expires_at"), st.none() | MOMENTS),
+        **dict.fromkeys(("source", "context_type", "trust"), SOME_TEXTS),
+        "category": st.none() | st.sampled_from(CATEGORIES),
+        "tier": st.sampled_from(TIERS),
+        "state": st.sampled_from(STATES),
+        "metadata": METADATA,
+        "version": st.integers(1, 2**40),
+        "observation_count": st.integers(1, 2**40),
+        "validation_count": st.integers(0, 2**40),
+    },
+)
+
+
+class Writing(Opening):
+    def test_a_memory_is_numbered_from_one_and_reads_back_as_it_was_put(self, store: Store):
+        first, second = remember(store, "tea in the morning"), remember(store, "coffee at night")
+        assert (first.number, second.number) == (1, 2)
+        assert store.fetch(NAMESPACE, [1, 2]) == [first, second]
+
+    def test_a_put_answers_with_its_place_in_the_log(self, store: Store):
+        first = remember(store, "tea")
+        again = amend(store, first, title="Drinks")
+        assert (first.seq, again.seq, again.number) == (1, 2, 1)
+        assert store.fetch(NAMESPACE, [1]) == [again]
+
+    def test_every_field_survives_being_stored(self, store: Store):
+        values: dict[str, Any] = {
+            "key": "person:alice", "version": 3, "title": "T", "abstract": "A", "summary": "S", "reasoning": "R",
+            "category": "goal", "context_type": "decision", "tags": ("b", "a"), "keywords": ("k",),
+            "references": ("r",), "trigger_phrases": ("t",), "metadata": {"speaker": "Ann", "deep": {"list": [1]}},
+            "source": "chat", "source_project": "P", "conversation_id": "c", "session_id": "s", "channel": "ch",
+            "spec_folder": "f", "file_path": "p", "anchor_id": "an", "evidence": ("e1", "e2"), "trust": "low",
+            "tier": "critical", "importance": 0.1, "confidence": 0.9, "observation_count": 7, "validation_count": 2,
+            "valid_at": NOON - timedelta(days=1), "invalid_at": NOON, "expires_at": NOON + timedelta(microseconds=1),
+            "state": "superseded",
+        }  # fmt: skip
+        left = {field.name for field in fields(Record)} - set(values) - set(USE_FIELDS)
+        assert left == {"id", "number", "namespace", "content_hash", "seq", "text", "created_at", "updated_at"}
+        record = remember(store, "tea", **values)
+        assert store.fetch(NAMESPACE, [record.number]) == [record]
+        assert store.revisions(NAMESPACE, record.number)[0].record == record
+
+    @settings(RELAXED)
+    @given(text=SOME_TEXTS, values=FIELDS)
+    def test_whatever_is_text_comes_back_exactly(self, text: str, values: dict[str, Any]):
+        with closing(self.open_store()) as store:
+            record = remember(store, text, **values)
+            assert store.fetch(NAMESPACE, [1]) == [record]
+            assert store.revisions(NAMESPACE, 1)[0].record == record
+            assert [finding for finding in store.check() if finding.level == "problem"] == []
+
+    def test_a_megabyte_of_text_comes_back_exactly(self, store: Store):
+        text = "Straße 東京 parseFile \n" * 40_000
+        record = remember(store, text)
+        assert store.fetch(NAMESPACE, [1])[0].text == text
+        assert store.revisions(NAMESPACE, 1)[0].record == record
+
+    def test_text_that_no_file_can_keep_is_refused_and_nothing_changes(self, store: Store):
+        bad: list[dict[str, Any]] = [
+            {"title": "half \ud800"},
+            {"tags": ("\udc00",)},
+            {"metadata": {"number": float("nan")}},
+        ]
+        for odd in bad:
+            with pytest.raises(InvalidInput), store.write(NAMESPACE) as writer:
+                writer.put(replace(draft("tea", **odd), number=writer.next_number()), change(), entry_of(draft("tea")))
+        assert store.namespaces() == []
+
+    def test_an_exception_leaves_everything_as_it_was(self, store: Store):
+        kept = remember(store, "tea", tags=["hot"])
+        before = _everything(store)
+
+        def fail() -> None:
+            with store.write(NAMESPACE) as writer:
+                new = insert(writer, draft("coffee", tags=("hot", "black")))
+                changed = replace(kept, title="Drinks", state="deleted")
+                writer.put(changed, change("forget"), entry_of(changed))
+                writer.put_vector(GENERATION, entry_of(new).passage_hash, bytes(16))
+                raise ZeroDivisionError
+
+        with pytest.raises(ZeroDivisionError):
+            fail()
+        assert _everything(store) == before
+
+    def test_numbers_places_and_namespaces_of_a_failed_write_are_given_out_again(self, store: Store):
+        def fail(namespace: str) -> None:
+            with store.write(namespace) as writer:
+                insert(writer, draft("lost", namespace))
+                raise ZeroDivisionError
+
+        for namespace in ("new", "newer"):
+            with pytest.raises(ZeroDivisionError):
+                fail(namespace)
+        assert store.namespaces() == []
+        record = remember(store, "kept", "newer")
+        assert (record.number, record.seq, store.namespaces()) == (1, 1, ["newer"])
+
+    def test_threads_that_write_at_once_leave_no_gap(self, store: Store):
+        def write(worker: int) -> list[Record]:
+            return [remember(store, f"memory {worker} {n}") for n in range(8)]
+
+        with ThreadPoolExecutor(4) as threads:
+            records = [record for found in threads.map(write, range(4)) for record in found]
+        assert sorted(record.number for record in records) == list(range(1, 33))
+        assert sorted(record.seq for record in records) == list(range(1, 33))
+        assert [finding for finding in store.check() if finding.level == "problem"] == []
+
+    def test_several_memories_go_in_one_transaction(self, store: Store):
+        with store.write(NAMESPACE) as writer:
+            records = [insert(writer, draft(f"memory {n}")) for n in range(5)]
+        assert [record.seq for record in records] == [1, 2, 3, 4, 5]
+        assert store.fetch(NAMESPACE, range(1, 6)) == records
+
+    def test_a_key_is_found_in_any_state(self, store: Store):
+        record = remember(store, "tea", key="drink:tea")
+        amend(store, record, "forget", state="deleted")
+        with store.write(NAMESPACE) as writer:
+            found = writer.by_key("drink:tea")
+            assert found is not None
+            assert found.state == "deleted"
+            assert writer.by_key("drink:coffee") is None
+
+    def test_only_an_active_memory_without_a_key_is_a_duplicate(self, store: Store):
+        remember(store, "tea", key="drink:tea")
+        forgotten = remember(store, "Tea")
+        amend(store, forgotten, "forget", state="deleted")
+        with store.write(NAMESPACE) as writer:
+            assert writer.by_content(forgotten.content_hash) is None
+        again = remember(store, "TEA")
+        with store.write(NAMESPACE) as writer:
+            assert writer.by_content(forgotten.content_hash) == again
+
+    def test_an_idempotency_key_finds_what_it_wrote_and_serves_once(self, store: Store):
+        with store.write(NAMESPACE) as writer:
+            record = insert(writer, draft("tea"), request="call-1")
+        amended = amend(store, record, title="Drinks")
+        with store.write(NAMESPACE) as writer:
+            assert writer.by_request("call-1") == amended
+            assert writer.by_request("call-2") is None
+        assert [revision.change.request for revision in store.revisions(NAMESPACE, 1)] == ["call-1", None]
+
+    def test_a_transaction_sees_what_it_wrote_itself(self, store: Store):
+        with store.write(NAMESPACE) as writer:
+            assert writer.by_number(1) is None
+            record = insert(writer, draft("tea", key="drink:tea"), request="call-1")
+            assert writer.by_number(1) == writer.by_key("drink:tea") == writer.by_request("call-1") == record
+
+    def test_a_record_of_another_namespace_or_number_is_refused(self, store: Store):
+        record = remember(store, "tea", "other")
+        with pytest.raises(InvalidInput), store.write(NAMESPACE) as writer:
+            writer.put(record, change(), entry_of(record))
+        with pytest.raises(InvalidInput), store.write("other") as writer:
+            writer.put(replace(record, number=7), change(), entry_of(record))
+        assert store.namespaces() == ["other"]
+
+
+def _everything(store: Store) -> tuple[object, ...]:
+    every = Filter(states=STATES)
+    return (
+        store.namespaces(),
+        store.page(NAMESPACE, every, after=None, limit=100, newest=False),
+        store.page(NAMESPACE, Filter(tags=("hot",)), after=None, limit=100, newest=False),
+        store.revisions(NAMESPACE, 1),
+        store.position(NAMESPACE, GENERATION),
+        store.index_rows(NAMESPACE, GENERATION, 0, 100),
+        store.index_changes(NAMESPACE, GENERATION, Position()),
+        store.keyword(NAMESPACE, ["tea", "coffee"], Filter(), NOON, 10),
+        store.stats(GENERATION).namespaces,
+    )

@@ -1,0 +1,60 @@
+"""Short ways to write memories into a store, below the façade, and to say what was written."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+from perdure.embed.port import Generation
+from perdure.ids import content_hash, new_id
+from perdure.model import Change, Operation, Record
+from perdure.store.port import Store, Writer
+from perdure.text.entry import entry_of
+from perdure.text.passage import passage_hash
+
+NAMESPACE = "default"
+NOON = datetime(2026, 3, 14, 12, tzinfo=UTC)
+GENERATION = Generation("testing", "words", 4, "1")
+
+
+def change(operation: Operation = "insert", *, request: str | None = None, batch: str | None = None) -> Change:
+    return Change(operation, NOON, batch or new_id(), "tester", "test", "session-1", request)
+
+
+def draft(text: str, namespace: str = NAMESPACE, **fields: Any) -> Record:
+    """A record without a number: the store gives it out."""
+    given: dict[str, Any] = {"id": new_id(), "created_at": NOON, "updated_at": NOON} | fields
+    return Record(number=0, namespace=namespace, text=text, content_hash=content_hash(text), **given)
+
+
+def insert(writer: Writer, record: Record, *, request: str | None = None) -> Record:
+    record = replace(record, number=writer.next_number())
+    return writer.put(record, change(request=request), entry_of(record))
+
+
+def remember(store: Store, text: str, namespace: str = NAMESPACE, **fields: Any) -> Record:
+    with store.write(namespace) as writer:
+        return insert(writer, draft(text, namespace, **fields))
+
+
+def amend(store: Store, record: Record, operation: Operation = "annotate", **fields: Any) -> Record:
+    """The record as it becomes; a new text is a new version."""
+    if "text" in fields:
+        operation = "update"
+        fields |= {"content_hash": content_hash(fields["text"]), "version": record.version + 1}
+    changed = replace(record, **fields)
+    with store.write(record.namespace) as writer:
+        return writer.put(changed, change(operation), entry_of(changed))
+
+
+def vector(*values: float) -> bytes:
+    return array("f", values or (1.0, 0.0, 0.0, 0.0)).tobytes()
+
+
+def embed(store: Store, records: Sequence[Record], generation: Generation = GENERATION) -> int:
+    """Give every record's passage a vector, as `work` does."""
+    data = vector(*[1.0] + [0.0] * (generation.dimensions - 1))
+    return store.put_vectors(generation, [(record.namespace, passage_hash(record), data) for record in records])

@@ -1,0 +1,21 @@
+"""Every test has a store of its own, and no model unless it asks for one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from cli.user import User
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    return tmp_path / "memory.db"
+
+
+@pytest.fixture
+def user(store: Path) -> User:
+    return User({
+        "PERDURE_STORE": str(store), "PERDURE_EMBEDDER": "none", "PERDURE_ACTOR": "ana", "COLUMNS": "100",
+        "TERM": "xterm-256color", "NO_COLOR": "",
+    })  # fmt: skip

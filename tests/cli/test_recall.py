@@ -1,0 +1,137 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from cli.user import Answer, User
+
+
+@pytest.fixture
+def filled(user: User):
+    user.done("remember", "Alice prefers dark mode", "--tag", "ui", "--tag", "editor", "--category", "preference")
+    user.done(
+        "remember", "The dark room opens at nine", "--tag", "photo", "--title", "Opening hours", "--source", "mail"
+    )
+    user.done("remember", "Bob plays chess", "--valid-at", "2020-05-01")
+    return user
+
+
+def texts(answer: Answer):
+    return [hit["record"]["text"] for hit in answer.json["hits"]]
+
+
+def test_a_hit_in_a_pipe_is_one_line_of_eight_fields(filled: User):
+    answer = filled.done("recall", "chess")
+    ((number, score, namespace, time, category, tags, title, text),) = answer.rows
+    assert (number, namespace, time, category, tags, title, text) == (
+        "3", "default", "2020-05-01T00:00:00Z", "", "", "", "Bob plays chess",
+    )  # fmt: skip
+    assert 0 < float(score) <= 1
+
+
+def test_a_text_of_several_lines_stays_one_line_in_a_pipe(filled: User):
+    filled.done("remember", "zebra\tfirst\nsecond \\ third")
+    ((*_, text),) = filled.done("recall", "zebra").rows
+    assert text == "zebra\\tfirst\\nsecond \\\\ third"
+
+
+def test_unquoted_words_are_one_question(filled: User):
+    assert "Bob plays chess" in filled.done("recall", "who", "plays", "chess?").out
+
+
+def test_a_question_can_be_piped_in(filled: User):
+    assert "Bob plays chess" in filled.done("recall", stdin="who plays chess?\n").out
+
+
+def test_json_answers_mode_notes_and_hits_with_their_reasons(filled: User):
+    answer = filled.done("recall", "dark mode", "--json")
+    assert set(answer.json) == {"mode", "notes", "hits"}
+    assert answer.json["mode"] == "keyword"
+    hit = answer.json["hits"][0]
+    assert set(hit) == {"score", "explain", "record"}
+    assert hit["record"]["text"] == "Alice prefers dark mode"
+    for signal in hit["explain"].values():
+        assert set(signal) == {"raw", "rank", "normalised", "weight", "contribution"}
+
+
+def test_hits_are_narrowed_by_tag_category_source_and_time(filled: User):
+    assert texts(filled.done("recall", "dark", "--tag", "ui", "--json")) == ["Alice prefers dark mode"]
+    assert texts(filled.done("recall", "dark", "--category", "preference", "--json")) == ["Alice prefers dark mode"]
+    assert texts(filled.done("recall", "dark", "--source", "mail", "--json")) == ["The dark room opens at nine"]
+    assert texts(filled.done("recall", "chess", "--until", "2020-05-01", "--json")) == ["Bob plays chess"]
+    assert texts(filled.done("recall", "chess", "--since", "1d", "--json")) == []
+
+
+def test_limit_is_the_most_there_are(filled: User):
+    assert len(filled.done("recall", "dark", "--limit", "1").rows) == 1
+
+
+def test_several_namespaces_are_searched_when_named(filled: User):
+    filled.done("remember", "Chess club on Tuesdays", "-n", "team")
+    found = filled.done("recall", "chess", "-n", "default", "-n", "team").rows
+    assert {row[2] for row in found} == {"default", "team"}
+    assert "team #1" in filled.screen("recall", "chess", "-n", "default", "-n", "team")
+
+
+def test_on_a_terminal_a_hit_shows_number_score_facts_and_text(filled: User):
+    screen = filled.screen("recall", "dark mode", "--limit", "1")
+    first, second = screen.splitlines()
+    assert first.split()[0] == "#1"
+    assert "preference · ui, editor · just now" in first
+    assert second == "    Alice prefers dark mode"
+
+
+def test_explain_draws_a_bar_for_each_signal(filled: User):
+    answer = filled.done("recall", "dark mode", "--limit", "1", "--json")
+    screen = filled.screen("recall", "dark mode", "--limit", "1", "--explain")
+    for name, signal in answer.json["hits"][0]["explain"].items():
+        (line,) = [line for line in screen.splitlines() if line.strip().startswith(name)]
+        assert f"{signal['contribution']:.3f}" in line
+    assert "█" in screen
+
+
+def test_explain_in_a_pipe_is_one_more_field(filled: User):
+    ((*_, text, signals),) = filled.done("recall", "chess", "--explain").rows
+    assert text == "Bob plays chess"
+    assert all("=" in signal for signal in signals.split(","))
+
+
+def test_a_long_text_is_cut_on_a_terminal_and_whole_in_a_pipe(filled: User):
+    filled.done("remember", "zebra " * 300 + "end")
+    assert "end" not in filled.screen("recall", "zebra")
+    assert filled.done("recall", "zebra").out.rstrip().endswith("end")
+
+
+def test_an_empty_answer_says_what_was_tried_and_what_to_try_next(filled: User):
+    answer = filled.done("recall", "xylophone")
+    assert answer.out == ""
+    assert "Nothing found for 'xylophone' (searched by words alone)." in answer.err
+    assert "perdure list" in answer.err
+
+
+def test_an_empty_answer_behind_filters_offers_to_drop_them(filled: User):
+    answer = filled.done("recall", "chess", "--tag", "ui", "-n", "default")
+    assert "among those with tags ui" in answer.err
+    assert "perdure recall chess --namespace default" in answer.err
+
+
+def test_an_empty_memory_says_how_to_begin(user: User):
+    answer = user.done("recall", "anything")
+    assert answer.out == ""
+    assert "There is no memory here yet." in answer.err
+
+
+def test_an_empty_answer_is_an_empty_list_in_json(filled: User):
+    answer = filled.done("recall", "xylophone", "--json")
+    assert answer.json["hits"] == []
+    assert answer.err == ""
+
+
+def test_an_unknown_recipe_is_refused_with_the_names_there_are(filled: User):
+    assert "balanced" in filled.fails(2, "recall", "chess", "--recipe", "nonsense").err
+
+
+def test_a_limit_out_of_range_is_refused(filled: User):
+    assert "limit" in filled.fails(2, "recall", "chess", "--limit", "0").err

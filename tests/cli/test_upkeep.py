@@ -1,0 +1,136 @@
+"""doctor, work, export, import, completion."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from cli.user import User
+
+
+def test_a_healthy_store_has_no_problem(user: User):
+    user.done("remember", "one")
+    answer = user.done("doctor", "--json")
+    assert answer.json["ok"] is True
+    assert {finding["level"] for finding in answer.json["findings"]} <= {"ok", "warning"}
+    assert all(len(row) == 4 for row in user.done("doctor").rows)
+    assert "✓" in user.screen("doctor")
+
+
+def test_a_file_that_is_no_store_is_a_problem_with_its_own_exit_code(user: User, store: Path):
+    store.write_bytes(b"This is not a database, it is a text about one. " * 100)
+    answer = user("doctor", "--json")
+    assert answer.code == 7
+    assert answer.json["ok"] is False
+    assert answer.json["findings"][-1]["level"] == "problem"
+    assert user("doctor").rows[-1][0] == "problem"
+    screen = user("doctor", PERDURE_LAYOUT="terminal")
+    assert "1 problem found." in screen.out
+    assert screen.code == 7
+
+
+def test_a_repair_leaves_every_memory_where_it_was(user: User):
+    user.done("remember", "one")
+    before = user.done("show", "1", "--json").json["content_hash"]
+    assert user.done("doctor", "--repair", "--json").json["ok"] is True
+    assert user.done("show", "1", "--json").json["content_hash"] == before
+    assert "one" in user.done("recall", "one").out
+
+
+def test_work_without_a_model_says_why_there_is_nothing_to_do(user: User):
+    user.done("remember", "one")
+    assert "note: " in user.done("work").err
+    assert set(user.done("work", "--json").json) == {"embedded", "remaining", "notes"}
+
+
+def test_what_is_exported_can_be_imported_elsewhere(user: User, tmp_path: Path):
+    user.done("remember", "one", "--tag", "a")
+    user.done("remember", "two", "--key", "b:two")
+    file = tmp_path / "out.jsonl"
+    assert user.done("export", str(file)).out == f"Exported 2 memories to {file}\n"
+    there = str(tmp_path / "other.db")
+    answer = user.done("import", str(file), "--trusted", "-s", there)
+    assert answer.out == "Imported 2: 2 new, 0 updated, 0 known.\n"
+    assert f"perdure work --store {there}" in answer.err
+    records = user.done("list", "--oldest", "--json", "-s", there).json["records"]
+    assert [(one["text"], one["tags"], one["key"]) for one in records] == [("one", ["a"], None), ("two", [], "b:two")]
+    assert user.done("import", str(file), "--json", "-s", there).json["present"] == 2
+
+
+def test_export_and_import_speak_utf_8_through_a_pipe(user: User, tmp_path: Path):
+    user.done("remember", "東京 ✓ naïve")
+    lines = user.done("export", "-")
+    assert lines.err == "Exported 1 memory.\n"
+    there = str(tmp_path / "other.db")
+    user.done("import", "-", "-s", there, stdin=lines.out)
+    assert user.done("list", "--json", "-s", there).json["records"][0]["text"] == "東京 ✓ naïve"
+
+
+def test_export_does_not_replace_a_file_unless_told(user: User, tmp_path: Path):
+    user.done("remember", "one")
+    file = tmp_path / "out.jsonl"
+    file.write_text("precious", encoding="utf-8")
+    assert "--force" in user.fails(4, "export", str(file)).err
+    assert file.read_text(encoding="utf-8") == "precious"
+    assert user.done("export", str(file), "--force", "--json").json == {"exported": 1, "file": str(file)}
+    assert len(file.read_text(encoding="utf-8").splitlines()) == 2
+
+
+def test_export_can_hold_forgotten_memories_too(user: User):
+    user.done("remember", "one")
+    user.done("remember", "two")
+    user.done("forget", "2")
+    lines = user.done("export", "-", "--state", "active", "--state", "deleted").out.splitlines()
+    assert [json.loads(line).get("text") for line in lines[1:]] == ["one", "two"]
+
+
+def test_export_to_standard_output_is_no_json_document(user: User):
+    assert "leave out --json" in user.fails(2, "export", "-", "--json").err
+
+
+def test_export_into_a_missing_directory_is_an_error_with_a_remedy(user: User, tmp_path: Path):
+    user.done("remember", "one")
+    assert "cannot be written" in user.fails(2, "export", str(tmp_path / "no" / "out.jsonl")).err
+
+
+def test_a_bad_line_stops_the_whole_import(user: User):
+    answer = user.fails(2, "import", "-", stdin='{"text": "one"}\n{"text": \n')
+    assert "Line 2" in answer.err
+    assert user.done("list", "--json").json["records"] == []
+
+
+def test_a_missing_file_cannot_be_imported(user: User, tmp_path: Path):
+    assert "nowhere.jsonl" in user.fails(2, "import", str(tmp_path / "nowhere.jsonl")).err
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_each_shell_has_a_completion_script(user: User, shell: str):
+    assert "_PERDURE_COMPLETE" in user.done("completion", shell).out
+
+
+def test_completion_offers_commands_options_and_values(user: User):
+    def offered(words: str) -> list[str]:
+        found = user.done(_PERDURE_COMPLETE="bash_complete", COMP_WORDS=words, COMP_CWORD=str(words.count(" "))).out
+        return [line.split(",", 1)[1] for line in found.splitlines()]
+
+    assert offered("perdure re") == ["remember", "recall", "restore"]
+    assert "--category" in offered("perdure recall --ca")
+    assert offered("perdure recall --category pref") == ["preference"]
+
+
+BASH = shutil.which("bash")
+
+
+@pytest.mark.skipif(BASH is None, reason="no bash here")
+def test_the_bash_script_is_valid_bash(user: User):
+    script = user.done("completion", "bash").out
+    done = subprocess.run(
+        [str(BASH), "-n"], input=script, text=True, encoding="utf-8", check=False, capture_output=True
+    )
+    assert (done.returncode, done.stderr) == (0, "")

@@ -1,0 +1,47 @@
+"""What every test may rely on: nobody's own settings or memories are in reach, and time limits do not decide."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+REPOSITORY = Path(__file__).parent.parent
+KEPT = {"PERDURE_EXAMPLES", "PERDURE_KILLS", "PERDURE_SEED"}
+
+settings.register_profile(
+    "perdure",
+    deadline=None,
+    max_examples=int(os.environ.get("PERDURE_EXAMPLES", "50")),
+    suppress_health_check=[HealthCheck.too_slow],
+    print_blob=True,
+)
+settings.load_profile("perdure")
+
+
+@pytest.fixture(scope="session")
+def shared_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One cache of derived weights for the whole run, also when several workers share it."""
+    base = tmp_path_factory.getbasetemp()
+    return (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "cache"
+
+
+@pytest.fixture(autouse=True)
+def stranger(tmp_path_factory: pytest.TempPathFactory, shared_cache: Path) -> Iterator[Path]:
+    """An empty home directory and a clean environment, for the test and for the processes it starts."""
+    home = tmp_path_factory.mktemp("home")
+    with pytest.MonkeyPatch.context() as patch:
+        for name in os.environ:
+            if name.startswith(("PERDURE_", "XDG_")) and name not in KEPT:
+                patch.delenv(name)
+        patch.setenv("HOME", str(home))
+        patch.setenv("PERDURE_CACHE", str(shared_cache))
+        yield home
+
+
+@pytest.fixture
+def repository() -> Path:
+    return REPOSITORY

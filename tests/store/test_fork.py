@@ -1,0 +1,86 @@
+"""A fork in the middle of everything: parent and child both go on, and nothing that either acknowledged is lost."""
+
+from __future__ import annotations
+
+import os
+import threading
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from store.children import Child
+
+from perdure.errors import StoreClosed
+from perdure.store.sqlite.store import SqliteStore
+from perdure.testing.records import NAMESPACE, remember
+
+
+def test_a_child_goes_on_with_the_store_of_its_parent_even_when_the_parent_closes_it(path: Path):
+    store = SqliteStore.open(path)
+    remember(store, "before the fork")
+    closed, started = os.pipe(), os.pipe()
+
+    def job() -> int:
+        remember(store, "in the child")
+        os.write(started[1], b"x")
+        os.read(closed[0], 1)
+        # The parent was the last one to have the file properly open: would it have taken the log along?
+        return [remember(store, f"in the child {n}") for n in range(5)][-1].number
+
+    child = Child(job)
+    os.read(started[0], 1)
+    remember(store, "in the parent")
+    store.close()
+    with closing(SqliteStore.open(path)) as other:
+        remember(other, "by another")
+    os.write(closed[1], b"x")
+    assert child.result() == (9, 0)
+    with closing(SqliteStore.open(path)) as again:
+        assert [record.number for record in again.fetch(NAMESPACE, range(1, 20))] == list(range(1, 10))
+        assert [finding for finding in again.check() if finding.level == "problem"] == []
+
+
+def test_a_fork_waits_for_the_transaction_of_another_thread(path: Path):
+    store = SqliteStore.open(path)
+    inside, enough = threading.Event(), threading.Event()
+
+    def write() -> None:
+        with store.write(NAMESPACE) as writer:
+            writer.next_number()
+            inside.set()
+            enough.wait(10)
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    inside.wait(10)
+    threading.Timer(0.05, enough.set).start()
+    child = Child(lambda: remember(store, "in the child").number)
+    thread.join()
+    assert child.result() == (2, 0)
+    assert remember(store, "in the parent").number == 3
+    store.close()
+
+
+def test_a_child_forked_inside_a_transaction_cannot_spoil_it(path: Path):
+    store = SqliteStore.open(path)
+
+    def job() -> str:
+        for use in (lambda: remember(store, "in the child"), lambda: SqliteStore.open(path)):
+            with pytest.raises(StoreClosed, match="forked in the middle"):
+                use()
+        return "refused"
+
+    with store.write(NAMESPACE) as writer:
+        writer.next_number()
+        child = Child(job)
+        assert child.result() == ("refused", 0)
+    assert remember(store, "in the parent").number == 2
+    store.close()
+
+
+def test_a_store_in_memory_is_two_stores_after_a_fork():
+    store = SqliteStore.open(None)
+    remember(store, "before")
+    assert Child(lambda: remember(store, "in the child").number).result() == (2, 0)
+    assert remember(store, "in the parent").number == 2
+    store.close()

@@ -1,0 +1,67 @@
+"""A process killed inside a write: the memory is there with everything that belongs to it, or not at all."""
+
+from __future__ import annotations
+
+import os
+import signal
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from store.children import Child
+
+from perdure.store.sqlite.store import SqliteStore
+from perdure.testing.buggify import Buggified, buggified
+from perdure.testing.records import GENERATION, NAMESPACE, change, draft, embed, insert, remember, vector
+from perdure.text.entry import entry_of
+from perdure.text.passage import passage_hash
+
+POINTS = ["put: memory written", "put: revision written", "before commit", "after commit"]
+
+
+@pytest.mark.parametrize("point", POINTS)
+def test_a_write_that_was_killed_is_whole_or_not_there(path: Path, point: str):
+    with closing(SqliteStore.open(path)) as store:
+        kept = [remember(store, f"kept {n}", tags=("kept",)) for n in range(3)]
+        embed(store, kept)
+    for turn in range(3):
+
+        def write(turn: int = turn) -> None:
+            with closing(SqliteStore.open(path)) as store, buggified(point, "kill"), store.write(NAMESPACE) as writer:
+                record = insert(writer, draft(f"killed {turn}", tags=("killed",)))
+                writer.put_vector(GENERATION, passage_hash(record), vector())
+
+        assert os.WTERMSIG(Child(write).result()[1]) == signal.SIGKILL
+        with closing(SqliteStore.open(path)) as store:
+            survived = store.position(NAMESPACE, GENERATION).seq - len(kept)
+            assert survived == (turn + 1 if point == "after commit" else 0)
+            assert store.fetch(NAMESPACE, [1, 2, 3]) == kept
+            assert len(store.fetch(NAMESPACE, range(4, 20))) == survived
+            assert [finding for finding in store.check() if finding.level == "problem"] == []
+
+
+@pytest.mark.parametrize("point", POINTS[:3])
+def test_a_write_that_failed_inside_leaves_a_store_that_works_on(store: SqliteStore, point: str):
+    kept = remember(store, "kept")
+    with buggified(point), pytest.raises(Buggified):
+        remember(store, "lost")
+    assert store.fetch(NAMESPACE, range(1, 9)) == [kept]
+    assert remember(store, "next").number == 2
+    assert [finding for finding in store.check() if finding.level == "problem"] == []
+
+
+def test_a_change_that_was_killed_leaves_the_memory_as_it_was(path: Path):
+    with closing(SqliteStore.open(path)) as store:
+        kept = remember(store, "tea", tags=("hot",))
+
+    def forget() -> None:
+        with closing(SqliteStore.open(path)) as store, buggified("put: revision written", "kill"):
+            with store.write(NAMESPACE) as writer:
+                record = writer.by_number(1)
+                assert record
+                writer.put(record, change("forget"), entry_of(record))
+
+    assert os.WTERMSIG(Child(forget).result()[1]) == signal.SIGKILL
+    with closing(SqliteStore.open(path)) as store:
+        assert store.fetch(NAMESPACE, [1]) == [kept]
+        assert len(store.revisions(NAMESPACE, 1)) == 1

@@ -1,0 +1,28 @@
+"""The SQLite store keeps every promise of the port, in a file and in memory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from perdure.store.port import Store
+from perdure.store.sqlite.store import SqliteStore
+from perdure.testing.conformance import StoreConformance
+
+
+class TestFile(StoreConformance):
+    @pytest.fixture(autouse=True)
+    def directory(self, tmp_path: Path) -> None:
+        self._directory = tmp_path
+
+    def open_store(self) -> Store:
+        return SqliteStore.open(self._directory / f"{uuid4()}.db")
+
+
+class TestMemory(StoreConformance):
+    reads_during_writes = False
+
+    def open_store(self) -> Store:
+        return SqliteStore.open(None)

@@ -1,0 +1,135 @@
+"""The documentation is executed or compared: it cannot say what the code does not do."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+
+import perdure
+from perdure import errors, settings
+from perdure.cli.app import COMMANDS
+from perdure.cli.app import perdure as program
+from perdure.recall.recipe import RECIPES
+
+REPOSITORY = Path(__file__).parent.parent
+DOCS = REPOSITORY / "docs"
+PAGES = sorted([*DOCS.rglob("*.md"), *REPOSITORY.glob("*.md")])
+README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+
+
+def reference(page: str) -> str:
+    return (DOCS / "reference" / f"{page}.md").read_text(encoding="utf-8")
+
+
+def blocks(text: str, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+
+
+def shell_lines(text: str) -> list[str]:
+    """Every command line in the page's shell blocks, without prompts and comments."""
+    lines = [line for language in ("sh", "console") for block in blocks(text, language) for line in block.splitlines()]
+    return [line.removeprefix("$ ") for line in lines if line.startswith(("$ ", "perdure ", "make "))]
+
+
+def test_the_reference_is_what_the_code_says():
+    command = [sys.executable, "tools/docs.py", "--check"]
+    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, encoding="utf-8", check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_is_documented_with_each_of_its_options(name: str):
+    section = reference("cli").split(f"## perdure {name}\n")[1].split("\n## ")[0]
+    command = program.get_command(click.Context(program), name)
+    assert command is not None
+    options = [
+        option for parameter in command.params if isinstance(parameter, click.Option) for option in parameter.opts
+    ]
+    assert [option for option in options if option not in section] == []
+
+
+def test_every_setting_recipe_error_and_verb_is_documented():
+    verbs = [name for name, _ in inspect.getmembers(perdure.Memory, inspect.isfunction) if not name.startswith("_")]
+    assert [row.name for row in settings.SETTINGS if f"`{row.variable}`" not in reference("settings")] == []
+    assert [name for name in RECIPES if f"`{name}`" not in reference("recipes")] == []
+    assert [verb for verb in verbs if f"### `{verb}`" not in reference("python")] == []
+    for page in (reference("errors"), (DOCS / "troubleshooting.md").read_text(encoding="utf-8")):
+        assert [cls.code for cls in errors.all_errors() if f"`{cls.code}`" not in page] == []
+
+
+def test_the_readme_s_python_runs_as_it_stands(tmp_path: Path):
+    for block in blocks(README, "python"):
+        done = subprocess.run(
+            [sys.executable, "-c", block], cwd=tmp_path, capture_output=True, text=True, encoding="utf-8", check=False
+        )
+        assert done.returncode == 0, done.stderr
+        assert "Alice prefers dark mode" in done.stdout
+
+
+def test_the_readme_s_transcript_is_what_happens(monkeypatch: pytest.MonkeyPatch):
+    """Scores aside, which depend on the processor's arithmetic in their last digit."""
+    monkeypatch.setenv("PERDURE_LAYOUT", "terminal")
+    monkeypatch.setenv("NO_COLOR", "1")
+    (transcript,) = blocks(README, "console")
+    for part in re.split(r"^\$ ", transcript, flags=re.MULTILINE)[1:]:
+        line, shown = part.split("\n", 1)
+        command = [sys.executable, "-m", *shlex.split(line)]
+        done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=False)
+        assert done.returncode == 0, done.stderr
+        assert without_scores(done.stdout) == without_scores(shown), line
+
+
+def without_scores(text: str) -> str:
+    return re.sub(r"\b[01]\.\d\d\b", "0.00", text).rstrip()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(REPOSITORY).as_posix())
+def test_every_command_line_shown_is_one_that_parses(page: Path):
+    for line in shell_lines(page.read_text(encoding="utf-8")):
+        words = shlex.split(line.split(" | ")[0], comments=True)
+        if words[0] == "perdure" and len(words) > 1 and not words[1].startswith("-"):
+            command = program.get_command(click.Context(program), words[1])
+            assert command is not None, line
+            arguments = [word for word in words[2:] if word != "<"]
+            command.make_parser(click.Context(command)).parse_args(arguments)
+
+
+def test_every_make_command_shown_exists():
+    makefile = (REPOSITORY / "Makefile").read_text(encoding="utf-8")
+    targets = set(re.findall(r"^([a-z-]+):", makefile, re.MULTILINE))
+    for page in PAGES:
+        named = re.findall(r"(?:^|`)make ([a-z-]+)", page.read_text(encoding="utf-8"), re.MULTILINE)
+        assert set(named) <= targets, page
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(REPOSITORY).as_posix())
+def test_every_link_leads_somewhere(page: Path):
+    text = page.read_text(encoding="utf-8")
+    links = re.findall(r"\]\(([^)]+)\)", text) + re.findall(r'src(?:set)?="([^"]+)"', text)
+    for link in links:
+        path, _, anchor = link.partition("#")
+        target = (page.parent / path).resolve() if path else page
+        assert target.exists(), link
+        if anchor:
+            assert anchor in anchors(target), link
+
+
+def anchors(page: Path) -> set[str]:
+    headings = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def test_every_page_that_the_code_names_exists():
+    named = {
+        page
+        for path in (REPOSITORY / "src").rglob("*.py")
+        for page in re.findall(r"docs/[\w/.-]+\.md", path.read_text(encoding="utf-8"))
+    }
+    assert [page for page in sorted(named) if not (REPOSITORY / page).exists()] == []

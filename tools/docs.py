@@ -1,0 +1,384 @@
+"""Writes docs/reference from the code; with `--check` only says which pages are no longer true.
+
+A page is a function that answers Markdown. What the code itself cannot say, the meaning of a record's field, stands in
+`MEANING` below, and a field without a meaning is an error.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from textwrap import dedent
+from typing import Any, Final, get_args
+
+import click
+
+import perdure
+from perdure import draft, errors, model, settings
+from perdure.cli.app import COMMANDS, ENVIRONMENT
+from perdure.cli.app import perdure as program
+from perdure.cli.exits import EXIT_CODES
+from perdure.recall.recipe import RECIPES, Recipe
+from perdure.store import port
+
+REFERENCE: Final = Path(__file__).parent.parent / "docs" / "reference"
+WIDTH: Final = 100
+
+MEANING: Final = {
+    "id": "UUIDv7; the same memory for ever, in every copy",
+    "number": "small, counted per namespace, never reused; what people and models use",
+    "namespace": "whose memory it is; one namespace never sees another",
+    "key": "a name you chose, `type:identifier`; remembering under the same key makes a new version",
+    "content_hash": "16 hex digits of the text, case and white space aside; how a repetition is recognised",
+    "version": "counts the changes of content",
+    "seq": "position in its namespace's log of the revision that made it so",
+    "text": "what is remembered; any Unicode, at most 1 MiB",
+    "title": "a heading; part of what is searched and embedded",
+    "abstract": "one sentence about it",
+    "summary": "a longer one",
+    "reasoning": "why it is so; searched",
+    "category": "one of the categories below, or one of your own (setting `categories`)",
+    "context_type": "the kind of work it came from",
+    "tags": "labels to filter by; searched",
+    "keywords": "up to 10 words that should find it; part of what is embedded",
+    "references": "what it refers to: files, pages, tickets",
+    "trigger_phrases": "phrases that should bring it up; searched",
+    "metadata": "anything else, as JSON; `speaker` is part of what is searched and embedded",
+    "source": "which kind of origin: `manual`, `import`, …",
+    "source_project": "the project it was learned in; a label, not a boundary",
+    "conversation_id": "the conversation it belongs to",
+    "session_id": "the session that it came from",
+    "channel": "the channel that it came through",
+    "spec_folder": "the folder of the document it came from; searched",
+    "file_path": "the file it came from",
+    "anchor_id": "the section of that file; searched",
+    "evidence": "ids of what it was concluded from",
+    "trust": "how far its origin is trusted; imports of strangers are `low`",
+    "tier": "its standing",
+    "importance": "0 to 1",
+    "confidence": "0 to 1",
+    "observation_count": "how often it was said",
+    "validation_count": "how often it was judged",
+    "recall_count": "how often recall returned it; counted outside history",
+    "recalled_at": "when recall last did",
+    "access_count": "how often it was read by reference; counted outside history",
+    "accessed_at": "when it last was",
+    "created_at": "when it was first stored",
+    "updated_at": "when its content last changed or it was last said again",
+    "valid_at": "when it became true, in the world; part of what is searched and embedded",
+    "invalid_at": "when it ceased to be true",
+    "expires_at": "when it leaves recall by itself",
+    "state": "`active` is what lists and recall show",
+}
+OTHER_TYPES: Final = {
+    "`Reference`": "`int` or `str`: a number, an id, a content hash or a key",
+    "`Progress`": "a function that is given how many are done and how many there are, or None while nobody knows",
+}
+
+
+def main(arguments: Sequence[str]) -> int:
+    pages = {REFERENCE / name: page() for name, page in PAGES.items()}
+    stale = [path for path, text in pages.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
+    stray = sorted(set(REFERENCE.glob("*")) - set(pages))
+    if "--check" in arguments:
+        for path in [*stale, *stray]:
+            print(f"docs/reference/{path.name} is not what the code says; `make docs` writes it again.")
+        return 1 if stale or stray else 0
+    REFERENCE.mkdir(parents=True, exist_ok=True)
+    for path in stray:
+        path.unlink()
+    for path in stale:
+        path.write_text(pages[path], encoding="utf-8")
+        print(f"wrote docs/reference/{path.name}")
+    return 0
+
+
+# -- pages -------------------------------------------------------------------------------------------------------------
+
+
+def index_page() -> str:
+    lines = [f"- [{title_of(page())}]({name})" for name, page in PAGES.items() if page is not index_page]
+    return document(
+        "Reference", "the code", "These pages are made from the code, and CI fails when they are not.", *lines
+    )
+
+
+def errors_page() -> str:
+    def row(cls: type[errors.PerdureError]) -> tuple[str, ...]:
+        retry = "yes" if cls.retryable else "no"
+        return code(cls.__name__), code(cls.code), str(cls.exit_code), retry, sentence(cls), cls.default_remedy
+
+    tree = dedent((errors.__doc__ or "").split("\n\n", 2)[2]).rstrip()
+    about = """
+        Everything Perdure raises is a `perdure.errors.PerdureError`: a sentence that says what happened, a `remedy`
+        that says what you can do, a stable `code`, and whether trying again can help. The command line prints the
+        sentence and the remedy, and ends with the exit code; with `--json` they are one object on stderr. A raised
+        error often has a sharper sentence than the one listed here.
+    """
+    head = ("error", "code", "exit", "retry", "what happened", "what to do")
+    listed = table(head, map(row, from_root(errors.PerdureError)))
+    return document("Errors", "src/perdure/errors.py", dedent(about), fenced(tree, "text"), "", *listed)
+
+
+def settings_page() -> str:
+    about = """
+        A setting comes from `perdure.toml` in your configuration directory, then from its environment variable, then
+        from the option or argument of the call; the later wins. A `perdure.toml` in the working directory is never
+        read: a foreign project must not choose where your memories go.
+    """
+    values = """
+        A switch is `true` or `false`; `yes`, `no`, `on`, `off`, `1` and `0` are understood. Words are a list in the
+        file, and separated by commas in a variable.
+
+        ## Variables that are not settings
+    """
+    rows = ((code(s.name), code(s.variable), s.kind, s.default or "none", s.help) for s in settings.SETTINGS)
+    others = {name: meaning for name, meaning in ENVIRONMENT.items() if "…" not in name}
+    others = {"PERDURE_CONFIG": "the settings file, instead of the one in your configuration directory"} | others
+    return document(
+        "Settings",
+        "src/perdure/settings.py",
+        dedent(about),
+        *table(("setting", "variable", "kind", "default", "what it does"), rows),
+        dedent(values),
+        *table(("variable", "what it does"), ((code(name), meaning) for name, meaning in others.items())),
+    )
+
+
+def cli_page() -> str:
+    context = click.Context(program, info_name="perdure")
+    contents = ((f"[`{name}`](#perdure-{name})", line) for name, (_, line) in COMMANDS.items())
+    return document(
+        "Command line",
+        "src/perdure/cli",
+        "`perdure COMMAND --help` says the same in the terminal.\n",
+        *table(("command", "what it does"), contents),
+        "",
+        *(line for name in COMMANDS for line in command_section(context, name)),
+        "## Exit codes\n",
+        *table(("code", "meaning"), ((str(number), meaning) for number, meaning in EXIT_CODES.items())),
+    )
+
+
+def command_section(parent: click.Context, name: str) -> Iterator[str]:
+    command = program.get_command(parent, name)
+    if command is None:
+        raise LookupError(name)
+    context = click.Context(command, info_name=name, parent=parent, **command.context_settings)
+    yield f"## perdure {name}\n"
+    yield fenced(" ".join(["perdure", name, *command.collect_usage_pieces(context)]), "text")
+    yield ""
+    yield inspect.cleandoc(command.help or "").replace("\b\n", "") + "\n"
+    sections: dict[str, list[tuple[str, str]]] = {}
+    for parameter in command.get_params(context):
+        record = parameter.get_help_record(context) if isinstance(parameter, click.Option) else None
+        if record:
+            sections.setdefault(getattr(parameter, "section", "Options"), []).append((code(record[0]), record[1]))
+    for section, rows in sections.items():
+        yield from table((section.lower(), ""), rows)
+        yield ""
+    examples: Sequence[str] = getattr(command, "examples", ())
+    if examples:
+        yield fenced("\n".join(examples), "sh")
+        yield ""
+
+
+def recipes_page() -> str:
+    rows = [
+        (code(recipe.name), str(recipe.keyword_weight), str(recipe.vector_weight), str(recipe.candidates), recipe.about)
+        for recipe in RECIPES.values()
+    ]
+    about = """
+        A recipe is how recall weighs its signals: a value with a name, chosen by the setting `recipe`, by
+        `recall(…, recipe=…)` or by `perdure recall --recipe`. Every hit's `explain` shows each signal's part in its
+        score.
+    """
+    head = ("recipe", "words", "meaning", "candidates", "how it weighs")
+    return document("Recipes", "src/perdure/recall/recipe.py", dedent(about), *table(head, rows), "", sentence(Recipe))
+
+
+def records_page() -> str:
+    lines: list[str] = []
+    for group, names in record_groups():
+        lines.append(f"## {group.capitalize()}\n")
+        lines += table(("field", "type", "default", "meaning"), (field_row(name) for name in names))
+        lines.append("")
+    choices = {
+        "category": (*model.LEARNING_CATEGORIES, *model.FACT_CATEGORIES),
+        "context_type": model.CONTEXT_TYPES,
+        "state": model.STATES,
+        "tier": model.TIERS,
+        "trust": model.TRUSTS,
+    }
+    lines.append("## Values allowed\n")
+    lines += table(("field", "values"), ((code(name), codes(values)) for name, values in choices.items()))
+    about = """
+        One memory is one `perdure.Record`, whatever it was made from. These are its fields, in Python, in `--json` and
+        in an export alike. Times are UTC, in JSON as ISO 8601.
+    """
+    return document("Records", "src/perdure/model.py", dedent(about), *lines)
+
+
+def python_page() -> str:
+    lines: list[str] = []
+    for name in sorted(perdure.__all__, key=lambda name: (name != "Memory", name)):
+        lines.append(f"## `perdure.{name}`\n")
+        lines += section_for(getattr(perdure, name))
+    lines += ["## Fields and filters\n", "What `**fields` of `remember` and `update` may be:\n"]
+    lines += table(("field", "type"), typed(draft.Fields))
+    lines += ["", "[Records](records.md) says what each means.", "", (draft.Filters.__doc__ or "") + "\n"]
+    lines += table(("filter", "type"), typed(draft.Filters))
+    lines += ["", "## Other types\n", "They come with the answers above; none has to be imported.\n"]
+    choices = {"State": model.State, "Outcome": model.Outcome, "Operation": model.Operation, "Mode": model.Mode}
+    allowed = {code(name): codes(map(repr, get_args(choice))) for name, choice in choices.items()}
+    lines += table(("type", "what it is"), (OTHER_TYPES | allowed).items())
+    for thing in (model.Change, port.StoreStats, port.NamespaceStats):
+        lines += ["", f"### `{thing.__name__}`\n", *section_for(thing)]
+    origin = "src/perdure/memory.py and src/perdure/model.py"
+    return document("Python", origin, "`from perdure import Memory` is the door.\n", *lines)
+
+
+def section_for(thing: Any) -> Iterator[str]:
+    if thing is errors:
+        yield "Every error, and what to do about it: [Errors](errors.md).\n"
+        return
+    yield inspect.cleandoc(thing.__doc__) + "\n" if has_own_docstring(thing) else ""
+    if thing is model.Record:
+        yield "Its fields: [Records](records.md).\n"
+    elif dataclasses.is_dataclass(thing):
+        rows = [(code(field.name), code(str(field.type)), default_of(field)) for field in dataclasses.fields(thing)]
+        yield from table(("field", "type", "default"), rows)
+        yield ""
+    else:
+        yield fenced(signature(thing.__name__, thing.__init__), "python") + "\n"
+        for name, method in methods(thing):
+            yield f"### `{name}`\n"
+            yield fenced(signature(name, method), "python") + "\n"
+            yield inspect.cleandoc(method.__doc__ or "") + "\n"
+
+
+PAGES: Final[dict[str, Callable[[], str]]] = {
+    "README.md": index_page,
+    "python.md": python_page,
+    "cli.md": cli_page,
+    "records.md": records_page,
+    "recipes.md": recipes_page,
+    "settings.md": settings_page,
+    "errors.md": errors_page,
+}
+
+# -- what the code says ------------------------------------------------------------------------------------------------
+
+
+def methods(thing: type) -> list[tuple[str, Callable[..., Any]]]:
+    """The public ones, in the order of the source."""
+    found = inspect.getmembers(thing, inspect.isfunction)
+    public = [(name, method) for name, method in found if not name.startswith("_")]
+    return sorted(public, key=lambda pair: pair[1].__code__.co_firstlineno)
+
+
+def record_groups() -> Iterator[tuple[str, list[str]]]:
+    """The fields of a record by the comments that head them in the source."""
+    group, names = "", list[str]()
+    for line in inspect.getsource(model.Record).splitlines():
+        if heading := re.fullmatch(r"\s+# (\w+).*", line):
+            if names:
+                yield group, names
+            group, names = heading[1], []
+        elif field := re.match(r"    (\w+): ", line):
+            names.append(field[1])
+    yield group, names
+
+
+def field_row(name: str) -> tuple[str, ...]:
+    field = next(field for field in dataclasses.fields(model.Record) if field.name == name)
+    return code(name), code(str(field.type)), default_of(field), MEANING[name]
+
+
+def default_of(field: dataclasses.Field[Any]) -> str:
+    if field.default_factory is not dataclasses.MISSING:
+        return code(repr(field.default_factory()))
+    return "" if field.default is dataclasses.MISSING else code(repr(field.default))
+
+
+def typed(fields: type) -> list[tuple[str, str]]:
+    return [
+        (code(name), code(getattr(kind, "__forward_arg__", str(kind)))) for name, kind in fields.__annotations__.items()
+    ]
+
+
+def signature(name: str, function: Callable[..., Any]) -> str:
+    found = inspect.signature(function)
+    parts = list(parameters(parameter for parameter in found.parameters.values() if parameter.name != "self"))
+    answer = "" if found.return_annotation in {"None", None} else f" -> {found.return_annotation}"
+    line = f"{name}({', '.join(parts)}){answer}"
+    below = ",\n    ".join(parts)
+    return line if len(line) <= WIDTH else f"{name}(\n    {below},\n){answer}"
+
+
+def parameters(given: Iterable[inspect.Parameter]) -> Iterator[str]:
+    starred = False
+    for parameter in given:
+        if parameter.kind is inspect.Parameter.KEYWORD_ONLY and not starred:
+            starred = True
+            yield "*"
+        stars = "**" if parameter.kind is inspect.Parameter.VAR_KEYWORD else ""
+        default = getattr(parameter.default, "__name__", repr(parameter.default))
+        ending = "" if parameter.default is inspect.Parameter.empty else f" = {default}"
+        yield f"{stars}{parameter.name}: {parameter.annotation}{ending}"
+
+
+def from_root(cls: type[errors.PerdureError]) -> Iterator[type[errors.PerdureError]]:
+    """The tree as it is drawn: each branch to its end."""
+    yield cls
+    for child in cls.__subclasses__():
+        yield from from_root(child)
+
+
+def sentence(thing: type) -> str:
+    return inspect.cleandoc(thing.__doc__ or "").replace("\n", " ")
+
+
+def has_own_docstring(thing: type) -> bool:
+    """A dataclass without one gets its signature as docstring, which says nothing new."""
+    return bool(thing.__doc__) and not str(thing.__doc__).startswith(f"{thing.__name__}(")
+
+
+# -- Markdown ----------------------------------------------------------------------------------------------------------
+
+
+def document(title: str, origin: str, *lines: str) -> str:
+    note = f"<!-- Made from {origin} by `make docs`: change the code, not this page. -->"
+    return re.sub(r"\n{3,}", "\n\n", "\n".join([note, f"# {title}", "", *lines])).rstrip() + "\n"
+
+
+def title_of(page: str) -> str:
+    found = re.search(r"^# (.+)$", page, re.MULTILINE)
+    return found[1] if found else ""
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    def line(cells: Sequence[str]) -> str:
+        return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
+
+    return [line(head), line(["---"] * len(head)), *map(line, rows)]
+
+
+def code(text: str) -> str:
+    return f"`{text}`" if text else ""
+
+
+def codes(texts: Iterable[str]) -> str:
+    return ", ".join(map(code, texts))
+
+
+def fenced(text: str, language: str) -> str:
+    return f"```{language}\n{text}\n```"
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
