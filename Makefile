@@ -26,7 +26,7 @@ $(VENV)/.locked: requirements/dev.txt
 	@$(PYTHON) -c 'import sys; sys.version_info < (3, 11) and sys.exit("Perdure needs Python 3.11 or newer; try: make setup PYTHON=python3.12")'
 	@echo "setup: new environment in $(VENV)"
 	@$(PYTHON) -m venv --clear $(VENV)
-	@echo "setup: locked packages, each checked by its hash (the first time about 200 MB to download)"
+	@echo "setup: locked packages, each checked by its hash (the first time about 220 MB to download)"
 	@$(BIN)/python $(PIP) --require-hashes -r $<
 	@touch $@
 
@@ -58,10 +58,10 @@ docs: setup  ## Write docs/reference again, from the code
 soak: setup  ## Kill writers 1,000 times (KILLS=n) and count what survived
 	PERDURE_KILLS=$(KILLS) PYTHONWARNDEFAULTENCODING=1 $(BIN)/pytest -m soak -s
 
-bench: setup  ## Measure Perdure on this machine
+bench: setup  ## Measure Perdure on this machine; LOCOMO=path names the texts
 	$(BIN)/python -m bench
 
-bench-peers: $(BENCH)/.ready  ## The same work, in one run, on chromadb, lancedb, sqlite-vec and txtai
+bench-peers: $(BENCH)/.ready  ## The same, in one run with chromadb, lancedb, sqlite-vec and txtai
 	$(BENCH)/bin/python -m bench --peers
 
 $(BENCH)/.ready: requirements/bench.txt pyproject.toml

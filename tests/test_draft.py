@@ -41,7 +41,7 @@ BAD_FIELDS: list[tuple[dict[str, Any], type[PerdureError], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("fields", "error", "words"), BAD_FIELDS, ids=lambda value: str(value)[:40])
+@pytest.mark.parametrize(("fields", "error", "words"), BAD_FIELDS, ids=lambda value: str(value)[:40].split(" at 0x")[0])
 def test_a_bad_field_is_one_clear_error_that_names_it(fields: dict[str, Any], error: type[PerdureError], words: str):
     with pytest.raises(error) as raised:
         check_fields(fields)

@@ -239,7 +239,7 @@ def shelf(memory: Memory, clock: HandClock) -> Memory:
         ({"tags": ["nothing"]}, set()),
         ({"states": "deleted"}, set()),
     ],
-    ids=str,
+    ids=lambda value: str(sorted(value) if isinstance(value, set) else value),
 )
 def test_recall_and_list_see_only_what_the_filters_let_through(shelf: Memory, filters: Any, expected: set[str]):
     assert set(texts(shelf.recall("apple", **filters))) == expected

@@ -127,8 +127,8 @@ def test_history_tells_what_each_revision_changed(user: User):
     assert [row[7] for row in rows] == [
         "Alice prefers dark mode; tags: ui",
         "Alice prefers [-dark-]{+light+} mode",
-        "tags: ui → ui, theme",
-        "state: active → deleted",
+        "tags: ui -> ui, theme",
+        "state: active -> deleted",
     ]
 
 

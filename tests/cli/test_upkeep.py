@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from perdure.embed import local
+
 if TYPE_CHECKING:
     from cli.user import User
 
@@ -47,6 +49,15 @@ def test_work_without_a_model_says_why_there_is_nothing_to_do(user: User):
     user.done("remember", "one")
     assert "note: " in user.done("work").err
     assert set(user.done("work", "--json").json) == {"embedded", "remaining", "notes"}
+
+
+@pytest.mark.skipif(local.unavailable() is not None, reason="the model is not installed")
+def test_work_makes_what_was_stored_without_a_model_findable_by_meaning(user: User):
+    user.done("remember", "Alice keeps every editor on a black background")
+    assert user.done("work", PERDURE_EMBEDDER="local").out == "Embedded 1; 0 left.\n"
+    assert user.done("work", PERDURE_EMBEDDER="local").out == "Nothing to do.\n"
+    found = user.done("recall", "which theme does she like?", "--json", PERDURE_EMBEDDER="local")
+    assert (found.json["mode"], len(found.json["hits"])) == ("hybrid", 1)
 
 
 def test_what_is_exported_can_be_imported_elsewhere(user: User, tmp_path: Path):

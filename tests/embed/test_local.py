@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import importlib
 import importlib.util
 import math
 import os
@@ -21,7 +22,7 @@ import numpy as np
 import pytest
 
 from perdure.embed import weights
-from perdure.embed.local import LocalEmbedder, Model, load_model, open_tokenizer, unavailable
+from perdure.embed.local import LocalEmbedder, load_model, open_tokenizer, unavailable
 from perdure.embed.port import Embedder, Generation, Vectors
 from perdure.errors import EmbedderUnavailable
 
@@ -67,7 +68,8 @@ def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     package = tmp_path / "site" / weights.PACKAGE
     (package / "model").mkdir(parents=True)
     (package / "__init__.py").write_text("raise RuntimeError('imported')", encoding="utf-8")
-    monkeypatch.syspath_prepend(str(package.parent))
+    monkeypatch.setattr(sys, "path", [str(package.parent), *sys.path])
+    importlib.invalidate_caches()
     return package / "model"
 
 
@@ -245,10 +247,10 @@ def test_a_failed_load_is_tried_again(monkeypatch: pytest.MonkeyPatch, shared_ca
 
 @pytest.mark.parametrize("bad", [0.0, math.nan, math.inf, 3.0])
 def test_a_vector_that_is_no_direction_is_refused(shared_cache: Path, bad: float):
-    def broken_model(cache: Path) -> Model:
-        return replace(load_model(cache), run=lambda ids, mask: np.full((len(ids), 384), bad, np.float32))
+    def run(ids: NDArray[np.int32], mask: object) -> Vectors:
+        return np.full((len(ids), 384), bad, np.float32)
 
-    broken = LocalEmbedder(shared_cache, broken_model)
+    broken = LocalEmbedder(shared_cache, lambda cache: replace(load_model(cache), run=run))
     with pytest.raises(EmbedderUnavailable, match="no direction"):
         broken.embed_query("anything")
 
@@ -423,7 +425,9 @@ def not_to_be_called(*arguments: object) -> Any:
 def plain_encoder(source: weights.Tensors, ids: list[int]) -> NDArray[np.float64]:
     """BERT from its description, one text at a time, in float64: nothing shared with the code under test."""
     tensors = {name: tensor.astype(np.float64) for name, tensor in source.items() if "word_emb" not in name}
-    erf = np.frompyfunc(math.erf, 1, 1)
+
+    def gelu(value: NDArray[Any]) -> NDArray[Any]:
+        return value * [[(1 + math.erf(one / math.sqrt(2))) / 2 for one in row] for row in value.tolist()]
 
     def linear(value: NDArray[Any], name: str) -> NDArray[Any]:
         return value @ tensors[name + ".weight"].T + tensors[name + ".bias"]
@@ -448,8 +452,7 @@ def plain_encoder(source: weights.Tensors, ids: list[int]) -> NDArray[np.float64
         hidden = normalised(
             hidden + linear(seen, layer + "attention.output.dense"), layer + "attention.output.LayerNorm"
         )
-        wide = linear(hidden, layer + "intermediate.dense")
-        wide *= (1 + erf(wide / math.sqrt(2)).astype(np.float64)) / 2
+        wide = gelu(linear(hidden, layer + "intermediate.dense"))
         hidden = normalised(hidden + linear(wide, layer + "output.dense"), layer + "output.LayerNorm")
     mean = hidden.mean(axis=0)
     return mean / np.linalg.norm(mean)

@@ -17,7 +17,13 @@ SKIPPED = 77
 def test_a_full_disk_refuses_writes_serves_reads_and_takes_writes_again_when_there_is_space(tmp_path: Path):
     script = Path(__file__).with_name("full_disk.py")
     command = ["unshare", "-m", sys.executable, str(script), str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
+    done = subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
     if done.returncode == SKIPPED or "unshare" in done.stderr:
         pytest.skip(f"a small disk cannot be mounted here: {done.stderr.strip()[:100]}")
     assert done.returncode == 0, done.stderr

@@ -232,7 +232,9 @@ def test_nothing_of_the_store_is_left_open_for_other_programs(store: SqliteStore
     """A child that only executes another program inherits no descriptor of the store."""
     remember(store, "tea")
     inheritable = [
-        int(name) for name in os.listdir("/proc/self/fd") if os.path.exists(f"/proc/self/fd/{name}") and os.get_inheritable(int(name))
+        int(name)
+        for name in os.listdir("/proc/self/fd")
+        if os.path.exists(f"/proc/self/fd/{name}") and os.get_inheritable(int(name))
     ]
     assert all("memory.db" not in os.readlink(f"/proc/self/fd/{fd}") for fd in inheritable)
 

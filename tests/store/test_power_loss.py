@@ -7,21 +7,25 @@ import random
 from contextlib import closing
 from pathlib import Path
 
-from store.disks import RecordingDisk, lose_power
+import pytest
+from store.disks import Operation, RecordingDisk, lose_power
 
-from perdure.store.sqlite.store import SqliteStore
-from perdure.testing.records import GENERATION, NAMESPACE, amend, embed, remember
+from perdure.errors import StoreError
 from perdure.model import Record
+from perdure.store.sqlite.store import SqliteStore
+from perdure.testing.records import NAMESPACE, amend, embed, remember
 
-TRIALS = int(os.environ.get("PERDURE_POWER_LOSSES", "100"))
+LOSSES = int(os.environ.get("PERDURE_POWER_LOSSES", "100"))
 ADDS = 40
 
 
-def record_a_life(path: Path, disk: RecordingDisk) -> list[tuple[int, Record]]:
-    """Write, amend and embed; note after which operation each memory was acknowledged."""
+def live(path: Path, disk: RecordingDisk, synchronous: str) -> list[tuple[int, Record]]:
+    """Write, amend and embed; note after how many operations of the disk each memory was acknowledged."""
     acknowledged: list[tuple[int, Record]] = []
     with closing(SqliteStore.open(path, vfs=disk.name)) as store:
-        store._pool._open_writer().pragma("wal_autocheckpoint", 60)
+        connection = store._pool._open_writer()
+        connection.pragma("wal_autocheckpoint", 60)
+        connection.pragma("synchronous", synchronous)
         for n in range(ADDS):
             record = remember(store, f"memory {n} " * 20, tags=("t",))
             acknowledged.append((len(disk.operations), record))
@@ -33,27 +37,41 @@ def record_a_life(path: Path, disk: RecordingDisk) -> list[tuple[int, Record]]:
     return acknowledged
 
 
-def test_no_acknowledged_memory_is_lost_when_the_power_goes(tmp_path: Path):
-    disk = RecordingDisk("recording")
+def lost(directory: Path, operations: list[Operation], expected: list[Record], seed: int) -> int:
+    """How many of the expected memories a disk without power does not hold."""
+    directory.mkdir()
+    for name, content in lose_power(operations, random.Random(seed)).items():
+        (directory / name).write_bytes(content)
+    newest = {record.number: record for record in expected}
+    with closing(SqliteStore.open(directory / "memory.db")) as store:
+        found = {record.number: record for record in store.fetch(NAMESPACE, range(1, ADDS + 2))}
+        assert len(found) <= len(newest) + 1
+        if seed % 10 == 0:
+            assert [finding for finding in store.check() if finding.level == "problem"] == []
+        return sum(
+            number not in found or (found[number] != record and found[number].seq <= record.seq)
+            for number, record in newest.items()
+        )
+
+
+def simulate(tmp_path: Path, losses: int, synchronous: str) -> int:
+    disk = RecordingDisk(f"recording-{synchronous}")
     try:
-        acknowledged = record_a_life(tmp_path / "memory.db", disk)
+        acknowledged = live(tmp_path / "memory.db", disk, synchronous)
     finally:
         disk.unregister()
-    assert {operation.kind for operation in disk.operations} >= {"write", "sync"}
-    first = acknowledged[0][0]
-    for trial in range(TRIALS):
-        source = random.Random(trial)
-        moment = source.randrange(first, len(disk.operations) + 1)
-        directory = tmp_path / str(trial)
-        directory.mkdir()
-        for name, content in lose_power(disk.operations[:moment], source).items():
-            (directory / name).write_bytes(content)
-        expected = {record.number: record for at, record in acknowledged if at <= moment}
-        with closing(SqliteStore.open(directory / "memory.db")) as store:
-            found = {record.number: record for record in store.fetch(NAMESPACE, range(1, ADDS + 2))}
-            for number, record in expected.items():
-                assert found[number] == record or found[number].seq > record.seq
-            assert len(found) <= len(expected) + 1
-            assert store.position(NAMESPACE, GENERATION).seq >= max(record.seq for record in expected.values())
-            if trial % 10 == 0:
-                assert [finding for finding in store.check() if finding.level == "problem"] == []
+    total = 0
+    for seed in range(losses):
+        moment = random.Random(seed).randrange(acknowledged[0][0], len(disk.operations) + 1)
+        expected = [record for at, record in acknowledged if at <= moment]
+        total += lost(tmp_path / str(seed), disk.operations[:moment], expected, seed)
+    return total
+
+
+def test_no_acknowledged_memory_is_lost_when_the_power_goes(tmp_path: Path):
+    assert simulate(tmp_path, LOSSES, "FULL") == 0
+
+
+def test_the_simulation_would_notice_a_store_that_does_not_wait_for_the_disk(tmp_path: Path):
+    with pytest.raises((StoreError, AssertionError)):
+        assert simulate(tmp_path, 20, "OFF") == 0

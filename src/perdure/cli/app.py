@@ -89,12 +89,18 @@ class Commands(click.Group):
         ]
         return found or click.Command.shell_complete(self, ctx, incomplete)
 
+    # click has an answer of its own to a broken pipe, with an exit code that means something else here.
+    def make_context(self, *args: Any, **extra: Any) -> click.Context:
+        try:
+            return super().make_context(*args, **extra)
+        except BrokenPipeError:
+            raise click.exceptions.Exit(reader_gone()) from None
+
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
         except BrokenPipeError:
-            # click has an answer of its own to this, with an exit code that means something else here.
-            ctx.exit(reader_gone())
+            raise click.exceptions.Exit(reader_gone()) from None
 
     def main(
         self,
@@ -149,6 +155,9 @@ def perdure(ctx: click.Context) -> None:
     """Memory that outlives the session.
 
     One durable, versioned, searchable memory in one local file: no key, no server, no network.
+
+    Results go to stdout, everything said around them to stderr. With --json a command answers one JSON document on
+    stdout; if it fails, stdout stays empty and one JSON document on stderr says why.
     """
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())

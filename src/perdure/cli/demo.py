@@ -50,6 +50,8 @@ def _play(target: Target, store: Path) -> bool:
         target.answer({"kept_every_promise": kept, "seconds": round(seconds, 1), "chapters": stage.script})
     else:
         say()
+        if not kept:
+            say(click.style("Not everything came out as promised: see the red lines.", fg="red", bold=True))
         say(f"That took {seconds:.0f} seconds, and no network. Your own begins with:")
         say('  perdure remember "…"')
     return kept

@@ -48,9 +48,9 @@ def _described(error: BaseException) -> tuple[dict[str, object], int]:
         return _shape("usage", error.format_message(), f"`{path} --help` shows how it is used."), error.exit_code
     if isinstance(error, click.ClickException):
         return _shape("usage", error.format_message(), "`perdure --help` shows how it is used."), error.exit_code
-    if isinstance(error, OSError) and error.filename is not None:
-        sentence = f"{os.fsdecode(error.filename)}: {error.strerror or error}."
-        return _shape("file", sentence, "Check the path and its permissions."), FAILED
+    if isinstance(error, OSError) and error.strerror:
+        place = f"{os.fsdecode(error.filename)}: " if error.filename is not None else ""
+        return _shape("file", f"{place}{error.strerror}.", "Check the disk, the path and its permissions."), FAILED
     return (
         _shape(
             "unexpected",

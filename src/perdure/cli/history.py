@@ -35,7 +35,7 @@ def main(target: Target, *, ref: str) -> None:
         return
     before: Record | None = None
     for revision in revisions:
-        changes = list(_changes(before, revision.record))
+        changes = list(_changes(before, revision.record, glyphs().arrow if fancy() else "->"))
         if fancy():
             _entry(revision, changes)
         else:
@@ -58,7 +58,7 @@ def _entry(revision: Revision, changes: Sequence[str]) -> None:
             say(f"           {_painted(part)}")
 
 
-def _changes(before: Record | None, after: Record | None) -> Iterator[str]:
+def _changes(before: Record | None, after: Record | None, arrow: str) -> Iterator[str]:
     if after is None:
         yield "(erased)"
     elif before is None:
@@ -69,7 +69,7 @@ def _changes(before: Record | None, after: Record | None) -> Iterator[str]:
         if before.text != after.text:
             yield "".join(map(_marked, word_diff(before.text, after.text)))
         for name, old, new in changed_fields(before, after):
-            yield f"{name}: {_value(old)} {glyphs().arrow} {_value(new)}"
+            yield f"{name}: {_value(old)} {arrow} {_value(new)}"
 
 
 def _marked(piece: Piece) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -13,7 +12,8 @@ from perdure.cli.filters import chosen, filter_options, in_words
 from perdure.cli.jsonable import page_json
 from perdure.cli.layout import clip
 from perdure.cli.moments import age
-from perdure.cli.screen import colour, dim, fancy, glyphs, row, safe, tell, width
+from perdure.cli.screen import dim, fancy, glyphs, row, safe, tell, width
+from perdure.cli.table import Column, show_table
 from perdure.cli.target import Target, with_target
 from perdure.clock import format_time
 from perdure.model import STATES, Page, Record
@@ -81,23 +81,9 @@ def _nothing(target: Target, filters: dict[str, Any], after: int | None) -> None
 
 
 def _table(page: Page) -> None:
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    shown = [
-        column for column in _COLUMNS if column[0] in {"#", "memory", "age"} or any(column[1](one) for one in page)
-    ]
-    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
-    for name, _, style in shown:
-        wide = name == "memory"
-        table.add_column(name, style=style, no_wrap=True, overflow="ellipsis", ratio=1 if wide else None,
-                         max_width=None if wide else 24, justify="right" if name == "#" else "left")  # fmt: skip
-    table.expand = True
-    for record in page:
-        table.add_row(*(Text(safe(clip(value(record), width(), glyphs().more))) for _, value, _ in shown))
-    plain = colour() is False
-    Console(file=sys.stdout, width=width(), no_color=plain, highlight=False, legacy_windows=False).print(table)
+    shown = [(column, value) for column, value in _COLUMNS if column.name in _ALWAYS or any(map(value, page))]
+    rows = [[clip(value(record), width(), glyphs().more) for _, value in shown] for record in page]
+    show_table([column for column, _ in shown], rows)
 
 
 def _memory(record: Record) -> str:
@@ -108,12 +94,13 @@ def _state(record: Record) -> str:
     return "" if record.state == "active" else record.state
 
 
-_COLUMNS: Final[tuple[tuple[str, Callable[[Record], str], str], ...]] = (
-    ("#", lambda record: str(record.number), "bold cyan"),
-    ("memory", _memory, ""),
-    ("state", _state, "yellow"),
-    ("key", lambda record: record.key or "", ""),
-    ("category", lambda record: record.category or "", "green"),
-    ("tags", lambda record: ", ".join(record.tags), ""),
-    ("age", lambda record: age(record.valid_at or record.created_at), "dim"),
-)  # fmt: skip
+_ALWAYS: Final = frozenset({"#", "memory", "age"})
+_COLUMNS: Final[tuple[tuple[Column, Callable[[Record], str]], ...]] = (
+    (Column("#", "bold cyan", number=True), lambda record: str(record.number)),
+    (Column("memory", share=True), _memory),
+    (Column("state", "yellow"), _state),
+    (Column("key"), lambda record: record.key or ""),
+    (Column("category", "green"), lambda record: record.category or ""),
+    (Column("tags"), lambda record: ", ".join(record.tags)),
+    (Column("age", "dim"), lambda record: age(record.valid_at or record.created_at)),
+)

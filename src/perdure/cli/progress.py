@@ -45,7 +45,7 @@ class Bar:
 
         progress = Progress(
             TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
-            console=Console(stderr=True), transient=True,
+            console=Console(stderr=True, force_terminal=True), transient=True,
         )  # fmt: skip
         progress.start()
         return progress, progress.add_task(self._label, total=None)

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
+from typing import Final
 
 from perdure.cli.command import command
 from perdure.cli.jsonable import stats_json
 from perdure.cli.moments import age
-from perdure.cli.screen import colour, dim, fancy, row, safe, say, width
+from perdure.cli.screen import dim, fancy, row, safe, say
+from perdure.cli.table import Column, show_table
 from perdure.cli.target import Target, with_target
 from perdure.clock import format_time
 from perdure.store.port import NamespaceStats, StoreStats
+
+_COLUMNS: Final = (
+    Column("namespace", "bold cyan"),
+    *(Column(name, number=True) for name in ("active", "forgotten", "other", "revisions", "no vector")),
+    Column("newest", "dim"),
+    Column("categories", fold=True),
+)
 
 
 @command("stats", examples=("perdure stats", "perdure stats --json | jq '.namespaces[].states'"))
@@ -48,26 +56,13 @@ def _rows(stats: StoreStats, shown: Sequence[NamespaceStats]) -> None:
 
 
 def _page(stats: StoreStats, shown: Sequence[NamespaceStats]) -> None:
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
     say(f"{dim('store')}   {safe(stats.location)}")
     say(f"{dim('engine')}  {safe(stats.engine)}, schema {stats.schema}, {_size(stats.bytes)}")
     if not shown:
         say("No memories yet.")
         return
     say()
-    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
-    table.add_column("namespace", style="bold cyan", overflow="ellipsis", no_wrap=True)
-    for name in ("active", "forgotten", "other", "revisions", "no vector"):
-        table.add_column(name, justify="right")
-    table.add_column("newest", style="dim")
-    table.add_column("categories", overflow="fold")
-    for one in shown:
-        table.add_row(*(Text(safe(value)) for value in _cells(one)))
-    console = Console(file=sys.stdout, width=width(), no_color=colour() is False, highlight=False)
-    console.print(table)
+    show_table(_COLUMNS, map(_cells, shown))
 
 
 def _cells(one: NamespaceStats) -> list[str]:

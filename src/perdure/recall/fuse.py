@@ -75,12 +75,14 @@ def weigh(recipe: Recipe, *, keyword: bool, vector: bool) -> Weights:
 
 
 def rank_words(found: Iterable[Word], limit: int) -> list[Ranked]:
-    ordered = sorted(found, key=lambda word: (-word.score, -word.number, word.place))
-    top = ordered[0].score if ordered else 0.0
-    shares = [round(word.score / top, _DECIMALS) if top > 0 else 0.0 for word in ordered[:limit]]
+    """The ranking by words alone, where the words' share is the whole score."""
+    matched = [word for word in found if word.score > 0]
+    top = max((word.score for word in matched), default=0.0)
+    shares = [(round(word.score / top, _DECIMALS), word) for word in matched]
+    shares.sort(key=lambda one: (-one[0], -one[1].number, one[1].place))
     return [
         Ranked(word.place, word.number, share, {"keyword": Signal(word.score, rank, share, 1.0, share)})
-        for rank, (word, share) in enumerate(zip(ordered, shares, strict=False), 1)
+        for rank, (share, word) in enumerate(shares[:limit], 1)
     ]
 
 
@@ -108,7 +110,9 @@ def keyword_shares(scores: NDArray[np.float32]) -> NDArray[np.float64]:
 def vector_shares(
     cosines: NDArray[np.float32], present: NDArray[np.bool_], chance: NDArray[np.float32]
 ) -> NDArray[np.float64]:
-    top = float(cosines.max(initial=-1.0, where=present))
+    import numpy as np
+
+    top = float(np.where(present, cosines, -1.0).max(initial=-1.0))
     floor = min(chance_floor(chance), top - _LEAST_SPREAD)
     shares = ((cosines.astype(float) - floor) / (top - floor)).clip(0.0, 1.0).round(_DECIMALS)
     return shares * present

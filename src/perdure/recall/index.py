@@ -187,4 +187,4 @@ class NamespaceIndex:
         new = np.flatnonzero(~(kept | arrived)).tolist()
         if new:
             self._remove(old[new])
-            self._append(self._decode([rows[which] for which in new]))
+            self._append(batch if len(new) == len(rows) else self._decode([rows[which] for which in new]))

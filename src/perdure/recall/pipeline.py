@@ -36,6 +36,7 @@ WAITING: Final = "Memories found by keyword alone until `perdure work` has made 
 
 # By words alone, an index in memory pays off only for a process that asks more often than this.
 _RECALLS_FROM_DISK: Final = 3
+_NAMESPACES_COUNTED: Final = 4096
 # A memory can vanish between ranking and fetching; the next attempt does not rank it any more.
 _ATTEMPTS: Final = 3
 
@@ -151,6 +152,8 @@ class Recaller:
         with self._lock:
             if self._indexes is not None and name in self._indexes:
                 return True
+            if len(self._from_disk) >= _NAMESPACES_COUNTED:
+                self._from_disk.clear()
             self._from_disk[name] += 1
             return self._from_disk[name] > _RECALLS_FROM_DISK and _numpy_is_here()
 

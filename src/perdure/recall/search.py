@@ -37,7 +37,7 @@ def by_both(
     worded = _best(snapshot, scores, count) if terms else np.empty(0, np.intp)
     near = snapshot.vectors.nearest(vector, allowed, count)
     nearest = near.rows[newest(np.arange(len(near.rows)), near.cosines, snapshot.numbers[near.rows], count)]
-    rows = np.unique(np.concatenate([worded, nearest]))
+    rows = _union(worded, nearest)
     return Pool(
         place=np.full(len(rows), place, np.intp),
         number=snapshot.numbers[rows],
@@ -65,6 +65,13 @@ def _scores(snapshot: Snapshot, terms: Sequence[int], allowed: NDArray[np.bool_]
 
 def _best(snapshot: Snapshot, scores: NDArray[np.float32], count: int) -> NDArray[np.intp]:
     return newest(largest(scores, count), scores, snapshot.numbers, count)
+
+
+def _union(some: NDArray[np.intp], others: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Both without repetition, in ascending order. numpy's own way takes three times as long on so few."""
+    rows = np.concatenate([some, others])
+    rows.sort()
+    return rows[np.concatenate([rows[1:] != rows[:-1], [True]])] if len(rows) else rows
 
 
 def _among(rows: NDArray[np.intp], chosen: NDArray[np.intp]) -> NDArray[np.bool_]:

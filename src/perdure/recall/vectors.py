@@ -23,9 +23,13 @@ EXACT_ROWS: Final = 4096
 _LEAST_RESCORED: Final = 600
 _RESCORED_SHARE: Final = 250
 _RESCORED_PER_WANTED: Final = 4
+# When the first tenth of what is wanted is not found among the first half of these, four times as many are compared.
+_SURE_SHARE: Final = 10
+_CERTAIN_SHARE: Final = 2
+_MORE: Final = 4
 _ENCODED_AT_ONCE: Final = 8192
 # From how many rows it is told how near a row is by chance.
-_SAMPLE: Final = 512
+_SAMPLE: Final = 256
 
 
 class Near(NamedTuple):
@@ -71,23 +75,38 @@ class Vectors:
         possible = self.present if allowed is None else allowed & self.present
         number = self.count if allowed is None else int(np.count_nonzero(possible))
         if self.signs is None or number <= EXACT_ROWS:
-            rows = np.flatnonzero(possible)
-        else:
-            agreed = self.signs.agreement(query)
-            if number < len(possible):
-                agreed *= possible
-            rescored = max(_LEAST_RESCORED + len(possible) // _RESCORED_SHARE, _RESCORED_PER_WANTED * count)
-            rows = largest(agreed, rescored)
+            return _best(self._exact(query, np.flatnonzero(possible)), count)
+        agreed = self.signs.agreement(query)
+        if number < len(possible):
+            agreed *= possible
+        looked_at = max(_LEAST_RESCORED + len(possible) // _RESCORED_SHARE, _RESCORED_PER_WANTED * count)
+        while True:
+            near = self._exact(query, largest(agreed, looked_at))
+            if len(near.rows) >= number or _certain(near, agreed, count // _SURE_SHARE):
+                return _best(near, count)
+            looked_at *= _MORE
+
+    def _exact(self, query: NDArray[np.float32], rows: NDArray[np.intp]) -> Near:
         whole = len(rows) == len(self.matrix)
-        cosines = np.vecdot(self.matrix, query) if whole else self.cosines(query, rows)
-        # From -1..1 to 1..3, because `largest` takes zero for absent.
-        best = largest(cosines + np.float32(2), count)
-        return Near(rows[best], cosines[best])
+        return Near(rows, np.vecdot(self.matrix, query) if whole else self.cosines(query, rows))
 
     def sample(self, query: NDArray[np.float32]) -> NDArray[np.float32]:
         """The cosines of rows taken at equal steps: how near a row is that has nothing to do with the query."""
         step = max(1, len(self.matrix) // _SAMPLE)
         return np.vecdot(self.matrix[::step], query)[self.present[::step]]
+
+
+def _best(near: Near, count: int) -> Near:
+    # From -1..1 to 1..3, because `largest` takes zero for absent.
+    best = largest(near.cosines + np.float32(2), count)
+    return Near(near.rows[best], near.cosines[best])
+
+
+def _certain(near: Near, agreed: NDArray[np.uint16], count: int) -> bool:
+    """Whether the nearest also agree well: as long as one is found late in the order of agreement, more may follow."""
+    agreement = agreed[near.rows]
+    worst = agreement[np.argpartition(near.cosines, -count)[-count:]].min()
+    return np.count_nonzero(agreement > worst) * _CERTAIN_SHARE <= len(near.rows)
 
 
 class VectorBuilder:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Generator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from typing import Final
 
 import apsw
@@ -69,6 +69,17 @@ class Pool:
             sound = True
         finally:
             self._give_back(connection, sound=sound)
+
+    @contextmanager
+    def fresh(self) -> Generator[Database]:
+        """A connection that has not read anything yet."""
+        if self._shared:
+            with self.reading() as connection:
+                yield connection
+            return
+        self._check_open()
+        with translating(self._place), closing(self._connect("read", Patience(self._seconds))) as connection:
+            yield connection
 
     @contextmanager
     def snapshot(self) -> Generator[Database]:

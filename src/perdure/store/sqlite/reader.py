@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from perdure.clock import from_micros
+from perdure.errors import StoreDamaged
 from perdure.ids import Reference
 from perdure.model import Change, Filter, Record, Revision
 from perdure.store.sqlite.database import Database, Row
@@ -90,9 +91,12 @@ def revisions(connection: Database, namespace: int, name: str, number: int) -> l
 
 def _revision(row: Row, name: str) -> Revision:
     seq, number, memory, version, operation, actor, surface, session, request, at, batch, digest, hash_, body = row
-    change = Change(operation, from_micros(at), unpack_batch(batch), actor, surface, session, request)
-    record = None if body is None else decode_payload(body)
-    return Revision(name, seq, unpack_id(memory), number, version, change, digest.hex(), hash_.hex(), record)
+    try:
+        change = Change(operation, from_micros(at), unpack_batch(batch), actor, surface, session, request)
+        record = None if body is None else decode_payload(body)
+        return Revision(name, seq, unpack_id(memory), number, version, change, digest.hex(), hash_.hex(), record)
+    except (TypeError, AttributeError, OverflowError) as error:
+        raise StoreDamaged(f"Line {seq} of the log of {name!r} is not as it was written.") from error
 
 
 def _is_text(value: str) -> bool:

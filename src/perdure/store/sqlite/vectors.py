@@ -7,7 +7,7 @@ from typing import Final
 from zlib import crc32
 
 from perdure.embed.port import Generation
-from perdure.errors import InvalidInput
+from perdure.errors import InvalidInput, StoreDamaged
 from perdure.store.port import Pending
 from perdure.store.sqlite.database import Database
 from perdure.store.sqlite.rows import NUMBER_BITS, decode_row, slot_of
@@ -75,8 +75,10 @@ def pending(
     for namespace, name in namespaces:
         bindings = {"namespace": namespace, "generation": known, "limit": limit - len(found)}
         for _, passage_hash, slot in connection.execute(_PENDING, bindings).fetchall():
-            record = decode_row(connection.execute(_BY_SLOT, (slot,)).fetchall()[0], name)
-            found.append(Pending(name, passage_hash, passage(record)))
+            rows = connection.execute(_BY_SLOT, (slot,)).fetchall()
+            if not rows:
+                raise StoreDamaged(f"The index of passages names a memory of {name!r} that is not there.")
+            found.append(Pending(name, passage_hash, passage(decode_row(rows[0], name))))
         if len(found) >= limit:
             break
     return found

@@ -1,0 +1,111 @@
+"""Search by meaning: few rows exactly, many by their signs first."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from recall.feed import unit
+
+from perdure.recall import vectors
+from perdure.recall.vectors import VectorBuilder
+
+
+def built(matrix: NDArray[np.float32], present: NDArray[np.bool_] | None = None) -> VectorBuilder:
+    builder = VectorBuilder(matrix.shape[1])
+    builder.extend(matrix, np.ones(len(matrix), np.bool_) if present is None else present)
+    return builder
+
+
+def like_texts(rng: np.random.Generator, count: int, dimensions: int) -> NDArray[np.float32]:
+    """Clusters around an off-centre mean, on fewer directions than there are dimensions: as embeddings of texts lie."""
+    directions = unit(rng, dimensions // 4, dimensions)
+    topics = unit(rng, 60, dimensions // 4) @ directions
+    points = topics[rng.integers(0, len(topics), count)] + 0.7 * unit(rng, count, dimensions // 4) @ directions
+    points += 0.5 * topics[0] + 0.3 * unit(rng, count, dimensions)
+    return (points / np.linalg.norm(points, axis=1, keepdims=True)).astype(np.float32)
+
+
+def top(matrix: NDArray[np.float32], query: NDArray[np.float32], count: int = 10) -> set[int]:
+    return set(np.argsort(-(matrix @ query), kind="stable")[:count].tolist())
+
+
+@pytest.mark.parametrize("dimensions", [384, 768, 100])
+def test_of_many_rows_nearly_all_of_the_nearest_are_found(dimensions: int):
+    rng = np.random.default_rng(dimensions)
+    matrix = like_texts(rng, 12_000, dimensions)
+    view = built(matrix).view()
+    assert view.signs is not None
+    shares: list[float] = []
+    for query in like_texts(rng, 40, dimensions):
+        near = view.nearest(query, None, 100)
+        best = near.rows[np.argsort(-near.cosines)[:10]]
+        shares.append(len(set(best.tolist()) & top(matrix, query)) / 10)
+        assert near.cosines == pytest.approx(matrix[near.rows] @ query, abs=1e-5)
+    assert np.mean(shares) >= 0.99
+
+
+@given(st.integers(0, 2**32), st.integers(1, 60), st.integers(1, 70), st.integers(1, 20))
+def test_of_few_rows_exactly_the_nearest_allowed_ones_are_found(seed: int, rows: int, dimensions: int, count: int):
+    rng = np.random.default_rng(seed)
+    matrix, present, allowed = unit(rng, rows, dimensions), rng.random(rows) < 0.8, rng.random(rows) < 0.7
+    matrix[~present] = 0
+    query = unit(rng, dimensions)
+    near = built(matrix, present).view().nearest(query, allowed, count)
+    possible = present & allowed
+    assert possible[near.rows].all()
+    expected = np.sort((matrix @ query)[possible])[::-1][:count]
+    assert np.sort(near.cosines)[::-1][:count] == pytest.approx(expected, abs=1e-5)
+
+
+def test_a_row_that_is_not_allowed_is_never_found_among_many():
+    rng = np.random.default_rng(1)
+    matrix = like_texts(rng, 9000, 64)
+    allowed = rng.random(9000) < 0.6
+    for query in matrix[:20]:
+        assert allowed[built(matrix).view().nearest(query, allowed, 50).rows].all()
+
+
+def test_rows_that_came_later_or_got_their_vector_later_are_found_by_their_signs():
+    rng = np.random.default_rng(2)
+    matrix = like_texts(rng, 6000, 64)
+    late = np.arange(0, 6000, 7)
+    present = np.ones(6000, np.bool_)
+    present[late] = False
+    empty = matrix.copy()
+    empty[late] = 0
+    builder = built(empty[:5000], present[:5000])
+    before = builder.view()
+    builder.extend(empty[5000:], present[5000:])
+    builder.fill(late, matrix[late])
+    view = builder.view()
+    for row in (*late[:10].tolist(), 5999):
+        near = view.nearest(matrix[row], None, 10)
+        assert row in near.rows
+        assert row not in before.nearest(matrix[row], None, 10).rows
+
+
+def test_signs_are_taken_anew_when_there_are_twice_as_many_rows(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(vectors, "EXACT_ROWS", 100)
+    rng = np.random.default_rng(3)
+    builder = built(unit(rng, 150, 16))
+    first = builder.view().signs
+    builder.extend(unit(rng, 100, 16), np.ones(100, np.bool_))
+    second = builder.view().signs
+    builder.extend(unit(rng, 100, 16) + 1, np.ones(100, np.bool_))
+    third = builder.view().signs
+    assert first is not None
+    assert second is not None
+    assert third is not None
+    assert (first.mean == second.mean).all()
+    assert not np.allclose(second.mean, third.mean)
+
+
+def test_identical_rows_have_identical_cosines_wherever_they_stand():
+    rng = np.random.default_rng(4)
+    matrix = unit(rng, 500, 384)
+    matrix[[7, 100, 499]] = matrix[0]
+    cosines = built(matrix).view().cosines(unit(rng, 384), np.arange(500))
+    assert len({cosines[row] for row in (0, 7, 100, 499)}) == 1

@@ -1,0 +1,89 @@
+"""Random bytes of a closed file are changed: never a wrong answer, never a crash, and doctor sees what matters."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from perdure.errors import StoreError
+from perdure.ids import parse_reference
+from perdure.model import STATES, Filter
+from perdure.store.port import Position
+from perdure.store.sqlite.store import SqliteStore
+from perdure.testing.records import GENERATION, NAMESPACE, NOON, amend, draft, embed, insert, vector
+
+TRIALS = int(os.environ.get("PERDURE_FLIPS", "60"))
+MEMORIES = 120
+EVERY = Filter(states=STATES)
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("original") / "memory.db"
+    source = random.Random(3)
+    words = [f"word{n}" for n in range(300)]
+    with closing(SqliteStore.open(path)) as store:
+        with store.write(NAMESPACE) as writer:
+            records = [
+                insert(writer, draft(" ".join(source.choices(words, k=30)), tags=("t",))) for _ in range(MEMORIES)
+            ]
+        embed(store, records)
+        for record in records[::10]:
+            amend(store, record, title="Changed")
+    return path
+
+
+def everything(store: SqliteStore) -> list[object]:
+    """Every way of reading content."""
+    return [
+        store.page(NAMESPACE, EVERY, after=None, limit=1000, newest=False),
+        [store.find(NAMESPACE, parse_reference(number)) for number in range(1, MEMORIES + 1, 7)],
+        [store.revisions(NAMESPACE, number) for number in range(1, MEMORIES + 1, 7)],
+        store.stats(GENERATION).namespaces,
+        store.namespaces(),
+        store.pending(GENERATION, None, 9),
+        store.index_changes(NAMESPACE, GENERATION, Position()).removed,
+    ]
+
+
+def damage(path: Path, source: random.Random) -> None:
+    content = bytearray(path.read_bytes())
+    at = source.randrange(len(content))
+    for offset in range(at, min(at + source.choice([1, 1, 4, 64]), len(content))):
+        content[offset] ^= source.randrange(1, 256)
+    path.write_bytes(bytes(content))
+
+
+def test_a_changed_byte_is_never_served_as_content_and_never_crashes(tmp_path: Path, original: Path):
+    with closing(SqliteStore.open(original)) as store:
+        sound = everything(store)
+    silent = changed = noticed = 0
+    for seed in range(TRIALS):
+        path = tmp_path / f"{seed}.db"
+        shutil.copy(original, path)
+        damage(path, random.Random(seed))
+        try:
+            with closing(SqliteStore.open(path)) as store:
+                wrong = everything(store)[0] != sound[0]
+                silent += wrong
+                store.keyword(NAMESPACE, ["word1", "word2"], Filter(), NOON, 9)
+                noticed += any(finding.level == "problem" for finding in store.check())
+        except StoreError:
+            noticed += 1
+        changed += 1
+    print(f"{noticed} of {changed} noticed, {silent} silent")
+    assert silent == 0
+
+
+def test_a_changed_vector_is_found_by_doctor(tmp_path: Path, original: Path):
+    path = tmp_path / "memory.db"
+    content = original.read_bytes()
+    assert content.count(vector()) >= 1
+    path.write_bytes(content.replace(vector(), vector(0, 1, 0, 0), 1))
+    with closing(SqliteStore.open(path)) as store:
+        assert [finding.check for finding in store.check() if finding.level == "problem"] == ["vectors"]

@@ -1,0 +1,236 @@
+"""Everything doctor can find, provoked behind the store's back; what is derived is repaired, the rest is named."""
+
+from __future__ import annotations
+
+import struct
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from zlib import crc32
+
+import apsw
+import pytest
+
+from perdure.errors import StoreDamaged
+from perdure.model import STATES, Filter, Finding
+from perdure.store.sqlite.rows import encode_row
+from perdure.store.sqlite.sql import SQL
+from perdure.store.sqlite.store import SqliteStore
+from perdure.testing.records import GENERATION, NAMESPACE, NOON, amend, embed, remember
+
+# What breaks, and the checks that must name it. Everything here is derived, so a repair brings it back.
+DERIVED: dict[str, tuple[str, set[str]]] = {
+    "an entry is missing": ("DELETE FROM entry WHERE slot = (1 << 32 | 1)", {"entries", "statistics"}),
+    "all entries are missing": ("DELETE FROM entry", {"entries", "statistics"}),
+    "an entry says something else": ("UPDATE entry SET text = 'other' WHERE slot = (1 << 32 | 1)", {"entries"}),
+    "two entries are swapped": (
+        "UPDATE entry SET text = CASE slot & 1 WHEN 1 THEN 'coffee' ELSE 'tea' END",
+        {"entries"},
+    ),
+    "the terms of an entry are wrong": (
+        "UPDATE entry SET terms = x'0102030405' WHERE slot = (1 << 32 | 1)",
+        {"entries", "statistics"},
+    ),
+    "a deleted memory has an entry": (
+        "INSERT INTO entry SELECT (1 << 32 | 3), terms, title, text, keywords, reasoning, tags, anchor, folder"
+        " FROM entry LIMIT 1",
+        {"entries", "statistics"},
+    ),
+    "an entry has no memory": (
+        "INSERT INTO entry SELECT (1 << 32 | 99), terms, title, text, keywords, reasoning, tags, anchor, folder"
+        " FROM entry LIMIT 1",
+        {"entries", "statistics", "foreign_keys"},
+    ),
+    "the full-text index lacks a memory": (
+        "INSERT INTO entry_fts (entry_fts, rowid, title, text, keywords, reasoning, tags, anchor, folder)"
+        " SELECT 'delete', slot, title, text, keywords, reasoning, tags, anchor, folder FROM entry LIMIT 1",
+        {"full_text"},
+    ),
+    "the full-text index has a word too many": (
+        "INSERT INTO entry_fts (rowid, title, text, keywords, reasoning, tags, anchor, folder)"
+        " VALUES ((1 << 32 | 1), '', 'ghost', '', '', '', '', '')",
+        {"full_text"},
+    ),
+    "the full-text index is empty": ("INSERT INTO entry_fts (entry_fts) VALUES ('delete-all')", {"full_text"}),
+    "the full-text index has lost its data": ("DELETE FROM entry_fts_data WHERE id > 10", {"full_text"}),
+    "a tag is missing": ("DELETE FROM tag WHERE tag = 'hot'", {"tags"}),
+    "a tag is there that no memory has": ("INSERT INTO tag VALUES (1, 'ghost', 1 << 32 | 1)", {"tags"}),
+    "a tag belongs to no memory": ("INSERT INTO tag VALUES (1, 'ghost', 1 << 32 | 99)", {"tags", "foreign_keys"}),
+    "a tag is in another namespace": ("INSERT INTO tag VALUES (2, 'hot', 1 << 32 | 1)", {"tags"}),
+    "the count of memories is wrong": ("UPDATE namespace SET documents = documents + 1", {"statistics"}),
+    "the count of words is wrong": ("UPDATE namespace SET words = 0", {"statistics"}),
+    "a number would be given out twice": ("UPDATE namespace SET number = 1", {"counters"}),
+    "a vector would be overlooked": ("UPDATE namespace SET vector = 0", {"counters"}),
+    "use of no memory": ("INSERT INTO use (slot) VALUES (1 << 32 | 99)", {"foreign_keys"}),
+    "a vector is not as it was stored": ("UPDATE vector SET data = zeroblob(16)", {"vectors"}),
+    "a vector is too short": ("UPDATE vector SET data = x'00000000', checksum = 558161692", {"vectors"}),
+    "a vector is no number": (
+        f"UPDATE vector SET data = x'{struct.pack('<4f', 1, 0, 0, float('nan')).hex()}',"
+        f" checksum = {crc32(struct.pack('<4f', 1, 0, 0, float('nan')))}",
+        {"vectors"},
+    ),
+}
+
+# Nothing can bring these back but a backup; doctor says so and a repair leaves them alone.
+TRUTH: dict[str, tuple[str, set[str]]] = {
+    "a text was changed": ("UPDATE memory SET text = 'coffee' WHERE slot = (1 << 32 | 1)", {"records"}),
+    "only the case of a text was changed": ("UPDATE memory SET text = 'TEA' WHERE slot = (1 << 32 | 1)", {"records"}),
+    "a state was changed": ("UPDATE memory SET state = 'active' WHERE state = 'deleted'", {"records"}),
+    "a memory was moved": ("UPDATE memory SET slot = slot + 50 WHERE slot = (1 << 32 | 1)", {"records"}),
+    "a line of the log was changed": ("UPDATE revision SET actor = 'somebody else' WHERE seq = 1", {"chain"}),
+    "a time in the log was changed": ("UPDATE revision SET at = at + 1 WHERE seq = 2", {"chain"}),
+    "a line of the log is missing": ("DELETE FROM revision WHERE seq = 1", {"chain"}),
+    "the end of the log is missing": ("DELETE FROM revision WHERE seq = 5", {"chain", "history"}),
+    "a payload was changed": ("UPDATE payload SET body = replace(body, 'tea', 'sea')", {"chain", "history"}),
+    "a payload is no JSON": ("UPDATE payload SET body = '{' WHERE id = (1 << 32 | 1)", {"chain"}),
+    "the head was changed": ("UPDATE namespace SET head = zeroblob(32)", {"chain"}),
+    "the log's end was moved": ("UPDATE namespace SET seq = seq + 1", {"chain"}),
+}
+
+
+@pytest.fixture
+def sound(path: Path) -> Path:
+    """Two memories that can be found, one that was forgotten, one in another namespace, vectors and a correction."""
+    with closing(SqliteStore.open(path)) as store:
+        first, second = remember(store, "tea", tags=("hot",)), remember(store, "coffee", tags=("hot", "black"))
+        amend(store, remember(store, "milk"), "forget", state="deleted")
+        embed(store, [first, second])
+        amend(store, second, title="Drinks")
+        remember(store, "elsewhere", "other")
+    return path
+
+
+def break_it(path: Path, sql: str) -> None:
+    with closing(apsw.Connection(str(path))) as raw:
+        raw.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 0)
+        raw.execute(f"PRAGMA foreign_keys = OFF; {sql}").fetchall()
+
+
+def problems(store: SqliteStore) -> dict[str, Finding]:
+    return {finding.check: finding for finding in store.check() if finding.level == "problem"}
+
+
+def records(store: SqliteStore) -> object:
+    return [
+        (store.page(name, Filter(states=STATES), after=None, limit=9, newest=False), store.revisions(name, 1))
+        for name in (NAMESPACE, "other")
+    ]
+
+
+def found(store: SqliteStore, word: str) -> list[int]:
+    return [scored.number for scored in store.keyword(NAMESPACE, [word], Filter(), NOON, 9)]
+
+
+def test_a_sound_store_has_nothing_to_report(sound: Path):
+    with closing(SqliteStore.open(sound)) as store:
+        findings = {finding.check: finding for finding in store.check()}
+    assert {finding.level for finding in findings.values()} == {"ok"}
+    assert set(findings) == {
+        "engine", "file_system", "permissions", "log", "integrity", "foreign_keys", "full_text", "records", "history",
+        "entries", "tags", "statistics", "counters", "chain", "vectors", "earlier_vectors", "pending",
+    }  # fmt: skip
+    assert findings["earlier_vectors"].sentence.startswith("1 ")
+    assert findings["pending"].sentence.startswith("2 ")
+
+
+@pytest.mark.parametrize("damage", DERIVED)
+def test_what_is_derived_is_found_broken_and_repaired_from_the_records(sound: Path, damage: str):
+    sql, expected = DERIVED[damage]
+    with closing(SqliteStore.open(sound)) as store:
+        before = records(store)
+    break_it(sound, sql)
+    with closing(SqliteStore.open(sound)) as store:
+        named = problems(store)
+        assert set(named) >= expected
+        assert all("--repair" in str(finding.remedy) for finding in named.values())
+        assert [finding.level for finding in store.repair()] == ["ok"] * 3
+        assert problems(store) == {}
+        assert records(store) == before
+        assert (found(store, "tea"), found(store, "coffee"), found(store, "milk")) == ([1], [2], [])
+        assert list(store.matching(NAMESPACE, Filter(tags=("hot",)))) == [1, 2]
+        store.put_vectors(GENERATION, [])
+        assert remember(store, "next").number == 4
+
+
+@pytest.mark.parametrize("damage", TRUTH)
+def test_damage_to_records_or_log_is_named_and_never_repaired_away(sound: Path, damage: str):
+    sql, expected = TRUTH[damage]
+    break_it(sound, sql)
+    with closing(SqliteStore.open(sound)) as store:
+        named = problems(store)
+        assert set(named) >= expected
+        assert all("backup" in str(named[check].remedy) for check in expected)
+        list(store.repair())
+        assert set(problems(store)) >= expected
+
+
+def test_a_damaged_memory_is_never_served(sound: Path):
+    break_it(sound, "UPDATE memory SET text = 'TEA' WHERE slot = (1 << 32 | 1)")
+    with closing(SqliteStore.open(sound)) as store:
+        with pytest.raises(StoreDamaged, match="Memory 1 "):
+            store.fetch(NAMESPACE, [1])
+        assert [record.number for record in store.fetch(NAMESPACE, [2])] == [2]
+
+
+def test_a_record_that_was_changed_without_a_revision_differs_from_its_history(sound: Path):
+    with closing(SqliteStore.open(sound)) as store:
+        (record,) = store.fetch(NAMESPACE, [1])
+        with store._pool.writing() as connection:
+            connection.execute(SQL["put_memory"], encode_row(replace(record, importance=1.0), 1, bytes(16)))
+        assert set(problems(store)) >= {"history"}
+
+
+def test_a_content_hash_that_is_not_of_the_text_is_damage(sound: Path):
+    with closing(SqliteStore.open(sound)) as store:
+        (record,) = store.fetch(NAMESPACE, [1])
+        with store._pool.writing() as connection:
+            connection.execute(SQL["put_memory"], encode_row(replace(record, content_hash="0" * 16), 1, bytes(16)))  # type: ignore[arg-type]
+        assert set(problems(store)) >= {"records"}
+
+
+def test_a_repair_leaves_a_damaged_memory_alone_and_says_so(sound: Path):
+    break_it(sound, "UPDATE memory SET text = 'TEA' WHERE slot = (1 << 32 | 1)")
+    with closing(SqliteStore.open(sound)) as store:
+        levels = {finding.check: finding.level for finding in store.repair()}
+        assert levels["repair_records"] == "problem"
+        assert found(store, "coffee") == [2]
+
+
+def test_an_erased_payload_leaves_the_chain_proved(sound: Path):
+    break_it(sound, "DELETE FROM payload WHERE id = (1 << 32 | 2)")
+    with closing(SqliteStore.open(sound)) as store:
+        assert problems(store) == {}
+        assert next(f for f in store.check() if f.check == "chain").sentence.endswith("1 payloads were erased.")
+        assert [revision.record is None for revision in store.revisions(NAMESPACE, 2)] == [True, False]
+
+
+def test_vectors_of_earlier_texts_are_counted_and_removed_by_a_repair(sound: Path):
+    with closing(SqliteStore.open(sound)) as store:
+        list(store.repair())
+        assert next(f for f in store.check() if f.check == "earlier_vectors").sentence.startswith("0 ")
+
+
+def test_an_index_of_sqlite_that_does_not_fit_its_table_is_found(sound: Path):
+    break_it(
+        sound,
+        "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(sql, 'content_hash)', 'version)')"
+        " WHERE name = 'memory_content'; PRAGMA writable_schema = OFF",
+    )
+    with closing(SqliteStore.open(sound)) as store:
+        named = problems(store)
+        assert "memory_content" in named["integrity"].sentence
+        assert "backup" in str(named["integrity"].remedy)
+
+
+def test_a_file_that_others_may_read_is_a_warning_with_the_command_that_mends_it(sound: Path):
+    sound.chmod(0o644)
+    with closing(SqliteStore.open(sound)) as store:
+        finding = next(f for f in store.check() if f.check == "permissions")
+    assert finding.level == "warning"
+    assert str(finding.remedy).startswith(f"Run: chmod 600 {sound}")
+
+
+def test_a_table_that_cannot_be_read_is_a_finding_and_not_a_crash(sound: Path):
+    break_it(sound, "DROP TABLE payload")
+    with closing(SqliteStore.open(sound)) as store:
+        assert set(problems(store)) >= {"records", "chain"}
