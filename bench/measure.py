@@ -69,25 +69,30 @@ def common_recall(workers: Sequence[Worker], corpus: Corpus, rounds: int, second
 
 @dataclass(frozen=True, slots=True)
 class Adds:
+    """`recall_after_add` has to find what was added; what a recall leaves to be written, `add_after_recall` may pay."""
+
     add: dict[str, Timing]
-    recall_after: dict[str, Timing]
-    """The first recall after an add, which has to find what was added."""
+    add_after_recall: dict[str, Timing]
+    recall_after_add: dict[str, Timing]
 
 
 def durable_adds(workers: Sequence[Worker], corpus: Corpus, new: Batch, seconds: float) -> Adds:
-    after: dict[str, list[float]] = {worker.name: [] for worker in workers}
-    question, vector = corpus.questions[0], corpus.question_vectors[0]
+    items = list(zip(*new, strict=True))
+    half = len(items) // 2
+    recalls: dict[str, list[float]] = {worker.name: [] for worker in workers}
+    question = corpus.questions[0], corpus.question_vectors[0]
 
-    def act(worker: Worker, item: tuple[str, Vectors]) -> float:
+    def add_and_recall(worker: Worker, item: tuple[str, Vectors]) -> float:
         taken = worker.add(*item)
-        after[worker.name].append(worker.hybrid(question, vector)[0])
+        recalls[worker.name].append(worker.hybrid(*question)[0])
         return taken
 
-    for worker in workers:
-        act(worker, (f"{new[0][0]} (first)", new[1][0]))
-        after[worker.name].clear()
-    taken = interleaved(workers, list(zip(*new, strict=True)), act, seconds=seconds)
-    return Adds(taken, {name: Timing.of(samples) for name, samples in after.items()})
+    interleaved(workers, [(f"{text} (first)", vector) for text, vector in items[:1]], add_and_recall, seconds=seconds)
+    for samples in recalls.values():
+        samples.clear()
+    add = interleaved(workers, items[:half], lambda worker, item: worker.add(*item), seconds=seconds / 2)
+    after = interleaved(workers, items[half:], add_and_recall, seconds=seconds / 2)
+    return Adds(add, after, {name: Timing.of(samples) for name, samples in recalls.items()})
 
 
 UNKNOWN_WORD: Final = "zqxjkvbp"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
 
 from bench.cold import BARE, COMMAND
@@ -57,37 +57,36 @@ def _introduction(results: Results) -> Iterator[str]:
 
 
 def _against_us(sizes: Sequence[AtSize]) -> Iterator[str]:
-    measures: tuple[tuple[str, Callable[[AtSize], Mapping[str, Timing]]], ...] = (
-        ("hybrid recall", lambda at: at.recall),
-        ("five common words", lambda at: at.common),
-        ("durable add", lambda at: at.adds.add),
-        ("recall after an add", lambda at: at.adds.recall_after),
-    )
+    others = [name for name in _names(sizes) if name != US]
     rows = [
-        (f"{at.size:,}", what, *(_ratio(measured(at), name) for name in _names(sizes) if name != US))
-        for what, measured in measures
+        (f"{at.size:,}", what, *(_ratio(timings, name) for name in others))
+        for what in _measures(sizes[0])
         for at in sizes
+        if len(timings := _measures(at)[what]) > 1
     ]
-    rows += [(f"{at.size:,}", "cold process", *(_cold_ratio(at, name) for name in _names(sizes) if name != US))
-             for at in sizes]  # fmt: skip
-    yield from table(("memories", "", *(name for name in _names(sizes) if name != US)), rows)
+    yield from table(("memories", "", *others), rows)
 
 
 def _milliseconds(sizes: Sequence[AtSize]) -> Iterator[str]:
-    rows: list[Row] = []
-    for name in _names(sizes):
-        for at in sizes:
-            if name in at.recall:
-                cold = at.cold.get(COMMAND if name == US else name)
-                cells = (
-                    at.recall[name],
-                    at.common.get(name),
-                    at.adds.add.get(name),
-                    at.adds.recall_after.get(name),
-                    cold,
-                )
-                rows.append((name, f"{at.size:,}", *map(_timing, cells)))
-    yield from table(("", "memories", "hybrid recall", "common words", "durable add", "recall after", "cold"), rows)
+    rows = [
+        (name, f"{at.size:,}", *(_timing(timings.get(name)) for timings in _measures(at).values()))
+        for name in _names(sizes)
+        for at in sizes
+        if name in at.recall
+    ]
+    yield from table(("", "memories", *_measures(sizes[0])), rows)
+
+
+def _measures(at: AtSize) -> dict[str, Mapping[str, Timing]]:
+    cold = {US if name == COMMAND else name: timing for name, timing in at.cold.items() if name != BARE}
+    return {
+        "hybrid recall": at.recall,
+        "five common words": at.common,
+        "durable add": at.adds.add,
+        "add after a recall": at.adds.add_after_recall,
+        "recall after an add": at.adds.recall_after_add,
+        "cold process": cold,
+    }
 
 
 def _rest(results: Results) -> Iterator[str]:
@@ -110,7 +109,7 @@ def _rest(results: Results) -> Iterator[str]:
     yield ""
     yield "Exactness: the share of the ten nearest vectors that a question finds whose word stands in no text."
     last = results.sizes[-1]
-    split = ", ".join(f"{name} {size / last.size:,.0f}" for name, size in last.tables.items() if size * 100 > last.size)
+    split = ", ".join(f"{name} {size / last.size:,.0f}" for name, size in last.tables.items() if size >= last.size)
     yield f"Perdure's bytes a memory at {last.size:,}, by table with its indexes: {split}."
     for at in results.sizes:
         bare, ours = at.cold[BARE].p50, at.cold[COMMAND].p50
@@ -134,10 +133,6 @@ def _names(sizes: Sequence[AtSize]) -> list[str]:
 
 def _ratio(timings: Mapping[str, Timing], name: str) -> str:
     return f"{timings[name].p50 / timings[US].p50:.2g}" if name in timings else ""
-
-
-def _cold_ratio(at: AtSize, name: str) -> str:
-    return f"{at.cold[name].p50 / at.cold[COMMAND].p50:.2g}" if name in at.cold else ""
 
 
 def _timing(timing: Timing | None) -> str:

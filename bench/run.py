@@ -24,7 +24,7 @@ from bench.worker import OURS, Worker
 
 _ROUNDS: Final = 100
 _SECONDS: Final = 60.0
-_ADDS: Final = 30
+_ADDS: Final = 60
 _COLD_ROUNDS: Final = 11
 _COLD_ROUNDS_WITH_PEERS: Final = 5
 _INGESTED: Final = 4096
@@ -43,7 +43,7 @@ class AtSize:
     common: dict[str, Timing] = field(default_factory=dict[str, Timing])
     exact: dict[str, float] = field(default_factory=dict[str, float])
     resident: dict[str, int] = field(default_factory=dict[str, int])
-    adds: Adds = field(default_factory=lambda: Adds({}, {}))
+    adds: Adds = field(default_factory=lambda: Adds({}, {}, {}))
     cold: dict[str, Timing] = field(default_factory=dict[str, Timing])
 
 

@@ -9,8 +9,11 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from perdure.settings import SETTINGS
+
 REPOSITORY = Path(__file__).parent.parent
-KEPT = {"PERDURE_EXAMPLES", "PERDURE_KILLS", "PERDURE_SEED"}
+# What a person may have set for themselves; what tests read, such as PERDURE_KILLS, stays.
+PERSONAL = {row.variable for row in SETTINGS} | {"PERDURE_CONFIG", "PERDURE_LAYOUT", "PERDURE_TRACEBACK", "NO_COLOR"}
 
 settings.register_profile(
     "perdure",
@@ -35,7 +38,7 @@ def stranger(tmp_path_factory: pytest.TempPathFactory, shared_cache: Path) -> It
     home = tmp_path_factory.mktemp("home")
     with pytest.MonkeyPatch.context() as patch:
         for name in os.environ:
-            if name.startswith(("PERDURE_", "XDG_")) and name not in KEPT:
+            if name in PERSONAL or name.startswith("XDG_"):
                 patch.delenv(name)
         patch.setenv("HOME", str(home))
         patch.setenv("PERDURE_CACHE", str(shared_cache))

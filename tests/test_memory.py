@@ -92,10 +92,22 @@ def test_a_call_repeated_with_its_idempotency_key_changes_nothing(memory: Memory
     assert (again.outcome, again.record.id, again.record.observation_count) == ("repeated", first.record.id, 1)
 
 
-def test_without_a_model_the_answer_says_that_the_vector_is_pending(memory: Memory):
-    done = memory.remember("Found by keyword")
-    assert done.pending
-    assert "keyword" in done.notes[0]
+def test_without_a_model_the_first_answer_says_so_and_the_later_ones_do_not(monkeypatch: pytest.MonkeyPatch):
+    missing = errors.EmbedderUnavailable("The local model is not installed.", remedy="Install it.")
+    monkeypatch.setattr("perdure.embed.local.unavailable", lambda: missing)
+    with Memory(":memory:") as memory:
+        first, second = memory.remember("one"), memory.remember("two")
+        assert first.pending
+        assert second.pending
+        assert "not installed. Install it." in first.notes[0]
+        assert second.notes == ()
+        doctor = next(found for found in memory.doctor() if found.check == "embedder")
+        assert (doctor.level, doctor.remedy) == ("warning", "Install it.")
+        assert memory.recall("one").mode == "keyword"
+
+
+def test_whoever_switched_the_model_off_is_not_told_so(memory: Memory):
+    assert memory.remember("one").notes == ()
 
 
 def test_a_secret_is_replaced_before_it_is_stored(memory: Memory):

@@ -265,7 +265,8 @@ class Memory:
 
     def _done(self, done: Remembered, notes: tuple[str, ...]) -> Remembered:
         self._parts.uses.flush(patience=0)
-        return replace(done, notes=(*notes, *done.notes)) if notes else done
+        notes = (*notes, *done.notes, *(self._parts.say_once() if done.pending else ()))
+        return replace(done, notes=notes) if notes else done
 
 
 class _Parts:
@@ -281,8 +282,17 @@ class _Parts:
         self.uses = UseCounter(store)
         self._owned = owned
         self._closed = False
+        self._said = False
         self._lock = threading.Lock()
         self._recaller: Recaller | None = None
+
+    def say_once(self) -> tuple[str, ...]:
+        """That memories wait for a model that is not there; nobody needs to hear it with each of them."""
+        if self._said or self.embedder is not None or self.settings.embedder == "none":
+            return ()
+        self._said = True
+        finding = _why_no_embedder(self.settings)
+        return (f"Stored without a vector, so found by keyword alone. {finding.sentence} {finding.remedy}",)
 
     def recaller(self) -> Recaller:
         from perdure.recall.pipeline import Recaller

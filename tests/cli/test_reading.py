@@ -145,8 +145,9 @@ def test_history_in_json_holds_the_record_of_each_revision(user: User):
     user.done("update", "1", "--text", "two")
     first, second = user.done("history", "1", "--json").json["revisions"]
     assert (first["record"]["text"], second["record"]["text"]) == ("one", "two")
-    assert (first["operation"], second["operation"]) == ("insert", "update")
-    assert {"seq", "version", "actor", "surface", "session", "at", "batch", "digest", "hash"} <= set(first)
+    assert (first["change"]["operation"], second["change"]["operation"]) == ("insert", "update")
+    assert {"seq", "version", "digest", "hash"} <= set(first)
+    assert {"actor", "surface", "session", "at", "batch"} <= set(first["change"])
 
 
 def test_stats_count_each_namespace(user: User):

@@ -4,6 +4,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from perdure.errors import EmbedderUnavailable
+
 if TYPE_CHECKING:
     from cli.user import User
 
@@ -66,8 +68,15 @@ def test_the_same_idempotency_key_is_done_once(user: User):
     assert user.done("remember", "Paid 10", "--idempotency-key", "a").out.startswith("Already done, as #1")
 
 
-def test_a_memory_without_a_vector_says_so_on_stderr(user: User):
-    answer = user.done("remember", "Alice prefers dark mode")
+@pytest.fixture
+def no_model(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    missing = EmbedderUnavailable("The local model is not installed.", remedy="Install it, then run `perdure work`.")
+    monkeypatch.setattr("perdure.embed.local.unavailable", lambda: missing)
+    return {"PERDURE_EMBEDDER": "local"}
+
+
+def test_a_memory_without_a_vector_says_so_on_stderr(user: User, no_model: dict[str, str]):
+    answer = user.done("remember", "Alice prefers dark mode", **no_model)
     assert "perdure work" in answer.err
     assert answer.err.startswith("note: ")
 
@@ -80,8 +89,8 @@ def test_json_answers_record_outcome_and_notes_in_one_document(user: User):
     assert answer.json["record"]["number"] == 1
 
 
-def test_each_line_of_standard_input_can_be_a_memory(user: User):
-    answer = user.done("remember", "--lines", "--tag", "notes", stdin="one\n\n  two  \nthree")
+def test_each_line_of_standard_input_can_be_a_memory(user: User, no_model: dict[str, str]):
+    answer = user.done("remember", "--lines", "--tag", "notes", stdin="one\n\n  two  \nthree", **no_model)
     assert answer.out.count("Remembered #") == 3
     assert answer.err.count("note:") == 1
     records = user.done("list", "--oldest", "--json").json["records"]
@@ -111,4 +120,5 @@ def test_a_namespace_keeps_its_memories_to_itself(user: User):
 def test_the_log_says_that_the_command_line_did_it(user: User):
     user.done("remember", "Alice prefers dark mode", PERDURE_SESSION="monday")
     (revision,) = user.done("history", "1", "--json").json["revisions"]
-    assert (revision["actor"], revision["surface"], revision["session"]) == ("ana", "cli", "monday")
+    change = revision["change"]
+    assert (change["actor"], change["surface"], change["session"]) == ("ana", "cli", "monday")

@@ -20,11 +20,10 @@ def built(matrix: NDArray[np.float32], present: NDArray[np.bool_] | None = None)
 
 
 def like_texts(rng: np.random.Generator, count: int, dimensions: int) -> NDArray[np.float32]:
-    """Clusters around an off-centre mean, on fewer directions than there are dimensions: as embeddings of texts lie."""
-    directions = unit(rng, dimensions // 4, dimensions)
-    topics = unit(rng, 60, dimensions // 4) @ directions
-    points = topics[rng.integers(0, len(topics), count)] + 0.7 * unit(rng, count, dimensions // 4) @ directions
-    points += 0.5 * topics[0] + 0.3 * unit(rng, count, dimensions)
+    """Off centre, and wider in some directions than in others: as embeddings of texts lie."""
+    directions = unit(np.random.default_rng(dimensions), dimensions, dimensions)
+    points = rng.standard_normal((count, dimensions)) * np.arange(1, dimensions + 1) ** -0.6 @ directions
+    points += 0.5 * np.linalg.norm(points, axis=1).mean() * directions[0]
     return (points / np.linalg.norm(points, axis=1, keepdims=True)).astype(np.float32)
 
 
@@ -39,7 +38,7 @@ def test_of_many_rows_nearly_all_of_the_nearest_are_found(dimensions: int):
     view = built(matrix).view()
     assert view.signs is not None
     shares: list[float] = []
-    for query in like_texts(rng, 40, dimensions):
+    for query in 0.8 * matrix[:40] + 0.6 * like_texts(rng, 40, dimensions):
         near = view.nearest(query, None, 100)
         best = near.rows[np.argsort(-near.cosines)[:10]]
         shares.append(len(set(best.tolist()) & top(matrix, query)) / 10)

@@ -9,12 +9,12 @@ import click
 
 from perdure.cli.command import command, option
 from perdure.cli.exits import OK, PROBLEM_FOUND
-from perdure.cli.jsonable import finding_json
 from perdure.cli.layout import wrap
 from perdure.cli.screen import dim, fancy, glyphs, row, safe, say, width
 from perdure.cli.target import Target, with_target
 from perdure.errors import StoreBusy, StoreError
 from perdure.model import Finding
+from perdure.plain import plain
 
 _COLOURS: Final = {"ok": "green", "warning": "yellow", "problem": "red"}
 
@@ -36,7 +36,7 @@ def main(ctx: click.Context, target: Target, *, repair: bool) -> None:
             _line(finding)
     problems = sum(finding.level == "problem" for finding in found)
     if target.json:
-        target.answer({"ok": not problems, "findings": [finding_json(finding) for finding in found]})
+        target.answer({"ok": not problems, "findings": [plain(finding) for finding in found]})
     elif fancy():
         say()
         say(_verdict(problems, sum(finding.level == "warning" for finding in found)))

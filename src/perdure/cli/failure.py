@@ -67,7 +67,7 @@ def _shape(code: str, sentence: str, remedy: str) -> dict[str, object]:
 
 def _tell(shape: dict[str, object], *, as_json: bool) -> None:
     if as_json:
-        from perdure.cli.jsonable import document
+        from perdure.cli.document import document
 
         tell(document(shape))
         return

@@ -5,10 +5,10 @@ from __future__ import annotations
 import click
 
 from perdure.cli.command import command
-from perdure.cli.jsonable import record_json
 from perdure.cli.receipt import receipt
 from perdure.cli.screen import dim, tell
 from perdure.cli.target import Target, with_target
+from perdure.plain import plain
 
 
 @command("forget", examples=("perdure forget 7", "perdure forget 7 8 person:alice"))
@@ -24,7 +24,7 @@ def main(target: Target, *, refs: tuple[str, ...]) -> None:
         wanted = [refs[0]] if len(refs) == 1 else list(dict.fromkeys(memory.get(ref).number for ref in refs))
         records = [memory.forget(ref) for ref in wanted]
     if target.json:
-        target.answer({"forgotten": [record_json(record) for record in records]})
+        target.answer({"forgotten": [plain(record) for record in records]})
         return
     for record in records:
         receipt("Forgot", "", record)

@@ -10,13 +10,13 @@ import click
 
 from perdure.cli.command import command
 from perdure.cli.difference import Piece, changed_fields, word_diff
-from perdure.cli.jsonable import revision_json
 from perdure.cli.layout import clip, wrap
 from perdure.cli.moments import age
 from perdure.cli.screen import dim, fancy, glyphs, row, safe, say, width
 from perdure.cli.target import Target, with_target
 from perdure.clock import format_time
 from perdure.model import Record, Revision
+from perdure.plain import plain
 
 
 @command("history", examples=("perdure history 7", "perdure history person:alice --json"))
@@ -31,7 +31,7 @@ def main(target: Target, *, ref: str) -> None:
     with target.memory() as memory:
         revisions = memory.history(ref)
     if target.json:
-        target.answer({"revisions": [revision_json(revision) for revision in revisions]})
+        target.answer({"revisions": [plain(revision) for revision in revisions]})
         return
     before: Record | None = None
     for revision in revisions:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import click
 
 from perdure.cli.command import command, option
-from perdure.cli.jsonable import imported_json
 from perdure.cli.progress import Bar
 from perdure.cli.screen import dim, notes, say, tell
 from perdure.cli.stdin import utf8_input
 from perdure.cli.target import Target, with_target
+from perdure.plain import plain
 
 _EXAMPLES = (
     "perdure import memories.jsonl --trusted",
@@ -31,7 +31,7 @@ def main(target: Target, *, file: str, trusted: bool) -> None:
     with target.memory() as memory, Bar("Importing") as bar:
         imported = memory.import_(utf8_input() if file == "-" else file, trusted=trusted, progress=bar)
     if target.json:
-        target.answer(imported_json(imported))
+        target.answer(plain(imported))
         return
     total = imported.inserted + imported.updated + imported.present
     say(f"Imported {total:,}: {imported.inserted:,} new, {imported.updated:,} updated, {imported.present:,} known.")

@@ -9,7 +9,6 @@ import click
 
 from perdure.cli.command import command, option
 from perdure.cli.filters import chosen, filter_options, in_words
-from perdure.cli.jsonable import page_json
 from perdure.cli.layout import clip
 from perdure.cli.moments import age
 from perdure.cli.screen import dim, fancy, glyphs, row, safe, tell, width
@@ -17,6 +16,7 @@ from perdure.cli.table import Column, show_table
 from perdure.cli.target import Target, with_target
 from perdure.clock import format_time
 from perdure.model import STATES, Page, Record
+from perdure.plain import plain
 
 _EXAMPLES = (
     "perdure list --limit 5",
@@ -43,7 +43,7 @@ def main(target: Target, *, limit: int, after: int | None, oldest: bool, **optio
     with target.memory() as memory:
         page = memory.list(limit=limit, after=after, newest=not oldest, **filters)
     if target.json:
-        target.answer(page_json(page))
+        target.answer(plain(page))
         return
     if not page:
         _nothing(target, filters, after)

@@ -10,7 +10,6 @@ import click
 
 from perdure.cli.command import command, option
 from perdure.cli.filters import chosen, filter_options, in_words
-from perdure.cli.jsonable import recall_json
 from perdure.cli.layout import cells, clip, pad, wrap
 from perdure.cli.moments import age
 from perdure.cli.screen import Glyphs, dim, fancy, glyphs, notes, row, safe, say, tell, width
@@ -18,6 +17,7 @@ from perdure.cli.stdin import words_or_stdin
 from perdure.cli.target import Target, with_target
 from perdure.clock import format_time
 from perdure.model import INDEXED_STATES, Hit, Recall, Record, Signal
+from perdure.plain import plain
 
 if TYPE_CHECKING:
     from perdure.memory import Memory
@@ -54,7 +54,7 @@ def main(
     with target.memory() as memory:
         found = memory.recall(question, limit=limit, namespaces=several, recipe=recipe, **filters)
         if target.json:
-            target.answer(recall_json(found))
+            target.answer(plain(found))
             return
         notes(found.notes)
         if not found:

@@ -8,13 +8,13 @@ import click
 
 from perdure.cli.command import command, option
 from perdure.cli.fields import field_options, given
-from perdure.cli.jsonable import remembered_json
 from perdure.cli.receipt import acknowledge
 from perdure.cli.screen import notes
 from perdure.cli.stdin import read_lines, words_or_stdin
 from perdure.cli.target import Target, with_target
 from perdure.errors import PerdureError
 from perdure.model import Remembered
+from perdure.plain import plain
 
 if TYPE_CHECKING:
     from perdure.memory import Memory
@@ -49,7 +49,7 @@ def main(target: Target, *, text: tuple[str, ...], lines: bool, idempotency_key:
     with target.memory() as memory:
         remembered = memory.remember(said, idempotency_key=idempotency_key, **fields)
     if target.json:
-        target.answer(remembered_json(remembered))
+        target.answer(plain(remembered))
     else:
         acknowledge(remembered)
         notes(remembered.notes)
@@ -64,7 +64,7 @@ def _remember_lines(target: Target, fields: dict[str, Any]) -> None:
             if not target.json:
                 acknowledge(remembered)
     if target.json:
-        target.answer({"remembered": [remembered_json(one) for one in done]})
+        target.answer({"remembered": [plain(one) for one in done]})
     else:
         notes(tuple(dict.fromkeys(note for one in done for note in one.notes)))
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import click
 
 from perdure.cli.command import command
-from perdure.cli.jsonable import record_json
 from perdure.cli.receipt import receipt
 from perdure.cli.target import Target, with_target
+from perdure.plain import plain
 
 
 @command("restore", examples=("perdure restore 7", "perdure restore 7 8 person:alice"))
@@ -23,7 +23,7 @@ def main(target: Target, *, refs: tuple[str, ...]) -> None:
         numbers = list(dict.fromkeys(memory.history(ref)[-1].number for ref in refs))
         records = [memory.restore(number) for number in numbers]
     if target.json:
-        target.answer({"restored": [record_json(record) for record in records]})
+        target.answer({"restored": [plain(record) for record in records]})
         return
     for record in records:
         receipt("Restored", "", record)

@@ -10,12 +10,12 @@ from typing import Any, Final, cast
 import click
 
 from perdure.cli.command import command
-from perdure.cli.jsonable import jsonable, record_json
 from perdure.cli.layout import wrap
 from perdure.cli.moments import stamp
 from perdure.cli.screen import dim, fancy, field, glyphs, safe, say, width
 from perdure.cli.target import Target, with_target
 from perdure.model import Record
+from perdure.plain import plain
 
 # Every field of a record but its text; a test holds this against the record itself.
 GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -46,11 +46,11 @@ def main(target: Target, *, ref: str) -> None:
     with target.memory() as memory:
         record = memory.get(ref)
     if target.json:
-        target.answer(record_json(record))
+        target.answer(plain(record))
     elif fancy():
         _page(record)
     else:
-        for name, value in record_json(record).items():
+        for name, value in plain(record).items():
             say(f"{name}\t{_plain(value)}")
 
 
@@ -89,5 +89,5 @@ def _readable(value: object) -> str:
     if isinstance(value, tuple):
         return f" {glyphs().dot} ".join(map(str, cast("tuple[object, ...]", value)))
     if isinstance(value, Mapping):
-        return json.dumps(jsonable(cast("Mapping[str, object]", value)), ensure_ascii=False)
+        return json.dumps(plain(cast("Mapping[str, object]", value)), ensure_ascii=False)
     return str(value)

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import Final
 
 from perdure.cli.command import command
-from perdure.cli.jsonable import stats_json
 from perdure.cli.moments import age
 from perdure.cli.screen import dim, fancy, row, safe, say
 from perdure.cli.table import Column, show_table
 from perdure.cli.target import Target, with_target
 from perdure.clock import format_time
+from perdure.plain import plain
 from perdure.store.port import NamespaceStats, StoreStats
 
 _COLUMNS: Final = (
@@ -34,7 +34,7 @@ def main(target: Target) -> None:
         stats = memory.stats()
     shown = [one for one in stats.namespaces if not target.namespaces or one.name in target.namespaces]
     if target.json:
-        target.answer(stats_json(stats) | {"namespaces": [stats_json(one) for one in shown]})
+        target.answer(plain(stats) | {"namespaces": [plain(one) for one in shown]})
     elif fancy():
         _page(stats, shown)
     else:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from perdure.cli.command import option
-from perdure.cli.jsonable import document
+from perdure.cli.document import document
 from perdure.cli.screen import say
 
 if TYPE_CHECKING:

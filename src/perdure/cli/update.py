@@ -9,7 +9,6 @@ import click
 
 from perdure.cli.command import command, option
 from perdure.cli.fields import CONTENT, completing, field_options, given
-from perdure.cli.jsonable import remembered_json
 from perdure.cli.receipt import acknowledge
 from perdure.cli.screen import notes
 from perdure.cli.stdin import read_text
@@ -17,6 +16,7 @@ from perdure.cli.target import Target, with_target
 from perdure.draft import Fields
 from perdure.errors import UnknownChoice
 from perdure.model import Record
+from perdure.plain import plain
 
 _EXAMPLES = (
     'perdure update 7 --text "Alice prefers light mode"',
@@ -65,7 +65,7 @@ def main(
             _merge(memory.get(ref), changes, add_tag, remove_tag, cleared="metadata" in clear)
         updated = memory.update(ref, text=said, **changes)
     if target.json:
-        target.answer(remembered_json(updated))
+        target.answer(plain(updated))
     else:
         acknowledge(updated)
         notes(updated.notes)

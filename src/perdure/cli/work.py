@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from perdure.cli.command import command, option
-from perdure.cli.jsonable import worked_json
 from perdure.cli.progress import Bar
 from perdure.cli.screen import notes, say
 from perdure.cli.target import Target, with_target
+from perdure.plain import plain
 
 
 @command("work", examples=("perdure work", "perdure work --limit 1000"))
@@ -21,7 +21,7 @@ def main(target: Target, *, limit: int | None) -> None:
     with target.memory() as memory, Bar("Embedding") as bar:
         worked = memory.work(limit=limit, progress=bar)
     if target.json:
-        target.answer(worked_json(worked))
+        target.answer(plain(worked))
         return
     if worked.embedded or worked.remaining:
         say(f"Embedded {worked.embedded:,}; {worked.remaining:,} left.")

@@ -31,7 +31,7 @@ GENERATION: Final = Generation("local", "all-MiniLM-L6-v2", DIMENSIONS, weights.
 
 # No text needs more to fill the model's window; tokenising a megabyte to keep 256 tokens of it would take a second.
 _MAX_CHARACTERS: Final = 8192
-# Small enough that a batch stays in a core's own cache: larger ones measured slower.
+# Per batch; four times as many measured slower.
 _BATCH_TOKENS: Final = 512
 _MAX_WORKERS: Final = 4
 _UNIT_TOLERANCE: Final = 1e-3
@@ -123,7 +123,7 @@ def open_tokenizer(model: Path) -> Callable[[str], list[int]]:
     tokenizer.no_padding()
     tokenizer.enable_truncation(weights.MAX_TOKENS)
 
-    # One text at a time: the batch call starts threads of its own, which then complain in every forked process.
+    # One text at a time takes microseconds; the batch call would bring a thread pool of its own.
     def tokens(text: str) -> list[int]:
         return tokenizer.encode(_encodable(text[:_MAX_CHARACTERS])).ids
 
@@ -138,8 +138,8 @@ def _encodable(text: str) -> str:
 def open_session(graph: bytes, tensors: weights.Tensors) -> Callable[[Grid, Grid], Vectors]:
     """The graph with its weights, in the calling thread.
 
-    Threads of the runtime's own would wait for each other after every one of some 300 small steps, and spin while they
-    wait, which slows numpy in the same process. Several texts are spread over threads that call this instead.
+    With two threads of the runtime's own a question takes a fifth longer: its steps are too small to share. Several
+    texts are spread over threads that call this instead, and a process without threads can be forked.
     """
     runtime: Any = import_module("onnxruntime")
     options: Any = runtime.SessionOptions()
@@ -147,7 +147,7 @@ def open_session(graph: bytes, tensors: weights.Tensors) -> Callable[[Grid, Grid
     options.inter_op_num_threads = 1
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     options.add_session_config_entry("session.inter_op.allow_spinning", "0")
-    # The graph is written as it should run: fusing its additions and normalisations makes these several times slower.
+    # The graph is written as it should run, whatever a later runtime would make of it.
     options.graph_optimization_level = runtime.GraphOptimizationLevel.ORT_DISABLE_ALL
     # Keeps a plan for every shape it ever saw.
     options.enable_mem_pattern = False

@@ -38,8 +38,8 @@ QUANTISER: Final = "int8-1"
 LAYERS: Final = 6
 MAX_TOKENS: Final = 256
 
-# In this model one channel of the hidden state is an order of magnitude larger than the others. Shrinking it before a
-# row is rounded to eight bits, and growing its weights by as much, halves the rounding error of all the others.
+# In this model one channel of the hidden state is an order of magnitude larger than most. Shrinking it before a row is
+# rounded to eight bits, and growing its weights by as much, took the cosine to float32 from 0.9976 to 0.9990.
 LOUD_CHANNEL: Final = 99
 LOUD_FACTOR: Final = 0.25
 
@@ -53,7 +53,7 @@ _ABANDONED_AFTER_SECONDS: Final = 3600
 
 
 def model_directory() -> Path | None:
-    """Where the model package keeps its files, without importing the package (it would import torch)."""
+    """Where the model package keeps its files. Its code, made for sentence-transformers, is never run."""
     spec = find_spec(PACKAGE)
     for location in (spec and spec.submodule_search_locations) or ():
         directory = Path(location) / "model"
@@ -157,11 +157,12 @@ def quantise(folded: Tensors) -> Tensors:
 
 
 def _quantise_columns(matrix: Matrix) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
-    """Eight bits per weight and one scale per column, exact on every processor.
+    """Eight bits per weight and one scale per column, such that products stay exact on older processors.
 
     x86 without VNNI multiplies unsigned by signed bytes two rows at a time and adds the pair in sixteen bits, where
     255 x (127 + 127) does not fit and is cut off silently. So the scale is set by the largest pair of one sign, not by
-    the largest weight: no pair sums to more than 128, and a vector does not depend on the machine that made it.
+    the largest weight, and no pair sums to more than 128. Scaled the usual way, a Haswell's vectors differed from a
+    newer machine's by cosine 0.997; now they agree to the last digits.
     """
     import numpy as np
 

@@ -40,7 +40,7 @@ def update(store: Store, embedder: Embedder | None, author: Author, found: Recor
                     writer.put_vector(embedder.generation, prepared.entry.passage_hash, prepared.vector)
                 pending = prepared.vector is None
                 outcome = "updated" if content else "annotated"
-                return Remembered(record, outcome, batch.id, pending, (PENDING,) if pending else ())
+                return Remembered(record, outcome, batch.id, pending, (PENDING,) if pending and embedder else ())
         if current is None:
             raise Conflict(f"Memory #{found.number} was erased meanwhile.")
         found = current

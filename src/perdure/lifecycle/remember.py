@@ -44,7 +44,7 @@ def remember(
         if prepared.vector is not None and embedder:
             writer.put_vector(embedder.generation, prepared.entry.passage_hash, prepared.vector)
     pending = prepared.vector is None and outcome != "observed"
-    return Remembered(record, outcome, batch.id, pending, (PENDING,) if pending else ())
+    return Remembered(record, outcome, batch.id, pending, (PENDING,) if pending and embedder else ())
 
 
 def draft_record(namespace: str, clean: Clean, at: datetime) -> Record:

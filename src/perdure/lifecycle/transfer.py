@@ -13,7 +13,6 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict
 from datetime import datetime
 from itertools import count, islice
 from pathlib import Path
@@ -25,7 +24,8 @@ from perdure.errors import ExportFailed, ImportFailed, PerdureError
 from perdure.lifecycle.author import Author
 from perdure.lifecycle.redaction import redact_fields
 from perdure.lifecycle.remember import Prepared, draft_record, settle
-from perdure.model import Filter, Imported, Record, State
+from perdure.model import Filter, Imported, State
+from perdure.plain import plain
 from perdure.store.port import Store
 from perdure.text.entry import entry_of
 
@@ -44,13 +44,6 @@ _IGNORED: Final = (
 )  # fmt: skip
 
 
-def record_as_json(record: Record) -> dict[str, Any]:
-    """Every field, times as ISO 8601, by the names they have everywhere."""
-    return {
-        name: format_time(value) if isinstance(value, datetime) else value for name, value in asdict(record).items()
-    }
-
-
 def export(
     store: Store, namespace: str, target: TextIO, states: tuple[State, ...], now: datetime, progress: Progress | None
 ) -> int:
@@ -60,7 +53,7 @@ def export(
     total = len(store.matching(namespace, wanted)) if progress else None
     written, after = 0, None
     while page := store.page(namespace, wanted, after=after, limit=_PAGE, newest=False):
-        target.writelines(json.dumps(record_as_json(record), ensure_ascii=False) + "\n" for record in page)
+        target.writelines(json.dumps(plain(record), ensure_ascii=False) + "\n" for record in page)
         written, after = written + len(page), page[-1].number
         if progress:
             progress(written, total)

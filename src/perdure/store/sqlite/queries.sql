@@ -309,18 +309,29 @@ SELECT documents, words FROM namespace WHERE id = ?;
 -- In how many memories of the namespace a word stands. 43 ns a memory: faster than keeping a count for every word.
 SELECT count(*) FROM entry_fts WHERE entry_fts MATCH ? AND rowid BETWEEN ? AND ?;
 
--- name: candidates
--- Memories that hold the words, newest first, with what the score is computed from. CROSS JOIN keeps the order of work:
--- words first, then each memory by its slot. Ends in open conditions.
-SELECT entry_fts.rowid, entry.terms
-FROM entry_fts
-CROSS JOIN memory ON memory.slot = entry_fts.rowid
-CROSS JOIN entry ON entry.slot = entry_fts.rowid
-WHERE entry_fts MATCH :match AND entry_fts.rowid BETWEEN :first AND :last AND
+-- name: memories_with_word
+-- The same memories, by number and as one value.
+SELECT json_group_array(rowid & 4294967295) FROM entry_fts WHERE entry_fts MATCH ? AND rowid BETWEEN ? AND ?;
 
--- name: candidates_order
--- When there are more than can be looked at, the newest are.
-ORDER BY entry_fts.rowid DESC LIMIT :limit
+-- name: newest_with_words
+-- Memories that hold all of some common words. When there are more than can be looked at, the newest are.
+SELECT rowid FROM entry_fts WHERE entry_fts MATCH ? AND rowid BETWEEN ? AND ? ORDER BY rowid DESC LIMIT ?;
+
+-- name: allowed
+-- What a filter lets pass, up to a limit: few enough to look at each of them? Ends in open conditions.
+SELECT memory.slot FROM memory WHERE
+
+-- name: first_few
+-- The limit of the above.
+LIMIT :limit
+
+-- name: candidates
+-- What the score is computed from, for slots as a JSON list. CROSS JOIN keeps the order of work. Ends in open conditions.
+SELECT memory.slot, entry.terms
+FROM json_each(:slots) AS wanted
+CROSS JOIN memory ON memory.slot = wanted.value
+CROSS JOIN entry ON entry.slot = wanted.value
+WHERE
 
 -- name: position
 -- One read tells a recall index whether it is fresh.

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import time
+from collections import Counter
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,9 +24,14 @@ from perdure.text.words import clean, query_words, terms
 _COUNT: Final = SQL["count_word"]
 _SECONDS: Final = 2.0
 _STEPS_BETWEEN_LOOKS: Final = 20_000
-# How many memories are looked at closely. Enough that the best are among them, few enough for a few milliseconds.
+# How many memories are scored. Enough that the best are among them, few enough for a few milliseconds.
 _CANDIDATES: Final = 1000
+_FEW: Final = 2000
+# How many numbers of memories are read from the index to find them, and how many memories are looked at at most.
+_POSTINGS: Final = 60_000
+_MOST: Final = 10_000
 _CONJUNCTIONS: Final = 6
+_NO_FILTER: Final = Filter()
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +52,14 @@ def keyword(
         known = _look_up(connection, namespace, words, documents)
         if not known or limit <= 0:
             return []
-        search = _Search(connection, namespace, known, total / documents, filter, now)
-        return search.best(limit)
+        search = _Search(connection, namespace, known, total / documents, *_conditions(namespace, filter, now))
+        if filter == _NO_FILTER or not search.score_all():
+            search.score_best(limit)
+        return search.ranked(limit)
 
 
 class _Search:
-    """Rare words first. Common ones are searched for only when the rare ones cannot fill the list for certain."""
+    """Memories are chosen by which words they hold, rare ones first, and then scored."""
 
     def __init__(
         self,
@@ -58,52 +67,98 @@ class _Search:
         namespace: int,
         words: list[Word],
         average: float,
-        filter: Filter,
-        now: datetime,
+        wanted: str,
+        bindings: Bindings,
     ) -> None:
         self._connection = connection
+        self._range = range_of(namespace)
         self._words = words
         self._average = average
-        wanted, self._bindings = conditions(namespace, filter)
-        also, more = ordinary(filter, now)
-        self._bindings |= more
-        self._sql = f"{SQL['candidates']} {' AND '.join(wanted + also)} {SQL['candidates_order']}"
-        self._found: dict[int, float] = {}
+        self._wanted = wanted
+        self._bindings = bindings
+        self._scores: dict[int, float] = {}
 
-    def best(self, limit: int) -> list[Scored]:
-        room = max(_CANDIDATES, 2 * limit)
-        rare, common = _split(self._words, room)
-        if rare:
-            self._search(" OR ".join(word.quoted for word in rare), room)
-        if not self._certain(common, limit):
-            for match in _narrowing(common):
-                self._search(match, room - len(self._found))
-                if len(self._found) >= room:
-                    break
-        ranked = sorted(self._found.items(), key=lambda item: (-item[1], item[0]))[:limit]
-        return [Scored(slot & NUMBER_MASK, score) for slot, score in ranked]
+    def ranked(self, limit: int) -> list[Scored]:
+        best = sorted(self._scores.items(), key=lambda item: (-item[1], item[0]))[:limit]
+        return [Scored(slot & NUMBER_MASK, score) for slot, score in best]
 
-    def _certain(self, common: list[Word], limit: int) -> bool:
-        """Could a memory with common words alone still come in? It is worth at most the sum of what they can add."""
-        if not common:
-            return True
-        if len(self._found) < limit:
+    def score_all(self) -> bool:
+        """A filter that lets few memories pass: score each of them."""
+        sql = f"{SQL['allowed']} {self._wanted} {SQL['first_few']}"
+        slots = [slot for (slot,) in self._connection.execute(sql, {**self._bindings, "limit": _FEW + 1})]
+        if len(slots) > _FEW:
             return False
-        worst = sorted(self._found.values(), reverse=True)[limit - 1]
-        return worst >= sum(word.idf * (K1 + 1) for word in common)
+        self._score(slots)
+        return True
 
-    def _search(self, match: str, limit: int) -> None:
-        bindings: Bindings = {**self._bindings, "match": match, "limit": limit}
-        for slot, packed in self._connection.execute(self._sql, bindings):
-            self._found[slot] = self._score(packed)
+    def score_best(self, limit: int) -> None:
+        room = max(_CANDIDATES, 2 * limit)
+        left = _POSTINGS
+        worth: dict[int, float] = {}
+        for count, word in enumerate(self._words):
+            rest = self._words[count:]
+            # Listing a common word costs more than scoring what the rarer ones found: perhaps that is enough.
+            if word.containing > room and len(worth) >= limit and self._suffices(worth, rest, limit, room):
+                return
+            left -= word.containing
+            if left < 0:
+                self._score_promising(worth, limit, room)
+                self._score_common(self._words[max(0, count - 1) :], room)
+                return
+            self._add(word, worth)
+        self._score_promising(worth, limit, room)
 
-    def _score(self, packed: bytes) -> float:
-        norm = length_norm(float(terms_length(packed)), self._average)
-        return sum(
-            word.idf * saturation(float(frequency), norm)
-            for word in self._words
-            if (frequency := _frequency(packed, word.packed))
-        )
+    def _suffices(self, worth: dict[int, float], rest: list[Word], limit: int, room: int) -> bool:
+        """Could a memory that was not scored still come in with the remaining words? Each adds at most its idf times K1+1."""
+        if len(worth) > room or sum(word.idf for word in rest) > max(worth.values()):
+            return False
+        self._score_promising(worth, limit, room)
+        worst = sorted(self._scores.values(), reverse=True)[limit - 1 : limit]
+        return worst >= [sum(word.idf for word in rest) * (K1 + 1)]
+
+    def _add(self, word: Word, worth: dict[int, float]) -> None:
+        found: str = self._connection.execute(SQL["memories_with_word"], (word.quoted, *self._range)).get
+        for number in json.loads(found):
+            worth[number] = worth.get(number, 0.0) + word.idf
+
+    def _score_promising(self, worth: dict[int, float], limit: int, room: int) -> None:
+        """Those whose words are worth most together, and more of them only while the conditions leave too few."""
+        first = self._range[0]
+        for looked_at, numbers in enumerate(_portions(worth, room)):
+            self._score([first | number for number in numbers])
+            if len(self._scores) >= limit or looked_at * room >= _MOST:
+                return
+
+    def _score_common(self, words: list[Word], room: int) -> None:
+        for match in _narrowing(words):
+            slots = self._newest(match, room)
+            self._score(slots)
+            room -= len(slots)
+            if room <= 0:
+                return
+
+    def _newest(self, match: str, limit: int) -> list[int]:
+        rows = self._connection.execute(SQL["newest_with_words"], (match, *self._range, limit))
+        return [slot for (slot,) in rows]
+
+    def _score(self, slots: list[int]) -> None:
+        sql = f"{SQL['candidates']} {self._wanted}"
+        new = [slot for slot in slots if slot not in self._scores]
+        for slot, packed in self._connection.execute(sql, {**self._bindings, "slots": json.dumps(new)}):
+            norm = length_norm(float(terms_length(packed)), self._average)
+            score = 0.0
+            for word in self._words:
+                frequency = _frequency(packed, word.packed)
+                if frequency:
+                    score += word.idf * saturation(float(frequency), norm)
+            if score:
+                self._scores[slot] = score
+
+
+def _conditions(namespace: int, filter: Filter, now: datetime) -> tuple[str, Bindings]:
+    wanted, bindings = conditions(namespace, filter)
+    also, more = ordinary(filter, now)
+    return " AND ".join(wanted + also), bindings | more
 
 
 def _look_up(connection: Database, namespace: int, words: Sequence[str], documents: int) -> list[Word]:
@@ -130,14 +185,20 @@ def _stems(words: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def _split(words: list[Word], room: int) -> tuple[list[Word], list[Word]]:
-    """As many of the rarest as can be looked at all together, and the rest."""
-    total = 0
-    for count, word in enumerate(words):
-        total += word.containing
-        if total > room:
-            return words[:count], words[count:]
-    return words, []
+def _portions(worth: dict[int, float], room: int) -> Iterator[list[int]]:
+    """All memories in `worth`, those that promise most first, and of those that promise the same the newest."""
+    while worth:
+        held, threshold = 0, 0.0
+        for threshold, count in sorted(Counter(worth.values()).items(), reverse=True):
+            held += count
+            if held >= room:
+                break
+        portion = [number for number, value in worth.items() if value > threshold]
+        same = [number for number, value in worth.items() if value == threshold]
+        portion += sorted(same, reverse=True)[: room - len(portion)]
+        yield portion
+        taken = set(portion)
+        worth = {number: value for number, value in worth.items() if number not in taken}
 
 
 def _narrowing(common: list[Word]) -> Iterator[str]:
