@@ -5,14 +5,17 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from perdure.embed.port import Generation
 from perdure.store.port import IndexChanges, IndexRow, Position
 from perdure.text.bm25 import K1, B
 from perdure.text.entry import pack_terms, term_hash
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 GENERATION = Generation("testing", "arrays", 8, "1")
 

@@ -88,6 +88,7 @@ def test_contributions_add_up_to_the_score(found: list[Candidate], chance: list[
             assert signal.contribution == signal.weight * signal.normalised
             assert signal.raw == getattr(raw[one.place, one.number], {"vector": "cosine"}.get(name, name))
         assert ("vector" in one.explain) == (raw[one.place, one.number].present and weights.vector > 0)
+        assert sum(signal.weight for signal in signals) == (1 if signals else 0)
 
 
 @given(candidates, chances, weights, st.data())

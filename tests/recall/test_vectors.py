@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 from recall.feed import unit
 
 from perdure.recall import vectors
 from perdure.recall.vectors import VectorBuilder
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 def built(matrix: NDArray[np.float32], present: NDArray[np.bool_] | None = None) -> VectorBuilder:

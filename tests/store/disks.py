@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -51,7 +50,7 @@ class _FailingFile(apsw.VFSFile):
 
     def xWrite(self, data: bytes, offset: int) -> None:  # noqa: N802
         self._disk.tick()
-        super().xWrite(data, offset)
+        super().xWrite(data, offset)  # pyright: ignore[reportUnknownMemberType]
 
     def xSync(self, flags: int) -> None:  # noqa: N802
         self._disk.tick()
@@ -94,7 +93,7 @@ class _RecordingFile(apsw.VFSFile):
 
     def xWrite(self, data: bytes, offset: int) -> None:  # noqa: N802
         self._disk.operations.append(Operation("write", self._file, offset, bytes(data)))
-        super().xWrite(data, offset)
+        super().xWrite(data, offset)  # pyright: ignore[reportUnknownMemberType]
 
     def xSync(self, flags: int) -> None:  # noqa: N802
         self._disk.operations.append(Operation("sync", self._file))
@@ -165,11 +164,3 @@ def _pieces(operation: Operation, source: random.Random) -> Iterator[Operation]:
         for at in range(0, len(operation.data), SECTOR):
             if source.random() < 0.5:
                 yield Operation("write", operation.file, operation.offset + at, operation.data[at : at + SECTOR])
-
-
-@contextmanager
-def registered(disk: FailingDisk | RecordingDisk) -> Iterator[None]:
-    try:
-        yield
-    finally:
-        disk.unregister()

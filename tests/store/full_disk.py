@@ -36,7 +36,7 @@ def main(directory: Path) -> None:
         assert refused == 20
         assert len(store.fetch(NAMESPACE, range(1, 1000))) == kept
         assert store.keyword(NAMESPACE, ["memory"], Filter(), datetime.now(UTC), 5)
-        subprocess.run(["mount", "-o", "remount,size=32m", str(directory)], check=True)
+        subprocess.run(["mount", "-o", "remount,size=32m", str(directory)], check=True)  # noqa: S607
         record = remember(store, "after space returned")
         assert record.number == kept + 1
         assert amend(store, record, "forget", state="deleted").state == "deleted"

@@ -1,5 +1,7 @@
 """Everything doctor can find, provoked behind the store's back; what is derived is repaired, the rest is named."""
 
+# pyright: reportPrivateUsage=false
+
 from __future__ import annotations
 
 import struct
@@ -10,13 +12,17 @@ from zlib import crc32
 
 import apsw
 import pytest
+from store.behind import behind
 
 from perdure.errors import StoreDamaged
+from perdure.ids import ContentHash
 from perdure.model import STATES, Filter, Finding
 from perdure.store.sqlite.rows import encode_row
 from perdure.store.sqlite.sql import SQL
 from perdure.store.sqlite.store import SqliteStore
 from perdure.testing.records import GENERATION, NAMESPACE, NOON, amend, embed, remember
+
+NAN = struct.pack("<4f", 1, 0, 0, float("nan"))
 
 # What breaks, and the checks that must name it. Everything here is derived, so a repair brings it back.
 DERIVED: dict[str, tuple[str, set[str]]] = {
@@ -32,23 +38,31 @@ DERIVED: dict[str, tuple[str, set[str]]] = {
         {"entries", "statistics"},
     ),
     "a deleted memory has an entry": (
-        "INSERT INTO entry SELECT (1 << 32 | 3), terms, title, text, keywords, reasoning, tags, anchor, folder"
-        " FROM entry LIMIT 1",
+        (
+            "INSERT INTO entry SELECT (1 << 32 | 3), terms, title, text, keywords, reasoning, tags, anchor, folder"
+            " FROM entry LIMIT 1"
+        ),
         {"entries", "statistics"},
     ),
     "an entry has no memory": (
-        "INSERT INTO entry SELECT (1 << 32 | 99), terms, title, text, keywords, reasoning, tags, anchor, folder"
-        " FROM entry LIMIT 1",
+        (
+            "INSERT INTO entry SELECT (1 << 32 | 99), terms, title, text, keywords, reasoning, tags, anchor, folder"
+            " FROM entry LIMIT 1"
+        ),
         {"entries", "statistics", "foreign_keys"},
     ),
     "the full-text index lacks a memory": (
-        "INSERT INTO entry_fts (entry_fts, rowid, title, text, keywords, reasoning, tags, anchor, folder)"
-        " SELECT 'delete', slot, title, text, keywords, reasoning, tags, anchor, folder FROM entry LIMIT 1",
+        (
+            "INSERT INTO entry_fts (entry_fts, rowid, title, text, keywords, reasoning, tags, anchor, folder)"
+            " SELECT 'delete', slot, title, text, keywords, reasoning, tags, anchor, folder FROM entry LIMIT 1"
+        ),
         {"full_text"},
     ),
     "the full-text index has a word too many": (
-        "INSERT INTO entry_fts (rowid, title, text, keywords, reasoning, tags, anchor, folder)"
-        " VALUES ((1 << 32 | 1), '', 'ghost', '', '', '', '', '')",
+        (
+            "INSERT INTO entry_fts (rowid, title, text, keywords, reasoning, tags, anchor, folder)"
+            " VALUES ((1 << 32 | 1), '', 'ghost', '', '', '', '', '')"
+        ),
         {"full_text"},
     ),
     "the full-text index is empty": ("INSERT INTO entry_fts (entry_fts) VALUES ('delete-all')", {"full_text"}),
@@ -65,8 +79,7 @@ DERIVED: dict[str, tuple[str, set[str]]] = {
     "a vector is not as it was stored": ("UPDATE vector SET data = zeroblob(16)", {"vectors"}),
     "a vector is too short": ("UPDATE vector SET data = x'00000000', checksum = 558161692", {"vectors"}),
     "a vector is no number": (
-        f"UPDATE vector SET data = x'{struct.pack('<4f', 1, 0, 0, float('nan')).hex()}',"
-        f" checksum = {crc32(struct.pack('<4f', 1, 0, 0, float('nan')))}",
+        f"UPDATE vector SET data = x'{NAN.hex()}', checksum = {crc32(NAN)}",  # noqa: S608
         {"vectors"},
     ),
 }
@@ -101,7 +114,7 @@ def sound(path: Path) -> Path:
 
 
 def break_it(path: Path, sql: str) -> None:
-    with closing(apsw.Connection(str(path))) as raw:
+    with behind(path) as raw:
         raw.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 0)
         raw.execute(f"PRAGMA foreign_keys = OFF; {sql}").fetchall()
 
@@ -184,7 +197,9 @@ def test_a_content_hash_that_is_not_of_the_text_is_damage(sound: Path):
     with closing(SqliteStore.open(sound)) as store:
         (record,) = store.fetch(NAMESPACE, [1])
         with store._pool.writing() as connection:
-            connection.execute(SQL["put_memory"], encode_row(replace(record, content_hash="0" * 16), 1, bytes(16)))  # type: ignore[arg-type]
+            connection.execute(
+                SQL["put_memory"], encode_row(replace(record, content_hash=ContentHash("0" * 16)), 1, bytes(16))
+            )
         assert set(problems(store)) >= {"records"}
 
 
@@ -208,6 +223,16 @@ def test_vectors_of_earlier_texts_are_counted_and_removed_by_a_repair(sound: Pat
     with closing(SqliteStore.open(sound)) as store:
         list(store.repair())
         assert next(f for f in store.check() if f.check == "earlier_vectors").sentence.startswith("0 ")
+
+
+def test_doctor_is_not_misled_by_what_it_read_before_another_process_changed_the_index(sound: Path):
+    with closing(SqliteStore.open(sound)) as store, closing(SqliteStore.open(sound)) as other:
+        assert problems(store) == {}
+        found(store, "tea")
+        for n in range(20):
+            remember(other, f"more {n}")
+        list(other.repair())
+        assert problems(store) == {}
 
 
 def test_an_index_of_sqlite_that_does_not_fit_its_table_is_found(sound: Path):

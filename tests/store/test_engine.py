@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import apsw
 import pytest
 
@@ -11,6 +13,7 @@ from perdure.store.sqlite.file import Place
 from perdure.store.sqlite.filesystem import UNKNOWN, detect_file_system, file_system_of, is_local
 from perdure.store.sqlite.store import SqliteStore
 from perdure.store.sqlite.surroundings import check_engine, check_file_system, check_log
+from perdure.testing.records import NAMESPACE, remember
 
 MOUNTS = r"""
 21 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw
@@ -87,10 +90,11 @@ def test_an_old_engine_gets_a_rollback_journal(monkeypatch: pytest.MonkeyPatch):
     assert choose_journal(Place("/memory.db", (1, 1), "ext4")) == "delete"
 
 
-def test_a_store_on_a_network_file_system_works_with_a_rollback_journal(path, monkeypatch: pytest.MonkeyPatch):
-    from perdure.testing.records import NAMESPACE, remember
+def test_a_store_on_a_network_file_system_works_with_a_rollback_journal(path: Path, monkeypatch: pytest.MonkeyPatch):
+    def detect(_: str) -> str:
+        return "nfs4"
 
-    monkeypatch.setattr("perdure.store.sqlite.file.detect_file_system", lambda _: "nfs4")
+    monkeypatch.setattr("perdure.store.sqlite.file.detect_file_system", detect)
     store = SqliteStore.open(path)
     record = remember(store, "tea")
     levels = {finding.check: finding for finding in store.check()}

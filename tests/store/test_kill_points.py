@@ -55,11 +55,11 @@ def test_a_change_that_was_killed_leaves_the_memory_as_it_was(path: Path):
         kept = remember(store, "tea", tags=("hot",))
 
     def forget() -> None:
-        with closing(SqliteStore.open(path)) as store, buggified("put: revision written", "kill"):
-            with store.write(NAMESPACE) as writer:
-                record = writer.by_number(1)
-                assert record
-                writer.put(record, change("forget"), entry_of(record))
+        point = buggified("put: revision written", "kill")
+        with closing(SqliteStore.open(path)) as store, point, store.write(NAMESPACE) as writer:
+            record = writer.by_number(1)
+            assert record
+            writer.put(record, change("forget"), entry_of(record))
 
     assert os.WTERMSIG(Child(forget).result()[1]) == signal.SIGKILL
     with closing(SqliteStore.open(path)) as store:

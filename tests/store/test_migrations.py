@@ -1,14 +1,17 @@
 """A new file and an old one end up the same, and a step that fails leaves the file as it was."""
 
+# pyright: reportPrivateUsage=false
+
 from __future__ import annotations
 
 import os
 import signal
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
-import apsw
 import pytest
+from store.behind import behind
 from store.children import Child
 
 from perdure.errors import StoreForeign
@@ -25,14 +28,14 @@ from perdure.testing.records import NAMESPACE, NOON, remember
 PACKAGE = Path(migrate.__file__).parent
 
 
-def schema_of(connection: apsw.Connection) -> set[tuple[object, ...]]:
+def schema_of(connection: Any) -> set[tuple[object, ...]]:
     return {(kind, name, table, sql) for kind, name, table, sql in connection.execute(
         "SELECT type, name, tbl_name, sql FROM sqlite_schema"
     )}  # fmt: skip
 
 
 def test_all_migrations_lead_to_the_schema_of_a_new_file():
-    with closing(apsw.Connection(":memory:")) as new, closing(apsw.Connection(":memory:")) as old:
+    with behind(":memory:") as new, behind(":memory:") as old:
         new.execute((PACKAGE / "schema.sql").read_text(encoding="utf-8")).fetchall()
         for migration in migrate.migrations():
             old.execute(migration.read_text(encoding="utf-8")).fetchall()
@@ -50,7 +53,8 @@ def test_an_old_store_is_brought_up_to_date_in_one_transaction(path: Path, monke
         record = remember(store, "tea")
     step = path.with_name("0002_test.sql")
     step.write_text("CREATE TABLE added (x INTEGER) STRICT;", encoding="utf-8")
-    monkeypatch.setattr(migrate, "migrations", lambda steps=(*migrate.migrations(), step): steps)
+    steps = (*migrate.migrations(), step)
+    monkeypatch.setattr(migrate, "migrations", lambda: steps)
     monkeypatch.setattr(migrate, "newest_schema", lambda: 2)
     with buggified("migrate: before commit"), pytest.raises(Buggified):
         _migrate(path)
@@ -58,7 +62,7 @@ def test_an_old_store_is_brought_up_to_date_in_one_transaction(path: Path, monke
     _migrate(path)
     _migrate(path)
     assert _version(path) == (2, True)
-    with closing(apsw.Connection(str(path))) as raw:
+    with behind(path) as raw:
         raw.execute("PRAGMA user_version = 1; DROP TABLE added").fetchall()
     monkeypatch.undo()
     with closing(SqliteStore.open(path)) as store:
@@ -72,7 +76,7 @@ def _migrate(path: Path) -> None:
 
 
 def _version(path: Path) -> tuple[int, bool]:
-    with closing(apsw.Connection(str(path))) as raw:
+    with behind(path) as raw:
         return raw.pragma("user_version"), raw.table_exists(None, "added")
 
 
@@ -92,7 +96,7 @@ def test_a_process_killed_while_it_makes_a_store_leaves_a_file_that_the_next_one
 def test_a_file_that_another_program_made_while_we_waited_is_left_alone(path: Path):
     place = prepare(path)
     with closing(connect(place, "write", Patience(1))) as connection:
-        with closing(apsw.Connection(str(path))) as raw:
+        with behind(path) as raw:
             raw.execute("CREATE TABLE theirs (x)")
         with pytest.raises(StoreForeign):
             migrate.migrate(connection, place, NOON)

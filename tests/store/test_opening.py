@@ -1,5 +1,7 @@
 """What can be in the place of a store, and the one clear answer to each."""
 
+# pyright: reportPrivateUsage=false
+
 from __future__ import annotations
 
 import os
@@ -8,9 +10,9 @@ from collections.abc import Callable, Generator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-import apsw
 import pytest
-from store.children import give_away, in_child, unprivileged
+from store.behind import behind
+from store.children import Child, give_away, unprivileged
 
 from perdure.errors import (
     PerdureError,
@@ -127,7 +129,7 @@ def test_a_file_that_is_no_database_is_refused_and_left_as_it_is(path: Path, con
     ],
 )
 def test_a_database_of_another_program_is_refused_and_left_as_it_is(path: Path, sql: str):
-    with closing(apsw.Connection(str(path))) as other:
+    with behind(path) as other:
         other.execute(sql).fetchall()
     content = path.read_bytes()
     with pytest.raises(StoreForeign):
@@ -137,11 +139,11 @@ def test_a_database_of_another_program_is_refused_and_left_as_it_is(path: Path, 
 
 def test_a_store_of_a_newer_version_is_refused_and_left_as_it_is(path: Path):
     make(path)
-    with closing(apsw.Connection(str(path))) as other:
+    with behind(path) as other:
         other.pragma("user_version", 99)
     with pytest.raises(StoreNewer, match="schema 99"):
         SqliteStore.open(path)
-    with closing(apsw.Connection(str(path))) as other:
+    with behind(path) as other:
         assert (other.pragma("user_version"), other.pragma("application_id")) == (99, APPLICATION_ID)
 
 
@@ -218,8 +220,6 @@ def test_a_write_inside_a_write_is_a_mistake_of_the_program(store: SqliteStore):
 
 
 def test_many_processes_can_make_the_same_store_at_once(path: Path):
-    from store.children import Child
-
     def use() -> int:
         with closing(SqliteStore.open(path)) as store:
             return remember(store, "tea").number
@@ -228,15 +228,11 @@ def test_many_processes_can_make_the_same_store_at_once(path: Path):
     assert sorted(child.result()[0] for child in children) == [1, 2, 3, 4, 5, 6]
 
 
-def test_nothing_of_the_store_is_left_open_for_other_programs(store: SqliteStore):
-    """A child that only executes another program inherits no descriptor of the store."""
+def test_a_program_that_we_start_inherits_no_descriptor_of_the_store(store: SqliteStore):
     remember(store, "tea")
-    inheritable = [
-        int(name)
-        for name in os.listdir("/proc/self/fd")
-        if os.path.exists(f"/proc/self/fd/{name}") and os.get_inheritable(int(name))
-    ]
-    assert all("memory.db" not in os.readlink(f"/proc/self/fd/{fd}") for fd in inheritable)
+    ours = [each for each in Path("/proc/self/fd").iterdir() if each.exists() and "memory.db" in str(each.readlink())]
+    assert ours
+    assert not any(os.get_inheritable(int(each.name)) for each in ours)
 
 
 def test_the_settings_that_promises_rest_on_are_set(store: SqliteStore):
@@ -257,4 +253,3 @@ def test_the_settings_that_promises_rest_on_are_set(store: SqliteStore):
     with store._pool.reading() as reader:
         assert reader.pragma("query_only") == 1
         assert {name: reader.pragma(name) for name in expected} == expected
-    assert in_child(lambda: True)

@@ -1,5 +1,7 @@
 """Acknowledged means on disk: the power goes at a random moment, and every acknowledged memory is there."""
 
+# pyright: reportPrivateUsage=false
+
 from __future__ import annotations
 
 import os

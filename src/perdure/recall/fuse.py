@@ -1,6 +1,6 @@
 """From two lists of candidates to one ranking. Pure functions; numpy is needed only where there are vectors.
 
-Each signal is brought to 0..1 and weighted. For words 0 is no word in common. For meaning 0 is what a memory that has
+Each signal is brought to 0..1 and weighted; where one is missing, the other has its weight, too. For words 0 is no word in common. For meaning 0 is what a memory that has
 nothing to do with the query may reach by chance, estimated from a sample of all memories: so a score depends neither on
 which candidates happen to be compared nor on how many memories there are.
 """
@@ -29,6 +29,11 @@ _DECIMALS: Final = 6
 class Weights(NamedTuple):
     keyword: float
     vector: float
+
+    @property
+    def without_vector(self) -> Weights:
+        """For a memory whose vector is still to come: words, if they count at all, count for both."""
+        return Weights(self.keyword + self.vector if self.keyword else 0.0, 0.0)
 
 
 class Ranked(NamedTuple):
@@ -92,14 +97,12 @@ def rank(pool: Pool, weights: Weights, limit: int) -> list[Ranked]:
 
     by_words = keyword_shares(pool.keyword)
     by_meaning = vector_shares(pool.cosine, pool.present, pool.chance)
-    score = weights.keyword * by_words + weights.vector * by_meaning
+    word_weights = np.where(pool.present, weights.keyword, weights.without_vector.keyword)
+    score = word_weights * by_words + weights.vector * by_meaning
     best = np.lexsort((pool.place, -pool.number, -score))[:limit]
-    return [
-        _explained(pool, weights, row, word_share, meaning_share, ranks)
-        for row, word_share, meaning_share, ranks in zip(
-            best.tolist(), by_words[best].tolist(), by_meaning[best].tolist(), _ranks(pool, best), strict=True
-        )
-    ]
+    shares = zip(by_words[best].tolist(), by_meaning[best].tolist(), strict=True)
+    ranks = _ranks(pool, best)
+    return [_explained(pool, weights, *each) for each in zip(best.tolist(), shares, ranks, strict=True)]
 
 
 def keyword_shares(scores: NDArray[np.float32]) -> NDArray[np.float64]:
@@ -141,19 +144,14 @@ def _rank_among(
 
 
 def _explained(
-    pool: Pool,
-    weights: Weights,
-    row: int,
-    by_words: float,
-    by_meaning: float,
-    ranks: tuple[int | None, int | None],
+    pool: Pool, weights: Weights, row: int, shares: tuple[float, float], ranks: tuple[int | None, int | None]
 ) -> Ranked:
-    explain: dict[str, Signal] = {}
-    if weights.keyword:
-        raw = float(pool.keyword[row])
-        explain["keyword"] = Signal(raw, ranks[0], by_words, weights.keyword, weights.keyword * by_words)
-    if weights.vector and pool.present[row]:
-        raw = float(pool.cosine[row])
-        explain["vector"] = Signal(raw, ranks[1], by_meaning, weights.vector, weights.vector * by_meaning)
+    own = weights if pool.present[row] else weights.without_vector
+    raw = (float(pool.keyword[row]), float(pool.cosine[row]))
+    explain = {
+        name: Signal(raw[which], ranks[which], shares[which], own[which], own[which] * shares[which])
+        for which, name in enumerate(("keyword", "vector"))
+        if own[which]
+    }
     score = sum(signal.contribution for signal in explain.values())
     return Ranked(int(pool.place[row]), int(pool.number[row]), score, explain)

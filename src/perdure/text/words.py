@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import threading
 import unicodedata
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 from perdure.text.stopwords import STOPWORDS
 
@@ -64,17 +64,25 @@ def query_words(query: str) -> list[str]:
     return (telling or words)[:MAX_QUERY_WORDS]
 
 
-def _tokenize(tokenizer: str, text: str) -> list[tuple[str, ...]]:
+def _tokenize(name: str, text: str) -> list[tuple[str, ...]]:
     import apsw
 
-    found: FTS5Tokenizer | None = getattr(_local, tokenizer, None)
-    if found is None:
-        _local.connection = getattr(_local, "connection", None) or apsw.Connection("")
-        options = ["remove_diacritics", "2"]
-        arguments = options if tokenizer == "unicode61" else ["unicode61", *options]
-        found = _local.connection.fts5_tokenizer(tokenizer, arguments)
-        setattr(_local, tokenizer, found)
-    return found(text.encode("utf-8"), apsw.FTS5_TOKENIZE_DOCUMENT, None, include_offsets=False)  # pyright: ignore
+    found: FTS5Tokenizer | None = getattr(_local, name, None)
+    tokenizer = found or _borrow(name)
+    tokens = tokenizer(text.encode("utf-8"), apsw.FTS5_TOKENIZE_DOCUMENT, None, include_offsets=False)
+    return cast("list[tuple[str, ...]]", tokens)
+
+
+def _borrow(name: str) -> FTS5Tokenizer:
+    """One for each thread: a connection is not to be used by two at once."""
+    import apsw
+
+    connection: apsw.Connection = getattr(_local, "connection", None) or apsw.Connection("")
+    folding = ["unicode61", "remove_diacritics", "2"]
+    tokenizer = connection.fts5_tokenizer(name, folding[1:] if name == "unicode61" else folding)
+    _local.connection = connection
+    setattr(_local, name, tokenizer)
+    return tokenizer
 
 
 def _pairs(run: re.Match[str]) -> str:

@@ -95,6 +95,9 @@ class _Search:
         room = max(_CANDIDATES, 2 * limit)
         left = _POSTINGS
         worth: dict[int, float] = {}
+        if len(self._words) == 1 and self._words[0].containing > room:
+            self._score_common(self._words, room)
+            return
         for count, word in enumerate(self._words):
             rest = self._words[count:]
             # Listing a common word costs more than scoring what the rarer ones found: perhaps that is enough.
@@ -109,7 +112,7 @@ class _Search:
         self._score_promising(worth, limit, room)
 
     def _suffices(self, worth: dict[int, float], rest: list[Word], limit: int, room: int) -> bool:
-        """Could a memory that was not scored still come in with the remaining words? Each adds at most its idf times K1+1."""
+        """Could a memory with the remaining words alone still come in? Each adds at most its idf times K1 + 1."""
         if len(worth) > room or sum(word.idf for word in rest) > max(worth.values()):
             return False
         self._score_promising(worth, limit, room)
@@ -188,17 +191,23 @@ def _stems(words: Sequence[str]) -> dict[str, str]:
 def _portions(worth: dict[int, float], room: int) -> Iterator[list[int]]:
     """All memories in `worth`, those that promise most first, and of those that promise the same the newest."""
     while worth:
-        held, threshold = 0, 0.0
-        for threshold, count in sorted(Counter(worth.values()).items(), reverse=True):
-            held += count
-            if held >= room:
-                break
+        threshold = _threshold(Counter(worth.values()), room)
         portion = [number for number, value in worth.items() if value > threshold]
         same = [number for number, value in worth.items() if value == threshold]
         portion += sorted(same, reverse=True)[: room - len(portion)]
         yield portion
         taken = set(portion)
         worth = {number: value for number, value in worth.items() if number not in taken}
+
+
+def _threshold(counts: Counter[float], room: int) -> float:
+    """The value down to which there are at least `room`; the lowest one when there are fewer."""
+    held = 0
+    for value in sorted(counts, reverse=True):
+        held += counts[value]
+        if held >= room:
+            return value
+    return min(counts)
 
 
 def _narrowing(common: list[Word]) -> Iterator[str]:

@@ -1,0 +1,356 @@
+"""Recall as a user of the library meets it: by words and by meaning, and every step down from there."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from perdure import Memory
+from perdure.model import Filter, Recall
+from perdure.recall import lexical, pipeline, vectors
+from perdure.recall.pipeline import Recaller
+from perdure.recall.recipe import BALANCED
+from perdure.store.sqlite.store import SqliteStore
+from perdure.testing.embedder import WordEmbedder
+
+NOW = datetime(2026, 3, 14, 9, 26, 53, tzinfo=UTC)
+WORDS = ["tea", "coffee", "rain", "monday", "friday", "runs", "running", "東京", "parseFile"]
+texts = st.lists(st.sampled_from(WORDS), min_size=1, max_size=8).map(" ".join)
+
+
+@pytest.fixture
+def memory() -> Iterator[Memory]:
+    with Memory(":memory:", embedder=WordEmbedder(), clock=lambda: NOW) as opened:
+        yield opened
+
+
+@pytest.fixture
+def wordy() -> Iterator[Memory]:
+    with Memory(":memory:", embedder="none", clock=lambda: NOW) as opened:
+        yield opened
+
+
+def found(answer: Recall) -> list[str]:
+    return [hit.record.text for hit in answer]
+
+
+def scores(answer: Recall) -> dict[int, float]:
+    return {hit.record.number: hit.score for hit in answer}
+
+
+# -- modes ---------------------------------------------------------------------------------------------------------
+
+
+def test_by_words_and_by_meaning(memory: Memory):
+    memory.remember("tea on monday")
+    memory.remember("rain in spring")
+    answer = memory.recall("tea")
+    assert (answer.mode, answer.notes) == ("hybrid", ())
+    assert found(answer)[0] == "tea on monday"
+    assert set(answer[0].explain) == {"keyword", "vector"}
+    assert [signal.rank for signal in answer[0].explain.values()] == [1, 1]
+    assert answer[1].explain["keyword"].rank is None
+
+
+@pytest.mark.parametrize("query", ["", "   ", "\n\t", "\x00"])
+def test_an_empty_question_has_no_answer_and_says_so(memory: Memory, query: str):
+    memory.remember("tea")
+    answer = memory.recall(query)
+    assert (list(answer), answer.mode, answer.notes) == ([], "none", (pipeline.NOTHING_ASKED,))
+
+
+def test_a_question_without_a_word_is_answered_by_meaning_alone(memory: Memory):
+    memory.remember("tea")
+    answer = memory.recall("?!")
+    assert answer.mode == "vector"
+    assert [set(hit.explain) for hit in answer] == [{"vector"}]
+    assert answer[0].score == 1
+
+
+def test_a_question_without_a_word_and_without_a_model_has_no_answer(wordy: Memory):
+    wordy.remember("tea")
+    answer = wordy.recall("?!")
+    assert (list(answer), answer.mode) == ([], "none")
+    assert answer.notes == (pipeline.NO_MODEL, pipeline.NO_WORDS)
+
+
+def test_without_a_model_by_words_alone(wordy: Memory):
+    wordy.remember("tea on monday")
+    answer = wordy.recall("tea")
+    assert (answer.mode, answer.notes, found(answer)) == ("keyword", (pipeline.NO_MODEL,), ["tea on monday"])
+    assert answer[0].explain["keyword"].weight == 1
+
+
+def test_while_the_model_is_away_by_words_alone():
+    embedder = WordEmbedder()
+    with Memory(":memory:", embedder=embedder) as memory:
+        memory.remember("tea on monday")
+        assert memory.recall("tea").mode == "hybrid"
+        embedder.down = True
+        answer = memory.recall("tea")
+        assert (answer.mode, found(answer)) == ("keyword", ["tea on monday"])
+        assert "down" in answer.notes[0]
+
+
+def test_before_there_are_vectors_by_words_alone_and_afterwards_by_both():
+    embedder = WordEmbedder()
+    embedder.down = True
+    with Memory(":memory:", embedder=embedder) as memory:
+        memory.remember("tea on monday")
+        memory.remember("tea on friday")
+        embedder.down = False
+        assert memory.recall("tea").notes == (pipeline.NO_VECTORS,)
+        memory.remember("rain")
+        answer = memory.recall("tea")
+        assert (answer.mode, answer.notes) == ("hybrid", (pipeline.WAITING.format(2),))
+        assert found(answer) == ["tea on friday", "tea on monday", "rain"]
+        assert set(answer[0].explain) == {"keyword"}
+        assert answer[0].score == 1
+
+
+def test_without_numpy_by_words_alone(wordy: Memory, monkeypatch: pytest.MonkeyPatch):
+    wordy.remember("tea on monday")
+    recaller = Recaller(wordy._parts.store, WordEmbedder())
+    monkeypatch.setitem(sys.modules, "numpy", None)
+    for _ in range(6):
+        answer = recaller.recall("tea", ["default"], Filter(), limit=5, recipe=BALANCED, now=NOW)
+        assert (answer.mode, answer.notes, found(answer)) == ("keyword", (pipeline.NO_NUMPY,), ["tea on monday"])
+
+
+def test_asking_once_by_words_loads_no_numpy(tmp_path: Path):
+    script = f"""
+import sys
+from perdure import Memory
+with Memory({str(tmp_path / "m.db")!r}, embedder="none") as memory:
+    memory.remember("tea on monday")
+    assert len(memory.recall("tea")) == 1
+assert "numpy" not in sys.modules
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, encoding="utf-8", check=False)
+    assert done.returncode == 0, done.stderr
+
+
+# -- cold and warm -------------------------------------------------------------------------------------------------
+
+
+@given(st.lists(texts, min_size=1, max_size=25), texts, st.sampled_from(WORDS), st.data())
+def test_by_words_the_first_answers_and_the_later_ones_are_the_same(
+    documents: list[str], query: str, tag: str, data: st.DataObject
+):
+    """The first come from disk, the later ones from memory."""
+    filters: dict[str, Any] = data.draw(st.sampled_from([{}, {"tags": [tag]}, {"states": ["deleted", "active"]}]))
+    with Memory(":memory:", embedder="none", clock=lambda: NOW) as memory:
+        for text in documents:
+            memory.remember(text, tags=text.split()[:1])
+        memory.forget(1)
+        cold = [memory.recall(query, limit=100, **filters) for _ in range(pipeline._RECALLS_FROM_DISK)]
+        assert memory._parts.recaller()._indexes is None
+        warm = [memory.recall(query, limit=100, **filters) for _ in range(3)]
+        assert memory._parts.recaller()._indexes is not None
+    for answer in (*cold[1:], *warm):
+        assert scores(answer) == pytest.approx(scores(cold[0]), abs=1e-5)
+        assert [hit.record.number for hit in answer] == [hit.record.number for hit in cold[0]]
+
+
+@given(st.lists(texts, min_size=1, max_size=40, unique=True), texts)
+def test_the_answer_is_the_same_before_and_after_sorting_and_by_signs(documents: list[str], query: str):
+    with (
+        Memory(":memory:", embedder=WordEmbedder(), clock=lambda: NOW) as memory,
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        memory.import_({"text": text} for text in documents)
+        memory.work()
+        first = memory.recall(query, limit=100)
+        patch.setattr(lexical, "SCANNED_ENTRIES", 0)
+        patch.setattr(vectors, "EXACT_ROWS", 4)
+        memory.remember("something else, about nothing of that")
+        memory.forget(len(memory.list(limit=100)))
+        for _ in range(2):
+            later = memory.recall(query, limit=100)
+            assert scores(later) == pytest.approx(scores(first), abs=1e-5)
+
+
+# -- what is looked at ---------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(params=["hybrid", "from disk", "in memory"])
+def shelf(request: pytest.FixtureRequest) -> Iterator[Memory]:
+    embedder = WordEmbedder() if request.param == "hybrid" else "none"
+    with Memory(":memory:", embedder=embedder, clock=lambda: NOW) as memory:
+        memory.remember("tea, ordinary", tags=["a"])
+        memory.remember("tea, deprecated", tier="deprecated", tags=["a"])
+        memory.remember("tea, from tomorrow", valid_at=NOW + timedelta(days=1), tags=["b"])
+        memory.remember("tea, until now", invalid_at=NOW, tags=["b"])
+        memory.remember("tea, expiring", expires_at=NOW + timedelta(days=1), category="preference")
+        memory.remember("tea, forgotten")
+        memory.forget(6)
+        for _ in range(4 if request.param == "in memory" else 0):
+            memory.recall("tea")
+        yield memory
+
+
+@pytest.mark.parametrize(
+    ("filters", "expected"),
+    [
+        ({}, {1, 5}),
+        ({"tags": ["a"]}, {1}),
+        ({"tags": ["b"]}, set()),
+        ({"category": "preference"}, {5}),
+        ({"tier": "normal"}, {1, 5}),
+        ({"tier": "deprecated"}, {2}),
+        ({"tier": "deprecated", "tags": ["a"]}, {2}),
+        ({"tags": ["nowhere"]}, set()),
+        ({"states": ["active", "superseded"]}, {1, 3, 4, 5}),
+        ({"states": ["active", "superseded"], "tier": "deprecated"}, {2}),
+        ({"states": ["deleted"]}, set()),
+        ({"until": NOW - timedelta(days=9)}, set()),
+    ],
+    ids=str,
+)
+def test_filters_and_ordinary_rules_hold_wherever_the_answer_comes_from(
+    shelf: Memory, filters: Any, expected: set[int]
+):
+    for _ in range(2):
+        assert set(scores(shelf.recall("tea", **filters))) == expected
+
+
+def test_time_passes_without_a_write():
+    clock = [NOW]
+    with Memory(":memory:", embedder=WordEmbedder(), clock=lambda: clock[0]) as memory:
+        memory.remember("tea until tomorrow", invalid_at=NOW + timedelta(days=1))
+        memory.remember("tea from tomorrow", valid_at=NOW + timedelta(days=1))
+        assert found(memory.recall("tea")) == ["tea until tomorrow"]
+        clock[0] += timedelta(days=1)
+        assert found(memory.recall("tea")) == ["tea from tomorrow"]
+
+
+def test_a_filter_sees_what_was_written_since(memory: Memory):
+    memory.remember("tea on monday", tags=["a"])
+    assert len(memory.recall("tea", tags=["a"])) == 1
+    memory.remember("tea on friday", tags=["a"])
+    assert len(memory.recall("tea", tags=["a"])) == 2
+    memory.forget(1)
+    assert found(memory.recall("tea", tags=["a"])) == ["tea on friday"]
+
+
+def test_each_change_is_seen_by_the_next_question(memory: Memory):
+    memory.remember("tea on monday")
+    memory.recall("tea")
+    memory.remember("coffee on friday")
+    assert found(memory.recall("coffee", limit=1)) == ["coffee on friday"]
+    memory.update(2, text="rain on sunday")
+    assert found(memory.recall("rain", limit=1)) == ["rain on sunday"]
+    memory.forget(2)
+    assert found(memory.recall("rain")) == ["tea on monday"]
+    memory.restore(2)
+    assert found(memory.recall("rain", limit=1)) == ["rain on sunday"]
+
+
+def test_what_another_process_writes_is_seen_too(tmp_path: Path):
+    with (
+        Memory(tmp_path / "m.db", embedder=WordEmbedder()) as one,
+        Memory(tmp_path / "m.db", embedder=WordEmbedder()) as two,
+    ):
+        one.remember("tea")
+        assert found(two.recall("tea")) == ["tea"]
+        one.remember("coffee")
+        assert found(two.recall("coffee", limit=1)) == ["coffee"]
+
+
+def test_several_namespaces_are_ranked_together_and_named_ones_only(memory: Memory):
+    other = memory.namespace("bob")
+    memory.remember("tea on monday")
+    other.remember("tea on monday")
+    other.remember("rain")
+    memory.namespace("eve").remember("tea on monday")
+    answer = memory.recall("tea monday", namespaces=["default", "bob", "bob", "nobody"])
+    assert {(hit.record.namespace, hit.record.text) for hit in answer[:2]} == {
+        ("default", "tea on monday"),
+        ("bob", "tea on monday"),
+    }
+    assert found(answer)[2:] == ["rain"]
+    assert not memory.recall("tea", namespaces=["nobody"])
+    assert not memory.recall("tea", namespaces=[])
+
+
+def test_equal_memories_come_newest_first(memory: Memory):
+    for number in range(30):
+        memory.remember("tea on monday", key=f"tea:{number}")
+    numbers = [hit.record.number for hit in memory.recall("tea", limit=10)]
+    assert numbers == list(range(30, 20, -1))
+
+
+def test_words_of_one_stem_count_once(memory: Memory):
+    memory.remember("she runs")
+    once, twice = memory.recall("running")[0], memory.recall("running runs")[0]
+    assert once.explain["keyword"].raw == twice.explain["keyword"].raw
+
+
+@pytest.mark.parametrize("query", ["東京", "京", "parsefile", "file", "PARSE"])
+def test_parts_of_names_and_of_unspaced_scripts_are_found(wordy: Memory, query: str):
+    wordy.remember("東京都 parseFile")
+    wordy.remember("unrelated")
+    for _ in range(6):
+        assert len(wordy.recall(query)) == 1
+
+
+# -- races and threads ---------------------------------------------------------------------------------------------
+
+
+def test_a_memory_forgotten_while_it_is_being_ranked_is_not_in_the_answer(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+):
+    for text in ("tea on monday", "tea on friday", "tea"):
+        memory.remember(text)
+    store = memory._parts.store
+    fetch, forgotten = store.fetch, list[int]()
+
+    def forget_first(namespace: str, numbers: list[int]) -> Any:
+        if not forgotten:
+            forgotten.append(numbers[0])
+            memory.forget(numbers[0])
+        return fetch(namespace, numbers)
+
+    monkeypatch.setattr(store, "fetch", forget_first)
+    answer = memory.recall("tea", limit=2)
+    assert len(answer) == 2
+    assert forgotten[0] not in scores(answer)
+
+
+def test_many_threads_ask_while_one_writes(tmp_path: Path):
+    failures: list[object] = []
+    with Memory(tmp_path / "m.db", embedder=WordEmbedder()) as memory:
+        memory.remember("tea 0")
+
+        def ask() -> None:
+            try:
+                failures.extend("nothing found" for _ in range(25) if not memory.recall("tea"))
+            except Exception as error:  # noqa: BLE001
+                failures.append(error)
+
+        readers = [threading.Thread(target=ask) for _ in range(3)]
+        for reader in readers:
+            reader.start()
+        for number in range(1, 30):
+            memory.remember(f"tea {number}")
+        for reader in readers:
+            reader.join()
+        assert failures == []
+        assert len(memory.recall("tea", limit=100)) == 30
+
+
+def test_a_closed_store_is_named(tmp_path: Path):
+    store = SqliteStore.open(tmp_path / "m.db")
+    recaller = Recaller(store, WordEmbedder())
+    store.close()
+    with pytest.raises(Exception, match="closed"):
+        recaller.recall("tea", ["default"], Filter(), limit=5, recipe=BALANCED, now=NOW)
