@@ -14,7 +14,7 @@ from perdure.clock import Clock, system_clock
 from perdure.draft import Clean, Fields, Filters, check_fields, check_filters, check_namespace, check_text
 from perdure.embed import local
 from perdure.embed.port import Embedder
-from perdure.errors import AmbiguousReference, InvalidInput, NotFound, UnknownChoice
+from perdure.errors import AmbiguousReference, EmbedderUnavailable, InvalidInput, NotFound, UnknownChoice
 from perdure.ids import parse_reference
 from perdure.lifecycle.author import Author
 from perdure.lifecycle.use import UseCounter
@@ -336,7 +336,7 @@ def _local_embedder(settings: Settings) -> Embedder | None:
 def _why_no_embedder(settings: Settings) -> Finding:
     if settings.embedder == "none":
         return Finding("embedder", "ok", "Recall by meaning is switched off: embedder is `none`.")
-    reason = local.unavailable()
+    reason = local.unavailable() or EmbedderUnavailable()
     return Finding("embedder", "warning", reason.sentence, reason.remedy)
 
 

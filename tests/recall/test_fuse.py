@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from random import Random
 from typing import NamedTuple
 
 import numpy as np
@@ -72,7 +73,7 @@ def test_scores_are_between_0_and_1_and_fall_and_ties_go_to_the_newer(
 
 @given(candidates, chances, weights, st.randoms(use_true_random=False))
 def test_the_order_in_which_candidates_come_does_not_matter(
-    found: list[Candidate], chance: list[float], weights: Weights, random: st.random.Random
+    found: list[Candidate], chance: list[float], weights: Weights, random: Random
 ):
     mixed = random.sample(found, len(found))
     assert rank(pool(found, chance), weights, 30) == rank(pool(mixed, chance), weights, 30)

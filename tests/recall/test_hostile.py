@@ -26,8 +26,8 @@ CHARACTERS = (
     "\u200d", "\u202e", "\u2066", "\u0301", "a\u0301\u0302\u0303", "\t", "\n", "\r\n", "\u2028", " " * 50,
 )  # fmt: skip
 TEXTS = (
-    "tea", "Monday", "running", "東京都", "ネコ", "한국어", "ไทย", "שלום", "مرحبا", "हिन्दी", "ñandú", "ﬁ", "①", "İ", "ß",
-    "🧠", "👩‍👩‍👧", "🇯🇵", "parseFile", "HTTPServer", "snake_case", "a" * 300, "A" * 300, "aA" * 200, "9" * 400,
+    "tea", "Monday", "running", "東京都", "ネコ", "한국어", "ไทย", "שלום", "مرحبا", "हिन्दी", "ñandú", "ﬁ", "①", "İ",
+    "ß", "🧠", "👩‍👩‍👧", "🇯🇵", "parseFile", "HTTPServer", "snake_case", "a" * 300, "A" * 300, "aA" * 200, "9" * 400,
 )  # fmt: skip
 PIECES = (*SYNTAX, *CHARACTERS, *TEXTS)
 

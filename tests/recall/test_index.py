@@ -99,7 +99,8 @@ def test_any_difference_makes_the_old_row_gone_and_the_new_one_count(difference:
         "vector": {"vector": unit(RNG, 8)},
         "no vector": {"vector": None},
     }
-    feed.put(3, **{"words": ["a", "a", "b"], "vector": vector, **changed[difference]})
+    fields: dict[str, Any] = {"words": ["a", "a", "b"], "vector": vector, **changed[difference]}
+    feed.put(3, **fields)
     after = current(kept, feed)
     assert after.numbers[after.alive].tolist() == [1, 2, 4, 5, 3]
     assert after.visible[-1] == (difference != "visible")
@@ -124,7 +125,8 @@ def test_what_is_far_behind_or_mostly_gone_is_filled_anew(monkeypatch: pytest.Mo
     assert feed.refreshes == 0
     for number in range(1, 25):
         feed.drop(number)
-        snapshot = current(kept, feed)
+        current(kept, feed)
+    snapshot = current(kept, feed)
     assert len(snapshot.numbers) < 45
     assert snapshot.numbers[snapshot.alive].tolist() == list(range(25, 60))
 

@@ -123,6 +123,5 @@ def test_postings_are_few_and_hold_no_rows_that_are_gone(monkeypatch: pytest.Mon
         feed.put(number, WORDS[:3])
         if number % 2:
             feed.drop(number - 1)
-        view = current(kept, feed).lexical
-        assert len(view.sorted) <= 5
-    assert sum(len(postings.rows) for postings in view.sorted) < 150 * 3
+        assert len(current(kept, feed).lexical.sorted) <= 5
+    assert sum(len(postings.rows) for postings in current(kept, feed).lexical.sorted) < 150 * 3

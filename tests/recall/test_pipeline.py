@@ -179,6 +179,15 @@ def test_the_answer_is_the_same_before_and_after_sorting_and_by_signs(documents:
             assert scores(later) == pytest.approx(scores(first), abs=1e-5)
 
 
+def test_how_often_a_namespace_was_asked_is_counted_for_a_bounded_number_of_them(
+    wordy: Memory, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(pipeline, "_NAMESPACES_COUNTED", 3)
+    for number in range(10):
+        assert not wordy.recall("tea", namespaces=[f"n{number}"])
+    assert len(wordy._parts.recaller()._from_disk) <= 3
+
+
 # -- what is looked at ---------------------------------------------------------------------------------------------
 
 
@@ -198,24 +207,23 @@ def shelf(request: pytest.FixtureRequest) -> Iterator[Memory]:
         yield memory
 
 
-@pytest.mark.parametrize(
-    ("filters", "expected"),
-    [
-        ({}, {1, 5}),
-        ({"tags": ["a"]}, {1}),
-        ({"tags": ["b"]}, set()),
-        ({"category": "preference"}, {5}),
-        ({"tier": "normal"}, {1, 5}),
-        ({"tier": "deprecated"}, {2}),
-        ({"tier": "deprecated", "tags": ["a"]}, {2}),
-        ({"tags": ["nowhere"]}, set()),
-        ({"states": ["active", "superseded"]}, {1, 3, 4, 5}),
-        ({"states": ["active", "superseded"], "tier": "deprecated"}, {2}),
-        ({"states": ["deleted"]}, set()),
-        ({"until": NOW - timedelta(days=9)}, set()),
-    ],
-    ids=str,
-)
+FILTERS: list[tuple[dict[str, Any], set[int]]] = [
+    ({}, {1, 5}),
+    ({"tags": ["a"]}, {1}),
+    ({"tags": ["b"]}, set()),
+    ({"category": "preference"}, {5}),
+    ({"tier": "normal"}, {1, 5}),
+    ({"tier": "deprecated"}, {2}),
+    ({"tier": "deprecated", "tags": ["a"]}, {2}),
+    ({"tags": ["nowhere"]}, set()),
+    ({"states": ["active", "superseded"]}, {1, 3, 4, 5}),
+    ({"states": ["active", "superseded"], "tier": "deprecated"}, {2}),
+    ({"states": ["deleted"]}, set()),
+    ({"until": NOW - timedelta(days=9)}, set()),
+]
+
+
+@pytest.mark.parametrize(("filters", "expected"), FILTERS, ids=str)
 def test_filters_and_ordinary_rules_hold_wherever_the_answer_comes_from(
     shelf: Memory, filters: Any, expected: set[int]
 ):
@@ -240,6 +248,14 @@ def test_a_filter_sees_what_was_written_since(memory: Memory):
     assert len(memory.recall("tea", tags=["a"])) == 2
     memory.forget(1)
     assert found(memory.recall("tea", tags=["a"])) == ["tea on friday"]
+
+
+def test_any_number_of_different_filters_can_be_asked_with(memory: Memory):
+    for number in range(40):
+        memory.remember(f"tea {number}", tags=[f"t{number}"])
+    for _ in range(2):
+        for number in range(40):
+            assert found(memory.recall("tea", tags=[f"t{number}"])) == [f"tea {number}"]
 
 
 def test_each_change_is_seen_by_the_next_question(memory: Memory):
@@ -324,6 +340,19 @@ def test_a_memory_forgotten_while_it_is_being_ranked_is_not_in_the_answer(
     answer = memory.recall("tea", limit=2)
     assert len(answer) == 2
     assert forgotten[0] not in scores(answer)
+
+
+def test_memories_that_keep_vanishing_leave_a_shorter_answer(memory: Memory, monkeypatch: pytest.MonkeyPatch):
+    memory.remember("tea on monday")
+    memory.remember("tea on friday")
+    store = memory._parts.store
+    fetch = store.fetch
+
+    def fetch_but_one(namespace: str, numbers: list[int]) -> Any:
+        return fetch(namespace, numbers)[1:]
+
+    monkeypatch.setattr(store, "fetch", fetch_but_one)
+    assert len(memory.recall("tea")) == 1
 
 
 def test_many_threads_ask_while_one_writes(tmp_path: Path):

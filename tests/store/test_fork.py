@@ -7,12 +7,16 @@ import threading
 from contextlib import closing
 from pathlib import Path
 
+import apsw
 import pytest
 from store.children import Child
 
 from perdure.errors import StoreClosed
 from perdure.store.sqlite.store import SqliteStore
-from perdure.testing.records import NAMESPACE, remember
+from perdure.testing.records import NAMESPACE, draft, insert, remember
+
+# Newer interpreters warn of what is tested here: a fork while other threads run.
+pytestmark = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 
 
 def test_a_child_goes_on_with_the_store_of_its_parent_even_when_the_parent_closes_it(path: Path):
@@ -75,6 +79,26 @@ def test_a_child_forked_inside_a_transaction_cannot_spoil_it(path: Path):
         child = Child(job)
         assert child.result() == ("refused", 0)
     assert remember(store, "in the parent").number == 2
+    store.close()
+
+
+def test_a_child_that_leaves_the_transaction_of_its_parent_commits_nothing(path: Path):
+    store = SqliteStore.open(path)
+    transaction = store.write(NAMESPACE)
+    writer = transaction.__enter__()
+    insert(writer, draft("in the parent"))
+
+    def leave() -> str:
+        with pytest.raises(apsw.AuthError):
+            insert(writer, draft("in the child"))
+        with pytest.raises(StoreClosed):
+            transaction.__exit__(None, None, None)
+        return "refused"
+
+    assert Child(leave).result() == ("refused", 0)
+    transaction.__exit__(None, None, None)
+    assert [record.text for record in store.fetch(NAMESPACE, range(1, 9))] == ["in the parent"]
+    assert [finding for finding in store.check() if finding.level == "problem"] == []
     store.close()
 
 

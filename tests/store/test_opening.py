@@ -26,9 +26,11 @@ from perdure.errors import (
 from perdure.ids import parse_reference
 from perdure.model import Filter
 from perdure.store.port import Use
+from perdure.store.sqlite import search
 from perdure.store.sqlite.engine import APPLICATION_ID
 from perdure.store.sqlite.store import SqliteStore
-from perdure.testing.records import NAMESPACE, NOON, remember
+from perdure.testing.records import NAMESPACE, NOON, change, draft, insert, remember
+from perdure.text.entry import entry_of
 
 
 @contextmanager
@@ -217,6 +219,27 @@ def test_a_write_inside_a_write_is_a_mistake_of_the_program(store: SqliteStore):
     with pytest.raises(RuntimeError), store.write(NAMESPACE):
         store.close()
     assert remember(store, "tea").number == 1
+
+
+def test_a_writer_is_of_no_use_once_its_transaction_has_ended(store: SqliteStore):
+    with store.write(NAMESPACE) as writer:
+        record = insert(writer, draft("tea"))
+    for use in (lambda: writer.by_number(1), lambda: writer.put(record, change(), entry_of(record))):
+        with pytest.raises(RuntimeError, match="ended"):
+            use()
+    assert len(store.revisions(NAMESPACE, 1)) == 1
+
+
+def test_a_search_that_takes_too_long_is_given_up(store: SqliteStore, monkeypatch: pytest.MonkeyPatch):
+    with store.write(NAMESPACE) as writer:
+        for n in range(300):
+            insert(writer, draft(f"tea {n}"))
+    monkeypatch.setattr(search, "_SECONDS", -1.0)
+    monkeypatch.setattr(search, "_STEPS_BETWEEN_LOOKS", 50)
+    with pytest.raises(StoreBusy, match="too long"):
+        store.keyword(NAMESPACE, ["tea"], Filter(), NOON, 9)
+    monkeypatch.undo()
+    assert len(store.keyword(NAMESPACE, ["tea"], Filter(), NOON, 9)) == 9
 
 
 def test_many_processes_can_make_the_same_store_at_once(path: Path):

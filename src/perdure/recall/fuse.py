@@ -1,8 +1,9 @@
 """From two lists of candidates to one ranking. Pure functions; numpy is needed only where there are vectors.
 
-Each signal is brought to 0..1 and weighted; where one is missing, the other has its weight, too. For words 0 is no word in common. For meaning 0 is what a memory that has
-nothing to do with the query may reach by chance, estimated from a sample of all memories: so a score depends neither on
-which candidates happen to be compared nor on how many memories there are.
+Each signal is brought to 0..1 and weighted; where one is missing, the other has its weight, too. For words 0 is no word
+in common. For meaning 0 is what a memory that has nothing to do with the query may reach by chance, estimated from a
+sample of all memories: so a score depends neither on which candidates happen to be compared nor on how many memories
+there are.
 """
 
 from __future__ import annotations
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-# Three standard deviations below the mean is where the lowest of some hundred memories lies.
 _DEVIATIONS: Final = 3.0
 # Cosines that differ by less than this say the same. It keeps two memories that are equally near from being 0 and 1.
 _LEAST_SPREAD: Final = 0.05
@@ -117,14 +117,17 @@ def vector_shares(
 
     top = float(np.where(present, cosines, -1.0).max(initial=-1.0))
     floor = min(chance_floor(chance), top - _LEAST_SPREAD)
-    shares = ((cosines.astype(float) - floor) / (top - floor)).clip(0.0, 1.0).round(_DECIMALS)
+    shares = np.maximum((cosines.astype(float) - floor) / (top - floor), 0.0).round(_DECIMALS)
     return shares * present
 
 
 def chance_floor(chance: NDArray[np.float32]) -> float:
+    """Below this a cosine says nothing: as low as the lowest of some hundred memories taken at random."""
     if not len(chance):
         return 1.0
-    return float(chance.mean()) - max(_DEVIATIONS * float(chance.std()), _LEAST_SPREAD)
+    mean = float(chance.sum()) / len(chance)
+    variance = float(chance @ chance) / len(chance) - mean * mean
+    return mean - max(_DEVIATIONS * max(variance, 0.0) ** 0.5, _LEAST_SPREAD)
 
 
 def _ranks(pool: Pool, rows: NDArray[np.intp]) -> list[tuple[int | None, int | None]]:

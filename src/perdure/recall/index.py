@@ -19,7 +19,7 @@ from perdure.store.port import IndexRow, Position, Store
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_PAGE: Final = 2048
+_PAGE: Final = 1024
 # Rows that are gone stay until they are a quarter of all, then the index is filled anew.
 _GONE_SHARE: Final = 4
 _FEW: Final = 1000

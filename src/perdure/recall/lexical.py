@@ -6,6 +6,7 @@ Both give the same scores, so that the first search after loading does not have 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -25,7 +26,7 @@ Rows: TypeAlias = "NDArray[np.intp]"
 Counts: TypeAlias = "NDArray[np.uint8]"
 
 # Scanning this many entries takes about as long as one search should.
-SCANNED_ENTRIES: Final = 1 << 16
+SCANNED_ENTRIES: Final = 1 << 14
 # A sorted key is term << 32 | row << 8 | frequency, so one set of postings spans at most this many rows.
 _MOST_ROWS: Final = 1 << 24
 # A set of postings is merged into the one before as soon as that is less than so many times larger.
@@ -100,18 +101,23 @@ class Lexical:
     def scores(self, wanted: Sequence[int]) -> NDArray[np.float32]:
         """BM25 of every row; what rows that are gone get means nothing."""
         scores = np.zeros(len(self.lengths), np.float32)
-        everyone_lives = self.documents == len(self.lengths)
-        found: dict[int, list[tuple[Rows, Counts]]] = {}
-        for which, rows, frequencies in self._find(wanted):
-            found.setdefault(which, []).append((rows, frequencies))
-        for parts in found.values():
-            holding = sum(len(rows) if everyone_lives else np.count_nonzero(self.alive[rows]) for rows, _ in parts)
-            worth = np.float32(idf(self.documents, int(holding)))
-            for rows, frequencies in parts:
-                gain = saturation(frequencies.astype(np.float32), self._norms.take(rows))
-                gain *= worth
-                np.add.at(scores, rows, gain)
+        found = list(self._find(wanted))
+        if found:
+            # All words at once: for most queries the number of calls costs more than what they do.
+            which, each_rows, each_frequencies = zip(*found, strict=True)
+            rows = np.concatenate(each_rows)
+            gains = saturation(np.concatenate(each_frequencies).astype(np.float32), self._norms.take(rows))
+            gains *= np.repeat(self._worths(which, each_rows), list(map(len, each_rows)))
+            np.add.at(scores, rows, gains)
         return scores
+
+    def _worths(self, which: Sequence[int], each_rows: Sequence[Rows]) -> NDArray[np.float32]:
+        """What each word is worth, from how many living rows hold it in all parts of the index together."""
+        everyone_lives = self.documents == len(self.lengths)
+        holding: Counter[int] = Counter()
+        for word, rows in zip(which, each_rows, strict=True):
+            holding[word] += len(rows) if everyone_lives else int(np.count_nonzero(self.alive.take(rows)))
+        return np.array([idf(self.documents, holding[word]) for word in which], np.float32)
 
     def _find(self, wanted: Sequence[int]) -> Iterator[tuple[int, Rows, Counts]]:
         for postings in self.sorted:

@@ -131,7 +131,7 @@ class Store(Protocol):
         ...
 
     def page(self, namespace: str, filter: Filter, *, after: int | None, limit: int, newest: bool) -> list[Record]:
-        """Ordered by number, from `after` on (exclusive)."""
+        """Ordered by number, from `after` on (exclusive). `since` of a filter is included, `until` is not."""
         ...
 
     def matching(self, namespace: str, filter: Filter) -> Sequence[int]:
@@ -143,7 +143,9 @@ class Store(Protocol):
         ...
 
     def keyword(self, namespace: str, words: Sequence[str], filter: Filter, now: datetime, limit: int) -> list[Scored]:
-        """The best memories by words alone, best first. The score is BM25 as `perdure.text.bm25` defines it."""
+        """The best memories by words alone, best first; words as `query_words` gives them. The score is BM25 as
+        `perdure.text.bm25` defines it, over the namespace. Of very many candidates some may not be looked at.
+        """
         ...
 
     def position(self, namespace: str, generation: Generation | None) -> Position: ...

@@ -50,7 +50,7 @@ def _look(pool: Pool, name: str, look: Callable[[Database], list[Finding]]) -> l
 def _integrity(pool: Pool) -> Finding:
     """A connection that knows the full-text index from before another process changed it would find it damaged."""
     try:
-        with pool.fresh() as connection:
+        with pool.reading(fresh=True) as connection:
             said = [line for (line,) in connection.execute(CHECKS["integrity"])]
     except StoreDamaged as error:
         said = [error.sentence]

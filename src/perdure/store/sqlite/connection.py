@@ -69,6 +69,15 @@ def connect(place: Place, role: Role, patience: Patience, vfs: str | None = None
     return database
 
 
+def forbid(database: Database) -> None:
+    """No statement of this connection may run any more, nor what it has prepared."""
+
+    def deny(*_: object) -> int:
+        return apsw.SQLITE_DENY
+
+    cast("apsw.Connection", database).set_authorizer(deny)
+
+
 @contextmanager
 def triggers_off(database: Database) -> Generator[None]:
     connection = cast("apsw.Connection", database)

@@ -19,6 +19,8 @@ class Forkable(Protocol):
     def after_fork(self, *, child: bool) -> None: ...
 
 
+FORKED: Final = "This process was forked in the middle of a transaction, so it cannot use its parent's store."
+
 _open: Final[weakref.WeakSet[Forkable]] = weakref.WeakSet()
 _quiet: Final[list[Forkable]] = []
 

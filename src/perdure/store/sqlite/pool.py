@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Generator
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from typing import Final
 
 import apsw
@@ -12,7 +12,7 @@ import apsw
 from perdure.buggify import point
 from perdure.errors import StoreBusy, StoreClosed, StoreReadOnly, StoreReplaced
 from perdure.store.sqlite import fork
-from perdure.store.sqlite.connection import Patience, Role
+from perdure.store.sqlite.connection import Patience, Role, forbid
 from perdure.store.sqlite.database import Database, run
 from perdure.store.sqlite.failure import translating
 from perdure.store.sqlite.file import Identity, Place, identity_of
@@ -21,7 +21,6 @@ from perdure.store.sqlite.sql import SQL
 _FORK_PATIENCE: Final = 5.0
 _BY_FORCE: Final = True
 _CLOSED: Final = "This store has been closed."
-_FORKED: Final = "This process was forked in the middle of a transaction, so it cannot use its parent's store."
 _BEGIN_READ: Final = SQL["begin_read"]
 _BEGIN_WRITE: Final = SQL["begin_write"]
 _COMMIT: Final = SQL["commit"]
@@ -54,32 +53,22 @@ class Pool:
         fork.watch(self)
 
     @contextmanager
-    def reading(self) -> Generator[Database]:
+    def reading(self, *, fresh: bool = False) -> Generator[Database]:
+        """A connection of one's own for a moment; with `fresh`, one that has not read anything yet."""
         if self._shared:
             with self._turn:
                 connection = self._open_writer()
                 with translating(self._place, connection):
                     yield connection
             return
-        connection = self._borrow()
+        connection = self._borrow(fresh=fresh)
         sound = False
         try:
             with translating(self._place, connection):
                 yield connection
             sound = True
         finally:
-            self._give_back(connection, sound=sound)
-
-    @contextmanager
-    def fresh(self) -> Generator[Database]:
-        """A connection that has not read anything yet."""
-        if self._shared:
-            with self.reading() as connection:
-                yield connection
-            return
-        self._check_open()
-        with translating(self._place), closing(self._connect("read", Patience(self._seconds))) as connection:
-            yield connection
+            self._give_back(connection, sound=sound and not fresh)
 
     @contextmanager
     def snapshot(self) -> Generator[Database]:
@@ -99,7 +88,8 @@ class Pool:
     def writing(self, patience: float | None = None, *, keep: bool = True) -> Generator[Database]:
         """One transaction. It is committed on leaving, or nothing of it happened. Without `keep`, nothing ever does."""
         seconds = self._seconds if patience is None else patience
-        if not self._turn.acquire(timeout=seconds):
+        turn = self._turn
+        if not turn.acquire(timeout=seconds):
             raise StoreBusy("Another thread held the store for too long.")
         try:
             if self._writing:
@@ -110,7 +100,7 @@ class Pool:
                 yield from self._transaction(connection, keep=keep)
             point("after commit")
         finally:
-            self._turn.release()
+            turn.release()
         self._patience.give_way()
 
     def is_writing(self, connection: Database) -> bool:
@@ -163,6 +153,7 @@ class Pool:
             if not keep:
                 self._roll_back(connection)
                 return
+            self._check_open()
             self._verify()
             point("before commit")
             connection.execute(_COMMIT)
@@ -174,22 +165,22 @@ class Pool:
 
     def _abandon(self) -> None:
         """In a child forked in the middle of a transaction: neither use nor close what belongs to the parent."""
-        _abandoned.extend(self._idle)
-        if self._writer is not None:
-            _abandoned.append(self._writer)
+        for connection in (*self._idle, *([self._writer] if self._writer else [])):
+            forbid(connection)
+            _abandoned.append(connection)
         self._idle, self._writer = [], None
         self._turn, self._gate = threading.RLock(), threading.Condition(threading.Lock())
         self._writing, self._borrowed = False, 0
-        self._closed = _FORKED
+        self._closed = fork.FORKED
         if self._place.identity is not None:
             fork.inherited.add(self._place.identity)
 
-    def _borrow(self) -> Database:
+    def _borrow(self, *, fresh: bool) -> Database:
         self._place.verify()
         with self._gate:
             self._check_open()
             self._borrowed += 1
-            connection = self._idle.pop() if self._idle else None
+            connection = self._idle.pop() if self._idle and not fresh else None
         if connection is None:
             try:
                 with translating(self._place):
@@ -202,6 +193,9 @@ class Pool:
         return connection
 
     def _give_back(self, connection: Database, *, sound: bool) -> None:
+        if self._closed is fork.FORKED:
+            _abandoned.append(connection)
+            return
         keep = sound and not connection.in_transaction
         if not keep:
             # A cursor may still be held by a traceback; closing by force ends its read transaction.
@@ -238,6 +232,8 @@ class Pool:
             raise StoreReplaced(f"{self._place.log} was deleted or replaced while the store was open.")
 
     def _roll_back(self, connection: Database) -> None:
+        if connection is not self._writer:
+            return  # It belongs to the process that this one was forked from.
         try:
             if connection.in_transaction:
                 run(connection, _ROLLBACK)

@@ -314,8 +314,14 @@ SELECT count(*) FROM entry_fts WHERE entry_fts MATCH ? AND rowid BETWEEN ? AND ?
 SELECT json_group_array(rowid & 4294967295) FROM entry_fts WHERE entry_fts MATCH ? AND rowid BETWEEN ? AND ?;
 
 -- name: newest_with_words
--- Memories that hold all of some common words. When there are more than can be looked at, the newest are.
-SELECT rowid FROM entry_fts WHERE entry_fts MATCH ? AND rowid BETWEEN ? AND ? ORDER BY rowid DESC LIMIT ?;
+-- Memories that hold all of some common words. CROSS JOIN keeps the order of work. Ends in open conditions.
+SELECT entry_fts.rowid
+FROM entry_fts CROSS JOIN memory ON memory.slot = entry_fts.rowid
+WHERE entry_fts MATCH :match AND entry_fts.rowid BETWEEN :first AND :last AND
+
+-- name: only_the_newest
+-- When there are more than can be looked at.
+ORDER BY entry_fts.rowid DESC LIMIT :limit
 
 -- name: allowed
 -- What a filter lets pass, up to a limit: few enough to look at each of them? Ends in open conditions.

@@ -25,10 +25,10 @@ _COUNT: Final = SQL["count_word"]
 _SECONDS: Final = 2.0
 _STEPS_BETWEEN_LOOKS: Final = 20_000
 # How many memories are scored. Enough that the best are among them, few enough for a few milliseconds.
-_CANDIDATES: Final = 1000
+_CANDIDATES: Final = 500
 _FEW: Final = 2000
 # How many numbers of memories are read from the index to find them, and how many memories are looked at at most.
-_POSTINGS: Final = 60_000
+_POSTINGS: Final = 40_000
 _MOST: Final = 10_000
 _CONJUNCTIONS: Final = 6
 _NO_FILTER: Final = Filter()
@@ -141,7 +141,8 @@ class _Search:
                 return
 
     def _newest(self, match: str, limit: int) -> list[int]:
-        rows = self._connection.execute(SQL["newest_with_words"], (match, *self._range, limit))
+        sql = f"{SQL['newest_with_words']} {self._wanted} {SQL['only_the_newest']}"
+        rows = self._connection.execute(sql, {**self._bindings, "match": match, "limit": limit})
         return [slot for (slot,) in rows]
 
     def _score(self, slots: list[int]) -> None:

@@ -48,7 +48,7 @@ class SqliteStore:
         """None or `:memory:` is a store that is gone when it is closed. `vfs` is for tests: it has one connection."""
         place = IN_MEMORY if path is None or os.fspath(path) == MEMORY else prepare(path)
         if place.identity in fork.inherited:
-            raise StoreClosed("This process was forked in the middle of a transaction on this store.")
+            raise StoreClosed(fork.FORKED)
 
         def open_connection(role: Role, patience: Patience) -> Database:
             return connect(place, role, patience, vfs)
@@ -78,8 +78,11 @@ class SqliteStore:
     def write(self, namespace: str) -> Generator[SqliteWriter]:
         with self._pool.writing() as connection:
             writer = SqliteWriter(connection, namespace, self._clock)
-            yield writer
-            writer.finish()
+            try:
+                yield writer
+                writer.finish()
+            finally:
+                writer.end()
 
     def find(self, namespace: str, reference: Reference) -> list[Record]:
         with self._pool.reading() as connection:

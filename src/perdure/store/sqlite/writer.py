@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, Never, cast
 
 from perdure.buggify import point
 from perdure.clock import Clock, to_micros
@@ -54,6 +54,11 @@ class _Namespace:
     documents: int
     words: int
     vector: int
+
+
+class _Ended:
+    def execute(self, *_: object) -> Never:
+        raise RuntimeError("the write transaction has ended")
 
 
 class SqliteWriter:
@@ -114,6 +119,10 @@ class SqliteWriter:
         vector_id = slot_of(space.id, space.vector + 1)
         if vectors.put_vector(self._connection, vector_id, (known, generation.dimensions), passage_hash, vector):
             space.vector += 1
+
+    def end(self) -> None:
+        """After the transaction every statement would be one of its own, half of a change."""
+        self._connection = cast("Database", _Ended())
 
     def finish(self) -> None:
         space = self._space
