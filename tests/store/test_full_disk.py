@@ -20,7 +20,7 @@ def test_a_full_disk_refuses_writes_serves_reads_and_takes_writes_again_when_the
     done = subprocess.run(
         command,
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         check=False,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
     )

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from datetime import datetime
 
 from perdure.clock import from_micros
+from perdure.errors import StoreDamaged
 from perdure.store.port import NamespaceStats
 from perdure.store.sqlite.database import Database
 from perdure.store.sqlite.sql import SQL
@@ -32,11 +34,18 @@ def namespace_statistics(connection: Database, generation: int) -> tuple[Namespa
             categories=categories[namespace],
             revisions=seq,
             pending=pending_count(connection, generation, namespace),
-            oldest=from_micros(min(made[namespace])) if made[namespace] else None,
-            newest=from_micros(max(made[namespace])) if made[namespace] else None,
+            oldest=_moment(min(made[namespace])) if made[namespace] else None,
+            newest=_moment(max(made[namespace])) if made[namespace] else None,
         )
         for namespace, name, seq in connection.execute(SQL["namespace_statistics"]).fetchall()
     )
+
+
+def _moment(micros: int) -> datetime:
+    try:
+        return from_micros(micros)
+    except (OverflowError, TypeError) as error:
+        raise StoreDamaged("A memory has a time that no clock can show.") from error
 
 
 def size(connection: Database) -> int:
