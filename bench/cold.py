@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Final
 
 import numpy as np
 
@@ -21,9 +22,12 @@ from bench.shuffle import shuffled
 
 BARE = "python -c pass"
 COMMAND = "perdure recall"
+_LEAST_ROUNDS: Final = 3
 
 
-def cold_recall(directory: Path, peers: Sequence[type[Contender]], corpus: Corpus, rounds: int) -> dict[str, Timing]:
+def cold_recall(
+    directory: Path, peers: Sequence[type[Contender]], corpus: Corpus, rounds: int, seconds: float
+) -> dict[str, Timing]:
     """Whole processes, in turn, in random order. Ours embeds the question; a peer is given its vector."""
     vector = directory / "question.npy"
     np.save(vector, corpus.question_vectors[0])
@@ -39,7 +43,10 @@ def cold_recall(directory: Path, peers: Sequence[type[Contender]], corpus: Corpu
         commands[peer.name] = [python, "-m", "bench.cold", peer.name, str(place), question, str(vector)]
     samples: dict[str, list[float]] = {name: [] for name in commands}
     chosen = np.random.default_rng(0)
-    for _ in range(rounds):
+    end = time.monotonic() + seconds
+    for number in range(rounds):
+        if number >= _LEAST_ROUNDS and time.monotonic() > end:
+            break
         for name in shuffled(list(commands), chosen):
             samples[name].append(_run(commands[name]))
     return {name: Timing.of(taken) for name, taken in samples.items()}

@@ -99,12 +99,22 @@ def _rest(results: Results) -> Iterator[str]:
             f"{at.resident[name] / 1e6:,.0f}",
             f"{at.size / at.built[name]:,.0f}" if name in at.built else "",
             f"{at.opened[name]:,.0f}",
+            f"{at.first[name]:,.0f}",
         )
         for name in _names(results.sizes)
         for at in results.sizes
         if name in at.recall
     ]
-    head = ("", "memories", "exactness", "bytes a memory", "resident MB", "built, rows/s", "import and open, ms")
+    head = (
+        "",
+        "memories",
+        "exactness",
+        "bytes a memory",
+        "resident MB",
+        "built, rows/s",
+        "import and open, ms",
+        "first recall, ms",
+    )
     yield from table(head, rows)
     yield ""
     yield "Exactness: the share of the ten nearest vectors that a question finds whose word stands in no text."

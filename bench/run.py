@@ -18,7 +18,7 @@ from bench.contender import Contender
 from bench.corpus import Corpus
 from bench.disk import bytes_below, bytes_by_table
 from bench.ingest import Ingest, ingest
-from bench.measure import Adds, Timing, common_recall, durable_adds, exactness, warm_recall
+from bench.measure import Adds, Timing, common_recall, durable_adds, exactness, first_recall, warm_recall
 from bench.ours import Perdure
 from bench.worker import OURS, Worker
 
@@ -26,7 +26,6 @@ _ROUNDS: Final = 100
 _SECONDS: Final = 60.0
 _ADDS: Final = 60
 _COLD_ROUNDS: Final = 11
-_COLD_ROUNDS_WITH_PEERS: Final = 5
 _INGESTED: Final = 4096
 
 
@@ -37,6 +36,7 @@ class AtSize:
     size: int
     built: dict[str, float] = field(default_factory=dict[str, float])
     opened: dict[str, float] = field(default_factory=dict[str, float])
+    first: dict[str, float] = field(default_factory=dict[str, float])
     disk: dict[str, int] = field(default_factory=dict[str, int])
     tables: dict[str, int] = field(default_factory=dict[str, int])
     recall: dict[str, Timing] = field(default_factory=dict[str, Timing])
@@ -84,6 +84,8 @@ def _at(size: int, corpus: Corpus, contenders: Sequence[type[Contender]], direct
     try:
         with told(f"{size:,}: opening"):
             found.opened = {worker.name: worker.open() for worker in workers}
+        with told(f"{size:,}: first recall"):
+            found.first = first_recall(workers, corpus)
         with told(f"{size:,}: recall"):
             found.recall = warm_recall(workers, corpus, _ROUNDS, _SECONDS)
         with told(f"{size:,}: recall of five common words"):
@@ -98,8 +100,7 @@ def _at(size: int, corpus: Corpus, contenders: Sequence[type[Contender]], direct
             worker.close()
     with told(f"{size:,}: cold processes"):
         peers = [contender for contender in contenders if contender not in OURS and not contender.store]
-        rounds = _COLD_ROUNDS_WITH_PEERS if peers else _COLD_ROUNDS
-        found.cold = cold_recall(directory, peers, corpus, rounds)
+        found.cold = cold_recall(directory, peers, corpus, _COLD_ROUNDS, _SECONDS)
     return found
 
 
