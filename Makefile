@@ -15,10 +15,10 @@ UPGRADE ?=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test check types format docs soak bench bench-peers lock build clean
+.PHONY: help setup demo test check format docs soak bench bench-peers bench-embedder lock build clean
 
 help:  ## List these commands
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(VENV)/.ready  ## Build .venv from the hash-locked requirements
 
@@ -63,6 +63,9 @@ bench: setup  ## Measure Perdure on this machine; LOCOMO=path names the texts
 
 bench-peers: $(BENCH)/.ready  ## The same, in one run with chromadb, lancedb, sqlite-vec and txtai
 	$(BENCH)/bin/python -m bench --peers
+
+bench-embedder: setup  ## Agreement of the int8 model with float32; LOCOMO=path names the texts
+	$(BIN)/python bench/embedder_agreement.py $(LOCOMO)
 
 $(BENCH)/.ready: requirements/bench.txt pyproject.toml
 	@echo "bench: environment with the peers in $(BENCH), apart from Perdure's own"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import io
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,8 @@ import pytest
 
 from perdure import Memory, errors
 from perdure.clock import format_time
+from perdure.embed.port import Progress, Vectors
+from perdure.testing.embedder import WordEmbedder
 
 
 class HandClock:
@@ -25,6 +28,24 @@ class HandClock:
     def forward(self, **delta: float) -> datetime:
         self.now += timedelta(**delta)
         return self.now
+
+
+class Interrupting(WordEmbedder):
+    """Lets something happen between the reading and the writing of a correction."""
+
+    def __init__(self, interrupt: Callable[[], object]) -> None:
+        super().__init__()
+        self.interrupt: Callable[[], object] | None = interrupt
+
+    def embed_passages(self, texts: Sequence[str], progress: Progress | None = None) -> Vectors:
+        interrupt, self.interrupt = self.interrupt, None
+        if interrupt:
+            interrupt()
+        return super().embed_passages(texts, progress)
+
+
+def overtake(other: Memory) -> None:
+    other.update(1, title="T2", add_tags=["theirs"])
 
 
 @pytest.fixture
@@ -69,6 +90,37 @@ def test_the_same_text_again_is_an_observation_that_brings_its_tags(memory: Memo
     assert texts(memory.recall("theme")) == ["Alice prefers dark mode"]
 
 
+def test_what_is_said_about_a_known_text_is_taken_over(memory: Memory):
+    memory.remember("Alice prefers dark mode", category="interest", title="Theme")
+    done = memory.remember("Alice prefers dark mode", category="preference", tier="critical")
+    record = done.record
+    assert (done.outcome, record.category, record.tier, record.title) == ("observed", "preference", "critical", "Theme")
+
+
+def test_a_text_known_in_other_letters_keeps_its_first_wording_and_says_so(memory: Memory):
+    memory.remember("grep -l lists files")
+    done = memory.remember("grep -L lists files")
+    assert done.record.text == "grep -l lists files"
+    assert "other letters" in done.notes[0]
+    keyed = memory.remember("Use grep -l", key="tool:grep")
+    assert memory.remember("Use GREP -l", key="tool:grep").record.version == keyed.record.version + 1
+
+
+def test_a_new_version_keeps_what_the_caller_does_not_mention(memory: Memory):
+    memory.remember("Osaka", key="home:alice", category="identity", tags=["home"], importance=0.9)
+    record = memory.remember("Tokyo", key="home:alice").record
+    assert (record.category, record.tags, record.importance) == ("identity", ("home",), 0.9)
+
+
+def test_tags_gather_up_to_their_limit_and_the_export_can_still_be_imported(memory: Memory, tmp_path: Path):
+    memory.remember("much observed", tags=[f"a{n}" for n in range(64)])
+    done = memory.remember("much observed", tags=["one more"])
+    assert len(done.record.tags) == 64
+    assert "tags" in done.notes[0]
+    memory.export(tmp_path / "out.jsonl")
+    assert memory.namespace("copy").import_(tmp_path / "out.jsonl").inserted == 1
+
+
 def test_the_same_key_with_other_words_is_a_new_version(memory: Memory):
     memory.remember("New York is in the United States", key="location:new_york")
     done = memory.remember("New York is the largest city in the US", key="location:new_york")
@@ -90,6 +142,15 @@ def test_a_call_repeated_with_its_idempotency_key_changes_nothing(memory: Memory
     first = memory.remember("Deploys happen on Tuesdays", idempotency_key="abc")
     again = memory.remember("Deploys happen on Tuesdays", idempotency_key="abc")
     assert (again.outcome, again.record.id, again.record.observation_count) == ("repeated", first.record.id, 1)
+
+
+def test_an_idempotency_key_cannot_stand_for_two_memories(memory: Memory):
+    memory.remember("Deploys happen on Tuesdays", idempotency_key="abc")
+    with pytest.raises(errors.Conflict):
+        memory.remember("Deploys happen on Fridays", idempotency_key="abc")
+    with pytest.raises(errors.TextTooLong):
+        memory.remember("one", idempotency_key="k" * 2000)
+    assert len(memory.list()) == 1
 
 
 def test_without_a_model_the_first_answer_says_so_and_the_later_ones_do_not(monkeypatch: pytest.MonkeyPatch):
@@ -116,6 +177,15 @@ def test_a_secret_is_replaced_before_it_is_stored(memory: Memory):
     assert SECRET not in str(done.record.metadata)
     assert "Redacted" in done.notes[0]
     assert SECRET not in str(memory.history(1))
+
+
+def test_a_secret_is_found_in_whatever_field_it_is(memory: Memory):
+    fields: Any = dict.fromkeys(("title", "source", "file_path", "session_id", "channel", "anchor_id"), SECRET)
+    lists: Any = {name: [SECRET] for name in ("tags", "keywords", "references", "evidence", "trigger_phrases")}
+    memory.remember("harmless", **fields, **lists)
+    assert SECRET not in str(memory.history(1))
+    with pytest.raises(errors.InvalidInput):
+        memory.remember("harmless too", key=f"token:{SECRET}")
 
 
 def test_redaction_can_be_switched_off(monkeypatch: pytest.MonkeyPatch):
@@ -166,6 +236,21 @@ def test_an_update_that_changes_nothing_writes_nothing(memory: Memory):
     memory.remember("Alice prefers dark mode", tags=["ui"])
     assert memory.update(1, text="Alice prefers dark mode", tags=["ui"]).outcome == "unchanged"
     assert len(memory.history(1)) == 1
+
+
+def test_tags_and_metadata_are_changed_relative_to_what_is_there(memory: Memory):
+    memory.remember("one", tags=["a", "b"], metadata={"x": 1, "y": 2})
+    record = memory.update(1, add_tags=["c"], remove_tags=["a"], metadata={"y": 3, "z": 4}).record
+    assert (record.tags, record.metadata) == (("b", "c"), {"x": 1, "y": 3, "z": 4})
+    assert memory.update(1, metadata={}).record.metadata == {}
+
+
+def test_a_correction_that_was_overtaken_is_applied_to_what_is_there_then(tmp_path: Path):
+    path = tmp_path / "agent.db"
+    with Memory(path, embedder="none") as other, Memory(path, embedder=Interrupting(lambda: overtake(other))) as memory:
+        other.remember("old", title="T1", tags=["a"])
+        record = memory.update(1, text="new", title="T1", add_tags=["mine"]).record
+        assert (record.text, record.title, record.tags) == ("new", "T1", ("a", "theirs", "mine"))
 
 
 def test_a_key_that_names_another_memory_cannot_be_taken(memory: Memory):
@@ -249,7 +334,6 @@ FILTERS: list[tuple[dict[str, Any], set[str]]] = [
     ({"until": "2026-03-15"}, {"red apples", "apple pie"}),
     ({"until": "2021-01-01"}, {"apple pie"}),
     ({"tags": ["nothing"]}, set()),
-    ({"states": "deleted"}, set()),
 ]
 
 
@@ -257,6 +341,13 @@ FILTERS: list[tuple[dict[str, Any], set[str]]] = [
 def test_recall_and_list_see_only_what_the_filters_let_through(shelf: Memory, filters: Any, expected: set[str]):
     assert set(texts(shelf.recall("apple", **filters))) == expected
     assert set(texts(shelf.list(**filters))) == expected
+
+
+def test_recall_does_not_look_into_the_forgotten_and_list_does(shelf: Memory):
+    shelf.forget(1)
+    with pytest.raises(errors.UnknownChoice):
+        shelf.recall("apple", states="deleted")
+    assert texts(shelf.list(states="deleted")) == ["red apples"]
 
 
 def test_recall_reads_several_namespaces_only_when_they_are_named(memory: Memory):
@@ -353,6 +444,43 @@ def test_importing_twice_changes_nothing_the_second_time(shelf: Memory, tmp_path
     done = shelf.import_(tmp_path / "out.jsonl")
     assert (done.inserted, done.present) == (0, 3)
     assert shelf.get(1).observation_count == 1
+
+
+def test_an_old_export_does_not_undo_a_correction(memory: Memory, clock: HandClock, tmp_path: Path):
+    memory.remember("Osaka", key="home:alice")
+    memory.export(tmp_path / "old.jsonl")
+    clock.forward(days=1)
+    memory.update("home:alice", text="Tokyo")
+    done = memory.import_(tmp_path / "old.jsonl", trusted=True)
+    assert (done.updated, done.present, memory.get("home:alice").text) == (0, 1, "Tokyo")
+
+
+def test_a_newer_statement_of_a_key_is_taken_over(memory: Memory):
+    memory.remember("Osaka", key="home:alice", tags=["home"])
+    done = memory.import_([{"text": "Tokyo", "key": "home:alice"}])
+    record = memory.get("home:alice")
+    assert (done.updated, record.text, record.version, record.tags) == (1, "Tokyo", 2, ("home",))
+
+
+def test_what_was_forgotten_where_it_comes_from_is_not_imported(memory: Memory, tmp_path: Path):
+    memory.remember("forgotten")
+    memory.forget(1)
+    assert memory.export(tmp_path / "out.jsonl", states=["deleted"]) == 1
+    done = memory.import_(tmp_path / "out.jsonl", trusted=True)
+    assert done.inserted == 0
+    assert "not active" in done.notes[0]
+
+
+def test_an_import_says_that_it_redacted_secrets(memory: Memory):
+    done = memory.import_([{"text": f"the token is {SECRET}"}])
+    assert "redacted" in done.notes[0]
+    assert SECRET not in memory.get(1).text
+
+
+def test_an_import_may_begin_with_a_byte_order_mark(memory: Memory, tmp_path: Path):
+    (tmp_path / "in.jsonl").write_bytes(b'\xef\xbb\xbf{"text": "one"}\n')
+    assert memory.import_(tmp_path / "in.jsonl").inserted == 1
+    assert memory.import_(io.StringIO('\ufeff{"text": "two"}\n')).inserted == 1
 
 
 def test_an_untrusted_import_is_labelled_as_such(memory: Memory):

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import TypeAlias
 
-from perdure.errors import InvalidInput
+from perdure.errors import InvalidInput, shown
 
 Clock: TypeAlias = Callable[[], datetime]
 
@@ -39,6 +39,6 @@ def parse_time(value: datetime | str, field: str) -> datetime:
         return moment.astimezone(UTC)
     except (ValueError, OverflowError, AttributeError, TypeError) as error:
         raise InvalidInput(
-            f"{field} is not a time: {str(value)[:60]!r}.",
+            f"{field} is not a time: {shown(value)}.",
             remedy="Write it as 2026-03-14 or 2026-03-14T09:26:53Z; nothing was changed.",
         ) from error

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any, Final, TypeAlias, TypedDict, cast
 
 from perdure.clock import parse_time
-from perdure.errors import InvalidInput, TextTooLong, UnknownChoice
+from perdure.errors import InvalidInput, TextTooLong, UnknownChoice, shown
 from perdure.ids import check_key
 from perdure.model import CATEGORIES, CONTEXT_TYPES, STATES, TIERS, TRUSTS, Filter, Json, State
 
@@ -19,6 +19,7 @@ MAX_LINE: Final = 1024
 MAX_KEYWORDS: Final = 10
 MAX_ITEMS: Final = 64
 MAX_METADATA_BYTES: Final = 1 << 16
+MAX_METADATA_DEPTH: Final = 32
 
 _METADATA_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,63}")
 _NAMESPACE = re.compile(r"[^\s\x00-\x1f\x7f][^\x00-\x1f\x7f]{0,199}")
@@ -41,7 +42,7 @@ class Fields(TypedDict, total=False):
     keywords: Iterable[str]
     references: Iterable[str]
     trigger_phrases: Iterable[str]
-    metadata: Mapping[str, Json]
+    metadata: Mapping[str, Json] | None
     source: str
     source_project: str | None
     conversation_id: str | None
@@ -94,7 +95,7 @@ def check_fields(fields: Mapping[str, object], categories: Collection[str] = CAT
         check = _CHECKS.get(name)
         if check is None:
             raise UnknownChoice(
-                f"A memory has no field {name[:60]!r}.", remedy=f"The fields are: {', '.join(sorted(_CHECKS))}."
+                f"A memory has no field {shown(name)}.", remedy=f"The fields are: {', '.join(sorted(_CHECKS))}."
             )
         clean[name] = check(value, name)
     if clean.get("category") is not None:
@@ -102,14 +103,41 @@ def check_fields(fields: Mapping[str, object], categories: Collection[str] = CAT
     return clean
 
 
+def check_query(query: object) -> str:
+    """Any text may be asked for, however odd: only what is no text is refused."""
+    if not isinstance(query, str):
+        raise InvalidInput(f"A query must be text, not {shown(query)}.", remedy="Ask in words.")
+    return query
+
+
+def check_whole(value: object, field: str, least: int, most: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        raise InvalidInput(f"{field} must be a whole number from {least:,} to {most:,}, not {shown(value)}.")
+    return value
+
+
+def check_validity(valid_at: datetime | None, invalid_at: datetime | None) -> None:
+    if valid_at and invalid_at and invalid_at <= valid_at:
+        raise InvalidInput(
+            "invalid_at is not after valid_at, so this would never have been true.",
+            remedy="Correct one of the two; nothing was changed.",
+        )
+
+
 def check_namespace(name: object) -> str:
     text = _string(name, "namespace")
     if not _NAMESPACE.fullmatch(text):
         raise InvalidInput(
-            f"{text[:60]!r} is not a namespace.",
+            f"{shown(text)} is not a namespace.",
             remedy="Use 1 to 200 characters, none of them a control character, the first not a space.",
         )
     return text
+
+
+def check_namespaces(names: object) -> list[str]:
+    if isinstance(names, str) or not isinstance(names, Iterable):
+        raise InvalidInput("namespaces must be a list of names.", remedy="Write namespaces=['…'].")
+    return [check_namespace(name) for name in cast("Iterable[object]", names)]
 
 
 def check_filters(filters: Mapping[str, Any], known_categories: Collection[str] = CATEGORIES) -> Filter:
@@ -117,7 +145,7 @@ def check_filters(filters: Mapping[str, Any], known_categories: Collection[str] 
     unknown = set(filters) - set(Filters.__annotations__)
     if unknown:
         raise UnknownChoice(
-            f"There is no filter {min(unknown)[:60]!r}.",
+            f"There is no filter {shown(min(unknown))}.",
             remedy=f"The filters are: {', '.join(sorted(Filters.__annotations__))}.",
         )
     given = {name: value for name, value in filters.items() if value is not None}
@@ -133,9 +161,9 @@ def check_filters(filters: Mapping[str, Any], known_categories: Collection[str] 
         sources=_some(given.get("source", ()), "source"),
         context_type=_optional(partial(_choice, CONTEXT_TYPES), given.get("context_type"), "context_type"),
         tier=_optional(partial(_choice, TIERS), given.get("tier"), "tier"),
-        source_project=_optional(_line, given.get("source_project"), "source_project"),
-        spec_folder=_optional(_line, given.get("spec_folder"), "spec_folder"),
-        conversation_id=_optional(_line, given.get("conversation_id"), "conversation_id"),
+        source_project=_optional(check_line, given.get("source_project"), "source_project"),
+        spec_folder=_optional(check_line, given.get("spec_folder"), "spec_folder"),
+        conversation_id=_optional(check_line, given.get("conversation_id"), "conversation_id"),
         since=_optional(parse_time, given.get("since"), "since"),
         until=_optional(parse_time, given.get("until"), "until"),
         states=cast("tuple[State, ...]", states),
@@ -150,7 +178,7 @@ def changes_content(clean: Clean) -> bool:
 def _check_category(category: str, categories: Collection[str]) -> None:
     if category not in categories:
         raise UnknownChoice(
-            f"There is no category {category!r:.80}.",
+            f"There is no category {shown(category)}.",
             remedy=f"Use one of {', '.join(sorted(categories))}, or add yours to `categories` in the settings.",
         )
 
@@ -168,10 +196,12 @@ def _string(value: object, field: str) -> str:
                 f"{field} holds half of a surrogate pair at position {error.start}, which is not text.",
                 remedy="Decode it with errors='replace' first; nothing was changed.",
             ) from error
-    return value
+    # An enumeration's member is a str that shows itself as something else; what is stored must be plain.
+    return str.__str__(value)
 
 
-def _line(value: object, field: str) -> str:
+def check_line(value: object, field: str) -> str:
+    """A short text on one line, without the space around it."""
     text = _string(value, field).strip()
     if not text:
         raise InvalidInput(f"{field} is empty.", remedy="Leave it out instead; nothing was changed.")
@@ -187,7 +217,7 @@ def _key(value: object, field: str) -> str:
 def _choice(options: tuple[str, ...], value: object, field: str) -> str:
     text = _string(value, field)
     if text not in options:
-        raise UnknownChoice(f"There is no {field} {text[:60]!r}.", remedy=f"Use one of {', '.join(options)}.")
+        raise UnknownChoice(f"There is no {field} {shown(text)}.", remedy=f"Use one of {', '.join(options)}.")
     return text
 
 
@@ -204,7 +234,7 @@ def _lines(most: int, value: object, field: str) -> tuple[str, ...]:
         raise InvalidInput(f"{field} must be a list of texts.", remedy=f"Write {field}=['…']; nothing was changed.")
     found: dict[str, None] = {}
     for item in cast("Iterable[object]", value):
-        found[_line(item, field)] = None
+        found[check_line(item, field)] = None
         if len(found) > most:
             raise InvalidInput(f"{field} has more than {most} items.", remedy="Keep the telling ones.")
     return tuple(found)
@@ -212,7 +242,7 @@ def _lines(most: int, value: object, field: str) -> tuple[str, ...]:
 
 def _unit(value: object, field: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise InvalidInput(f"{field} must be a number from 0 to 1, not {value!r:.40}.")
+        raise InvalidInput(f"{field} must be a number from 0 to 1, not {shown(value)}.")
     return float(value)
 
 
@@ -223,36 +253,55 @@ def _metadata(value: object, field: str) -> dict[str, Json]:
     for name in entries:
         if not isinstance(name, str) or not _METADATA_KEY.fullmatch(name):
             raise InvalidInput(
-                f"{name!r:.60} cannot be the name of a metadata entry.",
+                f"{shown(name)} cannot be the name of a metadata entry.",
                 remedy="Use letters, digits, '_', '.', '-', beginning with a letter or '_', 64 characters at most.",
             )
     try:
         packed = json.dumps(dict(entries), allow_nan=False, ensure_ascii=False)
+        copy: dict[str, Json] = json.loads(packed)
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidInput(f"{field} cannot be written as JSON: {error}.") from error
     _string(packed, field)
+    if _depth(copy) > MAX_METADATA_DEPTH:
+        raise InvalidInput(f"{field} is nested more than {MAX_METADATA_DEPTH} deep.", remedy="Flatten it.")
     if "\\u0000" in packed:
         raise InvalidInput(f"{field} holds a NUL character.", remedy="Remove it; nothing was changed.")
     if len(packed.encode("utf-8")) > MAX_METADATA_BYTES:
         raise TextTooLong(f"{field} is larger than {MAX_METADATA_BYTES:,} bytes.")
-    return cast("dict[str, Json]", json.loads(packed))
+    return copy
+
+
+def _depth(value: Json) -> int:
+    """Level by level, because what is too deep is too deep for recursion as well."""
+    level: list[Json] = [value]
+    for depth in range(MAX_METADATA_DEPTH + 2):
+        below: list[Json] = []
+        for item in level:
+            if isinstance(item, dict):
+                below.extend(item.values())
+            elif isinstance(item, list):
+                below.extend(item)
+        if not below:
+            return depth
+        level = below
+    return MAX_METADATA_DEPTH + 1
 
 
 _CHECKS: Final[Mapping[str, Callable[[object, str], Any]]] = {
     "key": partial(_optional, _key),
     **{name: partial(_optional, check_text) for name in ("abstract", "summary", "reasoning")},
     **{
-        name: partial(_optional, _line)
+        name: partial(_optional, check_line)
         for name in (
             "title", "category", "source_project", "conversation_id", "session_id", "channel", "spec_folder",
             "file_path", "anchor_id",
         )
     },
-    "source": _line,
+    "source": check_line,
     "tags": partial(_lines, MAX_ITEMS),
     "keywords": partial(_lines, MAX_KEYWORDS),
     **{name: partial(_lines, MAX_ITEMS) for name in ("references", "trigger_phrases", "evidence")},
-    "metadata": _metadata,
+    "metadata": partial(_optional, _metadata),
     "context_type": partial(_choice, CONTEXT_TYPES),
     "trust": partial(_choice, TRUSTS),
     "tier": partial(_choice, TIERS),

@@ -219,6 +219,15 @@ class EmbedderUnavailable(PerdureError):
     )
 
 
+def shown(value: object, most: int = 60) -> str:
+    """A value as it may stand in a sentence: short, and whatever it is, never an error of its own."""
+    try:
+        text = repr(value)
+    except Exception:  # noqa: BLE001 - a __repr__ of the caller's may do anything
+        return f"a {type(value).__name__}"
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
 def all_errors() -> list[type[PerdureError]]:
     """The whole tree, base first, for the reference page and the tests that keep it true."""
     found: list[type[PerdureError]] = [PerdureError]

@@ -8,10 +8,10 @@ import threading
 import time
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import NewType
+from typing import Final, NewType
 from uuid import UUID
 
-from perdure.errors import InvalidInput, InvalidReference
+from perdure.errors import InvalidInput, InvalidReference, shown
 
 MemoryId = NewType("MemoryId", str)
 ContentHash = NewType("ContentHash", str)
@@ -20,7 +20,7 @@ _KEY = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,63}:[^\s:\x00-\x1f][^\x00-\x1f]{0,2
 _HASH = re.compile(r"[0-9a-f]{16}")
 _UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
 _NUMBER = re.compile(r"#?([0-9]{1,10})")
-_LARGEST_NUMBER = 2**32 - 1
+MAX_NUMBER: Final = 2**32 - 1
 
 _last = [0]
 _lock = threading.Lock()
@@ -47,7 +47,7 @@ def content_hash(text: str) -> ContentHash:
 def check_key(key: str) -> str:
     if not _KEY.fullmatch(key):
         raise InvalidInput(
-            f"{key[:80]!r} is not a key.",
+            f"{shown(key)} is not a key.",
             remedy="Write it as type:identifier, for example person:alice or location:new_york.",
         )
     return key
@@ -65,8 +65,8 @@ class Reference:
 
 
 def parse_reference(ref: int | str) -> Reference:
-    if isinstance(ref, bool):
-        raise InvalidReference(f"{ref!r} does not name a memory.")
+    if isinstance(ref, bool) or not isinstance(ref, int | str) or (isinstance(ref, int) and not 0 < ref < 2**63):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise InvalidReference(f"{shown(ref)} does not name a memory.")
     text = str(ref).strip()
     lowered = text.lower()
     if _UUID.fullmatch(lowered):
@@ -75,10 +75,10 @@ def parse_reference(ref: int | str) -> Reference:
     value = int(number[1]) if number else None
     known = Reference(
         text,
-        number=value if value is not None and 0 < value <= _LARGEST_NUMBER else None,
+        number=value if value is not None and 0 < value <= MAX_NUMBER else None,
         hash=ContentHash(lowered) if _HASH.fullmatch(lowered) else None,
         key=text if _KEY.fullmatch(text) else None,
     )
     if known.number is None and known.hash is None and known.key is None:
-        raise InvalidReference(f"{text[:80]!r} does not name a memory.")
+        raise InvalidReference(f"{shown(text)} does not name a memory.")
     return known

@@ -7,18 +7,41 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, Literal, Self, TextIO, TypeAlias, TypeGuard, Unpack, cast
+from weakref import WeakSet
 
 from perdure import settings as configuration
 from perdure.clock import Clock, system_clock
-from perdure.draft import Clean, Fields, Filters, check_fields, check_filters, check_namespace, check_text
+from perdure.draft import (
+    Clean,
+    Fields,
+    Filters,
+    check_fields,
+    check_filters,
+    check_line,
+    check_namespace,
+    check_namespaces,
+    check_query,
+    check_text,
+    check_whole,
+)
 from perdure.embed import local
 from perdure.embed.port import Embedder
-from perdure.errors import AmbiguousReference, EmbedderUnavailable, InvalidInput, NotFound, UnknownChoice
-from perdure.ids import parse_reference
+from perdure.errors import (
+    AmbiguousReference,
+    EmbedderUnavailable,
+    ExportFailed,
+    ImportFailed,
+    InvalidInput,
+    NotFound,
+    UnknownChoice,
+    shown,
+)
+from perdure.ids import MAX_NUMBER, parse_reference
 from perdure.lifecycle.author import Author
 from perdure.lifecycle.use import UseCounter
-from perdure.model import Finding, Imported, Page, Recall, Record, Remembered, Revision, State, Worked
+from perdure.model import INDEXED_STATES, Finding, Imported, Page, Recall, Record, Remembered, Revision, State, Worked
 from perdure.settings import Settings
 from perdure.store.port import Store, StoreStats
 
@@ -51,16 +74,22 @@ class Memory:
         session: str | None = None,
         clock: Clock = system_clock,
     ) -> None:
-        given = settings or configuration.load(
-            store=store if isinstance(store, str | os.PathLike) else None,
-            namespace=namespace,
-            embedder=embedder if isinstance(embedder, str) else None,
-            actor=actor,
-            session=session,
+        said: dict[str, Any] = {
+            "store": store if isinstance(store, str | os.PathLike) else None,
+            "namespace": namespace,
+            "embedder": embedder if isinstance(embedder, str) else None,
+            "actor": actor,
+            "session": session,
+        }
+        rules = configuration.override(settings, **said) if settings else configuration.load(**said)
+        self._namespace = check_namespace(rules.namespace)
+        author = Author(
+            check_line(rules.actor, "actor"),
+            check_line(surface, "surface"),
+            check_line(rules.session, "session") if rules.session is not None else None,
+            clock,
         )
-        self._namespace = check_namespace(namespace or given.namespace)
-        author = Author(actor or given.actor, surface, session or given.session, clock)
-        self._parts = _assemble(store, embedder, given, author)
+        self._parts = _assemble(store, embedder, rules, author)
 
     # -- write ---------------------------------------------------------------------------------------------------
 
@@ -73,16 +102,37 @@ class Memory:
 
         parts = self._parts
         clean, notes = self._clean({"text": check_text(text)}, fields)
-        request = check_text(idempotency_key, "idempotency_key")[:200] if idempotency_key is not None else None
+        request = check_line(idempotency_key, "idempotency_key") if idempotency_key is not None else None
         done = remember(parts.store, parts.embedder, parts.author, self._namespace, clean, request)
         return self._done(done, notes)
 
-    def update(self, ref: Reference, *, text: str | None = None, **fields: Unpack[Fields]) -> Remembered:
-        """Correct a memory. New text, title or reasoning makes a new version; anything else a revision of the same."""
+    def update(
+        self,
+        ref: Reference,
+        *,
+        text: str | None = None,
+        add_tags: Iterable[str] = (),
+        remove_tags: Iterable[str] = (),
+        **fields: Unpack[Fields],
+    ) -> Remembered:
+        """Correct a memory. Other words (text, title, abstract, summary, reasoning) make a new version, anything else
+        a revision of the same one. `metadata` changes the entries it names; an empty one removes them all.
+        """
         from perdure.lifecycle.change import update
 
         clean, notes = self._clean({} if text is None else {"text": check_text(text)}, fields)
-        done = update(self._parts.store, self._parts.embedder, self._parts.author, self._find(ref), clean)
+        gained, lost = check_filters({"tags": add_tags}).tags, check_filters({"tags": remove_tags}).tags
+
+        def correct(record: Record) -> Clean:
+            relative: Clean = {}
+            if gained or lost:
+                tags = dict.fromkeys((*clean.get("tags", record.tags), *gained))
+                relative["tags"] = check_fields({"tags": [tag for tag in tags if tag not in lost]})["tags"]
+            if clean.get("metadata"):
+                relative["metadata"] = {**record.metadata, **clean["metadata"]}
+            return clean | relative
+
+        done = update(self._parts.store, self._parts.embedder, self._parts.author, self._find(ref), correct)
         return self._done(done, notes)
 
     def forget(self, ref: Reference, mode: Literal["soft"] = "soft") -> Record:
@@ -90,7 +140,7 @@ class Memory:
         from perdure.lifecycle.change import forget
 
         if mode != "soft":
-            raise UnknownChoice(f"There is no way to forget called {mode!r:.40}.", remedy="Use mode='soft'.")
+            raise UnknownChoice(f"There is no way to forget called {shown(mode)}.", remedy="Use mode='soft'.")
         return forget(self._parts.store, self._parts.author, self._find(ref))
 
     def restore(self, ref: Reference) -> Record:
@@ -113,15 +163,19 @@ class Memory:
         """The memories that answer the query best, each with its reasons. Never waits for a writer."""
         from perdure.recall.recipe import recipe_named
 
-        if isinstance(namespaces, str):
-            raise InvalidInput("namespaces must be a list of names.", remedy="Write namespaces=['…'].")
         parts = self._parts
         now = parts.author.clock()
+        wanted = check_filters(filters, parts.settings.categories)
+        if not set(wanted.states) <= set(INDEXED_STATES):
+            raise UnknownChoice(
+                f"Recall does not look into memories that are {', '.join(wanted.states)}.",
+                remedy=f"It can look into {' and '.join(INDEXED_STATES)} ones; `list` shows all.",
+            )
         found = parts.recaller().recall(
-            query,
-            [check_namespace(name) for name in namespaces] if namespaces is not None else [self._namespace],
-            check_filters(filters, parts.settings.categories),
-            limit=_check_limit(limit),
+            check_query(query),
+            [self._namespace] if namespaces is None else check_namespaces(namespaces),
+            wanted,
+            limit=check_whole(limit, "limit", 1, MAX_LIMIT),
             recipe=recipe_named(recipe or parts.settings.recipe),
             now=now,
         )
@@ -143,7 +197,9 @@ class Memory:
         self, *, limit: int = 20, after: int | None = None, newest: bool = True, **filters: Unpack[Filters]
     ) -> Page:
         """Memories by number, newest first. `Page.next` is the `after` of the following page."""
-        most = _check_limit(limit)
+        most = check_whole(limit, "limit", 1, MAX_LIMIT)
+        if after is not None:
+            check_whole(after, "after", 0, MAX_NUMBER)
         wanted = check_filters(filters, self._parts.settings.categories)
         records = self._parts.store.page(self._namespace, wanted, after=after, limit=most + 1, newest=newest)
         more = len(records) > most
@@ -175,7 +231,8 @@ class Memory:
         parts.uses.flush(patience=_CLOSE_PATIENCE)
         if parts.embedder is None:
             finding = _why_no_embedder(parts.settings)
-            return Worked(0, 0, (" ".join(filter(None, (finding.sentence, finding.remedy))),))
+            waiting = sum(space.pending for space in self.stats().namespaces)
+            return Worked(0, waiting, (" ".join(filter(None, (finding.sentence, finding.remedy))),))
         return embed_pending(parts.store, parts.embedder, limit, progress)
 
     def export(
@@ -191,6 +248,8 @@ class Memory:
         parts = self._parts
         with ExitStack() as stack:
             named = isinstance(target, str | os.PathLike)
+            if not named and not hasattr(target, "write"):
+                raise ExportFailed(f"{shown(target)} cannot be written to.", remedy="Give a path or an open text file.")
             stream = stack.enter_context(replacing(target)) if named else target
             wanted = check_filters({"states": states}).states
             return export(parts.store, self._namespace, stream, wanted, parts.author.clock(), progress)
@@ -206,35 +265,36 @@ class Memory:
 
         `trusted` keeps the source, trust, times and counts that an export of your own carries.
         """
-        from perdure.lifecycle.transfer import drafts_of, import_drafts, lines_of, rereadable
+        from perdure.lifecycle.transfer import Incoming, import_records, incoming_of, lines_of, rereadable
 
         parts = self._parts
 
-        def drafts(items: Iterable[Mapping[str, Any]]) -> Iterator[Clean]:
+        def checked_of(items: Iterable[Mapping[str, Any]]) -> Iterator[Incoming]:
             rules = parts.settings
-            return drafts_of(items, rules.categories, trusted=trusted, redact=rules.redact)
+            return incoming_of(items, rules.categories, trusted=trusted, redact=rules.redact)
 
         with ExitStack() as stack:
             if isinstance(source, str | os.PathLike) or _is_stream(source):
                 lines = stack.enter_context(rereadable(source))
-                total = sum(1 for _ in drafts(lines_of(lines)))
+                total = sum(1 for _ in checked_of(lines_of(lines)))
                 lines.seek(0)
-                checked = drafts(lines_of(lines))
+                checked = checked_of(lines_of(lines))
             else:
-                checked = list(drafts(cast("Iterable[Mapping[str, Any]]", source)))
+                checked = list(checked_of(_mappings(source)))
                 total = len(checked)
-            return import_drafts(parts.store, parts.author, self._namespace, checked, total, progress)
+            return import_records(parts.store, parts.author, self._namespace, checked, total, progress)
 
     def doctor(self, *, repair: bool = False) -> Iterator[Finding]:
         """Look at everything that can be wrong; with `repair`, first rebuild what is derived from the records."""
         parts = self._parts
-        if parts.embedder is None:
-            yield _why_no_embedder(parts.settings)
-        else:
-            yield Finding("embedder", "ok", f"Recall by meaning works: {parts.embedder.generation.name}.")
-        if repair:
-            yield from parts.store.repair()
-        yield from parts.store.check()
+        repaired = list(parts.store.repair()) if repair else []
+        embedder = parts.embedder
+        model = (
+            Finding("embedder", "ok", f"Recall by meaning works: {embedder.generation.name}.")
+            if embedder
+            else _why_no_embedder(parts.settings)
+        )
+        return chain((model,), repaired, parts.store.check())
 
     def close(self) -> None:
         self._parts.close()
@@ -261,6 +321,8 @@ class Memory:
         from perdure.lifecycle.redaction import redact_fields
 
         clean = text | check_fields(fields, self._parts.settings.categories)
+        if clean.get("metadata", {}) is None:
+            clean["metadata"] = {}
         return redact_fields(clean) if self._parts.settings.redact else (clean, ())
 
     def _done(self, done: Remembered, notes: tuple[str, ...]) -> Remembered:
@@ -285,6 +347,15 @@ class _Parts:
         self._said = False
         self._lock = threading.Lock()
         self._recaller: Recaller | None = None
+        _alive.add(self)
+
+    def renew(self) -> None:
+        """In a forked child: the parent's counts are the parent's, and a lock that a thread of it held stays held."""
+        self.uses = UseCounter(self.store)
+        self._lock = threading.Lock()
+        self._recaller = None
+        if isinstance(self.embedder, local.LocalEmbedder):
+            self.embedder = _local_embedder(self.settings)
 
     def say_once(self) -> tuple[str, ...]:
         """That memories wait for a model that is not there; nobody needs to hear it with each of them."""
@@ -306,25 +377,27 @@ class _Parts:
     def close(self) -> None:
         with self._lock:
             closed, self._closed = self._closed, True
-        if not closed:
+        if closed:
+            return
+        try:
             self.uses.flush(patience=_CLOSE_PATIENCE)
+        finally:
             if self._owned:
                 self.store.close()
 
 
 def _assemble(
-    store: str | os.PathLike[str] | Store | None,
-    embedder: Embedder | Literal["local", "none"] | None,
-    settings: Settings,
-    author: Author,
+    store: str | os.PathLike[str] | Store | None, embedder: Embedder | str | None, rules: Settings, author: Author
 ) -> _Parts:
-    chosen = _local_embedder(settings) if embedder is None or isinstance(embedder, str) else embedder
+    chosen = _local_embedder(rules) if embedder is None or isinstance(embedder, str) else embedder
     if store is not None and not isinstance(store, str | os.PathLike):
-        return _Parts(store, owned=False, embedder=chosen, settings=settings, author=author)
+        if not hasattr(store, "keyword"):
+            raise InvalidInput(f"{shown(store)} is not a store.", remedy="Give a path, or nothing for your own memory.")
+        return _Parts(store, owned=False, embedder=chosen, settings=rules, author=author)
     from perdure.store.sqlite.store import SqliteStore
 
-    opened = SqliteStore.open(store or settings.store, busy_seconds=settings.busy_seconds, clock=author.clock)
-    return _Parts(opened, owned=True, embedder=chosen, settings=settings, author=author)
+    opened = SqliteStore.open(rules.store, busy_seconds=rules.busy_seconds, clock=author.clock)
+    return _Parts(opened, owned=True, embedder=chosen, settings=rules, author=author)
 
 
 def _local_embedder(settings: Settings) -> Embedder | None:
@@ -340,11 +413,23 @@ def _why_no_embedder(settings: Settings) -> Finding:
     return Finding("embedder", "warning", reason.sentence, reason.remedy)
 
 
+def _mappings(source: object) -> Iterable[Mapping[str, Any]]:
+    if not isinstance(source, Iterable):
+        raise ImportFailed(f"{shown(source)} holds no records.", remedy="Give a path, a file or mappings.")
+    return cast("Iterable[Mapping[str, Any]]", source)
+
+
 def _is_stream(source: TextIO | Iterable[Mapping[str, Any]]) -> TypeGuard[TextIO]:
     return hasattr(source, "readline")
 
 
-def _check_limit(limit: int) -> int:
-    if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_LIMIT:  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise InvalidInput(f"limit must be a whole number from 1 to {MAX_LIMIT}, not {limit!r:.40}.")
-    return limit
+_alive: Final[WeakSet[_Parts]] = WeakSet()
+
+
+def _renew_after_fork() -> None:
+    for parts in list(_alive):
+        parts.renew()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_after_fork)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, Literal, cast
 
-from perdure.errors import SettingsInvalid
+from perdure.errors import SettingsInvalid, shown
 from perdure.model import CATEGORIES
 
 
@@ -73,6 +73,13 @@ def load(environment: Mapping[str, str] | None = None, **arguments: object) -> S
     return Settings(**values)
 
 
+def override(settings: Settings, **arguments: object) -> Settings:
+    """These settings, but for the arguments that are given."""
+    given = {name: value for name, value in arguments.items() if value is not None}
+    typed = {setting.name: _typed(setting, given[setting.name]) for setting in SETTINGS if setting.name in given}
+    return replace(settings, **typed)
+
+
 def directory(kind: Literal["data", "cache", "config"], environ: Mapping[str, str]) -> Path:
     """Where this system keeps a user's data, caches and settings."""
     home = Path(environ.get("HOME") or Path.home())
@@ -116,23 +123,24 @@ def _typed(setting: Setting, value: object) -> Any:
             return Path(cast("str", value)).expanduser()
         if setting.kind == "number":
             number = float(value) if isinstance(value, str | int | float) else _wrong(setting, value)
-            return number if 0 < number < float("inf") else _wrong(setting, value)
+            return number if 0 < number <= _LARGEST else _wrong(setting, value)
         if setting.kind == "switch":
             return value if isinstance(value, bool) else _SWITCH[str(value).lower()]
         if setting.kind == "words":
             words: Any = value.split(",") if isinstance(value, str) else value
             return tuple(str(word).strip() for word in words if str(word).strip())
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RuntimeError):
         return _wrong(setting, value)
     return value if isinstance(value, str) and value else _wrong(setting, value)
 
 
+_LARGEST: Final = 1e6
 _SWITCH: Final = {"true": True, "1": True, "yes": True, "on": True,
                   "false": False, "0": False, "no": False, "off": False}  # fmt: skip
 
 
 def _wrong(setting: Setting, value: object) -> Any:
-    raise SettingsInvalid(f"{setting.name} (or {setting.variable}) cannot be {value!r:.60}.")
+    raise SettingsInvalid(f"{setting.name} (or {setting.variable}) cannot be {shown(value)}.")
 
 
 def _login(environ: Mapping[str, str]) -> str:

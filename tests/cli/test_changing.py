@@ -39,8 +39,12 @@ def test_tag_replaces_all_tags(known: User):
 def test_metadata_entries_are_added_to_those_there(known: User):
     known.done("update", "1", "--metadata", "b=2")
     assert record(known)["metadata"] == {"a": 1, "b": 2}
-    known.done("update", "1", "--clear", "metadata", "--metadata", "c=3")
-    assert record(known)["metadata"] == {"c": 3}
+    known.done("update", "1", "--clear", "metadata")
+    assert record(known)["metadata"] == {}
+
+
+def test_a_field_cannot_be_cleared_and_given_at_once(known: User):
+    known.fails(2, "update", "1", "--clear", "metadata", "--metadata", "c=3")
 
 
 def test_a_field_can_be_cleared(known: User):

@@ -69,3 +69,18 @@ def test_what_one_process_wrote_the_next_recall_of_another_finds(tmp_path: Path)
 
         assert start(other).finish()[1] == 0
         assert [hit.record.text for hit in memory.recall("coffee tea")] == ["coffee in the evening"]
+
+
+def test_a_forked_child_does_not_count_its_parents_use_once_more(tmp_path: Path):
+    path = tmp_path / "shared.db"
+    with Memory(path, embedder=WordEmbedder()) as memory:
+        memory.remember("tea in the morning")
+        memory.recall("tea")
+
+        def child(_: Callable[[str], None]) -> None:
+            memory.recall("tea")
+            memory.close()
+
+        assert start(child).finish()[1] == 0
+    with Memory(path, embedder="none") as memory:
+        assert memory.get(1).recall_count == 2

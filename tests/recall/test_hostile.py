@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from datetime import UTC, datetime
 
 import pytest
 
 from perdure import Memory
+from perdure.model import Filter
 from perdure.recall.index import NamespaceIndex
 from perdure.recall.lexical import hashes_of
 from perdure.testing.embedder import WordEmbedder
 from perdure.text.words import MAX_QUERY_WORDS, query_words
 
+NOW = datetime(2026, 3, 14, tzinfo=UTC)
 STRINGS = 100_000
+PARTS = 4
 THROUGH_EVERYTHING = 1000
 
 SYNTAX = (
@@ -32,6 +36,14 @@ TEXTS = (
 PIECES = (*SYNTAX, *CHARACTERS, *TEXTS)
 
 
+@pytest.fixture
+def shelf() -> Iterator[Memory]:
+    with Memory(":memory:", embedder="none") as memory:
+        for text in ("tea on Monday", "東京都でお茶", "parseFile(HTTPServer)", "NEAR AND OR NOT"):
+            memory.remember(text)
+        yield memory
+
+
 def hostile(count: int, seed: int) -> Iterator[str]:
     """Pieces of syntax and of odd text, joined, cut and mixed up; now and then something huge."""
     chance = random.Random(seed)
@@ -48,16 +60,25 @@ def hostile(count: int, seed: int) -> Iterator[str]:
         yield text
 
 
-def test_a_hundred_thousand_hostile_strings_become_words_and_scores_without_an_error():
-    with Memory(":memory:", embedder="none") as memory:
-        for text in ("tea on Monday", "東京都でお茶", "parseFile(HTTPServer)"):
-            memory.remember(text)
-        snapshot = NamespaceIndex("default", None).current(memory._parts.store)
-        for text in hostile(STRINGS, 1):
-            words = query_words(text)
-            assert len(words) <= MAX_QUERY_WORDS
-            if words:
-                snapshot.lexical.scores(hashes_of(words))
+@pytest.mark.parametrize("part", range(PARTS))
+def test_a_hundred_thousand_hostile_strings_pass_through_the_full_text_index_without_an_error(shelf: Memory, part: int):
+    store = shelf._parts.store
+    for text in hostile(STRINGS // PARTS, part):
+        words = query_words(text)
+        assert len(words) <= MAX_QUERY_WORDS
+        assert store.keyword("default", words, Filter(), NOW, 5).complete
+
+
+def test_a_hundred_thousand_hostile_strings_find_the_same_in_an_index_in_memory(shelf: Memory):
+    """Compared with the disk for one in ten."""
+    store = shelf._parts.store
+    snapshot = NamespaceIndex("default", None).current(store)
+    for number, text in enumerate(hostile(STRINGS, PARTS)):
+        words = query_words(text)
+        scores = snapshot.lexical.scores(hashes_of(words))
+        if number % 10 == 0:
+            found = store.keyword("default", words, Filter(), NOW, 5).best
+            assert len(found) == (scores > 0).sum()
 
 
 @pytest.mark.parametrize("model", [True, False], ids=["by words and meaning", "by words from disk"])

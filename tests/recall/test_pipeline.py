@@ -5,7 +5,9 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
+from array import array
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -19,6 +21,8 @@ from perdure.model import Filter, Recall
 from perdure.recall import lexical, pipeline, vectors
 from perdure.recall.pipeline import Recaller
 from perdure.recall.recipe import BALANCED
+from perdure.store.port import IndexRow
+from perdure.store.sqlite import search
 from perdure.store.sqlite.store import SqliteStore
 from perdure.testing.embedder import WordEmbedder
 
@@ -139,6 +143,51 @@ assert "numpy" not in sys.modules
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.parametrize("fault", [ValueError("out of order"), MemoryError(), OSError("gone")], ids=repr)
+def test_an_embedder_that_fails_in_its_own_way_leaves_the_words(memory: Memory, fault: Exception):
+    class Faulty(WordEmbedder):
+        def embed_query(self, text: str) -> Any:
+            raise fault
+
+    memory.remember("tea on monday")
+    answer = Recaller(memory._parts.store, Faulty()).recall(
+        "tea", ["default"], Filter(), limit=5, recipe=BALANCED, now=NOW
+    )
+    assert (answer.mode, found(answer)) == ("keyword", ["tea on monday"])
+    assert type(fault).__name__ in answer.notes[0]
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), 1e30])
+def test_a_vector_that_cannot_be_compared_spoils_no_answer(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch, value: float
+):
+    for text in ("tea on monday", "tea on friday", "rain"):
+        memory.remember(text)
+    store = memory._parts.store
+    index_rows = store.index_rows
+
+    def spoil_the_second(*asked: Any) -> list[IndexRow]:
+        rows = list(index_rows(*asked))
+        if rows:
+            rows[1] = rows[1]._replace(vector=array("f", [value] * 64).tobytes())
+        return rows
+
+    monkeypatch.setattr(store, "index_rows", spoil_the_second)
+    answer = memory.recall("tea")
+    assert answer.mode == "hybrid"
+    assert set(found(answer)) == {"tea on monday", "tea on friday", "rain"}
+    assert {hit.record.number: set(hit.explain) for hit in answer}[2] == {"keyword"}
+    assert all(0 <= hit.score <= 1 for hit in answer)
+
+
+def test_a_search_that_takes_too_long_is_cut_short_and_says_so(wordy: Memory, monkeypatch: pytest.MonkeyPatch):
+    wordy.remember("tea on monday")
+    monkeypatch.setattr(search, "_STEPS_BETWEEN_LOOKS", 1)
+    monkeypatch.setattr(search, "_COUNTING_SECONDS", -1.0)
+    answer = wordy.recall("tea")
+    assert (answer.mode, answer.notes) == ("keyword", (pipeline.NO_MODEL, pipeline.OUT_OF_TIME))
+
+
 # -- cold and warm -------------------------------------------------------------------------------------------------
 
 
@@ -147,7 +196,7 @@ def test_by_words_the_first_answers_and_the_later_ones_are_the_same(
     documents: list[str], query: str, tag: str, data: st.DataObject
 ):
     """The first come from disk, the later ones from memory."""
-    filters: dict[str, Any] = data.draw(st.sampled_from([{}, {"tags": [tag]}, {"states": ["deleted", "active"]}]))
+    filters: dict[str, Any] = data.draw(st.sampled_from([{}, {"tags": [tag]}, {"states": ["superseded", "active"]}]))
     with Memory(":memory:", embedder="none", clock=lambda: NOW) as memory:
         for text in documents:
             memory.remember(text, tags=text.split()[:1])
@@ -177,6 +226,31 @@ def test_the_answer_is_the_same_before_and_after_sorting_and_by_signs(documents:
         for _ in range(2):
             later = memory.recall(query, limit=100)
             assert scores(later) == pytest.approx(scores(first), abs=1e-5)
+
+
+@given(st.lists(st.lists(st.sampled_from(WORDS[:4]), min_size=1, max_size=5).map(" ".join), min_size=12), texts)
+def test_of_more_equal_memories_than_candidates_the_same_come_first_from_disk_and_from_memory(
+    documents: list[str], query: str
+):
+    few = replace(BALANCED, candidates=4)
+    with Memory(":memory:", embedder="none", clock=lambda: NOW) as memory:
+        for number, text in enumerate(documents):
+            memory.remember(text, key=f"number:{number}")
+        recaller = Recaller(memory._parts.store, None)
+        answers = [
+            recaller.recall(query, ["default"], Filter(), limit=2, recipe=few, now=NOW)
+            for _ in range(pipeline._RECALLS_FROM_DISK + 1)
+        ]
+        assert "default" in (recaller._indexes or ())
+    for answer in answers[1:]:
+        assert [hit.record.number for hit in answer] == [hit.record.number for hit in answers[0]]
+
+
+def test_of_two_hundred_and_fifty_equal_memories_the_newest_come_first_always(wordy: Memory):
+    for number in range(250):
+        wordy.remember("tea on monday", key=f"tea:{number}")
+    for _ in range(pipeline._RECALLS_FROM_DISK + 2):
+        assert [hit.record.number for hit in wordy.recall("tea", limit=5)] == [250, 249, 248, 247, 246]
 
 
 def test_how_often_a_namespace_was_asked_is_counted_for_a_bounded_number_of_them(
@@ -218,7 +292,7 @@ FILTERS: list[tuple[dict[str, Any], set[int]]] = [
     ({"tags": ["nowhere"]}, set()),
     ({"states": ["active", "superseded"]}, {1, 3, 4, 5}),
     ({"states": ["active", "superseded"], "tier": "deprecated"}, {2}),
-    ({"states": ["deleted"]}, set()),
+    ({"states": ["superseded"]}, set()),
     ({"until": NOW - timedelta(days=9)}, set()),
 ]
 
@@ -296,6 +370,47 @@ def test_several_namespaces_are_ranked_together_and_named_ones_only(memory: Memo
     assert found(answer)[2:] == ["rain"]
     assert not memory.recall("tea", namespaces=["nobody"])
     assert not memory.recall("tea", namespaces=[])
+
+
+@pytest.fixture(params=["hybrid", "from disk", "in memory", "from both"])
+def neighbours(request: pytest.FixtureRequest) -> Iterator[Memory]:
+    """The default namespace is small, its neighbour large: no word is rare in the one, every word is in the other."""
+    embedder = WordEmbedder() if request.param == "hybrid" else "none"
+    with Memory(":memory:", embedder=embedder, clock=lambda: NOW) as memory:
+        memory.remember("the deployment password rotates monthly")
+        memory.namespace("large").import_({"text": f"garden chair {number}"} for number in range(400))
+        memory.namespace("large").remember("deployment of the garden furniture")
+        memory.work()
+        warm = {"in memory": ["default", "large"], "from both": ["large"]}.get(request.param, [])
+        for _ in range(4):
+            for name in warm:
+                memory.recall("deployment", namespaces=[name])
+        yield memory
+
+
+def test_a_memory_of_a_small_namespace_competes_with_those_of_a_large_one_as_if_they_were_one(neighbours: Memory):
+    answer = neighbours.recall("deployment password rotates", namespaces=["default", "large"], limit=2)
+    assert found(answer) == ["the deployment password rotates monthly", "deployment of the garden furniture"]
+    assert answer[0].score == 1
+    assert answer[1].explain["keyword"].normalised < 0.4
+
+
+@given(st.lists(st.tuples(texts, st.integers(0, 2)), min_size=1, max_size=25), texts, st.booleans())
+def test_by_words_several_namespaces_score_as_one_that_holds_all_of_them(
+    documents: list[tuple[str, int]], query: str, warm: bool
+):
+    names = ["part 0", "part 1", "part 2"]
+    with Memory(":memory:", embedder="none", clock=lambda: NOW) as memory:
+        for number, (text, part) in enumerate(documents):
+            memory.remember(text, key=f"number:{number}")
+            memory.namespace(names[part]).remember(text, key=f"number:{number}")
+        for _ in range(pipeline._RECALLS_FROM_DISK if warm else 0):
+            memory.recall(query, namespaces=names[:2])
+        whole = memory.recall(query, limit=100)
+        apart = memory.recall(query, namespaces=names, limit=100)
+    assert {hit.record.key: hit.explain["keyword"].raw for hit in apart} == pytest.approx(
+        {hit.record.key: hit.explain["keyword"].raw for hit in whole}, rel=1e-5
+    )
 
 
 def test_equal_memories_come_newest_first(memory: Memory):

@@ -35,7 +35,7 @@ def main(directory: Path) -> None:
         assert kept > 20
         assert refused == 20
         assert len(store.fetch(NAMESPACE, range(1, 1000))) == kept
-        assert store.keyword(NAMESPACE, ["memory"], Filter(), datetime.now(UTC), 5)
+        assert store.keyword(NAMESPACE, ["memory"], Filter(), datetime.now(UTC), 5).best
         subprocess.run(["mount", "-o", "remount,size=32m", str(directory)], check=True)  # noqa: S607
         record = remember(store, "after space returned")
         assert record.number == kept + 1

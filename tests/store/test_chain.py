@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import fields, replace
 
 from perdure.store.sqlite.chain import Line, digest_of, genesis, link
-from perdure.store.sqlite.rows import pack_batch, unpack_batch
+from perdure.store.sqlite.rows import pack_name, unpack_name
 from perdure.store.sqlite.store import SqliteStore
 from perdure.testing.records import NAMESPACE, amend, remember
 
@@ -28,7 +28,7 @@ def test_a_value_cannot_pass_from_one_field_to_the_next():
 
 def test_two_namespaces_begin_differently_and_the_same_text_has_two_digests():
     assert genesis("a") != genesis("b")
-    assert digest_of(b"salt", "text") != digest_of(b"other", "text")
+    assert digest_of(b"salt", b"text") != digest_of(b"other", b"text")
 
 
 def test_what_the_store_says_of_its_log_can_be_proved_from_outside(store: SqliteStore):
@@ -52,4 +52,4 @@ def test_what_the_store_says_of_its_log_can_be_proved_from_outside(store: Sqlite
 
 def test_a_batch_is_kept_whatever_it_is_called():
     for batch in ("0198c0de-0000-7000-8000-000000000001", "batch 1", "0198C0DE-0000-7000-8000-000000000001", "ab", ""):
-        assert unpack_batch(pack_batch(batch)) == batch
+        assert unpack_name(pack_name(batch)) == batch

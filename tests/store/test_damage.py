@@ -46,7 +46,7 @@ def everything(store: SqliteStore) -> list[object]:
         [store.revisions(NAMESPACE, number) for number in range(1, MEMORIES + 1, 7)],
         store.stats(GENERATION).namespaces,
         store.namespaces(),
-        store.pending(GENERATION, None, 9),
+        store.pending(GENERATION, 9),
         store.index_changes(NAMESPACE, GENERATION, Position()).removed,
     ]
 

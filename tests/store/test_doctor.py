@@ -14,7 +14,6 @@ import apsw
 import pytest
 from store.behind import behind
 
-from perdure.errors import StoreDamaged
 from perdure.ids import ContentHash
 from perdure.model import STATES, Filter, Finding
 from perdure.store.sqlite.rows import encode_row
@@ -84,12 +83,45 @@ DERIVED: dict[str, tuple[str, set[str]]] = {
     ),
 }
 
+# Damage to a record alone, and what else must be named: the log is the truth, so a repair brings the record back.
+RECORDS: dict[str, tuple[str, set[str]]] = {
+    "a text was changed": ("UPDATE memory SET text = 'x' WHERE slot = (1 << 32 | 2)", {"records"}),
+    "only the case of a text was changed": ("UPDATE memory SET text = 'TEA' WHERE slot = (1 << 32 | 1)", {"records"}),
+    "a text is no text any more": ("UPDATE memory SET text = CAST(x'ff' AS TEXT)", {"records"}),
+    "a state was changed": ("UPDATE memory SET state = 'active' WHERE state = 'deleted'", {"records"}),
+    "a state is none": ("UPDATE memory SET state = 'lost' WHERE slot = (1 << 32 | 1)", {"records"}),
+    "a passage's hash was changed": ("UPDATE memory SET passage_hash = zeroblob(16)", {"records"}),
+    "everything was changed": ("UPDATE memory SET text = slot, tags = '[', title = '', created_at = 1", {"records"}),
+    "a record is of an earlier line": ("UPDATE memory SET seq = 1, title = NULL, checksum = 1", {"records"}),
+    "early lines of the log are broken too": (
+        "UPDATE memory SET text = 'x' WHERE slot = (1 << 32 | 2); UPDATE revision SET actor = 'me' WHERE seq = 3",
+        {"records", "chain"},
+    ),
+}
+
 # Nothing can bring these back but a backup; doctor says so and a repair leaves them alone.
 TRUTH: dict[str, tuple[str, set[str]]] = {
-    "a text was changed": ("UPDATE memory SET text = 'coffee' WHERE slot = (1 << 32 | 1)", {"records"}),
-    "only the case of a text was changed": ("UPDATE memory SET text = 'TEA' WHERE slot = (1 << 32 | 1)", {"records"}),
-    "a state was changed": ("UPDATE memory SET state = 'active' WHERE state = 'deleted'", {"records"}),
     "a memory was moved": ("UPDATE memory SET slot = slot + 50 WHERE slot = (1 << 32 | 1)", {"records"}),
+    "a text and its payload were changed": (
+        "UPDATE memory SET text = 'x' WHERE slot = (1 << 32 | 1); UPDATE payload SET body = replace(body, 'tea', 'x')",
+        {"records", "chain"},
+    ),
+    "a text was changed and its payload is gone": (
+        "UPDATE memory SET text = 'sea' WHERE slot = (1 << 32 | 1); DELETE FROM payload",
+        {"records"},
+    ),
+    "a text was changed and its payload is no text": (
+        "UPDATE memory SET text = 'sea' WHERE slot = (1 << 32 | 1); UPDATE payload SET body = CAST(x'ff' AS TEXT)",
+        {"records", "chain"},
+    ),
+    "a text was changed and its line has no place in the chain": (
+        "UPDATE memory SET text = 'sea' WHERE slot = (1 << 32 | 2); UPDATE revision SET actor = 'me' WHERE seq = 5",
+        {"records", "chain"},
+    ),
+    "a text was changed and a later line is missing": (
+        "UPDATE memory SET text = 'sea' WHERE slot = (1 << 32 | 2); DELETE FROM revision WHERE seq = 5",
+        {"records", "chain"},
+    ),
     "a line of the log was changed": ("UPDATE revision SET actor = 'somebody else' WHERE seq = 1", {"chain"}),
     "a time in the log was changed": ("UPDATE revision SET at = at + 1 WHERE seq = 2", {"chain"}),
     "a line of the log is missing": ("DELETE FROM revision WHERE seq = 1", {"chain"}),
@@ -131,7 +163,7 @@ def records(store: SqliteStore) -> object:
 
 
 def found(store: SqliteStore, word: str) -> list[int]:
-    return [scored.number for scored in store.keyword(NAMESPACE, [word], Filter(), NOON, 9)]
+    return [scored.number for scored in store.keyword(NAMESPACE, [word], Filter(), NOON, 9).best]
 
 
 def test_a_sound_store_has_nothing_to_report(sound: Path):
@@ -177,12 +209,52 @@ def test_damage_to_records_or_log_is_named_and_never_repaired_away(sound: Path, 
         assert set(problems(store)) >= expected
 
 
-def test_a_damaged_memory_is_never_served(sound: Path):
-    break_it(sound, "UPDATE memory SET text = 'TEA' WHERE slot = (1 << 32 | 1)")
+@pytest.mark.parametrize("damage", RECORDS)
+def test_a_damaged_record_is_brought_back_from_the_log_byte_for_byte(sound: Path, damage: str):
+    sql, expected = RECORDS[damage]
+    before = every_row(sound)
     with closing(SqliteStore.open(sound)) as store:
-        with pytest.raises(StoreDamaged, match="Memory 1 "):
-            store.fetch(NAMESPACE, [1])
-        assert [record.number for record in store.fetch(NAMESPACE, [2])] == [2]
+        answers = records(store)
+    break_it(sound, sql)
+    with closing(SqliteStore.open(sound)) as store:
+        named = problems(store)
+        assert set(named) >= expected
+        assert "--repair" in str(named["records"].remedy)
+        repaired = {finding.check: finding for finding in store.repair()}
+        assert repaired["repair_records"].level == "ok"
+        assert "repair_records_left" not in repaired
+        assert set(problems(store)) == expected - {"records"}
+        assert records(store) == answers
+        assert (found(store, "tea"), found(store, "coffee"), found(store, "milk")) == ([1], [2], [])
+    assert every_row(sound) == before
+
+
+def every_row(path: Path) -> list[object]:
+    with behind(path) as raw:
+        return [raw.execute(f"SELECT * FROM {table} ORDER BY slot").fetchall() for table in ("memory", "entry", "tag")]  # noqa: S608
+
+
+def test_a_record_that_cannot_be_brought_back_is_named_and_left_as_it_is(sound: Path):
+    break_it(sound, TRUTH["a text and its payload were changed"][0])
+    damaged = every_row(sound)
+    with closing(SqliteStore.open(sound)) as store:
+        left = {finding.check: finding for finding in store.repair()}["repair_records_left"]
+        assert (left.level, "1 of 'default'" in left.sentence, "backup" in str(left.remedy)) == ("problem", True, True)
+        assert store.damaged(NAMESPACE) == [1]
+        assert found(store, "coffee") == [2]
+    assert every_row(sound)[0] == damaged[0]
+
+
+def test_damaged_memories_that_took_each_others_names_are_left(sound: Path):
+    break_it(
+        sound,
+        "UPDATE memory SET id = zeroblob(16) WHERE slot = (1 << 32 | 1);"
+        " UPDATE memory SET id = (SELECT memory FROM revision WHERE seq = 1) WHERE slot = (1 << 32 | 2)",
+    )
+    with closing(SqliteStore.open(sound)) as store:
+        assert {finding.check for finding in store.repair()} >= {"repair_records", "repair_records_left"}
+        assert [finding.check for finding in store.repair() if finding.level == "problem"] == []
+        assert problems(store) == {}
 
 
 def test_a_record_that_was_changed_without_a_revision_differs_from_its_history(sound: Path):
@@ -191,6 +263,9 @@ def test_a_record_that_was_changed_without_a_revision_differs_from_its_history(s
         with store._pool.writing() as connection:
             connection.execute(SQL["put_memory"], encode_row(replace(record, importance=1.0), 1, bytes(16)))
         assert set(problems(store)) >= {"history"}
+        list(store.repair())
+        assert problems(store) == {}
+        assert store.fetch(NAMESPACE, [1]) == [record]
 
 
 def test_a_content_hash_that_is_not_of_the_text_is_damage(sound: Path):
@@ -201,14 +276,6 @@ def test_a_content_hash_that_is_not_of_the_text_is_damage(sound: Path):
                 SQL["put_memory"], encode_row(replace(record, content_hash=ContentHash("0" * 16)), 1, bytes(16))
             )
         assert set(problems(store)) >= {"records"}
-
-
-def test_a_repair_leaves_a_damaged_memory_alone_and_says_so(sound: Path):
-    break_it(sound, "UPDATE memory SET text = 'TEA' WHERE slot = (1 << 32 | 1)")
-    with closing(SqliteStore.open(sound)) as store:
-        levels = {finding.check: finding.level for finding in store.repair()}
-        assert levels["repair_records"] == "problem"
-        assert found(store, "coffee") == [2]
 
 
 def test_an_erased_payload_leaves_the_chain_proved(sound: Path):

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 
 import apsw
 import pytest
+from store.behind import behind
 
+from perdure.model import Finding
 from perdure.store.sqlite.connection import choose_journal
 from perdure.store.sqlite.engine import engine_is_safe, version_number
 from perdure.store.sqlite.file import Place
@@ -52,7 +55,22 @@ a line that is none
 )
 def test_an_engine_with_the_reset_bug_is_told_from_a_repaired_one(version: str, safe: bool):
     assert engine_is_safe(version_number(version)) is safe
-    assert check_engine(version).level == ("ok" if safe else "warning")
+    assert check_engine(version, "3.51.3").level == ("ok" if safe else "warning")
+    assert check_engine("3.54.1", version).level == ("ok" if safe else "warning")
+
+
+def test_doctor_tells_of_an_unsafe_engine_until_a_safe_one_has_written(path: Path):
+    def engine() -> Finding:
+        return next(finding for finding in store.check() if finding.check == "engine")
+
+    with closing(SqliteStore.open(path)) as store:
+        assert engine().level == "ok"
+    with behind(path) as raw:
+        raw.execute("UPDATE meta SET value = '3.40.1' WHERE name = 'engine'")
+    with closing(SqliteStore.open(path)) as store:
+        assert "3.40.1" in engine().sentence
+        remember(store, "tea")
+        assert engine().level == "ok"
 
 
 @pytest.mark.parametrize(

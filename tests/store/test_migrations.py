@@ -23,7 +23,7 @@ from perdure.store.sqlite.file import prepare
 from perdure.store.sqlite.sql import SQL
 from perdure.store.sqlite.store import SqliteStore
 from perdure.testing.buggify import Buggified, buggified
-from perdure.testing.records import NAMESPACE, NOON, remember
+from perdure.testing.records import NAMESPACE, remember
 
 PACKAGE = Path(migrate.__file__).parent
 
@@ -72,7 +72,7 @@ def test_an_old_store_is_brought_up_to_date_in_one_transaction(path: Path, monke
 def _migrate(path: Path) -> None:
     place = prepare(path)
     with closing(connect(place, "write", Patience(1))) as connection:
-        migrate.migrate(connection, place, NOON)
+        migrate.migrate(connection, place)
 
 
 def _version(path: Path) -> tuple[int, bool]:
@@ -99,7 +99,7 @@ def test_a_file_that_another_program_made_while_we_waited_is_left_alone(path: Pa
         with behind(path) as raw:
             raw.execute("CREATE TABLE theirs (x)")
         with pytest.raises(StoreForeign):
-            migrate.migrate(connection, place, NOON)
+            migrate.migrate(connection, place)
         assert not connection.in_transaction
 
 

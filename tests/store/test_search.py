@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from itertools import count
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from store.behind import behind
 
 from perdure.model import Filter
-from perdure.store.port import Scored
+from perdure.store.port import Found, Scored
 from perdure.store.sqlite import search
 from perdure.store.sqlite.store import SqliteStore
 from perdure.testing.conformance.searching import scores
-from perdure.testing.records import NAMESPACE, NOON, draft, insert
+from perdure.testing.records import NAMESPACE, NOON, draft, insert, remember
 
 COMMON = [f"common{n}" for n in range(6)]
 
@@ -38,7 +42,7 @@ def crowded(store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> SqliteStore:
 
 
 def ask(store: SqliteStore, words: Sequence[str], filter: Filter | None = None, limit: int = 3) -> list[Scored]:
-    return store.keyword(NAMESPACE, words, filter or Filter(), NOON, limit)
+    return store.keyword(NAMESPACE, words, filter or Filter(), NOON, limit).best
 
 
 def exact(store: SqliteStore, words: Sequence[str]) -> dict[int, float]:
@@ -85,3 +89,52 @@ def test_memories_that_may_not_be_shown_do_not_use_up_the_room(crowded: SqliteSt
     found = ask(crowded, COMMON[:2], limit=8)
     assert len(found) == 8
     assert all(scored.number <= 151 for scored in found)
+
+
+def test_when_time_runs_out_the_answer_is_what_was_scored_until_then(
+    crowded: SqliteStore, monkeypatch: pytest.MonkeyPatch
+):
+    """Time passes only when it is looked at, here after a few steps each."""
+    monkeypatch.setattr(search, "_STEPS_BETWEEN_LOOKS", 25)
+    monkeypatch.setattr(search, "_COUNTING_SECONDS", 10**9)
+    expected = exact(crowded, COMMON)
+    answers: list[Found] = []
+    for seconds in range(4000):
+        monkeypatch.setattr(search, "_SCORING_SECONDS", seconds)
+        monkeypatch.setattr(search, "time", SimpleNamespace(monotonic=count().__next__))
+        answers.append(crowded.keyword(NAMESPACE, COMMON, Filter(), NOON, 10))
+        if answers[-1].complete:
+            break
+    assert answers[0] == Found([], complete=False)
+    assert answers[-1].complete
+    partial = [found for found in answers if not found.complete and 0 < len(found.best) < len(answers[-1].best)]
+    assert partial
+    for one in (one for found in partial for one in found.best):
+        assert one.score == pytest.approx(expected[one.number])
+
+
+def test_words_that_could_not_be_counted_in_time_are_left_out(crowded: SqliteStore, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(search, "_STEPS_BETWEEN_LOOKS", 25)
+    monkeypatch.setattr(search, "_SCORING_SECONDS", 10**9)
+    answers: list[Found] = []
+    for seconds in range(0, 4000, 10):
+        monkeypatch.setattr(search, "_COUNTING_SECONDS", seconds)
+        monkeypatch.setattr(search, "time", SimpleNamespace(monotonic=count().__next__))
+        assert len(crowded.word_counts(NAMESPACE, COMMON).containing) <= len(COMMON)
+        answers.append(crowded.keyword(NAMESPACE, COMMON, Filter(), NOON, 10))
+        if answers[-1].complete:
+            break
+    assert answers[0] == Found([], complete=False)
+    assert any(found.best for found in answers if not found.complete)
+    assert answers[-1] == crowded.keyword(NAMESPACE, COMMON, Filter(), NOON, 10)
+
+
+@pytest.mark.parametrize("documents", [0, -3, 1, 10**12])
+def test_counters_that_are_wrong_make_no_search_fail(store: SqliteStore, path: Path, documents: int):
+    for text in ("tea", "tea and milk", "milk"):
+        remember(store, text)
+    with behind(path) as connection:
+        connection.execute("UPDATE namespace SET documents = ?, words = ?", (documents, documents))
+    found = store.keyword(NAMESPACE, ["tea", "milk"], Filter(), NOON, 9).best
+    assert found[0].number == 2
+    assert all(scored.score > 0 for scored in found)

@@ -26,7 +26,7 @@ def main(target: Target, *, file: str, trusted: bool) -> None:
     """Read memories from a file that `export` wrote.
 
     FILE has one JSON object per line, of which only `text` is needed; `-` is standard input. All of it is checked
-    first: one bad line, and nothing is stored. What is there already is left as it is.
+    first: one bad line, and nothing is stored. What is there already stays; of two texts of one key the newer one does.
     """
     with target.memory() as memory, Bar("Importing") as bar:
         imported = memory.import_(utf8_input() if file == "-" else file, trusted=trusted, progress=bar)

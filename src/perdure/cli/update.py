@@ -56,14 +56,15 @@ def main(
 
     REF is its number, id, content hash or key. --tag replaces all tags; --metadata changes the entries it names.
     """
-    changes = {name: _empty(name) for name in clear} | given(options)
+    said_fields = given(options)
+    if twice := set(clear) & set(said_fields):
+        raise click.UsageError(f"{min(twice)} is both cleared and given.")
+    changes = {name: _empty(name) for name in clear} | said_fields
     if text is None and not changes and not add_tag and not remove_tag:
         raise click.UsageError("Nothing to change was named.")
     said = read_text() if text == "-" else text
     with target.memory() as memory:
-        if add_tag or remove_tag or "metadata" in changes:
-            _merge(memory.get(ref), changes, add_tag, remove_tag, cleared="metadata" in clear)
-        updated = memory.update(ref, text=said, **changes)
+        updated = memory.update(ref, text=said, add_tags=add_tag, remove_tags=remove_tag, **changes)
     if target.json:
         target.answer(plain(updated))
     else:
@@ -75,14 +76,3 @@ def _empty(name: str) -> Any:
     if name not in _EMPTY:
         raise UnknownChoice(f"{name[:60]!r} cannot be cleared.", remedy=f"Use one of {', '.join(_EMPTY)}.")
     return _EMPTY[name]
-
-
-def _merge(
-    record: Record, changes: dict[str, Any], add: tuple[str, ...], remove: tuple[str, ...], *, cleared: bool
-) -> None:
-    """What is said relative to the memory as it is: tags to add and remove, metadata entries."""
-    if add or remove:
-        tags = dict.fromkeys((*changes.get("tags", record.tags), *add))
-        changes["tags"] = tuple(tag for tag in tags if tag not in remove)
-    if "metadata" in changes and not cleared:
-        changes["metadata"] = {**record.metadata, **changes["metadata"]}

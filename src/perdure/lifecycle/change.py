@@ -2,79 +2,98 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from datetime import datetime
+from typing import TypeAlias
 
-from perdure.draft import Clean, changes_content
+from perdure.draft import Clean, changes_content, check_validity
 from perdure.embed.port import Embedder
 from perdure.errors import Conflict
 from perdure.ids import content_hash
 from perdure.lifecycle.author import Author
-from perdure.lifecycle.remember import PENDING, prepare
+from perdure.lifecycle.remember import PENDING, Plan, prepare, put_vector, write
 from perdure.model import Record, Remembered, State
-from perdure.store.port import Store
-from perdure.text.entry import entry_of
+from perdure.store.port import Store, Writer
+
+# A correction may depend on what is there: adding a tag, for one.
+Correction: TypeAlias = Callable[[Record], Clean]
+Planner: TypeAlias = Callable[[Record, datetime], Plan]
 
 _RESTORABLE: frozenset[State] = frozenset({"deleted", "expired", "evicted"})
 
 
-def update(store: Store, embedder: Embedder | None, author: Author, found: Record, clean: Clean) -> Remembered:
+def update(store: Store, embedder: Embedder | None, author: Author, found: Record, correct: Correction) -> Remembered:
+    def plan(record: Record, at: datetime) -> Plan:
+        _require_active(record)
+        clean = {name: value for name, value in correct(record).items() if getattr(record, name) != value}
+        if not clean:
+            return Plan(record, record, "annotate", "unchanged", ("Nothing to change.",))
+        changed = replace(record, **clean, content_hash=content_hash(clean.get("text", record.text)))
+        check_validity(changed.valid_at, changed.invalid_at)
+        if not changes_content(clean):
+            return Plan(record, changed, "annotate", "annotated")
+        return Plan(record, replace(changed, version=record.version + 1, updated_at=at), "update", "updated")
+
+    return _carry_out(store, embedder, author, found, plan)
+
+
+def forget(store: Store, author: Author, found: Record) -> Record:
+    """Soft: it leaves every list and every search, and can be restored."""
+
+    def plan(record: Record, _: datetime) -> Plan:
+        if record.state == "deleted":
+            raise Conflict(
+                f"Memory #{record.number} is forgotten already.",
+                remedy=f"Bring it back: perdure restore {record.number}",
+            )
+        return Plan(record, replace(record, state="deleted"), "forget", "updated")
+
+    return _carry_out(store, None, author, found, plan).record
+
+
+def restore(store: Store, author: Author, found: Record) -> Record:
+    def plan(record: Record, _: datetime) -> Plan:
+        if record.state not in _RESTORABLE:
+            raise Conflict(
+                f"Memory #{record.number} is {record.state}, so there is nothing to restore.",
+                remedy=f"See what happened to it: perdure history {record.number}",
+            )
+        return Plan(record, replace(record, state="active"), "restore", "updated")
+
+    return _carry_out(store, None, author, found, plan).record
+
+
+def _carry_out(store: Store, embedder: Embedder | None, author: Author, found: Record, plan_for: Planner) -> Remembered:
     """Prepared outside the transaction on what was read; if someone else was faster, prepared again on theirs."""
     batch = author.batch()
     while True:
-        _require(found, "active", "corrected")
-        clean = {name: value for name, value in clean.items() if getattr(found, name) != value}
-        if not clean:
-            return Remembered(found, "unchanged", batch.id, notes=("Nothing to change.",))
-        content = changes_content(clean)
-        changed = replace(found, **clean, content_hash=content_hash(clean.get("text", found.text)))
-        if content:
-            changed = replace(changed, version=found.version + 1, updated_at=batch.at)
-        prepared = prepare(embedder, changed)
+        plan = plan_for(found, batch.at)
+        if plan.outcome == "unchanged":
+            return Remembered(found, plan.outcome, batch.id, notes=plan.notes)
+        prepared = prepare(embedder, plan)
         with store.write(found.namespace) as writer:
             current = writer.by_number(found.number)
             if current is not None and current.seq == found.seq:
-                if changed.key != found.key and changed.key and writer.by_key(changed.key):
-                    raise Conflict(f"The key {changed.key!r} names another memory.", remedy="Choose another key.")
-                record = writer.put(changed, batch.change("update" if content else "annotate"), prepared.entry)
-                if prepared.vector is not None and embedder:
-                    writer.put_vector(embedder.generation, prepared.entry.passage_hash, prepared.vector)
-                pending = prepared.vector is None
-                outcome = "updated" if content else "annotated"
-                return Remembered(record, outcome, batch.id, pending, (PENDING,) if pending and embedder else ())
+                _require_free_key(writer, plan)
+                record = write(writer, plan, prepared, batch)
+                put_vector(writer, embedder, prepared)
+                notes = (PENDING,) if prepared.pending and embedder else ()
+                return Remembered(record, plan.outcome, batch.id, prepared.pending, notes)
         if current is None:
             raise Conflict(f"Memory #{found.number} was erased meanwhile.")
         found = current
 
 
-def forget(store: Store, author: Author, found: Record) -> Record:
-    """Soft: it leaves every list and every search, and can be restored."""
-    change = author.batch().change("forget")
-    with store.write(found.namespace) as writer:
-        current = writer.by_number(found.number) or found
-        if current.state == "deleted":
-            raise Conflict(
-                f"Memory #{found.number} is forgotten already.", remedy=f"Bring it back: perdure restore {found.number}"
-            )
-        gone = replace(current, state="deleted")
-        return writer.put(gone, change, entry_of(gone))
-
-
-def restore(store: Store, author: Author, found: Record) -> Record:
-    change = author.batch().change("restore")
-    with store.write(found.namespace) as writer:
-        current = writer.by_number(found.number) or found
-        if current.state not in _RESTORABLE:
-            raise Conflict(
-                f"Memory #{found.number} is {current.state}, so there is nothing to restore.",
-                remedy=f"See what happened to it: perdure history {found.number}",
-            )
-        back = replace(current, state="active")
-        return writer.put(back, change, entry_of(back))
-
-
-def _require(record: Record, state: State, what: str) -> None:
-    if record.state != state:
+def _require_active(record: Record) -> None:
+    if record.state != "active":
         raise Conflict(
-            f"Memory #{record.number} is {record.state} and cannot be {what}.",
+            f"Memory #{record.number} is {record.state} and cannot be corrected.",
             remedy=f"Bring it back first: perdure restore {record.number}",
         )
+
+
+def _require_free_key(writer: Writer, plan: Plan) -> None:
+    key = plan.record.key
+    if plan.basis and key and key != plan.basis.key and writer.by_key(key):
+        raise Conflict(f"The key {key!r} names another memory.", remedy="Choose another key.")

@@ -1,43 +1,35 @@
-"""Secrets leave a memory before it is stored, in every field that can hold prose."""
+"""Secrets leave a memory before it is stored, whatever field they are in."""
 
 from __future__ import annotations
 
-from perdure.draft import Clean
-from perdure.model import Json
-from perdure.text.secrets import redact
+from typing import Any, cast
 
-_PROSE = ("text", "title", "abstract", "summary", "reasoning")
-_LISTS = ("tags", "keywords", "references", "trigger_phrases")
+from perdure.draft import Clean
+from perdure.errors import InvalidInput
+from perdure.text.secrets import redact
 
 
 def redact_fields(clean: Clean) -> tuple[Clean, tuple[str, ...]]:
     """The fields without their secrets, and one note when there were any."""
     found: list[str] = []
-    result: Clean = {}
-    for name, value in clean.items():
-        if name in _PROSE and value:
-            result[name] = _without(value, found)
-        elif name in _LISTS:
-            result[name] = tuple(dict.fromkeys(_without(item, found) for item in value))
-        else:
-            result[name] = _within(value, found) if name == "metadata" else value
+    result: Clean = {name: _within(value, found) for name, value in clean.items()}
     if not found:
         return clean, ()
+    if result.get("key") != clean.get("key"):
+        raise InvalidInput("The key holds a secret.", remedy="Choose a key that may be seen; nothing was changed.")
     return result, (f"Redacted before storing: {', '.join(dict.fromkeys(found))}.",)
 
 
-def _without(text: str, found: list[str]) -> str:
-    redacted = redact(text)
-    if redacted.text != text:  # a text that was redacted long ago names its kinds too
-        found.extend(redacted.found)
-    return redacted.text
-
-
-def _within(value: Json, found: list[str]) -> Json:
+def _within(value: Any, found: list[str]) -> Any:
     if isinstance(value, str):
-        return _without(value, found)
+        redacted = redact(value)
+        if redacted.text != value:  # a text that was redacted long ago names its kinds too
+            found.extend(redacted.found)
+        return redacted.text
+    if isinstance(value, tuple):
+        return tuple(dict.fromkeys(_within(item, found) for item in cast("tuple[Any, ...]", value)))
     if isinstance(value, list):
-        return [_within(item, found) for item in value]
+        return [_within(item, found) for item in cast("list[Any]", value)]
     if isinstance(value, dict):
-        return {name: _within(item, found) for name, item in value.items()}
+        return {_within(name, found): _within(item, found) for name, item in cast("dict[Any, Any]", value).items()}
     return value

@@ -5,107 +5,149 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TypeVar
+from typing import Any
 
-from perdure.draft import Clean
+from perdure.draft import MAX_ITEMS, Clean, check_validity
+from perdure.embed.checked import checked_passages
 from perdure.embed.port import Embedder
-from perdure.errors import EmbedderUnavailable
+from perdure.errors import Conflict, EmbedderUnavailable
 from perdure.ids import Reference, content_hash, new_id
 from perdure.lifecycle.author import Author, Batch
-from perdure.model import Outcome, Record, Remembered
+from perdure.model import Operation, Outcome, Record, Remembered
 from perdure.store.port import Store, Writer
 from perdure.text.entry import Entry, entry_of
 from perdure.text.passage import passage
 
-T = TypeVar("T")
-
 PENDING = "Stored without a vector: found by keyword now, by meaning after `perdure work`."
+
+# What adds up when a memory is said again; whatever else is said about it replaces what was known.
+_GATHERED = ("tags", "evidence")
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a call will make of what is there: `basis` is that, or None for a new memory."""
+
+    basis: Record | None
+    record: Record
+    operation: Operation
+    outcome: Outcome
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """Everything that takes time, done before the transaction begins."""
+    """Everything that takes time, done before the transaction begins. No vector: not needed, or not to be had."""
 
     entry: Entry
     vector: bytes | None
+    pending: bool
 
 
 def remember(
     store: Store, embedder: Embedder | None, author: Author, namespace: str, clean: Clean, request: str | None = None
 ) -> Remembered:
     batch = author.batch()
-    draft = draft_record(namespace, clean, batch.at)
-    prepared = Prepared(entry_of(draft), None) if _is_known(store, draft) else prepare(embedder, draft)
+    plan = plan_for(_look(store, namespace, clean), namespace, clean, batch.at)
+    prepared = prepare(embedder, plan)
     with store.write(namespace) as writer:
         earlier = writer.by_request(request) if request else None
         if earlier:
-            return Remembered(earlier, "repeated", batch.id)
-        record, outcome = settle(writer, draft, prepared, batch, request)
-        if prepared.vector is not None and embedder:
-            writer.put_vector(embedder.generation, prepared.entry.passage_hash, prepared.vector)
-    pending = prepared.vector is None and outcome != "observed"
-    return Remembered(record, outcome, batch.id, pending, (PENDING,) if pending and embedder else ())
+            return _repeated(earlier, clean, batch)
+        existing = look_again(writer, clean)
+        if _changed(existing, plan.basis):
+            plan = plan_for(existing, namespace, clean, batch.at)
+            prepared = prepare_again(plan, prepared)
+        record = write(writer, plan, prepared, batch, request)
+        put_vector(writer, embedder, prepared)
+    notes = (*plan.notes, PENDING) if prepared.pending and embedder else plan.notes
+    return Remembered(record, plan.outcome, batch.id, prepared.pending, notes)
 
 
-def draft_record(namespace: str, clean: Clean, at: datetime) -> Record:
-    """The record as it will be if it is new; its number is given out by the store."""
-    fields: Clean = {"created_at": at, "updated_at": at} | clean
-    return Record(id=new_id(), number=0, namespace=namespace, content_hash=content_hash(clean["text"]), **fields)
-
-
-def prepare(embedder: Embedder | None, record: Record) -> Prepared:
-    """An embedder that is down never fails a write: the vector comes later."""
-    vector: bytes | None = None
-    if embedder is not None:
-        try:
-            vector = embedder.embed_passages([passage(record)])[0].tobytes()
-        except EmbedderUnavailable:
-            vector = None
-    return Prepared(entry_of(record), vector)
-
-
-def settle(
-    writer: Writer, draft: Record, prepared: Prepared, batch: Batch, request: str | None = None
-) -> tuple[Record, Outcome]:
-    """Inside the transaction, where alone it is certain what is there already."""
-    existing = writer.by_key(draft.key) if draft.key else writer.by_content(draft.content_hash)
+def plan_for(existing: Record | None, namespace: str, clean: Clean, at: datetime) -> Plan:
+    """Pure: new, said again, or a new version. What a caller does not mention stays as it is."""
     if existing is None:
-        record = replace(draft, number=writer.next_number())
-        return writer.put(record, batch.change("insert", request), prepared.entry), "inserted"
-    if existing.state == "active" and existing.content_hash == draft.content_hash:
-        seen = observed(existing, draft, batch.at)
-        return writer.put(seen, batch.change("observe", request), entry_of(seen)), "observed"
-    record = replace(
-        draft,
-        id=existing.id,
-        number=existing.number,
-        version=existing.version + 1,
-        created_at=existing.created_at,
-        observation_count=existing.observation_count,
-        validation_count=existing.validation_count,
-    )
-    return writer.put(record, batch.change("update", request), prepared.entry), "updated"
+        fields: Clean = {"created_at": at, "updated_at": at} | clean
+        record = Record(id=new_id(), number=0, namespace=namespace, content_hash=content_hash(clean["text"]), **fields)
+        check_validity(record.valid_at, record.invalid_at)
+        return Plan(None, record, "insert", "inserted")
+    gathered: dict[str, Any] = {name: _union(getattr(existing, name), clean.get(name, ())) for name in _GATHERED}
+    notes = tuple(f"More than {MAX_ITEMS} {name}: the newest were left out." for name in _GATHERED
+                  if len(set(getattr(existing, name)) | set(clean.get(name, ()))) > MAX_ITEMS)  # fmt: skip
+    same = existing.state == "active" and existing.content_hash == content_hash(clean["text"])
+    if same and (existing.key is None or existing.text == clean["text"]):
+        if existing.text != clean["text"]:
+            notes += ("It was known in other letters; the first wording stays.",)
+        fields = clean | gathered | {"text": existing.text, "observation_count": existing.observation_count + 1}
+        record = replace(existing, **fields | {"updated_at": at})
+        operation, outcome = "observe", "observed"
+    else:
+        fields = clean | {"content_hash": content_hash(clean["text"]), "version": existing.version + 1}
+        record = replace(existing, **fields | {"updated_at": clean.get("updated_at", at), "state": "active"})
+        operation, outcome, notes = "update", "updated", ()
+    check_validity(record.valid_at, record.invalid_at)
+    return Plan(existing, record, operation, outcome, notes)
 
 
-def observed(existing: Record, again: Record, at: datetime) -> Record:
-    """Said again: it counts once more, and brings its tags and evidence along."""
-    return replace(
-        existing,
-        observation_count=existing.observation_count + 1,
-        tags=_union(existing.tags, again.tags),
-        evidence=_union(existing.evidence, again.evidence),
-        updated_at=at,
-    )
+def look_again(writer: Writer, clean: Clean) -> Record | None:
+    """Inside the transaction, where alone it is certain what is there already."""
+    key = clean.get("key")
+    return writer.by_key(key) if key else writer.by_content(content_hash(clean["text"]))
 
 
-def _is_known(store: Store, draft: Record) -> bool:
+def write(writer: Writer, plan: Plan, prepared: Prepared, batch: Batch, request: str | None = None) -> Record:
+    new = plan.basis is None
+    record = replace(plan.record, number=writer.next_number()) if new else plan.record
+    return writer.put(record, batch.change(plan.operation, request), prepared.entry)
+
+
+def prepare(embedder: Embedder | None, plan: Plan) -> Prepared:
+    """An embedder that is down never fails a write: the vector comes later."""
+    entry = entry_of(plan.record)
+    if plan.basis is not None and plan.basis.state == "active" and passage(plan.basis) == passage(plan.record):
+        return Prepared(entry, None, pending=False)
+    if embedder is None:
+        return Prepared(entry, None, pending=True)
+    try:
+        vector = checked_passages(embedder, [passage(plan.record)])[0].tobytes()
+    except EmbedderUnavailable:
+        return Prepared(entry, None, pending=True)
+    return Prepared(entry, vector, pending=False)
+
+
+def prepare_again(plan: Plan, before: Prepared) -> Prepared:
+    """Somebody was faster: the words once more, the vector only if it is still the right one."""
+    entry = entry_of(plan.record)
+    if entry.passage_hash == before.entry.passage_hash:
+        return Prepared(entry, before.vector, before.pending)
+    return Prepared(entry, None, pending=True)
+
+
+def put_vector(writer: Writer, embedder: Embedder | None, prepared: Prepared) -> None:
+    if prepared.vector is not None and embedder is not None:
+        writer.put_vector(embedder.generation, prepared.entry.passage_hash, prepared.vector)
+
+
+def _look(store: Store, namespace: str, clean: Clean) -> Record | None:
     """A look before embedding; the transaction looks again."""
-    reference = Reference("", key=draft.key) if draft.key else Reference("", hash=draft.content_hash)
-    return any(
-        found.state == "active" and found.key == draft.key and found.content_hash == draft.content_hash
-        for found in store.find(draft.namespace, reference)
-    )
+    key = clean.get("key")
+    reference = Reference("", key=key) if key else Reference("", hash=content_hash(clean["text"]))
+    found = store.find(namespace, reference)
+    return next((one for one in found if key or (one.key is None and one.state == "active")), None)
 
 
-def _union(first: Iterable[T], second: Iterable[T]) -> tuple[T, ...]:
-    return tuple(dict.fromkeys((*first, *second)))
+def _repeated(earlier: Record, clean: Clean, batch: Batch) -> Remembered:
+    if earlier.version == 1 and earlier.content_hash != content_hash(clean["text"]):
+        raise Conflict(
+            f"This idempotency key stored memory #{earlier.number}, which says something else.",
+            remedy="Use a new key for a new memory; nothing was changed.",
+        )
+    return Remembered(earlier, "repeated", batch.id)
+
+
+def _changed(now: Record | None, before: Record | None) -> bool:
+    return (now and now.seq) != (before and before.seq)
+
+
+def _union(first: Iterable[str], second: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*first, *second)))[:MAX_ITEMS]

@@ -13,20 +13,21 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import datetime
 from itertools import count, islice
 from pathlib import Path
 from typing import Any, Final, TextIO, TypeAlias, cast
 
 from perdure.clock import format_time, parse_time
-from perdure.draft import Clean, Fields, check_fields, check_text
-from perdure.errors import ExportFailed, ImportFailed, PerdureError
-from perdure.lifecycle.author import Author
+from perdure.draft import Clean, Fields, check_fields, check_text, check_whole
+from perdure.errors import ExportFailed, ImportFailed, PerdureError, shown
+from perdure.lifecycle.author import Author, Batch
 from perdure.lifecycle.redaction import redact_fields
-from perdure.lifecycle.remember import Prepared, draft_record, settle
+from perdure.lifecycle.remember import Plan, Prepared, look_again, plan_for, write
 from perdure.model import Filter, Imported, State
 from perdure.plain import plain
-from perdure.store.port import Store
+from perdure.store.port import Store, Writer
 from perdure.text.entry import entry_of
 
 Progress: TypeAlias = Callable[[int, int | None], None]
@@ -39,16 +40,29 @@ _CONTENT: Final = ("text", *Fields.__annotations__)
 # What an export carries besides; only a trusted import takes it over.
 _STANDING: Final = ("observation_count", "validation_count", "created_at", "updated_at")
 _IGNORED: Final = (
-    "id", "number", "namespace", "content_hash", "version", "seq", "state",
+    "id", "number", "namespace", "content_hash", "version", "seq",
     "recall_count", "recalled_at", "access_count", "accessed_at",
 )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Incoming:
+    """One checked record of an import: what it says, and when it was last said, if it tells."""
+
+    clean: Clean
+    said_at: datetime | None
+    active: bool
+    redacted: bool
 
 
 def export(
     store: Store, namespace: str, target: TextIO, states: tuple[State, ...], now: datetime, progress: Progress | None
 ) -> int:
     header = {"perdure_export": FORMAT, "namespace": namespace, "exported_at": format_time(now)}
-    target.write(json.dumps(header, ensure_ascii=False) + "\n")
+    try:
+        target.write(json.dumps(header, ensure_ascii=False) + "\n")
+    except TypeError as error:
+        raise ExportFailed("The file is open for bytes.", remedy="Open it for text, with encoding='utf-8'.") from error
     wanted = Filter(states=states)
     total = len(store.matching(namespace, wanted)) if progress else None
     written, after = 0, None
@@ -63,8 +77,8 @@ def export(
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Generator[TextIO]:
     """A file that takes the place of `path` when all of it is on disk; on any failure `path` stays as it was."""
-    target = Path(path)
     try:
+        target = Path(path)
         with tempfile.NamedTemporaryFile(
             "w", encoding="utf-8", dir=target.parent, prefix=f".{target.name}.", delete=False
         ) as stream:
@@ -76,25 +90,44 @@ def replacing(path: str | os.PathLike[str]) -> Generator[TextIO]:
             except BaseException:
                 Path(stream.name).unlink()
                 raise
-    except OSError as error:
-        raise ExportFailed(f"{target} cannot be written: {error.strerror}.") from error
+        _sync_directory(target.parent)
+    except (OSError, ValueError, TypeError) as error:
+        raise ExportFailed(f"{shown(path)} cannot be written: {error}.") from error
+
+
+def _sync_directory(directory: Path) -> None:
+    """The new name is on disk only when its directory is."""
+    handle = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 @contextmanager
 def rereadable(source: str | os.PathLike[str] | TextIO) -> Generator[TextIO]:
     """The source as a file that can be read twice: once to check everything, once to store it."""
-    if not isinstance(source, str | os.PathLike):
-        with tempfile.SpooledTemporaryFile(1 << 24, "w+", encoding="utf-8", errors="surrogatepass") as spool:
-            shutil.copyfileobj(source, spool)
-            spool.seek(0)
-            yield cast("TextIO", spool)
-        return
     try:
-        stream = Path(source).open(encoding="utf-8")  # noqa: SIM115 - only the opening may fail as a bad path
-    except OSError as error:
-        raise ImportFailed(f"{source!s} cannot be read: {error.strerror}.", remedy="Check the path.") from error
+        named = isinstance(source, str | os.PathLike)
+        # Only the opening may fail as a bad path.
+        stream = Path(source).open(encoding="utf-8-sig") if named else _spooled(source)  # noqa: SIM115
+    except (OSError, ValueError, TypeError) as error:
+        raise ImportFailed(
+            f"{shown(source)} cannot be read as text: {error}.", remedy="Check the path, and that it is UTF-8."
+        ) from error
     with stream:
         yield stream
+
+
+def _spooled(source: TextIO) -> TextIO:
+    spool = tempfile.SpooledTemporaryFile(1 << 24, "w+", encoding="utf-8")  # noqa: SIM115 - the caller closes it
+    try:
+        shutil.copyfileobj(source, spool)
+    except BaseException:
+        spool.close()
+        raise
+    spool.seek(0)
+    return cast("TextIO", spool)
 
 
 def lines_of(source: TextIO) -> Iterator[Mapping[str, Any]]:
@@ -106,74 +139,105 @@ def lines_of(source: TextIO) -> Iterator[Mapping[str, Any]]:
             raise ImportFailed(f"Line {number} is not UTF-8.") from error
         if not line:
             return
-        if not line.strip():
-            continue
         if len(line) > _LONGEST_LINE:
             raise ImportFailed(f"Line {number} is longer than {_LONGEST_LINE:,} characters.")
-        try:
-            value = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise ImportFailed(f"Line {number} is not JSON: {error}.") from error
-        if not isinstance(value, dict):
-            raise ImportFailed(f"Line {number} is not a JSON object.")
-        if "perdure_export" in value:
-            if value["perdure_export"] != FORMAT:
-                raise ImportFailed(
-                    f"The file has export format {value['perdure_export']!r}; this Perdure reads {FORMAT}.",
-                    remedy="Upgrade Perdure, or export again with this version.",
-                )
-            continue
-        yield value
+        if line.strip() and (value := _object(line, number)) is not None:
+            yield value
 
 
-def drafts_of(
+def _object(line: str, number: int) -> Mapping[str, Any] | None:
+    """The record in a line; None for the line that an export begins with."""
+    try:
+        value = json.loads(line.removeprefix("\ufeff"))
+    except (ValueError, RecursionError) as error:
+        raise ImportFailed(f"Line {number} is not JSON: {error}.") from error
+    if not isinstance(value, dict):
+        raise ImportFailed(f"Line {number} is not a JSON object.")
+    record = cast("dict[str, Any]", value)
+    if "perdure_export" not in record:
+        return record
+    if record["perdure_export"] != FORMAT:
+        raise ImportFailed(
+            f"The file has export format {shown(record['perdure_export'])}; this Perdure reads {FORMAT}.",
+            remedy="Upgrade Perdure, or export again with this version.",
+        )
+    return None
+
+
+def incoming_of(
     items: Iterable[Mapping[str, Any]], categories: Collection[str], *, trusted: bool, redact: bool
-) -> Iterator[Clean]:
+) -> Iterator[Incoming]:
     for number, item in enumerate(items, 1):
         try:
-            clean = _draft(item, categories, trusted=trusted)
-        except ImportFailed:
-            raise
+            yield _incoming(item, categories, trusted=trusted, redact=redact)
         except PerdureError as error:
             raise ImportFailed(f"Record {number}: {error.sentence}") from error
-        yield redact_fields(clean)[0] if redact else clean
 
 
-def import_drafts(
-    store: Store, author: Author, namespace: str, drafts: Iterable[Clean], total: int, progress: Progress | None
+def import_records(
+    store: Store, author: Author, namespace: str, records: Iterable[Incoming], total: int, progress: Progress | None
 ) -> Imported:
     """In short transactions, so that other processes write in between; vectors come from `work`."""
     batch = author.batch()
     counts: Counter[str] = Counter()
-    waiting = iter(drafts)
-    while group := [draft_record(namespace, clean, batch.at) for clean in islice(waiting, _AT_ONCE)]:
-        prepared = [Prepared(entry_of(draft), None) for draft in group]
+    waiting = iter(records)
+    while group := list(islice(waiting, _AT_ONCE)):
+        active = [one for one in group if one.active]
+        plans = [plan_for(None, namespace, one.clean, batch.at) for one in active]
+        entries = [entry_of(plan.record) for plan in plans]
         with store.write(namespace) as writer:
-            for draft, ready in zip(group, prepared, strict=True):
-                existing = writer.by_key(draft.key) if draft.key else writer.by_content(draft.content_hash)
-                present = existing and (existing.content_hash == draft.content_hash or existing.state != "active")
-                counts["present" if present else settle(writer, draft, ready, batch)[1]] += 1
+            for one, plan, entry in zip(active, plans, entries, strict=True):
+                counts[_take_in(writer, one, plan, Prepared(entry, None, pending=True), batch)] += 1
+        counts["inactive"] += len(group) - len(active)
+        counts["redacted"] += sum(one.redacted for one in active)
         if progress:
-            progress(counts.total(), total)
-    return Imported(counts["inserted"], counts["updated"], counts["present"], batch.id)
+            progress(counts["inserted"] + counts["updated"] + counts["present"] + counts["inactive"], total)
+    return Imported(counts["inserted"], counts["updated"], counts["present"], batch.id, _notes(counts))
 
 
-def _draft(item: Mapping[str, Any], categories: Collection[str], *, trusted: bool) -> Clean:
-    unknown = set(item) - {*_CONTENT, *_STANDING, *_IGNORED}
+def _take_in(writer: Writer, incoming: Incoming, plan: Plan, prepared: Prepared, batch: Batch) -> str:
+    """A file never undoes what happened here since it was written: the newer statement stays."""
+    existing = look_again(writer, incoming.clean)
+    if existing is None:
+        write(writer, plan, prepared, batch)
+        return "inserted"
+    same = existing.content_hash == plan.record.content_hash
+    older = incoming.said_at is not None and incoming.said_at <= existing.updated_at
+    if same or older or existing.state != "active":
+        return "present"
+    fields = {name: value for name, value in incoming.clean.items() if name not in _STANDING}
+    plan = plan_for(existing, existing.namespace, fields, batch.at)
+    write(writer, plan, Prepared(entry_of(plan.record), None, pending=True), batch)
+    return "updated"
+
+
+def _notes(counts: Counter[str]) -> tuple[str, ...]:
+    notes: list[str] = []
+    if counts["inactive"]:
+        notes.append(f"Left out, because they were not active where they come from: {counts['inactive']}.")
+    if counts["redacted"]:
+        notes.append(f"Secrets were redacted before storing: {counts['redacted']}.")
+    return tuple(notes)
+
+
+def _incoming(item: object, categories: Collection[str], *, trusted: bool, redact: bool) -> Incoming:
+    if not isinstance(item, Mapping):
+        raise ImportFailed(f"{shown(item)} is not a mapping.")
+    given = cast("Mapping[object, Any]", item)
+    unknown = [name for name in given if name not in {*_CONTENT, *_STANDING, *_IGNORED, "state"}]
     if unknown:
-        raise ImportFailed(f"A memory has no field {min(unknown)[:60]!r}.")
-    given = {name: item[name] for name in Fields.__annotations__ if item.get(name) is not None}
-    clean = {"text": check_text(item.get("text"))} | check_fields(given, categories)
-    if not trusted:
-        return clean | {"source": "import", "trust": "low"}
-    for name in _STANDING:
-        value = item.get(name)
-        if value is not None:
-            clean[name] = parse_time(value, name) if name.endswith("_at") else _count(value, name)
-    return clean
+        raise ImportFailed(f"A memory has no field {shown(unknown[0])}.")
+    fields = {name: given[name] for name in Fields.__annotations__ if given.get(name) is not None}
+    clean = {"text": check_text(given.get("text"))} | check_fields(fields, categories)
+    said_at = parse_time(given["updated_at"], "updated_at") if given.get("updated_at") is not None else None
+    clean |= _standing(given) if trusted else {"source": "import", "trust": "low"}
+    kept = redact_fields(clean) if redact else (clean, ())
+    return Incoming(kept[0], said_at, given.get("state", "active") == "active", bool(kept[1]))
 
 
-def _count(value: object, name: str) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**63:
-        raise ImportFailed(f"{name} is not a count: {value!r:.40}.")
-    return value
+def _standing(given: Mapping[object, Any]) -> Clean:
+    found = {name: given[name] for name in _STANDING if given.get(name) is not None}
+    return {
+        name: parse_time(value, name) if name.endswith("_at") else check_whole(value, name, 0, 2**62)
+        for name, value in found.items()
+    }

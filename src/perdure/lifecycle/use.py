@@ -10,7 +10,8 @@ from typing import Final
 from perdure.model import Record
 from perdure.store.port import Store, Use
 
-_ENOUGH: Final = 256
+# Normally the next write takes the counts along. A process that only reads writes them itself, but rarely.
+_ENOUGH: Final = 4096
 
 
 class UseCounter:

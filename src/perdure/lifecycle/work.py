@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from perdure.embed.checked import checked_passages
 from perdure.embed.port import Embedder, Progress
 from perdure.errors import EmbedderUnavailable
 from perdure.model import Worked
@@ -25,12 +26,12 @@ def embed_pending(
     done = 0
     notes: tuple[str, ...] = ()
     while done < goal:
-        batch = store.pending(generation, None, min(_BATCH, goal - done))
+        batch = store.pending(generation, min(_BATCH, goal - done))
         if not batch:
             break
         try:
-            vectors = embedder.embed_passages(
-                [row.passage for row in batch], _shifted(progress, done, goal) if progress else None
+            vectors = checked_passages(
+                embedder, [row.passage for row in batch], _shifted(progress, done, goal) if progress else None
             )
         except EmbedderUnavailable as error:
             notes = (f"{error.sentence} {error.remedy}",)

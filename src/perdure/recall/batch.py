@@ -61,15 +61,23 @@ class Batch:
 
 
 def _matrix(vectors: Sequence[bytes | None], dimensions: int) -> tuple[NDArray[np.bool_], NDArray[np.float32]]:
-    """Which rows have a vector of the right size, and a row for each, of zeros where there is none."""
+    """Which rows have a vector that can be compared, and a row for each, of zeros where there is none."""
     fitting = [vector for vector in vectors if vector is not None and len(vector) == _FLOAT_BYTES * dimensions]
     known = np.frombuffer(b"".join(fitting), "<f4").reshape(len(fitting), dimensions)
-    if len(fitting) == len(vectors):
+    finite = _finite(known)
+    if len(fitting) == len(vectors) and finite.all():
         return np.ones(len(vectors), np.bool_), known
     present = np.array([vector is not None and len(vector) == _FLOAT_BYTES * dimensions for vector in vectors])
+    present[present] = finite
     matrix = np.zeros((len(vectors), dimensions), np.float32)
-    matrix[present] = known
+    matrix[present] = known[finite]
     return present, matrix
+
+
+def _finite(vectors: NDArray[np.float32]) -> NDArray[np.bool_]:
+    """One NaN or infinity among the vectors would spoil every answer. Their lengths tell it in one pass."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.isfinite(np.vecdot(vectors, vectors))
 
 
 def _sums(values: NDArray[np.uint8] | NDArray[np.uint64], ends: NDArray[np.intp]) -> NDArray[np.uint64]:

@@ -2,8 +2,8 @@
 
 Each signal is brought to 0..1 and weighted; where one is missing, the other has its weight, too. For words 0 is no word
 in common. For meaning 0 is what a memory that has nothing to do with the query may reach by chance, estimated from a
-sample of all memories: so a score depends neither on which candidates happen to be compared nor on how many memories
-there are.
+sample of all memories: this zero depends neither on which candidates happen to be compared nor on how many memories
+there are. 1 is the best of this one answer: scores compare the hits of one answer, never those of two.
 """
 
 from __future__ import annotations

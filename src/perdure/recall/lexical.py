@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
 
 from perdure.recall.growing import Growing
-from perdure.text.bm25 import idf, length_norm, saturation
+from perdure.text.bm25 import WordCounts, length_norm, saturation
 from perdure.text.entry import term_hash
 from perdure.text.words import terms
 
@@ -95,29 +95,45 @@ class Lexical:
     words: int
 
     @cached_property
-    def _norms(self) -> NDArray[np.float32]:
-        return length_norm(self.lengths.astype(np.float32), max(self.words, 1) / max(self.documents, 1))
+    def _own(self) -> WordCounts:
+        return WordCounts(self.documents, self.words, {})
 
-    def scores(self, wanted: Sequence[int]) -> NDArray[np.float32]:
-        """BM25 of every row; what rows that are gone get means nothing."""
+    @cached_property
+    def _norms(self) -> NDArray[np.float32]:
+        return length_norm(self.lengths.astype(np.float32), self._own.average)
+
+    def counts(self, wanted: Sequence[int]) -> WordCounts:
+        found = list(self._find(wanted))
+        held = self._holding([which for which, _, _ in found], [rows for _, rows, _ in found])
+        return replace(self._own, containing={wanted[which]: count for which, count in held})
+
+    def scores(self, wanted: Sequence[int], counts: WordCounts | None = None) -> NDArray[np.float32]:
+        """BM25 of every row, over this namespace or over the counts of several together; what rows that are gone get
+        means nothing.
+        """
         scores = np.zeros(len(self.lengths), np.float32)
         found = list(self._find(wanted))
         if found:
             # All words at once: for most queries the number of calls costs more than what they do.
             which, each_rows, each_frequencies = zip(*found, strict=True)
             rows = np.concatenate(each_rows)
-            gains = saturation(np.concatenate(each_frequencies).astype(np.float32), self._norms.take(rows))
-            gains *= np.repeat(self._worths(which, each_rows), list(map(len, each_rows)))
+            norms = self._norms.take(rows) if counts is None else self._norms_among(rows, counts)
+            gains = saturation(np.concatenate(each_frequencies).astype(np.float32), norms)
+            worths = [(counts or self._own).idf(wanted[word], held) for word, held in self._holding(which, each_rows)]
+            gains *= np.repeat(np.array(worths, np.float32), list(map(len, each_rows)))
             np.add.at(scores, rows, gains)
         return scores
 
-    def _worths(self, which: Sequence[int], each_rows: Sequence[Rows]) -> NDArray[np.float32]:
-        """What each word is worth, from how many living rows hold it in all parts of the index together."""
+    def _norms_among(self, rows: Rows, counts: WordCounts) -> NDArray[np.float32]:
+        return length_norm(self.lengths.take(rows).astype(np.float32), counts.average)
+
+    def _holding(self, which: Sequence[int], each_rows: Sequence[Rows]) -> list[tuple[int, int]]:
+        """Each of these words, and how many living rows hold it in all parts of the index together."""
         everyone_lives = self.documents == len(self.lengths)
         holding: Counter[int] = Counter()
         for word, rows in zip(which, each_rows, strict=True):
             holding[word] += len(rows) if everyone_lives else int(np.count_nonzero(self.alive.take(rows)))
-        return np.array([idf(self.documents, holding[word]) for word in which], np.float32)
+        return [(word, holding[word]) for word in which]
 
     def _find(self, wanted: Sequence[int]) -> Iterator[tuple[int, Rows, Counts]]:
         for postings in self.sorted:

@@ -9,13 +9,15 @@ from datetime import datetime
 from itertools import repeat
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from perdure.embed.checked import checked_query
 from perdure.embed.port import Embedder, Generation, Vectors
 from perdure.errors import EmbedderUnavailable
 from perdure.model import Filter, Hit, Mode, Recall, Record
 from perdure.recall.fuse import Ranked, Word, rank, rank_words, weigh
 from perdure.recall.recipe import Recipe
 from perdure.recall.scope import Scope
-from perdure.store.port import Store
+from perdure.store.port import Found, Store
+from perdure.text.bm25 import WordCounts
 from perdure.text.words import MAX_QUERY_CHARACTERS, clean, query_words
 
 if TYPE_CHECKING:
@@ -29,9 +31,10 @@ DEFAULT_MEMORY_BYTES: Final = 1 << 30
 
 NOTHING_ASKED: Final = "The question is empty."
 NO_WORDS: Final = "The question holds no word to search for."
-NO_MODEL: Final = "Found by keyword alone: no embedding model is in use."
+NO_MODEL: Final = "Found by keyword alone: no embedding model is in use. `perdure doctor` says what to do."
 NO_NUMPY: Final = "Found by keyword alone: numpy is not installed."
 NO_VECTORS: Final = "Found by keyword alone: no memory here has a vector yet. `perdure work` makes them."
+OUT_OF_TIME: Final = "The search took too long and was cut short. Ask with fewer or rarer words."
 WAITING: Final = "Memories found by keyword alone until `perdure work` has made their vectors: {}."
 
 # By words alone, an index in memory pays off only for a process that asks more often than this.
@@ -100,7 +103,7 @@ class Recaller:
         if not _numpy_is_here():
             return None, NO_NUMPY
         try:
-            return _Meaning(self._embedder.embed_query(text), self._embedder.generation), ""
+            return _Meaning(checked_query(self._embedder, text), self._embedder.generation), ""
         except EmbedderUnavailable as error:
             return None, str(error)
 
@@ -115,10 +118,7 @@ class Recaller:
             missing = NO_VECTORS
         if not question.words:
             return _Ranking([], "none", (missing, NO_WORDS))
-        found = [
-            word for place, name in enumerate(question.namespaces) for word in self._by_words(question, place, name)
-        ]
-        return _Ranking(rank_words(found, question.limit), "keyword", (missing,))
+        return self._by_words(question, missing)
 
     def _by_meaning(
         self, question: _Question, meaning: _Meaning, snapshots: Sequence[Snapshot], notes: tuple[str, ...]
@@ -128,25 +128,42 @@ class Recaller:
 
         terms = hashes_of(question.words)
         allowed = map(self._allowed, repeat(question), question.namespaces, snapshots)
+        several = len(snapshots) > 1
+        counts = WordCounts.together(snapshot.lexical.counts(terms) for snapshot in snapshots) if several else None
         pools = [
-            by_both(snapshot, terms, meaning.vector, rows, question.candidates, place)
+            by_both(snapshot, terms, meaning.vector, rows, question.candidates, place, counts)
             for place, (snapshot, rows) in enumerate(zip(snapshots, allowed, strict=True))
         ]
         weights = weigh(question.recipe, keyword=bool(terms), vector=True)
         ranked = rank(together(pools), weights, question.limit) if pools else []
         return _Ranking(ranked, "hybrid" if terms else "vector", notes)
 
-    def _by_words(self, question: _Question, place: int, name: str) -> list[Word]:
+    def _by_words(self, question: _Question, missing: str) -> _Ranking:
         """From disk at first: a process that asks once should not read a whole namespace."""
-        if not self._in_memory(name):
-            found = self._store.keyword(name, question.words, question.filter, question.now, question.candidates)
-            return [Word(place, number, score) for number, score in found]
+        names = question.namespaces
+        snapshots = [self._snapshot(name, None) if self._in_memory(name) else None for name in names]
+        sources = list(zip(names, snapshots, strict=True))
+        counts = WordCounts.together(self._counts(question, *each) for each in sources) if len(sources) > 1 else None
+        found = [self._best(question, *each, counts) for each in sources]
+        words = [Word(place, *scored) for place, one in enumerate(found) for scored in one.best]
+        notes = (missing,) if all(one.complete for one in found) else (missing, OUT_OF_TIME)
+        return _Ranking(rank_words(words, question.limit), "keyword", notes)
+
+    def _counts(self, question: _Question, name: str, snapshot: Snapshot | None) -> WordCounts:
+        if snapshot is None:
+            return self._store.word_counts(name, question.words)
+        from perdure.recall.lexical import hashes_of
+
+        return snapshot.lexical.counts(hashes_of(question.words))
+
+    def _best(self, question: _Question, name: str, snapshot: Snapshot | None, counts: WordCounts | None) -> Found:
+        if snapshot is None:
+            return self._store.keyword(name, question.words, question.filter, question.now, question.candidates, counts)
         from perdure.recall.lexical import hashes_of
         from perdure.recall.search import by_words
 
-        snapshot = self._snapshot(name, None)
         allowed = self._allowed(question, name, snapshot)
-        return by_words(snapshot, hashes_of(question.words), allowed, question.candidates, place)
+        return Found(by_words(snapshot, hashes_of(question.words), allowed, question.candidates, counts))
 
     def _in_memory(self, name: str) -> bool:
         with self._lock:

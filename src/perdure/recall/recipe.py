@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from perdure.errors import UnknownChoice
+from perdure.errors import UnknownChoice, shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,5 +37,5 @@ def recipe_named(name: str) -> Recipe:
         return RECIPES[name]
     except (KeyError, TypeError):
         raise UnknownChoice(
-            f"There is no recipe called {name!r:.60}.", remedy=f"Use one of: {', '.join(RECIPES)}."
+            f"There is no recipe called {shown(name)}.", remedy=f"Use one of: {', '.join(RECIPES)}."
         ) from None

@@ -1,4 +1,7 @@
-"""The candidates of one namespace: its best by words, its nearest by meaning, each with both scores."""
+"""The candidates of one namespace: its best by words, its nearest by meaning, each with both scores.
+
+Where several namespaces are asked, `counts` are those of all together, so that their scores compare.
+"""
 
 from __future__ import annotations
 
@@ -8,21 +11,27 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from perdure.recall.cut import largest, newest
-from perdure.recall.fuse import Pool, Word
+from perdure.recall.fuse import Pool
+from perdure.store.port import Scored
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from perdure.recall.snapshot import Snapshot
+    from perdure.text.bm25 import WordCounts
 
 
 def by_words(
-    snapshot: Snapshot, terms: Sequence[int], allowed: NDArray[np.bool_] | None, count: int, place: int
-) -> list[Word]:
-    scores = _scores(snapshot, terms, allowed)
+    snapshot: Snapshot,
+    terms: Sequence[int],
+    allowed: NDArray[np.bool_] | None,
+    count: int,
+    counts: WordCounts | None,
+) -> list[Scored]:
+    scores = _scores(snapshot, terms, allowed, counts)
     rows = _best(snapshot, scores, count)
     found = zip(snapshot.numbers[rows].tolist(), scores[rows].tolist(), strict=True)
-    return [Word(place, number, score) for number, score in found]
+    return [Scored(number, score) for number, score in found]
 
 
 def by_both(
@@ -32,8 +41,9 @@ def by_both(
     allowed: NDArray[np.bool_] | None,
     count: int,
     place: int,
+    counts: WordCounts | None,
 ) -> Pool:
-    scores = _scores(snapshot, terms, allowed)
+    scores = _scores(snapshot, terms, allowed, counts)
     worded = _best(snapshot, scores, count) if terms else np.empty(0, np.intp)
     near = snapshot.vectors.nearest(vector, allowed, count)
     nearest = near.rows[newest(np.arange(len(near.rows)), near.cosines, snapshot.numbers[near.rows], count)]
@@ -56,8 +66,10 @@ def together(pools: Sequence[Pool]) -> Pool:
     return Pool(*(np.concatenate([getattr(pool, name) for pool in pools]) for name in Pool.__dataclass_fields__))
 
 
-def _scores(snapshot: Snapshot, terms: Sequence[int], allowed: NDArray[np.bool_] | None) -> NDArray[np.float32]:
-    scores = snapshot.lexical.scores(terms)
+def _scores(
+    snapshot: Snapshot, terms: Sequence[int], allowed: NDArray[np.bool_] | None, counts: WordCounts | None
+) -> NDArray[np.float32]:
+    scores = snapshot.lexical.scores(terms, counts)
     if allowed is not None:
         scores *= allowed
     return scores

@@ -6,20 +6,27 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import NamedTuple, Protocol
+from typing import Final, Literal, NamedTuple, Protocol, TypeAlias, get_args
 
 from perdure.embed.port import Generation
-from perdure.ids import ContentHash, Reference
+from perdure.ids import ContentHash, MemoryId, Reference
 from perdure.model import Change, Filter, Finding, Record, Revision
+from perdure.text.bm25 import WordCounts
 from perdure.text.entry import Entry
+
+LinkKind: TypeAlias = Literal["supersedes", "merged_from", "evidence", "references"]
+LINK_KINDS: Final[tuple[LinkKind, ...]] = get_args(LinkKind)
 
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """How far a reader has read: the log of the namespace, and the vectors of one generation."""
+    """How far a reader has read: the log of the namespace, and the vectors of one generation. `repairs` counts what
+    the log does not: after a repair everything may be different.
+    """
 
     seq: int = 0
     vector: int = 0
+    repairs: int = 0
 
 
 class IndexRow(NamedTuple):
@@ -46,6 +53,13 @@ class Scored(NamedTuple):
     score: float
 
 
+class Found(NamedTuple):
+    """`complete` is false when time ran out, and these are the best of what was looked at until then."""
+
+    best: list[Scored]
+    complete: bool = True
+
+
 class Pending(NamedTuple):
     """A passage without a vector of the current generation."""
 
@@ -63,6 +77,15 @@ class Use(NamedTuple):
     recalled_at: datetime | None
     accesses: int
     accessed_at: datetime | None
+
+
+class Link(NamedTuple):
+    """`source` supersedes, was merged from, is evidenced by or refers to `target`: a memory, or whatever has a name."""
+
+    source: MemoryId
+    kind: LinkKind
+    target: str
+    at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +137,20 @@ class Writer(Protocol):
         """Keep the vector of a passage, unless there is one already."""
         ...
 
+    def put_link(self, source: MemoryId, kind: LinkKind, target: str, at: datetime) -> None:
+        """A link that is there already stays as it is."""
+        ...
+
+    def bury(self, content_hash: ContentHash, reason: str, at: datetime) -> None:
+        """A tombstone for a text that must not come back from evidence older than `at`. It is kept as a keyed digest,
+        from which neither the text nor its hash can be guessed; so the reason must not quote the text.
+        """
+        ...
+
+    def buried_at(self, content_hash: ContentHash) -> datetime | None: ...
+
+    def unbury(self, content_hash: ContentHash) -> None: ...
+
 
 class Store(Protocol):
     """Namespace is a required argument everywhere: one namespace never sees another."""
@@ -123,29 +160,54 @@ class Store(Protocol):
         ...
 
     def find(self, namespace: str, reference: Reference) -> list[Record]:
-        """Every memory the reference can mean, in any state."""
+        """Every memory the reference can mean, in any state. StoreDamaged when one of them cannot be read."""
         ...
 
     def fetch(self, namespace: str, numbers: Sequence[int]) -> list[Record]:
-        """In the order asked for; numbers that are gone are left out."""
+        """In the order asked for; numbers that are gone or damaged are left out."""
         ...
 
     def page(self, namespace: str, filter: Filter, *, after: int | None, limit: int, newest: bool) -> list[Record]:
-        """Ordered by number, from `after` on (exclusive). `since` of a filter is included, `until` is not."""
+        """Ordered by number, from `after` on (exclusive). `since` of a filter is included, `until` is not. Damaged
+        memories are left out, and others take their place: a page is shorter than `limit` only at the end.
+        """
         ...
 
     def matching(self, namespace: str, filter: Filter) -> Sequence[int]:
         """The numbers of all memories that pass, in no particular order."""
         ...
 
-    def revisions(self, namespace: str, number: int) -> list[Revision]:
-        """Oldest first."""
+    def damaged(self, namespace: str) -> list[int]:
+        """The numbers of the memories, in any state, that reads leave out because they are not as they were written.
+        Reads the whole namespace.
+        """
         ...
 
-    def keyword(self, namespace: str, words: Sequence[str], filter: Filter, now: datetime, limit: int) -> list[Scored]:
-        """The best memories by words alone, best first; words as `query_words` gives them. The score is BM25 as
-        `perdure.text.bm25` defines it, over the namespace. Of very many candidates some may not be looked at.
+    def revisions(self, namespace: str, number: int) -> list[Revision]:
+        """Oldest first; also of a memory that is damaged itself."""
+        ...
+
+    def links(self, namespace: str, memory: MemoryId) -> list[Link]:
+        """From and to this memory, oldest first."""
+        ...
+
+    def keyword(
+        self,
+        namespace: str,
+        words: Sequence[str],
+        filter: Filter,
+        now: datetime,
+        limit: int,
+        counts: WordCounts | None = None,
+    ) -> Found:
+        """The best memories by words alone, best first, of equal ones the newest; words as `query_words` gives them.
+        The score is BM25 as `perdure.text.bm25` defines it, over the namespace or the `counts` of several together.
+        Of very many candidates some may not be looked at, and after a few seconds none any more.
         """
+        ...
+
+    def word_counts(self, namespace: str, words: Sequence[str]) -> WordCounts:
+        """What `keyword` counts by itself when it is asked about one namespace alone."""
         ...
 
     def position(self, namespace: str, generation: Generation | None) -> Position: ...
@@ -158,8 +220,8 @@ class Store(Protocol):
         """What a recall index that stood at `since` has to change."""
         ...
 
-    def pending(self, generation: Generation, namespaces: Sequence[str] | None, limit: int) -> list[Pending]:
-        """Passages without a vector of this generation; of every namespace when None."""
+    def pending(self, generation: Generation, limit: int) -> list[Pending]:
+        """Passages without a vector of this generation, in all namespaces; those of damaged memories are left out."""
         ...
 
     def put_vectors(self, generation: Generation, vectors: Sequence[tuple[str, bytes, bytes]]) -> int:
@@ -181,7 +243,9 @@ class Store(Protocol):
         ...
 
     def repair(self) -> Iterator[Finding]:
-        """Rebuild what is derived (index, counters) from the records; never touches a record or the log."""
+        """Bring damaged memories back from the log, where it is proved by its chain, and rebuild what is derived
+        (index, counters). Never touches the log, nor a memory that agrees with it.
+        """
         ...
 
     def close(self) -> None: ...

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, overload
 
 if TYPE_CHECKING:
@@ -17,6 +20,37 @@ B: Final = 0.4
 def idf(documents: int, containing: int) -> float:
     """How telling a word is: always positive, larger the fewer memories hold it."""
     return math.log1p((documents - containing + 0.5) / (containing + 0.5))
+
+
+@dataclass(frozen=True, slots=True)
+class WordCounts:
+    """What a score depends on beside the memory itself: how many memories there are, how many words they have, and how
+    many of them hold each term (by its hash). Scores compare only when they come from the same counts.
+    """
+
+    documents: int
+    words: int
+    containing: Mapping[int, int]
+
+    @classmethod
+    def together(cls, counts: Iterable[WordCounts]) -> WordCounts:
+        documents, words = 0, 0
+        containing: Counter[int] = Counter()
+        for one in counts:
+            documents += one.documents
+            words += one.words
+            containing.update(one.containing)
+        return cls(documents, words, containing)
+
+    @property
+    def average(self) -> float:
+        # Counts that are kept on disk can be wrong, and then a search is still no error.
+        return max(self.words, 1) / max(self.documents, 1)
+
+    def idf(self, term: int, seen: int) -> float:
+        """`seen` memories with the term are certain, whatever was counted before."""
+        containing = max(self.containing.get(term, 0), seen)
+        return idf(max(self.documents, containing), containing)
 
 
 @overload

@@ -29,7 +29,6 @@ class Entry:
     anchor: str
     folder: str
     terms: bytes
-    length: int
     passage_hash: bytes
 
 
@@ -43,8 +42,8 @@ def entry_of(record: Record) -> Entry:
         searchable(record.anchor_id or ""),
         searchable(record.spec_folder or ""),
     )
-    packed, length = pack_terms(terms("\n".join(columns)))
-    return Entry(*columns, terms=packed, length=length, passage_hash=passage_hash(record))
+    packed, _ = pack_terms(terms("\n".join(columns)))
+    return Entry(*columns, terms=packed, passage_hash=passage_hash(record))
 
 
 def term_hash(term: str) -> int:

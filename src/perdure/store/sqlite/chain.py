@@ -35,9 +35,9 @@ def genesis(namespace: str) -> bytes:
     return sha256(b"perdure\x00" + namespace.encode()).digest()
 
 
-def digest_of(salt: bytes, body: str) -> bytes:
+def digest_of(salt: bytes, body: bytes) -> bytes:
     """Salted, so that nobody can prove by guessing what an erased payload said."""
-    return sha256(salt + body.encode()).digest()
+    return sha256(salt + body).digest()
 
 
 def link(head: bytes, line: Line) -> bytes:

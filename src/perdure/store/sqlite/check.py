@@ -18,6 +18,7 @@ from perdure.store.sqlite.examination import (
 )
 from perdure.store.sqlite.file import Place
 from perdure.store.sqlite.pool import Pool
+from perdure.store.sqlite.sql import SQL
 from perdure.store.sqlite.statistics import namespace_statistics, newest_generation
 from perdure.store.sqlite.surroundings import running_engine, surroundings
 
@@ -25,7 +26,8 @@ from perdure.store.sqlite.surroundings import running_engine, surroundings
 def check(pool: Pool, place: Place) -> Iterator[Finding]:
     with pool.reading() as connection:
         journal = connection.pragma("journal_mode")
-    yield from surroundings(place, running_engine(), journal)
+        wrote: str = connection.execute(SQL["get_meta"], ("engine",)).get or running_engine()
+    yield from surroundings(place, running_engine(), wrote, journal)
     yield _integrity(pool)
     yield from _look(pool, "foreign_keys", _foreign_keys)
     yield _full_text(pool)

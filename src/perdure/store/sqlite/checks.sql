@@ -66,31 +66,48 @@ UPDATE namespace SET
 WHERE id = :namespace;
 
 -- name: examine_memory
--- Every record beside everything that is derived from it, in the order of the slots and a bounded portion at a time.
--- Begins with the columns of `select_memory`.
+-- Every record beside everything that is derived from it, in the order of the slots. Begins with the columns of
+-- `select_memory`; what follows them is read as bytes, so that only a damaged record can be unreadable.
 SELECT memory.slot, memory.id, content_hash, passage_hash, checksum, key, memory.version, memory.seq, state, tier,
        category, context_type, source, source_project, conversation_id, session_id, channel, spec_folder, file_path,
        anchor_id, trust, importance, confidence, observation_count, validation_count, created_at, updated_at, valid_at,
        invalid_at, expires_at, memory.text, memory.title, abstract, summary, memory.reasoning, memory.tags,
        memory.keywords, "references", trigger_phrases, evidence, metadata, 0, NULL, 0, NULL,
-       entry.terms, entry.title, entry.text, entry.keywords, entry.reasoning, entry.tags, entry.anchor, entry.folder,
-       (SELECT json_group_array(tag) FROM tag WHERE tag.slot = memory.slot),
+       entry.terms, CAST(entry.title AS BLOB), CAST(entry.text AS BLOB), CAST(entry.keywords AS BLOB),
+       CAST(entry.reasoning AS BLOB), CAST(entry.tags AS BLOB), CAST(entry.anchor AS BLOB),
+       CAST(entry.folder AS BLOB),
+       (SELECT CAST(json_group_array(tag) AS BLOB) FROM tag WHERE tag.slot = memory.slot),
        (SELECT max(seq) FROM revision WHERE namespace = memory.namespace AND number = memory.slot & 4294967295),
-       payload.body
+       CAST(payload.body AS BLOB)
 FROM memory
 LEFT JOIN entry ON entry.slot = memory.slot
 LEFT JOIN payload ON payload.id = (memory.namespace << 32 | memory.seq)
-WHERE memory.slot BETWEEN :first AND :last
+WHERE memory.slot > :after AND memory.slot <= :last
 ORDER BY memory.slot;
+
+-- name: next_memory
+-- Where a record stands that cannot be read.
+SELECT min(slot) FROM memory WHERE slot > ? AND slot <= ?;
 
 -- name: examine_revisions
 -- The log of one namespace in its order, with what was not erased.
 SELECT revision.seq, revision.number, revision.memory, revision.version, revision.operation, revision.actor,
        revision.surface, revision.session, revision.request, revision.at, revision.batch, revision.digest,
-       revision.hash, payload.salt, payload.body
+       revision.hash, payload.salt, CAST(payload.body AS BLOB)
 FROM revision LEFT JOIN payload ON payload.id = (revision.namespace << 32 | revision.seq)
 WHERE revision.namespace = ?
 ORDER BY revision.seq;
+
+-- name: end_of_log
+-- Where the log of a namespace should end, and with which hash.
+SELECT seq, head FROM namespace WHERE id = ?;
+
+-- name: newest_payload
+-- What a damaged record is brought back from.
+SELECT revision.seq, revision.digest, payload.salt, CAST(payload.body AS BLOB)
+FROM revision LEFT JOIN payload ON payload.id = (revision.namespace << 32 | revision.seq)
+WHERE revision.namespace = ? AND revision.number = ?
+ORDER BY revision.seq DESC LIMIT 1;
 
 -- name: examine_vectors
 -- Every vector beside the dimensions it should have.

@@ -14,17 +14,19 @@ from perdure.ids import content_hash
 from perdure.model import INDEXED_STATES, Finding, Record
 from perdure.store.queries import load_queries
 from perdure.store.sqlite.chain import Line, digest_of, genesis, link
+from perdure.store.sqlite.damage import rows_after
 from perdure.store.sqlite.database import Database, Row
 from perdure.store.sqlite.rows import (
     NUMBER_MASK,
+    RESTORE,
     decode_payload,
-    decode_row,
-    is_sound,
+    decode_sound,
+    entry_columns,
     range_of,
-    unpack_batch,
     unpack_id,
+    unpack_name,
 )
-from perdure.text.entry import Entry, entry_of, terms_length
+from perdure.text.entry import entry_of, terms_length
 
 CHECKS: Final = load_queries(Path(__file__).with_name("checks.sql"))
 
@@ -53,32 +55,35 @@ class Tally:
     def finding(self, good: str, bad: str) -> Finding:
         if not self.count:
             return Finding(self.check, "ok", good)
+        return Finding(self.check, "problem", f"{bad}: {self.shown}.", self.remedy)
+
+    @property
+    def shown(self) -> str:
         more = ", …" if self.count > _SHOWN else ""
-        return Finding(self.check, "problem", f"{bad}: {self.count} ({', '.join(self.names)}{more}).", self.remedy)
+        return f"{self.count} ({', '.join(self.names)}{more})"
 
 
 def examine_records(connection: Database) -> list[Finding]:
     """One pass over all records, which answers four questions."""
-    damaged, history = Tally("records", RESCUE), Tally("history", RESCUE)
+    damaged, history = Tally("records", RESTORE), Tally("history", RESTORE)
     entries, tags = Tally("entries", REPAIR), Tally("tags", REPAIR)
-    names = _names(connection)
+    names = namespace_names(connection)
     for slot in [slot for (slot,) in connection.execute(CHECKS["entries_left_over"])]:
-        entries.add(_name(names, slot))
+        entries.add(name_of(names, slot))
     for slot in [slot for (slot,) in connection.execute(CHECKS["tags_left_over"])]:
-        tags.add(_name(names, slot))
+        tags.add(name_of(names, slot))
     for namespace, name in names.items():
-        first, last = range_of(namespace)
-        for row in connection.execute(CHECKS["examine_memory"], {"first": first, "last": last}):
-            shown = _name(names, row[0])
-            record = _record(row, name)
-            if record is None:
+        for slot, row in examined(connection, namespace):
+            shown = name_of(names, slot)
+            record = sound_record(row, name)
+            if row is None or record is None:
                 damaged.add(shown)
                 continue
-            if not _history_agrees(record, row):
+            if not history_agrees(record, row):
                 history.add(shown)
             if not entry_agrees(record, row):
                 entries.add(shown)
-            if set(json.loads(row[_TAGS])) != set(record.tags):
+            if not _tags_agree(record, row):
                 tags.add(shown)
     return [
         damaged.finding("Every memory is as it was written.", "Memories that are not as they were written"),
@@ -88,20 +93,26 @@ def examine_records(connection: Database) -> list[Finding]:
     ]
 
 
+def examined(connection: Database, namespace: int) -> Iterator[tuple[int, Row | None]]:
+    """The rows of `examine_memory` by slot; None for a record that cannot be read."""
+    first, last = range_of(namespace)
+    return rows_after(
+        first,
+        lambda slot: connection.execute(CHECKS["examine_memory"], {"after": slot, "last": last}),
+        lambda slot: connection.execute(CHECKS["next_memory"], (slot, last)).get,
+    )
+
+
 def entry_agrees(record: Record, row: Row) -> bool:
     """An entry that should not be there at all was counted as left over."""
-    return record.state not in INDEXED_STATES or row[_ENTRY:_TAGS] == entry_columns(entry_of(record))
+    if record.state not in INDEXED_STATES:
+        return True
+    terms, *texts = entry_columns(entry_of(record))
+    return row[_ENTRY:_TAGS] == (terms, *(text.encode() for text in texts))
 
 
 def has_entry(row: Row) -> bool:
     return row[_ENTRY] is not None
-
-
-def entry_columns(entry: Entry) -> Row:
-    """In the order of the entry table."""
-    return (
-        entry.terms, entry.title, entry.text, entry.keywords, entry.reasoning, entry.tags, entry.anchor, entry.folder,
-    )  # fmt: skip
 
 
 def examine_statistics(connection: Database) -> list[Finding]:
@@ -138,7 +149,7 @@ def examine_chain(connection: Database) -> Finding:
     for namespace, name, seq, _, head, *_ in connection.execute(CHECKS["counters"]).fetchall():
         expected, last = genesis(name), 0
         for row in connection.execute(CHECKS["examine_revisions"], (namespace,)):
-            line, stored, salt, body = _line(row)
+            line, stored, salt, body = line_of(row)
             expected = link(expected, line)
             erased += body is None
             intact = body is None or digest_of(salt, body) == line.digest
@@ -169,24 +180,22 @@ def examine_vectors(connection: Database) -> Finding:
     return bad.finding("Every vector is as it was stored.", "Vectors that are not as they were stored")
 
 
-def _names(connection: Database) -> dict[int, str]:
+def namespace_names(connection: Database) -> dict[int, str]:
     return {namespace: name for namespace, name, *_ in connection.execute(CHECKS["counters"])}
 
 
-def _name(names: dict[int, str], slot: int) -> str:
+def name_of(names: dict[int, str], slot: int) -> str:
     namespace, number = slot >> 32, slot & NUMBER_MASK
     return f"{number} of {names.get(namespace, '?')!r}"
 
 
-def _record(row: Row, namespace: str) -> Record | None:
+def sound_record(row: Row | None, namespace: str) -> Record | None:
     """None when the row, or only its content hash, is not as it was written."""
-    if not is_sound(row):
-        return None
-    record = decode_row(row, namespace)
-    return record if record.content_hash == content_hash(record.text) else None
+    record = decode_sound(row, namespace)
+    return record if record and record.content_hash == content_hash(record.text) else None
 
 
-def _history_agrees(record: Record, row: Row) -> bool:
+def history_agrees(record: Record, row: Row) -> bool:
     newest, body = row[-2:]
     if newest != record.seq:
         return False
@@ -196,12 +205,20 @@ def _history_agrees(record: Record, row: Row) -> bool:
         return False
 
 
-def _line(row: Row) -> tuple[Line, bytes, bytes, str | None]:
+def _tags_agree(record: Record, row: Row) -> bool:
+    try:
+        return set(json.loads(row[_TAGS])) == set(record.tags)
+    except ValueError:
+        return False
+
+
+def line_of(row: Row) -> tuple[Line, bytes, bytes, bytes | None]:
+    """From `examine_revisions`: the line, the hash stored with it, and the salt and the body of its payload."""
     seq, number, memory, version, operation, actor, surface, session, request, at, batch, digest, stored, salt, body = (
         row
     )
     line = Line(
-        seq, number, unpack_id(memory), version, operation, actor, surface, session, request, at, unpack_batch(batch),
+        seq, number, unpack_id(memory), version, operation, actor, surface, session, request, at, unpack_name(batch),
         digest,
     )  # fmt: skip
     return line, stored, salt, body

@@ -16,8 +16,8 @@ def position(connection: Database, name: str, generation: Generation | None) -> 
     rows = connection.execute(SQL["position"], (name,)).fetchall()
     if not rows:
         return Position()
-    seq, vector = rows[0]
-    return Position(seq, vector if generation else 0)
+    seq, vector, repairs = rows[0]
+    return Position(seq, vector if generation else 0, repairs)
 
 
 def index_rows(
@@ -34,6 +34,8 @@ def index_rows(
 
 
 def index_changes(connection: Database, namespace: int, generation: Generation | None, since: Position) -> IndexChanges:
+    if since.repairs != (connection.execute(SQL["get_meta"], ("repairs",)).get or 0):
+        since = Position()
     bindings = {
         "namespace": namespace,
         "generation": generation_id(connection, generation),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-from datetime import datetime
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -11,7 +10,6 @@ from typing import Final
 import apsw
 
 from perdure.buggify import point
-from perdure.clock import to_micros
 from perdure.errors import StoreForeign, StoreNewer
 from perdure.store.sqlite.database import Database, run
 from perdure.store.sqlite.engine import APPLICATION_ID
@@ -44,13 +42,13 @@ def check_ours(connection: Database, place: Place) -> int:
     return 0
 
 
-def migrate(connection: Database, place: Place, now: datetime) -> None:
+def migrate(connection: Database, place: Place) -> None:
     """One transaction, which first looks again: another process may have done it while we waited."""
     run(connection, SQL["begin_write"])
     try:
         version = check_ours(connection, place)
         if version == 0:
-            _create(connection, now)
+            _create(connection)
         for migration in migrations()[version:] if version else ():
             run(connection, migration.read_text(encoding="utf-8"))
         if version != newest_schema():
@@ -64,12 +62,8 @@ def migrate(connection: Database, place: Place, now: datetime) -> None:
         raise
 
 
-def _create(connection: Database, now: datetime) -> None:
+def _create(connection: Database) -> None:
     run(connection, (_HERE / "schema.sql").read_text(encoding="utf-8"))
-    facts: dict[str, str | int | bytes] = {
-        "created_at": to_micros(now),
-        "engine": apsw.sqlite_lib_version(),
-        "secret": secrets.token_bytes(32),
-    }
+    facts: dict[str, str | bytes] = {"engine": apsw.sqlite_lib_version(), "secret": secrets.token_bytes(32)}
     for name, value in facts.items():
         connection.execute(SQL["put_meta"], (name, value))

@@ -45,6 +45,14 @@ SELECT EXISTS (SELECT 1 FROM sqlite_schema);
 -- Facts about the store itself, written when it is made.
 INSERT INTO meta (name, value) VALUES (?, ?);
 
+-- name: get_meta
+-- One of those facts.
+SELECT value FROM meta WHERE name = ?;
+
+-- name: change_meta
+-- The few that change.
+INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value;
+
 -- name: namespace_id
 -- The name stands in one row; everything else knows the id.
 SELECT id FROM namespace WHERE name = ?;
@@ -131,6 +139,30 @@ INSERT INTO revision (
 -- The part of a revision that can be erased.
 INSERT INTO payload (id, salt, body) VALUES (?, ?, ?);
 
+-- name: put_link
+-- Who linked first is remembered.
+INSERT INTO link (namespace, source, kind, target, created_at) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING;
+
+-- name: links
+-- Both directions.
+SELECT source, kind, target, created_at FROM link WHERE namespace = ?1 AND source = ?2
+UNION
+SELECT source, kind, target, created_at FROM link WHERE namespace = ?1 AND target = ?2
+ORDER BY created_at, source, kind, target;
+
+-- name: bury
+-- Buried twice is buried until the later time.
+INSERT INTO tombstone (namespace, digest, at, reason) VALUES (?, ?, ?, ?)
+ON CONFLICT (namespace, digest) DO UPDATE SET at = max(at, excluded.at), reason = excluded.reason;
+
+-- name: buried_at
+-- What is older than this must not come back.
+SELECT at FROM tombstone WHERE namespace = ? AND digest = ?;
+
+-- name: unbury
+-- It may.
+DELETE FROM tombstone WHERE namespace = ? AND digest = ?;
+
 -- name: generation_id
 -- One vector space.
 SELECT id FROM generation WHERE name = ?;
@@ -178,6 +210,10 @@ SELECT memory.slot, id, content_hash, passage_hash, checksum, key, version, seq,
 FROM memory LEFT JOIN use USING (slot)
 WHERE
 
+-- name: select_slot
+-- As above, for a row of which nothing else can be read.
+SELECT memory.slot FROM memory WHERE
+
 -- name: by_slot
 -- A number.
 memory.slot = ?
@@ -223,6 +259,10 @@ memory.slot > :after
 -- name: below
 -- The next page, newest first.
 memory.slot < :after
+
+-- name: all_after
+-- Every row of a namespace, whatever its state claims to be.
+memory.slot > :after AND memory.slot <= :last ORDER BY memory.slot LIMIT :limit
 
 -- name: oldest_first
 -- Order of a page.
@@ -341,7 +381,7 @@ WHERE
 
 -- name: position
 -- One read tells a recall index whether it is fresh.
-SELECT seq, vector FROM namespace WHERE name = ?;
+SELECT seq, vector, coalesce((SELECT value FROM meta WHERE meta.name = 'repairs'), 0) FROM namespace WHERE name = ?;
 
 -- name: index_rows
 -- How a recall index is filled, in the order of the slots. The vector comes by the passage's hash, never by the memory.
@@ -376,7 +416,8 @@ LEFT JOIN vector ON vector.namespace = memory.namespace AND vector.generation = 
 ORDER BY memory.slot;
 
 -- name: pending
--- Passages that may be found but have no vector of the generation, straight from two indexes.
+-- Passages that may be found but have no vector of the generation, straight from two indexes and one at a time: read
+-- as many as are wanted.
 SELECT namespace, passage_hash, min(slot)
 FROM memory INDEXED BY memory_passage
 WHERE namespace = :namespace AND state IN ('active', 'superseded') AND NOT EXISTS (
@@ -384,8 +425,7 @@ WHERE namespace = :namespace AND state IN ('active', 'superseded') AND NOT EXIST
     WHERE vector.namespace = memory.namespace AND vector.generation = :generation
         AND vector.passage_hash = memory.passage_hash
 )
-GROUP BY passage_hash
-LIMIT :limit;
+GROUP BY passage_hash;
 
 -- name: pending_count
 -- As above, counted.

@@ -4,27 +4,36 @@ from __future__ import annotations
 
 import json
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Final
 
 from perdure.clock import from_micros
 from perdure.errors import StoreDamaged
 from perdure.ids import Reference
 from perdure.model import Change, Filter, Record, Revision
-from perdure.store.sqlite.database import Database, Row
+from perdure.store.sqlite.damage import UNREADABLE, rows_after
+from perdure.store.sqlite.database import Database, Row, Value
 from perdure.store.sqlite.filters import conditions
 from perdure.store.sqlite.rows import (
     NUMBER_MASK,
+    RESTORE,
     decode_payload,
     decode_row,
+    decode_sound,
+    is_sound,
     pack_id,
+    range_of,
     slot_of,
-    unpack_batch,
     unpack_id,
+    unpack_name,
 )
 from perdure.store.sqlite.sql import SQL
 
 _SELECT: Final = SQL["select_memory"]
+_SELECT_SLOT: Final = SQL["select_slot"]
+_ALL_AFTER: Final = f"{_SELECT} {SQL['all_after']}"
+_SLOT_AFTER: Final = f"{_SELECT_SLOT} {SQL['all_after']}"
 _BY_SLOT: Final = f"{_SELECT} {SQL['by_slot']}"
 _BY_SLOTS: Final = f"{_SELECT} {SQL['by_slots']}"
 _BY_ID: Final = f"{_SELECT} {SQL['by_id']}"
@@ -34,28 +43,34 @@ _BY_HASH: Final = f"{_SELECT} {SQL['by_hash']}"
 
 def find(connection: Database, namespace: int, name: str, reference: Reference) -> list[Record]:
     """Each way to read the reference; a memory that several ways lead to counts once."""
-    rows: list[Row] = []
+    found: list[Record] = []
+
+    def records(sql: str, *bindings: Value) -> list[Record]:
+        try:
+            return [decode_row(row, name) for row in connection.execute(sql, bindings)]
+        except UNREADABLE as error:
+            raise StoreDamaged(f"{reference.text!r:.80} of {name!r} cannot be read.", remedy=RESTORE) from error
+
     if reference.number is not None and 0 < reference.number <= NUMBER_MASK:
-        rows += connection.execute(_BY_SLOT, (slot_of(namespace, reference.number),))
+        found += records(_BY_SLOT, slot_of(namespace, reference.number))
     if reference.id is not None:
-        rows += connection.execute(_BY_ID, (namespace, pack_id(reference.id)))
-    found = {record.number: record for record in (decode_row(row, name) for row in rows)}
+        found += records(_BY_ID, namespace, pack_id(reference.id))
     if reference.hash is not None:
-        rows = connection.execute(_BY_HASH, (namespace, bytes.fromhex(reference.hash))).fetchall()
-        same = [decode_row(row, name) for row in rows]
-        active = [record for record in same if record.state == "active"]
-        found |= {record.number: record for record in active or same}
+        same = records(_BY_HASH, namespace, bytes.fromhex(reference.hash))
+        found += [record for record in same if record.state == "active"] or same
     if reference.key is not None and _is_text(reference.key):
-        rows = connection.execute(_BY_KEY, (namespace, reference.key)).fetchall()
-        found |= {record.number: record for record in (decode_row(row, name) for row in rows)}
-    return list(found.values())
+        found += records(_BY_KEY, namespace, reference.key)
+    return list({record.number: record for record in found}.values())
 
 
 def fetch(connection: Database, namespace: int, name: str, numbers: Sequence[int]) -> list[Record]:
     slots = [slot_of(namespace, number) for number in numbers if 0 < number <= NUMBER_MASK]
-    rows = connection.execute(_BY_SLOTS, (json.dumps(slots),))
-    found = {row[0] & NUMBER_MASK: decode_row(row, name) for row in rows}
-    return [found[number] for number in numbers if number in found]
+    try:
+        rows = connection.execute(_BY_SLOTS, (json.dumps(slots),)).fetchall()
+    except UNREADABLE:
+        rows = [row for slot in slots for row in _readable(connection, slot)]
+    found = {row[0] & NUMBER_MASK: decode_sound(row, name) for row in rows}
+    return [record for number in numbers if (record := found.get(number))]
 
 
 def page(
@@ -68,14 +83,47 @@ def page(
     limit: int,
     newest: bool,
 ) -> list[Record]:
+    first, last = range_of(namespace)
+    slot = slot_of(namespace, max(0, min(after, NUMBER_MASK))) if after is not None else last + 1 if newest else first
+    found: list[Record] = []
+    while (missing := limit - len(found)) > 0:
+        rows = list(islice(_rows(connection, namespace, filter, slot, missing, newest=newest), missing))
+        found += [record for _, row in rows if (record := decode_sound(row, name))]
+        if len(rows) < missing:
+            break
+        slot = rows[-1][0]
+    return found
+
+
+def _rows(
+    connection: Database, namespace: int, filter: Filter, after: int, limit: int, *, newest: bool
+) -> Iterator[tuple[int, Row | None]]:
     wanted, bindings = conditions(namespace, filter)
-    bindings["limit"] = limit
-    if after is not None:
-        wanted.append(SQL["below" if newest else "above"])
-        bindings["after"] = slot_of(namespace, max(0, min(after, NUMBER_MASK)))
+    wanted.append(SQL["below" if newest else "above"])
     order = SQL["newest_first" if newest else "oldest_first"]
-    rows = connection.execute(f"{_SELECT} {' AND '.join(wanted)} {order}", bindings)
-    return [decode_row(row, name) for row in rows]
+    rest = f"{' AND '.join(wanted)} {order}"
+    return rows_after(
+        after,
+        lambda slot: connection.execute(f"{_SELECT} {rest}", {**bindings, "after": slot, "limit": limit}),
+        lambda slot: connection.execute(f"{_SELECT_SLOT} {rest}", {**bindings, "after": slot, "limit": 1}).get,
+    )
+
+
+def _readable(connection: Database, slot: int) -> list[Row]:
+    try:
+        return connection.execute(_BY_SLOT, (slot,)).fetchall()
+    except UNREADABLE:
+        return []
+
+
+def damaged(connection: Database, namespace: int) -> list[int]:
+    first, last = range_of(namespace)
+    found = rows_after(
+        first,
+        lambda slot: connection.execute(_ALL_AFTER, {"after": slot, "last": last, "limit": -1}),
+        lambda slot: connection.execute(_SLOT_AFTER, {"after": slot, "last": last, "limit": 1}).get,
+    )
+    return [slot & NUMBER_MASK for slot, row in found if row is None or not is_sound(row)]
 
 
 def matching(connection: Database, namespace: int, filter: Filter) -> Sequence[int]:
@@ -92,7 +140,7 @@ def revisions(connection: Database, namespace: int, name: str, number: int) -> l
 def _revision(row: Row, name: str) -> Revision:
     seq, number, memory, version, operation, actor, surface, session, request, at, batch, digest, hash_, body = row
     try:
-        change = Change(operation, from_micros(at), unpack_batch(batch), actor, surface, session, request)
+        change = Change(operation, from_micros(at), unpack_name(batch), actor, surface, session, request)
         record = None if body is None else decode_payload(body)
         return Revision(name, seq, unpack_id(memory), number, version, change, digest.hex(), hash_.hex(), record)
     except (TypeError, AttributeError, OverflowError) as error:

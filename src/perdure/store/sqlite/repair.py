@@ -1,4 +1,4 @@
-"""Rebuild what is derived from the records, in one transaction. Neither a record nor the log is touched."""
+"""Bring damaged records back from the log and rebuild what is derived, in one transaction. The log is not touched."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from perdure.store.sqlite.connection import triggers_off
 from perdure.store.sqlite.database import Database, Row, run
 from perdure.store.sqlite.examination import (
     CHECKS,
-    RESCUE,
     bad_vectors,
     count_entries,
     entry_agrees,
-    entry_columns,
+    examined,
     has_entry,
 )
 from perdure.store.sqlite.pool import Pool
-from perdure.store.sqlite.rows import decode_row, is_sound, range_of
+from perdure.store.sqlite.restoration import restore_records
+from perdure.store.sqlite.rows import decode_sound, entry_columns, range_of
 from perdure.store.sqlite.sql import SQL
 from perdure.text.entry import entry_of
 
@@ -27,32 +27,39 @@ _PUT_TAG: Final = SQL["put_tag"]
 
 def repair(pool: Pool) -> Iterator[Finding]:
     with pool.writing() as connection:
-        findings = [*_repair_index(connection), _repair_vectors(connection), _repair_counters(connection)]
+        findings = [
+            *restore_records(connection),
+            _repair_index(connection),
+            _repair_vectors(connection),
+            _repair_counters(connection),
+        ]
+        _announce(connection)
     yield from findings
 
 
-def _repair_index(connection: Database) -> list[Finding]:
-    changed = skipped = 0
+def _announce(connection: Database) -> None:
+    """What a repair changes is in no log: recall indexes of running processes learn of it by this count."""
+    repairs: int = connection.execute(SQL["get_meta"], ("repairs",)).get or 0
+    connection.execute(SQL["change_meta"], ("repairs", repairs + 1))
+
+
+def _repair_index(connection: Database) -> Finding:
+    changed = 0
     # The triggers would tell a full-text index about changes that it may be too damaged to take; it is rebuilt after.
     with triggers_off(connection):
         for statement in ("delete_left_over", "delete_all_tags", "delete_left_over_use"):
             run(connection, CHECKS[statement])
         for namespace, name, *_ in connection.execute(CHECKS["counters"]).fetchall():
-            first, last = range_of(namespace)
-            for row in connection.execute(CHECKS["examine_memory"], {"first": first, "last": last}):
-                if not is_sound(row):
-                    skipped += 1
+            for _, row in examined(connection, namespace):
+                record = decode_sound(row, name)
+                if row is None or record is None:
                     continue
-                record = decode_row(row, name)
                 changed += _repair_entry(connection, record, row)
                 for tag in record.tags:
                     connection.execute(_PUT_TAG, (namespace, tag, row[0]))
     run(connection, CHECKS["rebuild_full_text"])
-    done = Finding("repair_index", "ok", f"The keyword index and the tags were rebuilt; {changed} entries were wrong.")
-    if not skipped:
-        return [done]
-    left = f"{skipped} memories are not as they were written, so nothing could be rebuilt from them."
-    return [done, Finding("repair_records", "problem", left, RESCUE)]
+    sentence = f"The keyword index and the tags were rebuilt; {changed} entries were wrong."
+    return Finding("repair_index", "ok", sentence)
 
 
 def _repair_entry(connection: Database, record: Record, row: Row) -> bool:

@@ -15,10 +15,15 @@ from perdure.errors import InvalidInput, StoreDamaged
 from perdure.ids import ContentHash, MemoryId
 from perdure.model import USE_FIELDS, Json, Record
 from perdure.store.sqlite.database import Row
+from perdure.text.entry import Entry
 
 NUMBER_BITS: Final = 32
 NUMBER_MASK: Final = (1 << NUMBER_BITS) - 1
 
+RESTORE: Final = (
+    "Run `perdure doctor --repair`: it brings a memory back from its history. "
+    "If that is damaged as well, bring the store back from a backup."
+)
 _ID_BYTES: Final = 16
 
 _LISTS: Final = ("tags", "keywords", "references", "trigger_phrases", "evidence")
@@ -70,16 +75,16 @@ def unpack_id(packed: bytes) -> MemoryId:
     return MemoryId(f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}")
 
 
-def pack_batch(batch: str) -> bytes | str:
-    """Sixteen bytes when it is an id, as it nearly always is."""
+def pack_name(name: str) -> bytes | str:
+    """Of a batch or of what a link leads to: sixteen bytes when it is an id, as it nearly always is."""
     try:
-        packed = bytes.fromhex(batch.replace("-", ""))
+        packed = bytes.fromhex(name.replace("-", ""))
     except ValueError:
-        return batch
-    return packed if len(packed) == _ID_BYTES and unpack_id(packed) == batch else batch
+        return name
+    return packed if len(packed) == _ID_BYTES and unpack_id(packed) == name else name
 
 
-def unpack_batch(packed: bytes | str) -> str:
+def unpack_name(packed: bytes | str) -> str:
     return packed if isinstance(packed, str) else unpack_id(packed)
 
 
@@ -104,8 +109,17 @@ def encode_row(record: Record, namespace: int, passage_hash: bytes) -> Row:
 
 def decode_row(row: Row, namespace: str) -> Record:
     """From the statement `select_memory`. A row that is not as it was written is never served."""
-    if not is_sound(row):
-        raise StoreDamaged(f"Memory {row[0] & NUMBER_MASK} of {namespace!r} is not as it was written.")
+    record = decode_sound(row, namespace)
+    if record is None:
+        number = row[0] & NUMBER_MASK
+        raise StoreDamaged(f"Memory {number} of {namespace!r} is not as it was written.", remedy=RESTORE)
+    return record
+
+
+def decode_sound(row: Row | None, namespace: str) -> Record | None:
+    """None when it is not as it was written, or could not even be read."""
+    if row is None or not is_sound(row):
+        return None
     (
         slot, id_, content_hash, _, _, key, version, seq, state, tier, category, context_type, source, source_project,
         conversation_id, session_id, channel, spec_folder, file_path, anchor_id, trust, importance, confidence,
@@ -124,10 +138,9 @@ def decode_row(row: Row, namespace: str) -> Record:
         conversation_id=conversation_id, session_id=session_id, channel=channel, spec_folder=spec_folder,
         file_path=file_path, anchor_id=anchor_id, evidence=tuple(json.loads(evidence)) if evidence else (),
         trust=trust, tier=tier, importance=importance, confidence=confidence, observation_count=observation_count,
-        validation_count=validation_count, recall_count=recall_count or 0, recalled_at=_moment(recalled_at),
-        access_count=access_count or 0, accessed_at=_moment(accessed_at), created_at=from_micros(created_at),
-        updated_at=from_micros(updated_at), valid_at=_moment(valid_at), invalid_at=_moment(invalid_at),
-        expires_at=_moment(expires_at), state=state,
+        validation_count=validation_count, created_at=from_micros(created_at), updated_at=from_micros(updated_at),
+        valid_at=_moment(valid_at), invalid_at=_moment(invalid_at), expires_at=_moment(expires_at), state=state,
+        **_use(recall_count, recalled_at, access_count, accessed_at),
     )  # fmt: skip
 
 
@@ -152,7 +165,7 @@ def encode_payload(record: Record) -> str:
     return encode_json(kept)
 
 
-def decode_payload(body: str) -> Record:
+def decode_payload(body: str | bytes) -> Record:
     try:
         kept: dict[str, Any] = json.loads(body)
         for name in _TIMES:
@@ -164,6 +177,13 @@ def decode_payload(body: str) -> Record:
         return Record(**kept)
     except (ValueError, TypeError, AttributeError) as error:
         raise StoreDamaged("A revision's payload cannot be read.") from error
+
+
+def entry_columns(entry: Entry) -> Row:
+    """In the order of the entry table."""
+    return (
+        entry.terms, entry.title, entry.text, entry.keywords, entry.reasoning, entry.tags, entry.anchor, entry.folder,
+    )  # fmt: skip
 
 
 def encode_json(value: Json | Mapping[str, object]) -> str:
@@ -183,6 +203,19 @@ def _micros(moment: datetime | None) -> int | None:
 
 def _moment(micros: int | None) -> datetime | None:
     return None if micros is None else from_micros(micros)
+
+
+def _use(recall_count: Any, recalled_at: Any, access_count: Any, accessed_at: Any) -> dict[str, Any]:
+    """No checksum covers it, and it is not worth a memory: what makes no sense was never counted."""
+    try:
+        return {
+            "recall_count": int(recall_count or 0),
+            "recalled_at": _moment(recalled_at),
+            "access_count": int(access_count or 0),
+            "accessed_at": _moment(accessed_at),
+        }
+    except (TypeError, ValueError, OverflowError):
+        return {}
 
 
 def _list(values: tuple[str, ...]) -> str | None:

@@ -121,7 +121,7 @@ CREATE TABLE link (
     namespace  INTEGER NOT NULL REFERENCES namespace (id),
     source     BLOB NOT NULL,
     kind       TEXT NOT NULL CHECK (kind IN ('supersedes', 'merged_from', 'evidence', 'references')),
-    target     BLOB NOT NULL,
+    target     ANY NOT NULL,
     created_at INTEGER NOT NULL,
     PRIMARY KEY (namespace, source, kind, target)
 ) STRICT, WITHOUT ROWID;

@@ -5,24 +5,27 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter
-from collections.abc import Generator, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from typing import Final, NamedTuple
+
+import apsw
 
 from perdure.model import Filter
-from perdure.store.port import Scored
+from perdure.store.port import Found, Scored
 from perdure.store.sqlite.database import Database
 from perdure.store.sqlite.filters import Bindings, conditions, ordinary
 from perdure.store.sqlite.rows import NUMBER_MASK, range_of
 from perdure.store.sqlite.sql import SQL
-from perdure.text.bm25 import K1, idf, length_norm, saturation
+from perdure.text.bm25 import K1, WordCounts, length_norm, saturation
 from perdure.text.entry import TERM_BYTES, term_hash, terms_length
 from perdure.text.words import clean, query_words, terms
 
 _COUNT: Final = SQL["count_word"]
-_SECONDS: Final = 2.0
+# Words not counted by then are left out, and memories not scored by then are not in the answer.
+_COUNTING_SECONDS: Final = 1.0
+_SCORING_SECONDS: Final = 1.0
 _STEPS_BETWEEN_LOOKS: Final = 20_000
 # How many memories are scored. Enough that the best are among them, few enough for a few milliseconds.
 _CANDIDATES: Final = 500
@@ -44,18 +47,44 @@ class Word:
     idf: float
 
 
+class _Counted(NamedTuple):
+    """A stem of the query, one word for it, quoted, and how many memories hold it."""
+
+    term: int
+    quoted: str
+    containing: int
+
+
 def keyword(
-    connection: Database, namespace: int, words: Sequence[str], filter: Filter, now: datetime, limit: int
-) -> list[Scored]:
-    with _deadline(connection):
-        documents, total = connection.execute(SQL["word_statistics"], (namespace,)).fetchall()[0]
-        known = _look_up(connection, namespace, words, documents)
-        if not known or limit <= 0:
-            return []
-        search = _Search(connection, namespace, known, total / documents, *_conditions(namespace, filter, now))
+    connection: Database,
+    namespace: int,
+    words: Sequence[str],
+    filter: Filter,
+    now: datetime,
+    limit: int,
+    counts: WordCounts | None = None,
+) -> Found:
+    counted: list[_Counted] = []
+    complete = _in_time(connection, _COUNTING_SECONDS, lambda: _count(connection, namespace, words, counted))
+    if not counted or limit <= 0:
+        return Found([], complete)
+    counts = counts or _word_counts(connection, namespace, counted)
+    search = _Search(
+        connection, namespace, _worths(counted, counts), counts.average, *_conditions(namespace, filter, now)
+    )
+
+    def score() -> None:
         if filter == _NO_FILTER or not search.score_all():
             search.score_best(limit)
-        return search.ranked(limit)
+
+    complete = _in_time(connection, _SCORING_SECONDS, score) and complete
+    return Found(search.ranked(limit), complete)
+
+
+def word_counts(connection: Database, namespace: int, words: Sequence[str]) -> WordCounts:
+    counted: list[_Counted] = []
+    _in_time(connection, _COUNTING_SECONDS, lambda: _count(connection, namespace, words, counted))
+    return _word_counts(connection, namespace, counted)
 
 
 class _Search:
@@ -79,7 +108,7 @@ class _Search:
         self._scores: dict[int, float] = {}
 
     def ranked(self, limit: int) -> list[Scored]:
-        best = sorted(self._scores.items(), key=lambda item: (-item[1], item[0]))[:limit]
+        best = sorted(self._scores.items(), key=lambda item: (-item[1], -item[0]))[:limit]
         return [Scored(slot & NUMBER_MASK, score) for slot, score in best]
 
     def score_all(self) -> bool:
@@ -165,17 +194,27 @@ def _conditions(namespace: int, filter: Filter, now: datetime) -> tuple[str, Bin
     return " AND ".join(wanted + also), bindings | more
 
 
-def _look_up(connection: Database, namespace: int, words: Sequence[str], documents: int) -> list[Word]:
-    """Rarest first; words of one stem count once, words that no memory holds not at all."""
+def _count(connection: Database, namespace: int, words: Sequence[str], counted: list[_Counted]) -> None:
+    """Words of one stem count once, words that no memory holds not at all."""
     first, last = range_of(namespace)
-    found: list[Word] = []
     for stem, word in _stems(words).items():
         quoted = '"' + word.replace('"', '""') + '"'
         containing = connection.execute(_COUNT, (quoted, first, last)).get
         if containing:
-            packed = term_hash(stem).to_bytes(4, "little")
-            found.append(Word(quoted, packed, containing, idf(documents, containing)))
-    return sorted(found, key=lambda word: word.containing)
+            counted.append(_Counted(term_hash(stem), quoted, containing))
+
+
+def _word_counts(connection: Database, namespace: int, counted: Sequence[_Counted]) -> WordCounts:
+    documents, total = connection.execute(SQL["word_statistics"], (namespace,)).fetchall()[0]
+    return WordCounts(documents, total, {one.term: one.containing for one in counted})
+
+
+def _worths(counted: Sequence[_Counted], counts: WordCounts) -> list[Word]:
+    """Rarest first."""
+    return [
+        Word(quoted, term.to_bytes(4, "little"), containing, counts.idf(term, containing))
+        for term, quoted, containing in sorted(counted, key=lambda one: one.containing)
+    ]
 
 
 def _stems(words: Sequence[str]) -> dict[str, str]:
@@ -226,11 +265,14 @@ def _frequency(packed: bytes, term: bytes) -> int:
     return packed[at + 4] if at >= 0 else 0
 
 
-@contextmanager
-def _deadline(connection: Database) -> Generator[None]:
-    end = time.monotonic() + _SECONDS
+def _in_time(connection: Database, seconds: float, work: Callable[[], None]) -> bool:
+    """Whether it came to its end before the time did."""
+    end = time.monotonic() + seconds
     connection.set_progress_handler(lambda: time.monotonic() > end, _STEPS_BETWEEN_LOOKS)
     try:
-        yield
+        work()
+    except apsw.InterruptError:
+        return False
     finally:
         connection.set_progress_handler(None)
+    return True

@@ -11,11 +11,11 @@ import apsw
 
 from perdure.clock import Clock, system_clock, to_micros
 from perdure.embed.port import Generation
-from perdure.errors import StoreBusy, StoreClosed, StoreFull, StoreReadOnly, StoreReplaced
-from perdure.ids import Reference
+from perdure.errors import StoreClosed, StoreError, StoreReadOnly, StoreReplaced
+from perdure.ids import MemoryId, Reference
 from perdure.model import Filter, Finding, Record, Revision
-from perdure.store.port import IndexChanges, IndexRow, Pending, Position, Scored, StoreStats, Use
-from perdure.store.sqlite import check, feed, fork, reader, repair, search, statistics
+from perdure.store.port import Found, IndexChanges, IndexRow, Link, Pending, Position, StoreStats, Use
+from perdure.store.sqlite import check, feed, fork, links, reader, repair, search, statistics
 from perdure.store.sqlite.connection import Patience, Role, choose_journal, connect, set_journal
 from perdure.store.sqlite.database import Database
 from perdure.store.sqlite.file import IN_MEMORY, MEMORY, Place, identity_of, prepare, size_of
@@ -23,8 +23,10 @@ from perdure.store.sqlite.migrate import check_ours, migrate, newest_schema
 from perdure.store.sqlite.pool import Pool
 from perdure.store.sqlite.rows import NUMBER_MASK, slot_of
 from perdure.store.sqlite.sql import SQL
+from perdure.store.sqlite.surroundings import running_engine
 from perdure.store.sqlite.vectors import generation_id, pending, pending_count, put_vectors
 from perdure.store.sqlite.writer import SqliteWriter
+from perdure.text.bm25 import WordCounts
 
 
 class SqliteStore:
@@ -35,6 +37,7 @@ class SqliteStore:
         self._pool = pool
         self._clock = clock
         self._ids: dict[str, int] = {}
+        self._signed = False
 
     @classmethod
     def open(
@@ -72,17 +75,28 @@ class SqliteStore:
             return
         set_journal(connection, choose_journal(self._place), patience)
         if version != newest_schema():
-            migrate(connection, self._place, self._clock())
+            migrate(connection, self._place)
 
     @contextmanager
     def write(self, namespace: str) -> Generator[SqliteWriter]:
         with self._pool.writing() as connection:
+            self._sign(connection)
             writer = SqliteWriter(connection, namespace, self._clock)
             try:
                 yield writer
                 writer.finish()
             finally:
                 writer.end()
+
+    def _sign(self, connection: Database) -> None:
+        """Leave the name of the engine with the first write, for doctor: some may not share a store with others."""
+        if self._signed:
+            return
+        engine = running_engine()
+        if connection.execute(SQL["get_meta"], ("engine",)).get != engine:
+            connection.execute(SQL["change_meta"], ("engine", engine))
+        else:
+            self._signed = True
 
     def find(self, namespace: str, reference: Reference) -> list[Record]:
         with self._pool.reading() as connection:
@@ -106,15 +120,38 @@ class SqliteStore:
             known = self._id(connection, namespace)
             return () if known is None else reader.matching(connection, known, filter)
 
+    def damaged(self, namespace: str) -> list[int]:
+        with self._pool.snapshot() as connection:
+            known = self._id(connection, namespace)
+            return [] if known is None else reader.damaged(connection, known)
+
     def revisions(self, namespace: str, number: int) -> list[Revision]:
         with self._pool.reading() as connection:
             known = self._id(connection, namespace)
             return [] if known is None else reader.revisions(connection, known, namespace, number)
 
-    def keyword(self, namespace: str, words: Sequence[str], filter: Filter, now: datetime, limit: int) -> list[Scored]:
+    def keyword(
+        self,
+        namespace: str,
+        words: Sequence[str],
+        filter: Filter,
+        now: datetime,
+        limit: int,
+        counts: WordCounts | None = None,
+    ) -> Found:
         with self._pool.snapshot() as connection:
             known = self._id(connection, namespace)
-            return [] if known is None else search.keyword(connection, known, words, filter, now, limit)
+            return Found([]) if known is None else search.keyword(connection, known, words, filter, now, limit, counts)
+
+    def word_counts(self, namespace: str, words: Sequence[str]) -> WordCounts:
+        with self._pool.snapshot() as connection:
+            known = self._id(connection, namespace)
+            return WordCounts(0, 0, {}) if known is None else search.word_counts(connection, known, words)
+
+    def links(self, namespace: str, memory: MemoryId) -> list[Link]:
+        with self._pool.reading() as connection:
+            known = self._id(connection, namespace)
+            return [] if known is None else links.links(connection, known, memory)
 
     def position(self, namespace: str, generation: Generation | None) -> Position:
         with self._pool.reading() as connection:
@@ -132,11 +169,9 @@ class SqliteStore:
                 return IndexChanges((), ())
             return feed.index_changes(connection, known, generation, since)
 
-    def pending(self, generation: Generation, namespaces: Sequence[str] | None, limit: int) -> list[Pending]:
+    def pending(self, generation: Generation, limit: int) -> list[Pending]:
         with self._pool.snapshot() as connection:
-            every = connection.execute(SQL["namespace_names"]).fetchall()
-            wanted = [(known, name) for known, name in every if namespaces is None or name in namespaces]
-            return pending(connection, generation, wanted, limit)
+            return pending(connection, generation, limit)
 
     def put_vectors(self, generation: Generation, vectors: Sequence[tuple[str, bytes, bytes]]) -> int:
         with self._pool.writing() as connection:
@@ -158,7 +193,9 @@ class SqliteStore:
                     known = self._id(connection, use.namespace)
                     if known is not None and 0 < use.number <= NUMBER_MASK:
                         connection.execute(SQL["note_use"], _use_row(known, use))
-        except (StoreBusy, StoreFull, StoreReadOnly):
+        except StoreClosed:
+            raise
+        except StoreError:
             return False
         return True
 

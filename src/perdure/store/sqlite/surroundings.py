@@ -19,8 +19,9 @@ from perdure.store.sqlite.filesystem import is_local
 _MEBIBYTE: Final = 1024 * 1024
 
 
-def surroundings(place: Place, engine: str, journal: str) -> Iterator[Finding]:
-    yield check_engine(engine)
+def surroundings(place: Place, engine: str, wrote: str, journal: str) -> Iterator[Finding]:
+    """`wrote` is the engine of whoever wrote the store last."""
+    yield check_engine(engine, wrote)
     yield check_file_system(place.file_system, journal)
     if place.identity is not None:
         yield check_permissions(place.path)
@@ -31,9 +32,16 @@ def running_engine() -> str:
     return apsw.sqlite_lib_version()
 
 
-def check_engine(version: str) -> Finding:
+def check_engine(version: str, wrote: str) -> Finding:
     if engine_is_safe(version_number(version)):
-        return Finding("engine", "ok", f"SQLite {version} writes ahead safely.")
+        if engine_is_safe(version_number(wrote)):
+            return Finding("engine", "ok", f"SQLite {version} writes ahead safely.")
+        return Finding(
+            "engine",
+            "warning",
+            f"Another program wrote to the store with SQLite {wrote}, which can damage what others write ahead.",
+            "Upgrade apsw to 3.51.3 or newer in every program that uses the store.",
+        )
     return Finding(
         "engine",
         "warning",

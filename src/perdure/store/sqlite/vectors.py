@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+import struct
+from collections.abc import Iterable
 from typing import Final
 from zlib import crc32
 
 from perdure.embed.port import Generation
 from perdure.errors import InvalidInput, StoreDamaged
+from perdure.model import Record
 from perdure.store.port import Pending
+from perdure.store.sqlite.damage import UNREADABLE
 from perdure.store.sqlite.database import Database
 from perdure.store.sqlite.rows import NUMBER_BITS, decode_row, slot_of
 from perdure.store.sqlite.sql import SQL
@@ -44,6 +48,8 @@ def put_vector(
     known, dimensions = generation
     if len(vector) != dimensions * _FLOAT_BYTES:
         raise InvalidInput(f"A vector of {len(vector)} bytes does not have {dimensions} dimensions.")
+    if not 0.0 < math.hypot(*struct.unpack(f"<{dimensions}f", vector)) < math.inf:
+        raise InvalidInput("A vector that is zero, or not of finite numbers, has no direction.")
     row = (vector_id, vector_id >> NUMBER_BITS, known, passage_hash, crc32(vector), vector)
     connection.execute(_PUT, row)
     return connection.changes() > 0
@@ -67,21 +73,25 @@ def put_vectors(connection: Database, generation: Generation, vectors: Iterable[
     return count
 
 
-def pending(
-    connection: Database, generation: Generation, namespaces: Sequence[tuple[int, str]], limit: int
-) -> list[Pending]:
+def pending(connection: Database, generation: Generation, limit: int) -> list[Pending]:
     known = generation_id(connection, generation)
     found: list[Pending] = []
-    for namespace, name in namespaces:
-        bindings = {"namespace": namespace, "generation": known, "limit": limit - len(found)}
-        for _, passage_hash, slot in connection.execute(_PENDING, bindings).fetchall():
-            rows = connection.execute(_BY_SLOT, (slot,)).fetchall()
-            if not rows:
-                raise StoreDamaged(f"The index of passages names a memory of {name!r} that is not there.")
-            found.append(Pending(name, passage_hash, passage(decode_row(rows[0], name))))
-        if len(found) >= limit:
-            break
+    for namespace, name in connection.execute(SQL["namespace_names"]).fetchall():
+        for _, passage_hash, slot in connection.execute(_PENDING, {"namespace": namespace, "generation": known}):
+            if len(found) >= limit:
+                return found
+            record = _sound(connection, name, slot)
+            if record is not None:
+                found.append(Pending(name, passage_hash, passage(record)))
     return found
+
+
+def _sound(connection: Database, name: str, slot: int) -> Record | None:
+    try:
+        rows = connection.execute(_BY_SLOT, (slot,)).fetchall()
+        return decode_row(rows[0], name) if rows else None
+    except (StoreDamaged, *UNREADABLE):
+        return None
 
 
 def pending_count(connection: Database, generation: int, namespace: int) -> int:

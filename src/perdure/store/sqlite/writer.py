@@ -6,15 +6,17 @@ import json
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Final, Never, cast
 
 from perdure.buggify import point
 from perdure.clock import Clock, to_micros
 from perdure.embed.port import Generation
 from perdure.errors import InvalidInput
-from perdure.ids import ContentHash
+from perdure.ids import ContentHash, MemoryId
 from perdure.model import INDEXED_STATES, Change, Record
-from perdure.store.sqlite import vectors
+from perdure.store.port import Link, LinkKind
+from perdure.store.sqlite import links, tombstones, vectors
 from perdure.store.sqlite.chain import SALT_BYTES, Line, digest_of, genesis, link
 from perdure.store.sqlite.database import Database, Row
 from perdure.store.sqlite.rows import (
@@ -22,8 +24,9 @@ from perdure.store.sqlite.rows import (
     decode_row,
     encode_payload,
     encode_row,
-    pack_batch,
+    entry_columns,
     pack_id,
+    pack_name,
     slot_of,
 )
 from perdure.store.sqlite.sql import SQL
@@ -120,6 +123,20 @@ class SqliteWriter:
         if vectors.put_vector(self._connection, vector_id, (known, generation.dimensions), passage_hash, vector):
             space.vector += 1
 
+    def put_link(self, source: MemoryId, kind: LinkKind, target: str, at: datetime) -> None:
+        links.put_link(self._connection, self._opened().id, Link(source, kind, target, at))
+
+    def bury(self, content_hash: ContentHash, reason: str, at: datetime) -> None:
+        tombstones.bury(self._connection, (self._opened().id, self._name), content_hash, reason, at)
+
+    def buried_at(self, content_hash: ContentHash) -> datetime | None:
+        space = self._space
+        return space and tombstones.buried_at(self._connection, (space.id, self._name), content_hash)
+
+    def unbury(self, content_hash: ContentHash) -> None:
+        if self._space is not None:
+            tombstones.unbury(self._connection, (self._space.id, self._name), content_hash)
+
     def end(self) -> None:
         """After the transaction every statement would be one of its own, half of a change."""
         self._connection = cast("Database", _Ended())
@@ -164,10 +181,7 @@ class SqliteWriter:
 
     def _put_entry(self, space: _Namespace, slot: int, entry: Entry | None, before: Row | None) -> None:
         old = before[1:] if before and before[1] is not None else None
-        new = entry and (
-            entry.terms, entry.title, entry.text, entry.keywords, entry.reasoning, entry.tags, entry.anchor,
-            entry.folder,
-        )  # fmt: skip
+        new = entry and entry_columns(entry)
         if old == new:
             return
         if new is None:
@@ -178,16 +192,16 @@ class SqliteWriter:
         space.words += (terms_length(new[0]) if new else 0) - (terms_length(old[0]) if old else 0)
 
     def _append(self, space: _Namespace, record: Record, change: Change) -> None:
-        body = encode_payload(record)
-        salt = os.urandom(SALT_BYTES)
+        salt, body = os.urandom(SALT_BYTES), encode_payload(record)
+        digest = digest_of(salt, body.encode())
         line = Line(
             record.seq, record.number, record.id, record.version, change.operation, change.actor, change.surface,
-            change.session, change.request, to_micros(change.at), change.batch, digest_of(salt, body),
+            change.session, change.request, to_micros(change.at), change.batch, digest,
         )  # fmt: skip
         space.seq, space.head = record.seq, link(space.head, line)
         row = (
             space.id, line.seq, line.number, pack_id(line.memory), line.version, line.operation, line.actor,
-            line.surface, line.session, line.request, line.at, pack_batch(line.batch), line.digest, space.head,
+            line.surface, line.session, line.request, line.at, pack_name(line.batch), line.digest, space.head,
         )  # fmt: skip
         self._connection.execute(_APPEND, row)
         self._connection.execute(_PUT_PAYLOAD, (slot_of(space.id, line.seq), salt, body))

@@ -11,6 +11,7 @@ from perdure.testing.conformance.feeding import Feeding
 from perdure.testing.conformance.finding import Finding
 from perdure.testing.conformance.isolation import Isolation
 from perdure.testing.conformance.keeping import Keeping
+from perdure.testing.conformance.linking import Linking
 from perdure.testing.conformance.searching import Searching
 from perdure.testing.conformance.vectors import Vectors
 from perdure.testing.conformance.writing import Writing
@@ -18,5 +19,5 @@ from perdure.testing.conformance.writing import Writing
 __all__ = ["StoreConformance"]
 
 
-class StoreConformance(Writing, Finding, Isolation, Searching, Feeding, Vectors, Keeping):
+class StoreConformance(Writing, Finding, Isolation, Searching, Feeding, Vectors, Linking, Keeping):
     """Everything that the port promises."""

@@ -10,7 +10,7 @@ from datetime import timedelta
 import pytest
 
 from perdure.errors import StoreClosed
-from perdure.ids import parse_reference
+from perdure.ids import new_id, parse_reference
 from perdure.model import Filter
 from perdure.store.port import Position, Store, Use
 from perdure.testing.conformance.opening import Opening
@@ -22,12 +22,15 @@ EVERY_METHOD: dict[str, Callable[[Store], object]] = {
     "fetch": lambda store: store.fetch(NAMESPACE, [1]),
     "page": lambda store: store.page(NAMESPACE, Filter(), after=None, limit=1, newest=True),
     "matching": lambda store: store.matching(NAMESPACE, Filter()),
+    "damaged": lambda store: store.damaged(NAMESPACE),
+    "links": lambda store: store.links(NAMESPACE, new_id()),
     "revisions": lambda store: store.revisions(NAMESPACE, 1),
     "keyword": lambda store: store.keyword(NAMESPACE, ["tea"], Filter(), NOON, 1),
+    "word_counts": lambda store: store.word_counts(NAMESPACE, ["tea"]),
     "position": lambda store: store.position(NAMESPACE, None),
     "index_rows": lambda store: store.index_rows(NAMESPACE, None, 0, 1),
     "index_changes": lambda store: store.index_changes(NAMESPACE, None, Position()),
-    "pending": lambda store: store.pending(GENERATION, None, 1),
+    "pending": lambda store: store.pending(GENERATION, 1),
     "put_vectors": lambda store: store.put_vectors(GENERATION, []),
     "pending_count": lambda store: store.pending_count(GENERATION),
     "note_use": lambda store: store.note_use([], patience=1),
@@ -100,7 +103,7 @@ class Keeping(Opening):
         record = remember(store, "tea")
         with being_written(store):
             assert store.fetch(NAMESPACE, [1]) == [record]
-            assert len(store.keyword(NAMESPACE, ["tea"], Filter(), NOON, 9)) == 1
+            assert len(store.keyword(NAMESPACE, ["tea"], Filter(), NOON, 9).best) == 1
             assert len(store.index_rows(NAMESPACE, None, 0, 9)) == 1
             assert store.stats(None).namespaces[0].revisions == 1
 
@@ -135,12 +138,29 @@ class Keeping(Opening):
         assert [finding for finding in store.check() if finding.level == "problem"] == []
         rows, words = (
             store.index_rows(NAMESPACE, GENERATION, 0, 9),
-            store.keyword(NAMESPACE, ["tea"], Filter(), NOON, 9),
+            store.keyword(NAMESPACE, ["tea"], Filter(), NOON, 9).best,
         )
         assert [finding for finding in store.repair() if finding.level == "problem"] == []
         assert store.index_rows(NAMESPACE, GENERATION, 0, 9) == rows
-        assert store.keyword(NAMESPACE, ["tea"], Filter(), NOON, 9) == words
+        assert store.keyword(NAMESPACE, ["tea"], Filter(), NOON, 9).best == words
         assert [finding for finding in store.check() if finding.level == "problem"] == []
+
+    def test_a_sound_store_has_no_damaged_memories(self, store: Store):
+        remember(store, "tea")
+        assert store.damaged(NAMESPACE) == store.damaged("nowhere") == []
+
+    def test_a_repair_tells_every_recall_index_to_look_again(self, store: Store):
+        embed(store, [remember(store, "tea"), remember(store, "coffee")])
+        amend(store, remember(store, "milk"), "forget", state="deleted")
+        for generation in (None, GENERATION):
+            before = store.position(NAMESPACE, generation)
+            list(store.repair())
+            after = store.position(NAMESPACE, generation)
+            assert after != before
+            changes = store.index_changes(NAMESPACE, generation, before)
+            assert changes.rows == store.index_rows(NAMESPACE, generation, 0, 9)
+            assert list(changes.removed) == [3]
+            assert list(store.index_changes(NAMESPACE, generation, after).rows) == []
 
     def test_every_finding_is_a_sentence_and_every_problem_has_a_remedy(self, store: Store):
         remember(store, "tea")

@@ -15,7 +15,7 @@ from perdure.model import Filter
 from perdure.store.port import IndexRow, Store
 from perdure.testing.conformance.opening import RELAXED, Opening
 from perdure.testing.records import NAMESPACE, NOON, amend, draft, insert, remember
-from perdure.text.bm25 import idf, length_norm, saturation
+from perdure.text.bm25 import WordCounts, idf, length_norm, saturation
 from perdure.text.entry import term_hash, terms_length, unpack_terms
 from perdure.text.words import query_words, terms
 
@@ -45,7 +45,7 @@ def scores(rows: list[IndexRow], words: list[str]) -> dict[int, float]:
 
 def agree(store: Store, words: list[str], limit: int = 1000) -> None:
     expected = scores(list(store.index_rows(NAMESPACE, None, 0, 10_000)), words)
-    found = store.keyword(NAMESPACE, words, Filter(), NOON, limit)
+    found = store.keyword(NAMESPACE, words, Filter(), NOON, limit).best
     assert {scored.number: pytest.approx(scored.score) for scored in found} == expected
     assert [scored.score for scored in found] == sorted((scored.score for scored in found), reverse=True)
 
@@ -55,7 +55,7 @@ class Searching(Opening):
         remember(store, "Bob likes coffee")
         remember(store, "Alice prefers dark mode in every editor she uses")
         remember(store, "the mode of the editor")
-        found = store.keyword(NAMESPACE, query_words("dark editor mode"), Filter(), NOON, 10)
+        found = store.keyword(NAMESPACE, query_words("dark editor mode"), Filter(), NOON, 10).best
         assert [scored.number for scored in found] == [2, 3]
 
     def test_words_are_found_whatever_their_form(self, store: Store):
@@ -73,7 +73,7 @@ class Searching(Opening):
             "STRASSE",
             "straße",
         ):
-            found = store.keyword(NAMESPACE, query_words(query), Filter(), NOON, 10)
+            found = store.keyword(NAMESPACE, query_words(query), Filter(), NOON, 10).best
             assert [scored.number for scored in found] == [record.number] or query == "STRASSE", query
 
     def test_every_searchable_field_is_searched(self, store: Store):
@@ -85,7 +85,7 @@ class Searching(Opening):
         for n, values in enumerate(fields):
             remember(store, f"memory {n}", **values)
         remember(store, "no match")
-        found = store.keyword(NAMESPACE, ["wanted"], Filter(), NOON, 99)
+        found = store.keyword(NAMESPACE, ["wanted"], Filter(), NOON, 99).best
         assert sorted(scored.number for scored in found) == list(range(1, len(fields) + 1))
 
     def test_the_score_is_the_one_an_index_in_memory_computes(self, store: Store):
@@ -113,19 +113,40 @@ class Searching(Opening):
     def test_the_limit_keeps_the_best(self, store: Store):
         for n in range(1, 9):
             remember(store, "tea " * n)
-        every = store.keyword(NAMESPACE, ["tea"], Filter(), NOON, 99)
-        assert store.keyword(NAMESPACE, ["tea"], Filter(), NOON, 3) == every[:3]
-        assert store.keyword(NAMESPACE, ["tea"], Filter(), NOON, 0) == []
+        every = store.keyword(NAMESPACE, ["tea"], Filter(), NOON, 99).best
+        assert store.keyword(NAMESPACE, ["tea"], Filter(), NOON, 3).best == every[:3]
+        assert store.keyword(NAMESPACE, ["tea"], Filter(), NOON, 0).best == []
+
+    def test_of_more_equal_memories_than_are_wanted_the_newest_are_found(self, store: Store):
+        with store.write(NAMESPACE) as writer:
+            for _ in range(700):
+                insert(writer, draft("tea in the morning"))
+        for words in (["tea"], ["tea", "morning"]):
+            found = store.keyword(NAMESPACE, words, Filter(), NOON, 50).best
+            assert [scored.number for scored in found] == list(range(700, 650, -1))
+
+    def test_several_namespaces_counted_together_score_as_one(self, store: Store):
+        texts = ["tea", "tea and milk", "milk, sugar and a mug", "a mug", "rain"]
+        for n, text in enumerate(texts):
+            remember(store, text)
+            remember(store, text, f"part {n % 2}")
+        words = ["tea", "milk", "nowhere"]
+        parts = [store.word_counts(name, words) for name in ("part 0", "part 1", "nobody")]
+        counts = WordCounts.together(parts)
+        assert counts == store.word_counts(NAMESPACE, words)
+        apart = [found for n in range(2) for found in store.keyword(f"part {n}", words, Filter(), NOON, 9, counts).best]
+        whole = store.keyword(NAMESPACE, words, Filter(), NOON, 9).best
+        assert sorted(found.score for found in apart) == pytest.approx(sorted(found.score for found in whole))
 
     def test_no_words_and_no_memories_find_nothing(self, store: Store):
-        assert store.keyword(NAMESPACE, ["tea"], Filter(), NOON, 9) == []
+        assert store.keyword(NAMESPACE, ["tea"], Filter(), NOON, 9).best == []
         remember(store, "tea")
-        assert store.keyword(NAMESPACE, [], Filter(), NOON, 9) == []
+        assert store.keyword(NAMESPACE, [], Filter(), NOON, 9).best == []
 
     @pytest.mark.parametrize("word", HOSTILE, ids=range(len(HOSTILE)))
     def test_no_word_is_an_error(self, store: Store, word: str):
         remember(store, "tea in the morning")
-        assert [scored.number for scored in store.keyword(NAMESPACE, [word, "tea"], Filter(), NOON, 9)] == [1]
+        assert [scored.number for scored in store.keyword(NAMESPACE, [word, "tea"], Filter(), NOON, 9).best] == [1]
         store.keyword(NAMESPACE, [word], Filter(), NOON, 9)
 
     @settings(RELAXED)
@@ -137,10 +158,10 @@ class Searching(Opening):
     def test_a_memory_that_left_the_index_is_not_found_and_comes_back_with_its_state(self, store: Store, state: Any):
         record = remember(store, "tea")
         amend(store, record, "forget", state=state)
-        assert store.keyword(NAMESPACE, ["tea"], Filter(), NOON, 9) == []
-        assert store.keyword(NAMESPACE, ["tea"], Filter(states=(state, "active")), NOON, 9) == []
+        assert store.keyword(NAMESPACE, ["tea"], Filter(), NOON, 9).best == []
+        assert store.keyword(NAMESPACE, ["tea"], Filter(states=(state, "active")), NOON, 9).best == []
         amend(store, record, "restore", state="active")
-        assert len(store.keyword(NAMESPACE, ["tea"], Filter(), NOON, 9)) == 1
+        assert len(store.keyword(NAMESPACE, ["tea"], Filter(), NOON, 9).best) == 1
 
     @pytest.mark.parametrize(
         "fields",
@@ -156,7 +177,7 @@ class Searching(Opening):
     )
     def test_what_ordinary_recall_must_not_show_is_not_found(self, store: Store, fields: dict[str, Any]):
         remember(store, "tea", **fields)
-        assert store.keyword(NAMESPACE, ["tea"], Filter(), NOON, 9) == []
+        assert store.keyword(NAMESPACE, ["tea"], Filter(), NOON, 9).best == []
 
     @pytest.mark.parametrize(
         ("fields", "wanted"),
@@ -169,24 +190,24 @@ class Searching(Opening):
     )
     def test_what_is_asked_for_is_found(self, store: Store, fields: dict[str, Any], wanted: dict[str, Any]):
         remember(store, "tea", **fields)
-        assert len(store.keyword(NAMESPACE, ["tea"], Filter(**wanted), NOON, 9)) == 1
+        assert len(store.keyword(NAMESPACE, ["tea"], Filter(**wanted), NOON, 9).best) == 1
 
     def test_a_filter_holds_for_a_search_too(self, store: Store):
         remember(store, "tea", tags=("hot",))
         remember(store, "tea")
-        found = store.keyword(NAMESPACE, ["tea"], Filter(tags=("hot",)), NOON, 9)
+        found = store.keyword(NAMESPACE, ["tea"], Filter(tags=("hot",)), NOON, 9).best
         assert [scored.number for scored in found] == [1]
 
     def test_the_old_words_of_a_memory_no_longer_find_it(self, store: Store):
         record = remember(store, "tea")
         amend(store, record, text="coffee")
-        assert store.keyword(NAMESPACE, ["tea"], Filter(), NOON, 9) == []
-        assert len(store.keyword(NAMESPACE, ["coffee"], Filter(), NOON, 9)) == 1
+        assert store.keyword(NAMESPACE, ["tea"], Filter(), NOON, 9).best == []
+        assert len(store.keyword(NAMESPACE, ["coffee"], Filter(), NOON, 9).best) == 1
 
     def test_a_rare_word_is_found_among_many_common_ones(self, store: Store):
         with store.write(NAMESPACE) as writer:
             for n in range(2500):
                 insert(writer, draft("the common words of every memory" + (" treasure" if n == 1234 else "")))
         words = ["common", "words", "every", "memory", "treasure"]
-        assert store.keyword(NAMESPACE, words, Filter(), NOON, 5)[0].number == 1235
-        assert len(store.keyword(NAMESPACE, words[:4], Filter(), NOON, 20)) == 20
+        assert store.keyword(NAMESPACE, words, Filter(), NOON, 5).best[0].number == 1235
+        assert len(store.keyword(NAMESPACE, words[:4], Filter(), NOON, 20).best) == 20

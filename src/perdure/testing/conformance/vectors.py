@@ -16,10 +16,10 @@ from perdure.text.passage import passage, passage_hash
 class Vectors(Opening):
     def test_a_new_memory_is_pending_until_its_passage_has_a_vector(self, store: Store):
         record = remember(store, "tea", title="Drinks")
-        assert store.pending(GENERATION, None, 9) == [(NAMESPACE, passage_hash(record), passage(record))]
+        assert store.pending(GENERATION, 9) == [(NAMESPACE, passage_hash(record), passage(record))]
         assert store.pending_count(GENERATION) == 1
         assert embed(store, [record]) == 1
-        assert store.pending(GENERATION, None, 9) == []
+        assert store.pending(GENERATION, 9) == []
         assert store.pending_count(GENERATION) == 0
 
     def test_a_vector_can_come_with_the_memory(self, store: Store):
@@ -31,7 +31,7 @@ class Vectors(Opening):
 
     def test_two_memories_with_one_passage_need_one_vector(self, store: Store):
         first, _ = remember(store, "tea"), remember(store, "tea")
-        assert len(store.pending(GENERATION, None, 9)) == store.pending_count(GENERATION) == 1
+        assert len(store.pending(GENERATION, 9)) == store.pending_count(GENERATION) == 1
         embed(store, [first])
         assert [row.vector for row in store.index_rows(NAMESPACE, GENERATION, 0, 9)] == [vector(), vector()]
 
@@ -63,7 +63,7 @@ class Vectors(Opening):
     def test_memories_that_may_not_be_found_are_not_pending(self, store: Store):
         remember(store, "tea", state="deleted")
         remember(store, "coffee", state="superseded")
-        assert [pending.passage for pending in store.pending(GENERATION, None, 9)] == ["coffee"]
+        assert [pending.passage for pending in store.pending(GENERATION, 9)] == ["coffee"]
 
     def test_a_new_generation_starts_from_nothing_and_leaves_the_old_one(self, store: Store):
         record = remember(store, "tea")
@@ -74,13 +74,13 @@ class Vectors(Opening):
         assert [row.vector for row in store.index_rows(NAMESPACE, newer, 0, 9)] == [vector(1, 0)]
         assert [row.vector for row in store.index_rows(NAMESPACE, GENERATION, 0, 9)] == [vector()]
 
-    def test_pending_keeps_to_its_limit_and_its_namespaces(self, store: Store):
+    def test_pending_keeps_to_its_limit_and_knows_every_namespace(self, store: Store):
         for name in ("a", "b"):
             for n in range(3):
                 remember(store, f"memory {n}", name)
-        assert len(store.pending(GENERATION, None, 4)) == 4
-        assert {pending.namespace for pending in store.pending(GENERATION, ["b"], 9)} == {"b"}
-        assert store.pending(GENERATION, ["nowhere"], 9) == store.pending(GENERATION, None, 0) == []
+        assert len(store.pending(GENERATION, 4)) == 4
+        assert [pending.namespace for pending in store.pending(GENERATION, 9)] == ["a"] * 3 + ["b"] * 3
+        assert store.pending(GENERATION, 0) == []
         assert store.pending_count(GENERATION) == 6
 
     def test_a_passage_that_is_gone_gets_no_vector(self, store: Store):
@@ -98,3 +98,12 @@ class Vectors(Opening):
         with pytest.raises(InvalidInput), store.write(NAMESPACE) as writer:
             writer.put_vector(GENERATION, passage_hash(record), b"")
         assert store.pending_count(GENERATION) == 2
+
+    @pytest.mark.parametrize("odd", [(0, 0, 0, 0), (1, 0, float("nan"), 0), (float("inf"), 0, 0, 0)], ids=str)
+    def test_a_vector_without_a_direction_is_refused(self, store: Store, odd: tuple[float, ...]):
+        record = remember(store, "tea")
+        with pytest.raises(InvalidInput):
+            store.put_vectors(GENERATION, [(NAMESPACE, passage_hash(record), vector(*odd))])
+        with pytest.raises(InvalidInput), store.write(NAMESPACE) as writer:
+            writer.put_vector(GENERATION, passage_hash(record), vector(*odd))
+        assert store.pending_count(GENERATION) == 1

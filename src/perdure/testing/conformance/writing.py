@@ -16,7 +16,7 @@ from perdure.errors import InvalidInput
 from perdure.model import CATEGORIES, STATES, TIERS, USE_FIELDS, Filter, Record
 from perdure.store.port import Position, Store
 from perdure.testing.conformance.opening import RELAXED, Opening
-from perdure.testing.records import GENERATION, NAMESPACE, NOON, amend, change, draft, insert, remember
+from perdure.testing.records import GENERATION, NAMESPACE, NOON, amend, change, draft, insert, remember, vector
 from perdure.text.entry import entry_of
 
 # Everything that is text: no half of a surrogate pair, but every odd character else.
@@ -123,7 +123,7 @@ class Writing(Opening):
                 new = insert(writer, draft("coffee", tags=("hot", "black")))
                 changed = replace(kept, title="Drinks", state="deleted")
                 writer.put(changed, change("forget"), entry_of(changed))
-                writer.put_vector(GENERATION, entry_of(new).passage_hash, bytes(16))
+                writer.put_vector(GENERATION, entry_of(new).passage_hash, vector())
                 raise ZeroDivisionError
 
         with pytest.raises(ZeroDivisionError):
@@ -212,6 +212,6 @@ def _everything(store: Store) -> tuple[object, ...]:
         store.position(NAMESPACE, GENERATION),
         store.index_rows(NAMESPACE, GENERATION, 0, 100),
         store.index_changes(NAMESPACE, GENERATION, Position()),
-        store.keyword(NAMESPACE, ["tea", "coffee"], Filter(), NOON, 10),
+        store.keyword(NAMESPACE, ["tea", "coffee"], Filter(), NOON, 10).best,
         store.stats(GENERATION).namespaces,
     )

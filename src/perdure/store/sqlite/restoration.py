@@ -1,0 +1,91 @@
+"""Bring damaged records back from the log, which is the truth: a record is only its newest line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import apsw
+
+from perdure.errors import StoreDamaged
+from perdure.model import Finding, Record
+from perdure.store.sqlite.chain import digest_of, genesis, link
+from perdure.store.sqlite.database import Database
+from perdure.store.sqlite.examination import (
+    CHECKS,
+    RESCUE,
+    Tally,
+    examined,
+    history_agrees,
+    line_of,
+    name_of,
+    namespace_names,
+    sound_record,
+)
+from perdure.store.sqlite.rows import NUMBER_MASK, decode_payload, encode_row
+from perdure.store.sqlite.sql import SQL
+from perdure.text.passage import passage_hash
+
+
+def restore_records(connection: Database) -> list[Finding]:
+    """Nothing to say when every record agrees with the log."""
+    restored, left = Tally("repair_records", RESCUE), Tally("repair_records", RESCUE)
+    names = namespace_names(connection)
+    for namespace, name in names.items():
+        wrong = list(_wrong(connection, namespace, name))
+        proved = _proved_from(connection, namespace, name) if wrong else 0
+        for slot in wrong:
+            done = _restore(connection, namespace, name, slot & NUMBER_MASK, proved)
+            (restored if done else left).add(name_of(names, slot))
+    found: list[Finding] = []
+    if restored.count:
+        found.append(Finding("repair_records", "ok", f"Brought back from their history: {restored.shown}."))
+    if left.count:
+        sentence = f"Damaged, and their history with them, so that nothing could be brought back: {left.shown}."
+        found.append(Finding("repair_records_left", "problem", sentence, RESCUE))
+    return found
+
+
+def _wrong(connection: Database, namespace: int, name: str) -> Iterator[int]:
+    for slot, row in examined(connection, namespace):
+        record = sound_record(row, name)
+        if row is None or record is None or not history_agrees(record, row):
+            yield slot
+
+
+def _proved_from(connection: Database, namespace: int, name: str) -> int:
+    """The first line from which on the log is unbroken, to its very end: whose newest line stands there has no newer
+    one that was lost. Beyond the end when the end itself does not fit.
+    """
+    ((seq, head),) = connection.execute(CHECKS["end_of_log"], (namespace,)).fetchall()
+    expected, last, proved = genesis(name), 0, 1
+    for row in connection.execute(CHECKS["examine_revisions"], (namespace,)):
+        line, stored, _, _ = line_of(row)
+        if line.seq != last + 1 or link(expected, line) != stored:
+            proved = line.seq + 1
+        expected, last = stored, line.seq
+    return proved if (last, expected) == (seq, head) else max(seq, last) + 1
+
+
+def _restore(connection: Database, namespace: int, name: str, number: int, proved: int) -> bool:
+    record = _newest(connection, namespace, number, proved)
+    if record is None or (record.namespace, record.number) != (name, number):
+        return False
+    try:
+        connection.execute(SQL["put_memory"], encode_row(record, namespace, passage_hash(record)))
+    except apsw.ConstraintError:
+        # Another damaged memory goes by its id or its key.
+        return False
+    return True
+
+
+def _newest(connection: Database, namespace: int, number: int, proved: int) -> Record | None:
+    rows = connection.execute(CHECKS["newest_payload"], (namespace, number)).fetchall()
+    if not rows:
+        return None
+    seq, digest, salt, body = rows[0]
+    if body is None or seq < proved or digest_of(salt, body) != digest:
+        return None
+    try:
+        return decode_payload(body)
+    except StoreDamaged:
+        return None

@@ -1,0 +1,104 @@
+"""Links and tombstones: what belongs together, and what must not come back."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any, cast
+
+import pytest
+
+from perdure.errors import InvalidInput
+from perdure.ids import content_hash, new_id
+from perdure.store.port import LINK_KINDS, Link, Store
+from perdure.testing.conformance.opening import Opening
+from perdure.testing.records import NAMESPACE, NOON, remember
+
+HOUR = timedelta(hours=1)
+TARGETS = ["https://example.org/ä", "0" * 32, "sixteen letters.", "0198a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b"]
+TEA = content_hash("tea")
+
+
+class Linking(Opening):
+    def test_a_link_is_seen_from_both_ends_oldest_first(self, store: Store):
+        first, second, third = (remember(store, f"memory {n}").id for n in range(3))
+        with store.write(NAMESPACE) as writer:
+            writer.put_link(third, "merged_from", second, NOON + HOUR)
+            writer.put_link(second, "supersedes", first, NOON)
+        later, earlier = Link(third, "merged_from", second, NOON + HOUR), Link(second, "supersedes", first, NOON)
+        assert store.links(NAMESPACE, second) == [earlier, later]
+        assert store.links(NAMESPACE, first) == [earlier]
+        assert store.links(NAMESPACE, new_id()) == store.links("nowhere", first) == []
+
+    @pytest.mark.parametrize(
+        "target", ["https://example.org/ä", "0" * 32, "sixteen letters.", "0198a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b"]
+    )
+    def test_a_link_leads_to_whatever_has_a_name(self, store: Store, target: str):
+        source = remember(store, "tea").id
+        with store.write(NAMESPACE) as writer:
+            for kind in LINK_KINDS:
+                writer.put_link(source, kind, target, NOON)
+        assert {link.target for link in store.links(NAMESPACE, source)} == {target}
+        assert {link.kind for link in store.links(NAMESPACE, source)} == set(LINK_KINDS)
+
+    def test_a_link_made_twice_is_the_first_one(self, store: Store):
+        source, target = new_id(), new_id()
+        for hours in range(2):
+            with store.write(NAMESPACE) as writer:
+                writer.put_link(source, "evidence", target, NOON + hours * HOUR)
+        assert store.links(NAMESPACE, source) == [Link(source, "evidence", target, NOON)]
+
+    def test_a_link_of_no_known_kind_is_refused(self, store: Store):
+        with pytest.raises(InvalidInput), store.write(NAMESPACE) as writer:
+            writer.put_link(new_id(), cast("Any", "likes"), new_id(), NOON)
+        with pytest.raises(InvalidInput), store.write(NAMESPACE) as writer:
+            writer.put_link(cast("Any", "nobody"), "evidence", new_id(), NOON)
+        assert store.namespaces() == []
+
+    def test_a_buried_text_stays_buried_until_it_is_lifted(self, store: Store):
+        with store.write(NAMESPACE) as writer:
+            assert writer.buried_at(TEA) is None
+            writer.bury(TEA, "forgotten", NOON)
+            assert writer.buried_at(TEA) == NOON
+        with store.write(NAMESPACE) as writer:
+            assert writer.buried_at(TEA) == NOON
+            assert writer.buried_at(content_hash("coffee")) is None
+            writer.unbury(TEA)
+            writer.unbury(content_hash("coffee"))
+        with store.write(NAMESPACE) as writer:
+            assert writer.buried_at(TEA) is None
+
+    def test_a_text_that_is_buried_twice_is_buried_up_to_the_later_time(self, store: Store):
+        for at in (NOON, NOON + HOUR, NOON - HOUR):
+            with store.write(NAMESPACE) as writer:
+                writer.bury(TEA, "forgotten", at)
+        with store.write(NAMESPACE) as writer:
+            assert writer.buried_at(TEA) == NOON + HOUR
+
+    def test_links_and_tombstones_stay_in_their_namespace(self, store: Store):
+        source, target = new_id(), new_id()
+        with store.write("theirs") as writer:
+            writer.put_link(source, "evidence", target, NOON)
+            writer.bury(TEA, "forgotten", NOON)
+        with store.write("ours") as writer:
+            assert writer.buried_at(TEA) is None
+            writer.next_number()
+            writer.unbury(TEA)
+            assert writer.buried_at(TEA) is None
+        assert store.links("ours", source) == []
+        with store.write("theirs") as writer:
+            assert writer.buried_at(TEA) == NOON
+
+    def test_what_fails_neither_links_nor_buries(self, store: Store):
+        source = remember(store, "tea").id
+
+        def fail() -> None:
+            with store.write(NAMESPACE) as writer:
+                writer.put_link(source, "evidence", "e1", NOON)
+                writer.bury(TEA, "forgotten", NOON)
+                raise ZeroDivisionError
+
+        with pytest.raises(ZeroDivisionError):
+            fail()
+        assert store.links(NAMESPACE, source) == []
+        with store.write(NAMESPACE) as writer:
+            assert writer.buried_at(TEA) is None
