@@ -430,7 +430,7 @@ def test_use_is_counted_and_leaves_no_trace_in_history(memory: Memory, clock: Ha
 
 def test_an_export_imported_elsewhere_says_the_same(shelf: Memory, tmp_path: Path):
     shelf.remember("keyed", key="a:b", metadata={"deep": {"list": [1, 2.5, None]}}, keywords=["k"])
-    assert shelf.export(tmp_path / "out.jsonl") == 4
+    assert shelf.export(tmp_path / "out.jsonl").written == 4
     other = shelf.namespace("copy")
     done = other.import_(tmp_path / "out.jsonl", trusted=True)
     assert (done.inserted, done.updated, done.present) == (4, 0, 0)
@@ -465,7 +465,7 @@ def test_a_newer_statement_of_a_key_is_taken_over(memory: Memory):
 def test_what_was_forgotten_where_it_comes_from_is_not_imported(memory: Memory, tmp_path: Path):
     memory.remember("forgotten")
     memory.forget(1)
-    assert memory.export(tmp_path / "out.jsonl", states=["deleted"]) == 1
+    assert memory.export(tmp_path / "out.jsonl", states=["deleted"]).written == 1
     done = memory.import_(tmp_path / "out.jsonl", trusted=True)
     assert done.inserted == 0
     assert "not active" in done.notes[0]

@@ -110,7 +110,7 @@ def test_no_argument_of_any_kind_raises_anything_but_our_errors(memory: Memory, 
     assert [found for found in memory.doctor() if found.level == "problem"] == []
 
 
-@pytest.mark.parametrize("store", [5, b"x.db", object(), 1.5], ids=repr)
+@pytest.mark.parametrize("store", [5, b"x.db", object(), 1.5], ids=lambda store: type(store).__name__)
 def test_what_is_no_store_is_refused_at_once(store: Any):
     with pytest.raises(errors.InvalidInput):
         Memory(store)

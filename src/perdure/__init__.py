@@ -15,11 +15,25 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from perdure import errors
     from perdure.memory import Memory
-    from perdure.model import Filter, Finding, Hit, Imported, Page, Recall, Record, Remembered, Revision, Signal, Worked
+    from perdure.model import (
+        Exported,
+        Filter,
+        Finding,
+        Hit,
+        Imported,
+        Page,
+        Recall,
+        Record,
+        Remembered,
+        Revision,
+        Signal,
+        Worked,
+    )
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Exported",
     "Filter",
     "Finding",
     "Hit",

@@ -35,13 +35,26 @@ from perdure.errors import (
     ImportFailed,
     InvalidInput,
     NotFound,
+    StoreDamaged,
     UnknownChoice,
     shown,
 )
 from perdure.ids import MAX_NUMBER, parse_reference
 from perdure.lifecycle.author import Author
 from perdure.lifecycle.use import UseCounter
-from perdure.model import INDEXED_STATES, Finding, Imported, Page, Recall, Record, Remembered, Revision, State, Worked
+from perdure.model import (
+    INDEXED_STATES,
+    Exported,
+    Finding,
+    Imported,
+    Page,
+    Recall,
+    Record,
+    Remembered,
+    Revision,
+    State,
+    Worked,
+)
 from perdure.settings import Settings
 from perdure.store.port import Store, StoreStats
 
@@ -207,7 +220,15 @@ class Memory:
 
     def history(self, ref: Reference) -> list[Revision]:
         """Everything that ever happened to a memory, oldest first, also when it is forgotten."""
-        return self._parts.store.revisions(self._namespace, self._find(ref).number)
+        store, reference = self._parts.store, parse_reference(ref)
+        try:
+            number = self._find(ref).number
+        except StoreDamaged:
+            # The log may still hold what the record lost; by its number it can be read without the record.
+            if reference.number is None:
+                raise
+            number = reference.number
+        return store.revisions(self._namespace, number)
 
     def stats(self) -> StoreStats:
         """What the store holds, per namespace."""
@@ -241,8 +262,8 @@ class Memory:
         *,
         states: Sequence[State] = ("active",),
         progress: Progress | None = None,
-    ) -> int:
-        """Write this namespace as JSON Lines; answers how many. A path is replaced whole or not at all."""
+    ) -> Exported:
+        """Write this namespace as JSON Lines. A path is replaced whole or not at all."""
         from perdure.lifecycle.transfer import export, replacing
 
         parts = self._parts
@@ -285,7 +306,9 @@ class Memory:
             return import_records(parts.store, parts.author, self._namespace, checked, total, progress)
 
     def doctor(self, *, repair: bool = False) -> Iterator[Finding]:
-        """Look at everything that can be wrong; with `repair`, first rebuild what is derived from the records."""
+        """Look at everything that can be wrong. With `repair`, first rebuild what is derived, and bring damaged records
+        back from their history where it can be proven.
+        """
         parts = self._parts
         repaired = list(parts.store.repair()) if repair else []
         embedder = parts.embedder

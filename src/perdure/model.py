@@ -162,6 +162,8 @@ class Signal:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
+    """`score` compares the hits of one answer, where the best of each signal is 1; it does not compare two answers."""
+
     record: Record
     score: float
     explain: Mapping[str, Signal]
@@ -210,6 +212,14 @@ class Worked:
     embedded: int
     remaining: int
     notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """What `export` wrote. `damaged` are the numbers of the memories it could not read and left out."""
+
+    written: int
+    damaged: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "restore": ("restore", "Bring forgotten memories back."),
     "history": ("history", "Show how a memory became what it is."),
     "stats": ("stats", "Count what is stored, by namespace."),
-    "doctor": ("doctor", "Check the store, and repair what is derived."),
+    "doctor": ("doctor", "Check the store, and repair it."),
     "work": ("work", "Do outstanding work, such as missing vectors."),
     "export": ("export", "Write memories to a file, one JSON object per line."),
     "import": ("import_", "Read memories from a file that `export` wrote."),

@@ -20,14 +20,14 @@ _COLOURS: Final = {"ok": "green", "warning": "yellow", "problem": "red"}
 
 
 @command("doctor", examples=("perdure doctor", "perdure doctor --repair", "perdure doctor --json | jq .ok"))
-@option("--repair", is_flag=True, help="First rebuild what is derived (the index, the counters) from the records.")
+@option("--repair", is_flag=True, help="First rebuild the index, and bring damaged records back from their history.")
 @with_target()
 @click.pass_context
 def main(ctx: click.Context, target: Target, *, repair: bool) -> None:
-    """Check the store, and repair what is derived.
+    """Check the store, and repair it.
 
     Each line is ok, a warning or a problem, with what to do about it. Exit code 0: no problem; 7: a problem was
-    found. A repair never touches a record or its history. In a pipe: level, check, sentence, remedy, with tabs.
+    found. A repair never touches a sound record or any history. In a pipe: level, check, sentence, remedy, with tabs.
     """
     found: list[Finding] = []
     for finding in _examine(target, repair=repair):

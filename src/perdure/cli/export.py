@@ -10,10 +10,11 @@ import click
 from perdure.cli.command import command, option
 from perdure.cli.fields import completing
 from perdure.cli.progress import Bar
-from perdure.cli.screen import safe, say, tell, utf8_output
+from perdure.cli.screen import notes, safe, say, tell, utf8_output
 from perdure.cli.target import Target, with_target
 from perdure.errors import Conflict
 from perdure.model import STATES, State
+from perdure.plain import plain
 
 _EXAMPLES = ("perdure export memories.jsonl", "perdure export - | gzip > memories.jsonl.gz",
              "perdure export all.jsonl --state active --state deleted")  # fmt: skip
@@ -36,12 +37,16 @@ def main(target: Target, *, file: str, state: tuple[str, ...], force: bool) -> N
         raise Conflict(f"{file} exists.", remedy="Choose another name, or replace it with --force.")
     states = cast("tuple[State, ...]", state or ("active",))
     with target.memory() as memory, Bar("Exporting") as bar:
-        count = memory.export(utf8_output() if file == "-" else file, states=states, progress=bar)
+        exported = memory.export(utf8_output() if file == "-" else file, states=states, progress=bar)
     if target.json:
-        target.answer({"exported": count, "file": file})
+        target.answer({**plain(exported), "file": file})
         return
+    count = exported.written
     done = f"Exported {count:,} {'memory' if count == 1 else 'memories'}"
     if file == "-":
         tell(f"{done}.")
     else:
         say(f"{done} to {safe(file)}")
+    if exported.damaged:
+        listed = ", ".join(f"#{number}" for number in exported.damaged)
+        notes((f"Left out, because they are damaged: {listed}. `perdure doctor --repair` may bring them back.",))

@@ -25,7 +25,7 @@ from perdure.errors import ExportFailed, ImportFailed, PerdureError, shown
 from perdure.lifecycle.author import Author, Batch
 from perdure.lifecycle.redaction import redact_fields
 from perdure.lifecycle.remember import Plan, Prepared, look_again, plan_for, write
-from perdure.model import Filter, Imported, State
+from perdure.model import Exported, Filter, Imported, State
 from perdure.plain import plain
 from perdure.store.port import Store, Writer
 from perdure.text.entry import entry_of
@@ -57,7 +57,7 @@ class Incoming:
 
 def export(
     store: Store, namespace: str, target: TextIO, states: tuple[State, ...], now: datetime, progress: Progress | None
-) -> int:
+) -> Exported:
     header = {"perdure_export": FORMAT, "namespace": namespace, "exported_at": format_time(now)}
     try:
         target.write(json.dumps(header, ensure_ascii=False) + "\n")
@@ -71,7 +71,7 @@ def export(
         written, after = written + len(page), page[-1].number
         if progress:
             progress(written, total)
-    return written
+    return Exported(written, tuple(store.damaged(namespace)))
 
 
 @contextmanager

@@ -176,9 +176,9 @@ class Pool:
             fork.inherited.add(self._place.identity)
 
     def _borrow(self, *, fresh: bool) -> Database:
-        self._place.verify()
         with self._gate:
             self._check_open()
+            self._place.verify()
             self._borrowed += 1
             connection = self._idle.pop() if self._idle and not fresh else None
         if connection is None:

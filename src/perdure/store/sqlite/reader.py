@@ -49,7 +49,7 @@ def find(connection: Database, namespace: int, name: str, reference: Reference) 
         try:
             return [decode_row(row, name) for row in connection.execute(sql, bindings)]
         except UNREADABLE as error:
-            raise StoreDamaged(f"{reference.text!r:.80} of {name!r} cannot be read.", remedy=RESTORE) from error
+            raise StoreDamaged(f"Memory {reference.text!r:.80} of {name!r} cannot be read.", remedy=RESTORE) from error
 
     if reference.number is not None and 0 < reference.number <= NUMBER_MASK:
         found += records(_BY_SLOT, slot_of(namespace, reference.number))
