@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 
 from bench.goals import OURSELVES
+from bench.report import short
 from bench.run import Results
 
 _LABEL, _PLOT, _ROW, _GAP, _TOP = 190, 520, 18, 26, 60
@@ -47,8 +48,9 @@ def _bars(results: Results, low: int, high: int) -> Iterator[str]:
             end = _x(timing.p50, low, high)
             colour = _OURS if name in OURSELVES else _THEIRS
             yield f'<text x="{_LABEL - 8}" y="{y + 10}" text-anchor="end">{name}</text>'
-            yield f'<rect x="{_LABEL}" y="{y}" width="{end - _LABEL:.1f}" height="{_ROW - 5}" fill="{colour}"/>'
-            yield f'<text x="{end + 5:.1f}" y="{y + 10}" fill="#495057">{timing.p50:.2g}</text>'
+            yield f'<line x1="{_LABEL}" x2="{end:.1f}" y1="{y + 6}" y2="{y + 6}" stroke="{colour}"/>'
+            yield f'<circle cx="{end:.1f}" cy="{y + 6}" r="5" fill="{colour}"/>'
+            yield f'<text x="{end + 9:.1f}" y="{y + 10}" fill="#495057">{short(timing.p50)}</text>'
             y += _ROW
 
 

@@ -19,6 +19,8 @@ class Contender(ABC):
     name: ClassVar[str]
     about: ClassVar[str]
     packages: ClassVar[tuple[str, ...]] = ()
+    syncs: ClassVar[bool] = True
+    """Whether an add asks the disk to keep it, which a power failure would show."""
     store: ClassVar[str] = ""
     """Whose store it asks, when not its own; such a one builds and adds nothing."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import subprocess
 from collections.abc import Iterable
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -17,6 +18,8 @@ def description(directory: Path) -> dict[str, str]:
         "system": f"{platform.system()} {platform.machine()}",
         "file system": _file_system(directory),
         "python": platform.python_version(),
+        "load before": _load(),
+        "revision": _revision(),
     }
 
 
@@ -44,6 +47,22 @@ def _memory() -> str:
     except (ValueError, OSError, AttributeError):
         return "unknown"
     return f"{size / (1 << 30):.0f} GiB"
+
+
+def _load() -> str:
+    """How busy it was with other things."""
+    return f"{os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else "unknown"
+
+
+def _revision() -> str:
+    command = ("git", "describe", "--always", "--dirty", "--exclude=*")
+    try:
+        found = subprocess.run(  # noqa: S603
+            command, cwd=Path(__file__).parent, capture_output=True, check=True, text=True, encoding="utf-8"
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+    return found.stdout.strip()
 
 
 def _file_system(directory: Path) -> str:

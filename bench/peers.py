@@ -81,6 +81,7 @@ class LanceFlat(Contender):
     name = "lancedb, exact"
     about = "hybrid query with its RRF reranker; FTS index; no vector index"
     packages = ("lancedb",)
+    syncs = False
 
     def __init__(self, directory: Path) -> None:
         super().__init__(directory)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from statistics import median
 from typing import Final, TypeAlias
 
 from bench.cold import BARE, COMMAND
@@ -126,15 +127,15 @@ def _rest(results: Results) -> Iterator[str]:
         yield f"Cold `perdure recall`, question embedded, at {at.size:,}: {ours:.0f} ms; `{BARE}`: {bare:.0f} ms."
     if results.ingest:
         yield (
-            f"Ingest, embedding included: {results.ingest.stored:.0f} texts/s; the bare embedder on the same texts: "
-            f"{results.ingest.bare:.0f}. The five common words: {results.common_words}."
+            f"Ingest, embedding included: {median(results.ingest.stored):.0f} texts/s; the bare embedder on the same "
+            f"texts: {median(results.ingest.bare):.0f}. The five common words: {results.common_words}."
         )
 
 
 def _repeat(results: Results, command: str) -> Iterator[str]:
     yield from ("```", command, "```", "")
     for name in _names(results.sizes):
-        yield f"- **{name}**: {ALL[name].about}"
+        yield f"- **{name}**: {ALL[name].about}{'' if ALL[name].syncs else '; its adds are not synced to disk'}"
 
 
 def _names(sizes: Sequence[AtSize]) -> list[str]:
@@ -142,12 +143,15 @@ def _names(sizes: Sequence[AtSize]) -> list[str]:
 
 
 def _ratio(timings: Mapping[str, Timing], name: str) -> str:
-    return f"{timings[name].p50 / timings[US].p50:.2g}" if name in timings else ""
+    if name not in timings:
+        return ""
+    ratio = timings[name].p50 / timings[US].p50
+    return f"{ratio:,.0f}" if ratio >= _TWO_DIGITS else f"{ratio:.2g}"
 
 
 def _timing(timing: Timing | None) -> str:
-    return f"{_short(timing.p50)} ({_short(timing.p95)})" if timing else ""
+    return f"{short(timing.p50)} ({short(timing.p95)})" if timing else ""
 
 
-def _short(milliseconds: float) -> str:
+def short(milliseconds: float) -> str:
     return f"{milliseconds:,.{2 if milliseconds < _TWO_DIGITS else 0}f}"

@@ -26,7 +26,7 @@ _ROUNDS: Final = 100
 _SECONDS: Final = 60.0
 _ADDS: Final = 60
 _COLD_ROUNDS: Final = 11
-_INGESTED: Final = 4096
+_INGESTED: Final = 8192
 
 
 @dataclass(slots=True)

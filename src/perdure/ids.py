@@ -9,7 +9,6 @@ import time
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Final, NewType
-from uuid import UUID
 
 from perdure.errors import InvalidInput, InvalidReference, shown
 
@@ -35,7 +34,8 @@ def new_id() -> MemoryId:
     milliseconds, fraction = ticks >> 12, ticks & 0xFFF
     random = int.from_bytes(os.urandom(8)) & ((1 << 62) - 1)
     value = (milliseconds & ((1 << 48) - 1)) << 80 | 0x7 << 76 | fraction << 64 | 0b10 << 62 | random
-    return MemoryId(str(UUID(int=value)))
+    text = f"{value:032x}"
+    return MemoryId(f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}")
 
 
 def content_hash(text: str) -> ContentHash:

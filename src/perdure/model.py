@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal, TypeAlias, overload
+from typing import Any, Literal, TypeAlias, overload
 
 from perdure.ids import ContentHash, MemoryId
 
@@ -85,6 +85,21 @@ class Record:
     invalid_at: datetime | None = None
     expires_at: datetime | None = None
     state: State = "active"
+
+
+_SLOTS = tuple(getattr(Record, name) for name in Record.__slots__)
+_PLACES = {name: place for place, name in enumerate(Record.__slots__)}
+
+
+def evolve(record: Record, **changes: Any) -> Record:
+    """`dataclasses.replace` for records, at a fifth of its cost: every write does this twice."""
+    values = [slot.__get__(record) for slot in _SLOTS]
+    for name, value in changes.items():
+        values[_PLACES[name]] = value
+    evolved = object.__new__(Record)
+    for slot, value in zip(_SLOTS, values, strict=True):
+        slot.__set__(evolved, value)
+    return evolved
 
 
 USE_FIELDS = ("recall_count", "recalled_at", "access_count", "accessed_at")

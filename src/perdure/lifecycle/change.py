@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import datetime
 from typing import TypeAlias
 
@@ -13,7 +12,7 @@ from perdure.errors import Conflict
 from perdure.ids import content_hash
 from perdure.lifecycle.author import Author
 from perdure.lifecycle.remember import PENDING, Plan, prepare, put_vector, write
-from perdure.model import Record, Remembered, State
+from perdure.model import Record, Remembered, State, evolve
 from perdure.store.port import Store, Writer
 
 # A correction may depend on what is there: adding a tag, for one.
@@ -29,11 +28,11 @@ def update(store: Store, embedder: Embedder | None, author: Author, found: Recor
         clean = {name: value for name, value in correct(record).items() if getattr(record, name) != value}
         if not clean:
             return Plan(record, record, "annotate", "unchanged", ("Nothing to change.",))
-        changed = replace(record, **clean, content_hash=content_hash(clean.get("text", record.text)))
+        changed = evolve(record, **clean, content_hash=content_hash(clean.get("text", record.text)))
         check_validity(changed.valid_at, changed.invalid_at)
         if not changes_content(clean):
             return Plan(record, changed, "annotate", "annotated")
-        return Plan(record, replace(changed, version=record.version + 1, updated_at=at), "update", "updated")
+        return Plan(record, evolve(changed, version=record.version + 1, updated_at=at), "update", "updated")
 
     return _carry_out(store, embedder, author, found, plan)
 
@@ -47,7 +46,7 @@ def forget(store: Store, author: Author, found: Record) -> Record:
                 f"Memory #{record.number} is forgotten already.",
                 remedy=f"Bring it back: perdure restore {record.number}",
             )
-        return Plan(record, replace(record, state="deleted"), "forget", "updated")
+        return Plan(record, evolve(record, state="deleted"), "forget", "updated")
 
     return _carry_out(store, None, author, found, plan).record
 
@@ -59,7 +58,7 @@ def restore(store: Store, author: Author, found: Record) -> Record:
                 f"Memory #{record.number} is {record.state}, so there is nothing to restore.",
                 remedy=f"See what happened to it: perdure history {record.number}",
             )
-        return Plan(record, replace(record, state="active"), "restore", "updated")
+        return Plan(record, evolve(record, state="active"), "restore", "updated")
 
     return _carry_out(store, None, author, found, plan).record
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -13,7 +13,7 @@ from perdure.embed.port import Embedder
 from perdure.errors import Conflict, EmbedderUnavailable
 from perdure.ids import Reference, content_hash, new_id
 from perdure.lifecycle.author import Author, Batch
-from perdure.model import Operation, Outcome, Record, Remembered
+from perdure.model import Operation, Outcome, Record, Remembered, evolve
 from perdure.store.port import Store, Writer
 from perdure.text.entry import Entry, entry_of
 from perdure.text.passage import passage
@@ -48,6 +48,7 @@ def remember(
     store: Store, embedder: Embedder | None, author: Author, namespace: str, clean: Clean, request: str | None = None
 ) -> Remembered:
     batch = author.batch()
+    clean = hashed(clean)
     plan = plan_for(_look(store, namespace, clean), namespace, clean, batch.at)
     prepared = prepare(embedder, plan)
     with store.write(namespace) as writer:
@@ -64,26 +65,31 @@ def remember(
     return Remembered(record, plan.outcome, batch.id, prepared.pending, notes)
 
 
+def hashed(clean: Clean) -> Clean:
+    """With the hash that says whether this text is known; a megabyte should be hashed once."""
+    return clean | {"content_hash": content_hash(clean["text"])}
+
+
 def plan_for(existing: Record | None, namespace: str, clean: Clean, at: datetime) -> Plan:
     """Pure: new, said again, or a new version. What a caller does not mention stays as it is."""
     if existing is None:
         fields: Clean = {"created_at": at, "updated_at": at} | clean
-        record = Record(id=new_id(), number=0, namespace=namespace, content_hash=content_hash(clean["text"]), **fields)
+        record = Record(id=new_id(), number=0, namespace=namespace, **fields)
         check_validity(record.valid_at, record.invalid_at)
         return Plan(None, record, "insert", "inserted")
     gathered: dict[str, Any] = {name: _union(getattr(existing, name), clean.get(name, ())) for name in _GATHERED}
     notes = tuple(f"More than {MAX_ITEMS} {name}: the newest were left out." for name in _GATHERED
                   if len(set(getattr(existing, name)) | set(clean.get(name, ()))) > MAX_ITEMS)  # fmt: skip
-    same = existing.state == "active" and existing.content_hash == content_hash(clean["text"])
+    same = existing.state == "active" and existing.content_hash == clean["content_hash"]
     if same and (existing.key is None or existing.text == clean["text"]):
         if existing.text != clean["text"]:
             notes += ("It was known in other letters; the first wording stays.",)
         fields = clean | gathered | {"text": existing.text, "observation_count": existing.observation_count + 1}
-        record = replace(existing, **fields | {"updated_at": at})
+        record = evolve(existing, **fields | {"updated_at": at})
         operation, outcome = "observe", "observed"
     else:
-        fields = clean | {"content_hash": content_hash(clean["text"]), "version": existing.version + 1}
-        record = replace(existing, **fields | {"updated_at": clean.get("updated_at", at), "state": "active"})
+        fields = clean | {"version": existing.version + 1}
+        record = evolve(existing, **fields | {"updated_at": clean.get("updated_at", at), "state": "active"})
         operation, outcome, notes = "update", "updated", ()
     check_validity(record.valid_at, record.invalid_at)
     return Plan(existing, record, operation, outcome, notes)
@@ -92,12 +98,12 @@ def plan_for(existing: Record | None, namespace: str, clean: Clean, at: datetime
 def look_again(writer: Writer, clean: Clean) -> Record | None:
     """Inside the transaction, where alone it is certain what is there already."""
     key = clean.get("key")
-    return writer.by_key(key) if key else writer.by_content(content_hash(clean["text"]))
+    return writer.by_key(key) if key else writer.by_content(clean["content_hash"])
 
 
 def write(writer: Writer, plan: Plan, prepared: Prepared, batch: Batch, request: str | None = None) -> Record:
     new = plan.basis is None
-    record = replace(plan.record, number=writer.next_number()) if new else plan.record
+    record = evolve(plan.record, number=writer.next_number()) if new else plan.record
     return writer.put(record, batch.change(plan.operation, request), prepared.entry)
 
 
@@ -131,13 +137,13 @@ def put_vector(writer: Writer, embedder: Embedder | None, prepared: Prepared) ->
 def _look(store: Store, namespace: str, clean: Clean) -> Record | None:
     """A look before embedding; the transaction looks again."""
     key = clean.get("key")
-    reference = Reference("", key=key) if key else Reference("", hash=content_hash(clean["text"]))
+    reference = Reference("", key=key) if key else Reference("", hash=clean["content_hash"])
     found = store.find(namespace, reference)
     return next((one for one in found if key or (one.key is None and one.state == "active")), None)
 
 
 def _repeated(earlier: Record, clean: Clean, batch: Batch) -> Remembered:
-    if earlier.version == 1 and earlier.content_hash != content_hash(clean["text"]):
+    if earlier.version == 1 and earlier.content_hash != clean["content_hash"]:
         raise Conflict(
             f"This idempotency key stored memory #{earlier.number}, which says something else.",
             remedy="Use a new key for a new memory; nothing was changed.",

@@ -24,7 +24,7 @@ from perdure.draft import Clean, Fields, check_fields, check_text, check_whole
 from perdure.errors import ExportFailed, ImportFailed, PerdureError, shown
 from perdure.lifecycle.author import Author, Batch
 from perdure.lifecycle.redaction import redact_fields
-from perdure.lifecycle.remember import Plan, Prepared, look_again, plan_for, write
+from perdure.lifecycle.remember import Plan, Prepared, hashed, look_again, plan_for, write
 from perdure.model import Exported, Filter, Imported, State
 from perdure.plain import plain
 from perdure.store.port import Store, Writer
@@ -232,7 +232,7 @@ def _incoming(item: object, categories: Collection[str], *, trusted: bool, redac
     said_at = parse_time(given["updated_at"], "updated_at") if given.get("updated_at") is not None else None
     clean |= _standing(given) if trusted else {"source": "import", "trust": "low"}
     kept = redact_fields(clean) if redact else (clean, ())
-    return Incoming(kept[0], said_at, given.get("state", "active") == "active", bool(kept[1]))
+    return Incoming(hashed(kept[0]), said_at, given.get("state", "active") == "active", bool(kept[1]))
 
 
 def _standing(given: Mapping[object, Any]) -> Clean:
