@@ -253,6 +253,19 @@ def test_a_correction_that_was_overtaken_is_applied_to_what_is_there_then(tmp_pa
         assert (record.text, record.title, record.tags) == ("new", "T1", ("a", "theirs", "mine"))
 
 
+def test_two_who_remember_the_same_at_once_make_one_memory(tmp_path: Path):
+    path = tmp_path / "agent.db"
+    with Memory(path, embedder="none") as other:
+        with Memory(path, embedder=Interrupting(lambda: other.remember("tea"))) as memory:
+            done = memory.remember("tea", tags=["mine"])
+            assert (done.outcome, done.record.observation_count, done.record.tags) == ("observed", 2, ("mine",))
+        with Memory(path, embedder=Interrupting(lambda: other.remember("one", key="a:b", title="T"))) as memory:
+            done = memory.remember("two", key="a:b")
+            assert (done.outcome, done.record.version, done.record.title) == ("updated", 2, "T")
+            assert done.pending
+        assert len(other.list()) == 2
+
+
 def test_a_key_that_names_another_memory_cannot_be_taken(memory: Memory):
     memory.remember("one", key="a:one")
     memory.remember("two", key="a:two")

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from perdure.draft import MAX_ITEMS, Clean, check_validity
 from perdure.embed.checked import checked_passages
@@ -73,26 +71,39 @@ def hashed(clean: Clean) -> Clean:
 def plan_for(existing: Record | None, namespace: str, clean: Clean, at: datetime) -> Plan:
     """Pure: new, said again, or a new version. What a caller does not mention stays as it is."""
     if existing is None:
-        fields: Clean = {"created_at": at, "updated_at": at} | clean
-        record = Record(id=new_id(), number=0, namespace=namespace, **fields)
-        check_validity(record.valid_at, record.invalid_at)
-        return Plan(None, record, "insert", "inserted")
-    gathered: dict[str, Any] = {name: _union(getattr(existing, name), clean.get(name, ())) for name in _GATHERED}
-    notes = tuple(f"More than {MAX_ITEMS} {name}: the newest were left out." for name in _GATHERED
-                  if len(set(getattr(existing, name)) | set(clean.get(name, ()))) > MAX_ITEMS)  # fmt: skip
-    same = existing.state == "active" and existing.content_hash == clean["content_hash"]
-    if same and (existing.key is None or existing.text == clean["text"]):
-        if existing.text != clean["text"]:
-            notes += ("It was known in other letters; the first wording stays.",)
-        fields = clean | gathered | {"text": existing.text, "observation_count": existing.observation_count + 1}
-        record = evolve(existing, **fields | {"updated_at": at})
-        operation, outcome = "observe", "observed"
+        plan = _new(namespace, clean, at)
+    elif _says_the_same(existing, clean):
+        plan = _observed(existing, clean, at)
     else:
-        fields = clean | {"version": existing.version + 1}
-        record = evolve(existing, **fields | {"updated_at": clean.get("updated_at", at), "state": "active"})
-        operation, outcome, notes = "update", "updated", ()
-    check_validity(record.valid_at, record.invalid_at)
-    return Plan(existing, record, operation, outcome, notes)
+        fields = clean | {"version": existing.version + 1, "updated_at": clean.get("updated_at", at), "state": "active"}
+        plan = Plan(existing, evolve(existing, **fields), "update", "updated")
+    check_validity(plan.record.valid_at, plan.record.invalid_at)
+    return plan
+
+
+def _new(namespace: str, clean: Clean, at: datetime) -> Plan:
+    fields: Clean = {"created_at": at, "updated_at": at} | clean
+    return Plan(None, Record(id=new_id(), number=0, namespace=namespace, **fields), "insert", "inserted")
+
+
+def _says_the_same(existing: Record, clean: Clean) -> bool:
+    """Without a key, case and white space do not count; what has a key is taken to the letter."""
+    if existing.state != "active" or existing.content_hash != clean["content_hash"]:
+        return False
+    return existing.key is None or existing.text == clean["text"]
+
+
+def _observed(existing: Record, clean: Clean, at: datetime) -> Plan:
+    notes: list[str] = []
+    if existing.text != clean["text"]:
+        notes.append("It was known in other letters; the first wording stays.")
+    fields = clean | {"text": existing.text, "observation_count": existing.observation_count + 1, "updated_at": at}
+    for name in _GATHERED:
+        together = tuple(dict.fromkeys((*getattr(existing, name), *clean.get(name, ()))))
+        if len(together) > MAX_ITEMS:
+            notes.append(f"More than {MAX_ITEMS} {name}: the newest were left out.")
+        fields[name] = together[:MAX_ITEMS]
+    return Plan(existing, evolve(existing, **fields), "observe", "observed", tuple(notes))
 
 
 def look_again(writer: Writer, clean: Clean) -> Record | None:
@@ -153,7 +164,3 @@ def _repeated(earlier: Record, clean: Clean, batch: Batch) -> Remembered:
 
 def _changed(now: Record | None, before: Record | None) -> bool:
     return (now and now.seq) != (before and before.seq)
-
-
-def _union(first: Iterable[str], second: Iterable[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys((*first, *second)))[:MAX_ITEMS]
