@@ -87,5 +87,5 @@ build: setup  ## Build the wheel into dist/
 	$(BIN)/hatchling build --target wheel
 
 clean:  ## Remove everything that make has built
-	rm -rf $(VENV) $(BENCH) dist .coverage* .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(BENCH) bench/.cache dist .coverage* .pytest_cache .ruff_cache .hypothesis
 	find src tests tools bench -name __pycache__ -type d -prune -exec rm -rf {} +

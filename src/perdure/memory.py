@@ -349,7 +349,7 @@ class Memory:
         return redact_fields(clean) if self._parts.settings.redact else (clean, ())
 
     def _done(self, done: Remembered, notes: tuple[str, ...]) -> Remembered:
-        self._parts.uses.flush(patience=0)
+        self._parts.uses.flush_some()
         notes = (*notes, *done.notes, *(self._parts.say_once() if done.pending else ()))
         return replace(done, notes=notes) if notes else done
 

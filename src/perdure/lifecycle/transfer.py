@@ -34,7 +34,7 @@ Progress: TypeAlias = Callable[[int, int | None], None]
 
 FORMAT: Final = 1
 _PAGE: Final = 500
-_AT_ONCE: Final = 64
+_AT_ONCE: Final = 128
 _LONGEST_LINE: Final = 1 << 23
 _CONTENT: Final = ("text", *Fields.__annotations__)
 # What an export carries besides; only a trusted import takes it over.

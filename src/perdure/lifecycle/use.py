@@ -10,7 +10,9 @@ from typing import Final
 from perdure.model import Record
 from perdure.store.port import Store, Use
 
-# Normally the next write takes the counts along. A process that only reads writes them itself, but rarely.
+# A write takes the counts along from here on: a second commit for a few of them would double what it costs.
+_SOME: Final = 64
+# A process that only reads writes them itself, but rarely.
 _ENOUGH: Final = 4096
 
 
@@ -25,6 +27,11 @@ class UseCounter:
 
     def accessed(self, record: Record, at: datetime) -> None:
         self._add((Use(record.namespace, record.number, 0, None, 1, at),))
+
+    def flush_some(self) -> None:
+        """After a write, when there is something to show for it, and never waiting for anyone."""
+        if len(self._uses) >= _SOME:
+            self.flush(patience=0)
 
     def flush(self, *, patience: float) -> None:
         """Write what was counted; if a writer is in the way for longer than that, keep it for the next time."""
