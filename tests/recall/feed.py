@@ -40,7 +40,7 @@ class Feed:
         visible: bool = True,
         valid: tuple[int | None, int | None] = (None, None),
     ) -> None:
-        packed, _ = pack_terms(words)
+        packed = pack_terms(words)
         self.rows[number] = IndexRow(number, visible, *valid, packed, None if vector is None else vector.tobytes())
         self.words[number] = list(words)
         self.log.append(number)

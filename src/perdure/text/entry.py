@@ -42,7 +42,7 @@ def entry_of(record: Record) -> Entry:
         searchable(record.anchor_id or ""),
         searchable(record.spec_folder or ""),
     )
-    packed, _ = pack_terms(terms("\n".join(columns)))
+    packed = pack_terms(terms("\n".join(columns)))
     return Entry(*columns, terms=packed, passage_hash=passage_hash(record))
 
 
@@ -50,10 +50,9 @@ def term_hash(term: str) -> int:
     return crc32(term.encode("utf-8"))
 
 
-def pack_terms(found: Iterable[str]) -> tuple[bytes, int]:
+def pack_terms(found: Iterable[str]) -> bytes:
     counts = Counter(map(term_hash, found))
-    packed = b"".join(_TERM.pack(term, min(count, 255)) for term, count in sorted(counts.items()))
-    return packed, terms_length(packed)
+    return b"".join(_TERM.pack(term, min(count, 255)) for term, count in sorted(counts.items()))
 
 
 def unpack_terms(packed: bytes) -> dict[int, int]:

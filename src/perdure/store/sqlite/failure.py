@@ -33,10 +33,6 @@ _NO_SPACE: Final = (errno.ENOSPC, errno.EDQUOT)
 _MEANINGS: Final[tuple[tuple[type[Exception], Meaning], ...]] = (
     (apsw.BusyError, lambda _, __: StoreBusy()),
     (apsw.LockedError, lambda _, __: StoreBusy()),
-    (
-        apsw.InterruptError,
-        lambda _, __: StoreBusy("The search took too long and was given up.", remedy="Ask with fewer or rarer words."),
-    ),
     (apsw.FullError, lambda _, __: StoreFull()),
     (apsw.ReadOnlyError, lambda _, place: _read_only(place)),
     (apsw.CorruptError, lambda error, place: StoreDamaged(f"{place.path} is damaged: {error}.")),
