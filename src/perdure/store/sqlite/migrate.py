@@ -32,14 +32,27 @@ def newest_schema() -> int:
 
 def check_ours(connection: Database, place: Place) -> int:
     """The schema version of the file; 0 when it is empty. Asked of SQLite: nobody else may read the file."""
-    application, version = connection.pragma("application_id"), connection.pragma("user_version")
+    application, version, tables = _signs(connection)
     if application == APPLICATION_ID:
         if version > newest_schema():
             raise StoreNewer(f"{place.path} was written by a newer Perdure (schema {version}).")
         return version
-    if application or version or connection.execute(SQL["has_tables"]).get:
+    if application or version or tables:
         raise StoreForeign(f"{place.path} is a database of another program.")
     return 0
+
+
+def _signs(connection: Database) -> tuple[int, int, bool]:
+    """At one moment: otherwise a store that another process is just making has our tables and not yet our name."""
+    within = connection.in_transaction
+    if not within:
+        run(connection, SQL["begin_read"])
+    try:
+        tables = bool(connection.execute(SQL["has_tables"]).get)
+        return connection.pragma("application_id"), connection.pragma("user_version"), tables
+    finally:
+        if not within:
+            run(connection, SQL["commit"])
 
 
 def migrate(connection: Database, place: Place) -> None:
