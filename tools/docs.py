@@ -238,7 +238,7 @@ def python_page() -> str:
     lines += table(("type", "what it is"), (OTHER_TYPES | allowed).items())
     for thing in (model.Change, port.StoreStats, port.NamespaceStats):
         lines += ["", f"### `{thing.__name__}`\n", *section_for(thing)]
-    origin = "src/perdure/memory.py and src/perdure/model.py"
+    origin = "src/perdure/memory and src/perdure/model.py"
     return document("Python", origin, "`from perdure import Memory` is the door.\n", *lines)
 
 
@@ -275,10 +275,11 @@ PAGES: Final[dict[str, Callable[[], str]]] = {
 
 
 def methods(thing: type) -> list[tuple[str, Callable[..., Any]]]:
-    """The public ones, in the order of the source."""
+    """The public ones, its own first and then those of its groups, in the order of the source."""
+    order = [cls.__module__ for cls in thing.__mro__]
     found = inspect.getmembers(thing, inspect.isfunction)
     public = [(name, method) for name, method in found if not name.startswith("_")]
-    return sorted(public, key=lambda pair: pair[1].__code__.co_firstlineno)
+    return sorted(public, key=lambda pair: (order.index(pair[1].__module__), pair[1].__code__.co_firstlineno))
 
 
 def record_groups() -> Iterator[tuple[str, list[str]]]:

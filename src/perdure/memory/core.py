@@ -1,0 +1,95 @@
+"""What every group of verbs stands on: one namespace of one store, found, checked and closed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, Literal, Self, TypeAlias
+
+from perdure import settings as configuration
+from perdure.clock import Clock, system_clock
+from perdure.draft import Clean, check_fields, check_line, check_namespace
+from perdure.embed.port import Embedder
+from perdure.errors import AmbiguousReference, NotFound
+from perdure.ids import parse_reference
+from perdure.lifecycle.author import Author
+from perdure.memory.parts import assemble
+from perdure.model import Record, Remembered
+from perdure.settings import Settings
+from perdure.store.port import Store
+
+Reference: TypeAlias = int | str
+Progress: TypeAlias = Callable[[int, int | None], None]
+
+
+class Core:
+    def __init__(
+        self,
+        store: str | os.PathLike[str] | Store | None = None,
+        *,
+        namespace: str | None = None,
+        embedder: Embedder | Literal["local", "none"] | None = None,
+        settings: Settings | None = None,
+        actor: str | None = None,
+        surface: str = "python",
+        session: str | None = None,
+        clock: Clock = system_clock,
+    ) -> None:
+        said: dict[str, Any] = {
+            "store": store if isinstance(store, str | os.PathLike) else None,
+            "namespace": namespace,
+            "embedder": embedder if isinstance(embedder, str) else None,
+            "actor": actor,
+            "session": session,
+        }
+        rules = configuration.override(settings, **said) if settings else configuration.load(**said)
+        self._namespace = check_namespace(rules.namespace)
+        author = Author(
+            check_line(rules.actor, "actor"),
+            check_line(surface, "surface"),
+            check_line(rules.session, "session") if rules.session is not None else None,
+            clock,
+        )
+        self._parts = assemble(store, embedder, rules, author)
+
+    def namespace(self, name: str) -> Self:
+        """The same memory seen as another namespace. It shares this one's store; closing either closes both."""
+        other = object.__new__(type(self))
+        other._namespace = check_namespace(name)
+        other._parts = self._parts
+        return other
+
+    def close(self) -> None:
+        self._parts.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<Memory {self._namespace!r}>"
+
+    def _find(self, ref: Reference) -> Record:
+        found = self._parts.store.find(self._namespace, parse_reference(ref))
+        if not found:
+            raise NotFound(f"No memory {ref!r:.80} in namespace {self._namespace!r}.")
+        if len(found) > 1:
+            listed = "; ".join(f"#{record.number} {record.key or record.text[:40]!r}" for record in found[:5])
+            raise AmbiguousReference(f"{ref!r:.80} may mean {len(found)} memories: {listed}.")
+        return found[0]
+
+    def _clean(self, text: Clean, fields: Mapping[str, object]) -> tuple[Clean, tuple[str, ...]]:
+        from perdure.lifecycle.redaction import redact_fields
+
+        clean = text | check_fields(fields, self._parts.settings.categories)
+        if clean.get("metadata", {}) is None:
+            clean["metadata"] = {}
+        return redact_fields(clean) if self._parts.settings.redact else (clean, ())
+
+    def _done(self, done: Remembered, notes: tuple[str, ...]) -> Remembered:
+        self._parts.uses.flush_some()
+        notes = (*notes, *done.notes, *(self._parts.say_once() if done.pending else ()))
+        return replace(done, notes=notes) if notes else done

@@ -1,0 +1,102 @@
+"""The verbs that look after a store: outstanding work, transfer, health."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from itertools import chain
+from typing import Any, TextIO, TypeGuard, cast
+
+from perdure.draft import check_filters
+from perdure.errors import ExportFailed, ImportFailed, shown
+from perdure.memory.core import Core, Progress
+from perdure.memory.parts import CLOSE_PATIENCE, why_no_embedder
+from perdure.model import Exported, Finding, Imported, State, Worked
+
+
+class Upkeep(Core):
+    def work(self, *, limit: int | None = None, progress: Progress | None = None) -> Worked:
+        """Do what is outstanding, in every namespace: give their vectors to the memories that have none."""
+        from perdure.lifecycle.work import embed_pending
+
+        parts = self._parts
+        parts.uses.flush(patience=CLOSE_PATIENCE)
+        if parts.embedder is None:
+            finding = why_no_embedder(parts.settings)
+            waiting = sum(space.pending for space in parts.store.stats(None).namespaces)
+            return Worked(0, waiting, (" ".join(filter(None, (finding.sentence, finding.remedy))),))
+        return embed_pending(parts.store, parts.embedder, limit, progress)
+
+    def export(
+        self,
+        target: str | os.PathLike[str] | TextIO,
+        *,
+        states: Sequence[State] = ("active",),
+        progress: Progress | None = None,
+    ) -> Exported:
+        """Write this namespace as JSON Lines. A path is replaced whole or not at all."""
+        from perdure.lifecycle.transfer import export, replacing
+
+        parts = self._parts
+        with ExitStack() as stack:
+            named = isinstance(target, str | os.PathLike)
+            if not named and not hasattr(target, "write"):
+                raise ExportFailed(f"{shown(target)} cannot be written to.", remedy="Give a path or an open text file.")
+            stream = stack.enter_context(replacing(target)) if named else target
+            wanted = check_filters({"states": states}).states
+            return export(parts.store, self._namespace, stream, wanted, parts.author.clock(), progress)
+
+    def import_(
+        self,
+        source: str | os.PathLike[str] | TextIO | Iterable[Mapping[str, Any]],
+        *,
+        trusted: bool = False,
+        progress: Progress | None = None,
+    ) -> Imported:
+        """Read memories from JSON Lines or from mappings. All are checked first: one bad record, and none is stored.
+
+        `trusted` keeps the source, trust, times and counts that an export of your own carries.
+        """
+        from perdure.lifecycle.transfer import Incoming, import_records, incoming_of, lines_of, rereadable
+
+        parts = self._parts
+
+        def checked_of(items: Iterable[Mapping[str, Any]]) -> Iterator[Incoming]:
+            rules = parts.settings
+            return incoming_of(items, rules.categories, trusted=trusted, redact=rules.redact)
+
+        with ExitStack() as stack:
+            if isinstance(source, str | os.PathLike) or _is_stream(source):
+                lines = stack.enter_context(rereadable(source))
+                total = sum(1 for _ in checked_of(lines_of(lines)))
+                lines.seek(0)
+                checked = checked_of(lines_of(lines))
+            else:
+                checked = list(checked_of(_mappings(source)))
+                total = len(checked)
+            return import_records(parts.store, parts.author, self._namespace, checked, total, progress)
+
+    def doctor(self, *, repair: bool = False) -> Iterator[Finding]:
+        """Look at everything that can be wrong. With `repair`, first rebuild what is derived, and bring damaged records
+        back from their history where it can be proven.
+        """
+        parts = self._parts
+        repaired = list(parts.store.repair()) if repair else []
+        embedder = parts.embedder
+        model = (
+            Finding("embedder", "ok", f"Recall by meaning works: {embedder.generation.name}.")
+            if embedder
+            else why_no_embedder(parts.settings)
+        )
+        return chain((model,), repaired, parts.store.check())
+
+
+def _mappings(source: object) -> Iterable[Mapping[str, Any]]:
+    if not isinstance(source, Iterable):
+        raise ImportFailed(f"{shown(source)} holds no records.", remedy="Give a path, a file or mappings.")
+    return cast("Iterable[Mapping[str, Any]]", source)
+
+
+def _is_stream(source: TextIO | Iterable[Mapping[str, Any]]) -> TypeGuard[TextIO]:
+    return hasattr(source, "readline")
