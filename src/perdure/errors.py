@@ -11,8 +11,13 @@ Whoever raises one may give a sharper sentence and must leave a remedy: what the
     ├── NotFound                not_found
     ├── AmbiguousReference      ambiguous
     ├── Conflict                conflict        the memory changed since, or is in another state
+    │   ├── VersionConflict     version_conflict   compare-and-set found another version
+    │   ├── NeedsConfirmation   needs_confirmation   more than one memory would go
+    │   ├── CapacityExceeded    capacity_exceeded  the namespace is full, and nothing in it may go
+    │   └── NotAllowed          not_allowed     only a person may do this
     ├── ImportFailed            import_failed
     ├── ExportFailed            export_failed
+    ├── BackupFailed            backup_failed
     ├── SettingsInvalid         bad_settings
     ├── StoreError
     │   ├── StoreBusy           store_busy      (retryable)
@@ -104,6 +109,34 @@ class Conflict(PerdureError):
     default_remedy = "Look at it with `perdure show`, then decide."
 
 
+class VersionConflict(Conflict):
+    """The memory has another version than the one expected."""
+
+    code = "version_conflict"
+    default_remedy = "Read it again, decide again, and say the version it has now; nothing was changed."
+
+
+class NeedsConfirmation(Conflict):
+    """More than one memory would be forgotten."""
+
+    code = "needs_confirmation"
+    default_remedy = "Look at the list, and confirm it; nothing was changed."
+
+
+class CapacityExceeded(Conflict):
+    """The namespace is full, and nothing in it may be evicted."""
+
+    code = "capacity_exceeded"
+    default_remedy = "Forget something, lower the importance of something, or raise the limit; nothing was changed."
+
+
+class NotAllowed(Conflict):
+    """Only a person may do this."""
+
+    code = "not_allowed"
+    default_remedy = "Ask a person to do it; nothing was changed."
+
+
 class ImportFailed(PerdureError):
     """The file could not be imported."""
 
@@ -118,6 +151,14 @@ class ExportFailed(PerdureError):
     code = "export_failed"
     exit_code = 2
     default_remedy = "Choose another place; whatever was there before is still there."
+
+
+class BackupFailed(PerdureError):
+    """The backup could not be made or used."""
+
+    code = "backup_failed"
+    exit_code = 2
+    default_remedy = "Choose another place or another backup; the store is as it was."
 
 
 class SettingsInvalid(PerdureError):

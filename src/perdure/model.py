@@ -11,8 +11,13 @@ from perdure.ids import ContentHash, MemoryId
 
 Json: TypeAlias = "str | int | float | bool | Sequence[Json] | Mapping[str, Json] | None"
 State: TypeAlias = Literal["active", "superseded", "merged", "deleted", "expired", "evicted"]
-Operation: TypeAlias = Literal["insert", "observe", "update", "annotate", "forget", "restore"]
-Outcome: TypeAlias = Literal["inserted", "observed", "updated", "annotated", "unchanged", "repeated"]
+Operation: TypeAlias = Literal[
+    "insert", "observe", "update", "annotate", "validate", "promote", "forget", "restore", "expire", "evict", "undo",
+    "rewind", "erase",
+]  # fmt: skip
+Outcome: TypeAlias = Literal[
+    "inserted", "observed", "updated", "annotated", "validated", "promoted", "unchanged", "repeated"
+]
 Mode: TypeAlias = Literal["hybrid", "keyword", "vector", "none"]
 
 STATES: tuple[State, ...] = ("active", "superseded", "merged", "deleted", "expired", "evicted")
@@ -25,7 +30,7 @@ FACT_CATEGORIES = (
 )  # fmt: skip
 CATEGORIES = LEARNING_CATEGORIES + FACT_CATEGORIES
 
-# What recall may look into. Superseded memories stay indexed because `as_of` will ask for them.
+# What recall may look into. Superseded memories stay indexed because `as_of` asks for them.
 INDEXED_STATES: tuple[State, ...] = ("active", "superseded")
 
 _NOTHING: Mapping[str, Json] = {}
@@ -147,20 +152,202 @@ class Filter:
     conversation_id: str | None = None
     since: datetime | None = None
     until: datetime | None = None
+    created_since: datetime | None = None
+    created_until: datetime | None = None
+    offered: bool = False
     states: tuple[State, ...] = ("active",)
 
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """What `remember` or `update` did: the record as it is now, and everything else that happened on the way.
+    """What a write did: the record as it is now, and everything else that happened on the way.
 
     `pending` says that this call left the vector for later: the memory is found by keyword until `work` ran.
+    `evicted` had to go because the namespace was full. `offered` is the tier that `promote` would give it.
     """
 
     record: Record
     outcome: Outcome
     batch: str
     pending: bool = False
+    notes: tuple[str, ...] = ()
+    evicted: tuple[Record, ...] = ()
+    offered: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """One version of a memory: `record` as that version last was, None once it was erased.
+
+    `lineage` are the versions it was made from, oldest first; one that was taken back by an undo is in no other's.
+    """
+
+    memory: MemoryId
+    number: int
+    version: int
+    record: Record | None
+    lineage: tuple[int, ...]
+    change: Change
+    current: bool
+    taken_back: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A part of a text that two versions share, or that only one of them has."""
+
+    kind: Literal["same", "removed", "added"]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Diff:
+    """From one version of a memory to another: the text in pieces, and every other field that differs."""
+
+    before: Version
+    after: Version
+    text: tuple[Piece, ...]
+    fields: Mapping[str, tuple[Any, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Related:
+    """A memory that another came from (`source`) or led to (`derived`)."""
+
+    record: Record
+    relation: Literal["source", "derived"]
+
+
+@dataclass(frozen=True, slots=True)
+class Forgotten:
+    """What `forget` or `erase` did, or would do: while `done` is false nothing has happened.
+
+    `understood` says how the instruction was read, `token` confirms exactly these memories. `suggested` may have been
+    meant as well, and are never touched. `pending` says that erased bytes wait in a log that another process holds.
+    """
+
+    records: tuple[Record, ...]
+    mode: Literal["soft", "hard"]
+    done: bool
+    understood: str
+    token: str
+    batch: str | None = None
+    related: tuple[Related, ...] = ()
+    suggested: tuple[Record, ...] = ()
+    remaining: int = 0
+    pending: bool = False
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """A memory that could not be brought back, and why."""
+
+    number: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rewound:
+    """What `undo` or `restore_checkpoint` did. The numbers are of memories that are as they were, or were removed
+    because they did not exist then; undoing `batch` takes it back.
+    """
+
+    batch: str
+    restored: tuple[int, ...]
+    removed: tuple[int, ...] = ()
+    left: tuple[Left, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """A named position in the log of one namespace, or of all when `namespace` is None."""
+
+    name: str
+    namespace: str | None
+    positions: Mapping[str, int]
+    memories: int
+    at: datetime
+    actor: str
+    spec_folder: str | None = None
+    description: str | None = None
+    metadata: Mapping[str, Json] = field(default_factory=lambda: _NOTHING)
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What eviction looks at. `last_used` is the latest of access, recall and change."""
+
+    number: int
+    importance: float
+    tier: str
+    state: State
+    tokens: int
+    last_used: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Capacity:
+    """How full a namespace is. `protected` can never be evicted; `next` would go first, in this order."""
+
+    namespace: str
+    items: int
+    tokens: int
+    max_items: int | None
+    max_tokens: int | None
+    token_counter: str
+    versions: int
+    protected: int
+    evicted: int
+    importance: Mapping[str, float]
+    next: tuple[Standing, ...]
+    policy: Mapping[str, Json]
+
+
+@dataclass(frozen=True, slots=True)
+class Constitution:
+    """The memories that are always surfaced, oldest first, as many as fit the budget; the others are `left_out`."""
+
+    records: tuple[Record, ...]
+    tokens: int
+    budget: int
+    left_out: tuple[Record, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """A text within its limit, and the memories it was made from. `left_out` counts those that found no room."""
+
+    text: str
+    tokens: int
+    limit: int
+    sources: tuple[Record, ...]
+    left_out: int
+    token_counter: str
+    made_by: str = "extract"
+
+
+@dataclass(frozen=True, slots=True)
+class Backup:
+    """A copy of the whole store that was read again and found in order. `sha256` is that of the file."""
+
+    path: str
+    bytes: int
+    sha256: str
+    memories: int
+    revisions: int
+    made_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class BackupRestored:
+    """The store is what the backup was, but for what was `erased` since. `kept` is a copy of what was there before."""
+
+    path: str
+    memories: int
+    erased: int
+    kept: str | None
     notes: tuple[str, ...] = ()
 
 
@@ -191,6 +378,7 @@ class Recall(Sequence[Hit]):
     hits: tuple[Hit, ...]
     mode: Mode
     notes: tuple[str, ...] = ()
+    constitutional: tuple[Record, ...] = ()
 
     @overload
     def __getitem__(self, index: int) -> Hit: ...
@@ -222,11 +410,18 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Worked:
-    """What `work` did. `remaining` is what it left, because of a limit or because no model is there."""
+    """What `work` did. `remaining` is what it left, because of a limit or because no model is there.
+
+    `purged` are evicted memories whose grace period was over. `held` are due to expire or to be purged, but the clock
+    leapt, and somebody has to say that it is right.
+    """
 
     embedded: int
     remaining: int
     notes: tuple[str, ...] = ()
+    expired: int = 0
+    purged: int = 0
+    held: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,13 +434,17 @@ class Exported:
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What `import_` did. `present` were there already, word for word, and are left as they are."""
+    """What `import_` did. `present` were there already, word for word, and are left as they are. `buried` were
+    forgotten or corrected after they were written down, and do not come back.
+    """
 
     inserted: int
     updated: int
     present: int
     batch: str
     notes: tuple[str, ...] = ()
+    buried: int = 0
+    evicted: int = 0
 
 
 @dataclass(frozen=True, slots=True)

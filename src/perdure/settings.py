@@ -18,7 +18,7 @@ class Setting:
     """One row of the settings table: the reference page is made from these."""
 
     name: str
-    kind: Literal["path", "text", "words", "number", "switch"]
+    kind: Literal["path", "text", "words", "number", "count", "share", "switch"]
     default: str
     help: str
 
@@ -39,6 +39,19 @@ SETTINGS: Final = (
     Setting("session", "text", "", "The session that is written into the history of a memory."),
     Setting("busy_seconds", "number", "30", "How long a write waits for other processes before it gives up."),
     Setting("index_megabytes", "number", "1024", "How much memory the recall index of one process may take."),
+    Setting("max_items", "count", "0", "How many memories a namespace may hold; 0: any number."),
+    Setting("max_tokens", "count", "0", "How many tokens they may have together; 0: any number."),
+    Setting("importance_high", "share", "0.7", "Memories of this importance or more are never evicted."),
+    Setting("importance_low", "share", "0.3", "Memories below this importance are evicted first."),
+    Setting("grace_days", "count", "30", "How long an evicted memory can be brought back; 0: not at all."),
+    Setting("constitutional_tokens", "count", "500", "How many tokens of constitutional memories are always surfaced."),
+    Setting("validation_step", "share", "0.28", "How far one validation moves the confidence towards 1 or 0."),
+    Setting("decay", "switch", "true", "Whether recipes that know tiers let unused memories fade."),
+    Setting("decay_exempt", "words", "constitutional,critical", "Tiers that never fade."),
+    Setting("versioning", "switch", "true", "Keep the text of earlier versions; without it there is no way back."),
+    Setting(
+        "soft_delete", "switch", "true", "Whether `forget` may keep what it hides; without it only `erase` is left."
+    ),
 )
 
 
@@ -55,6 +68,17 @@ class Settings:
     session: str | None = None
     busy_seconds: float = 30.0
     index_megabytes: float = 1024.0
+    max_items: int = 0
+    max_tokens: int = 0
+    importance_high: float = 0.7
+    importance_low: float = 0.3
+    grace_days: int = 30
+    constitutional_tokens: int = 500
+    validation_step: float = 0.28
+    decay: bool = True
+    decay_exempt: tuple[str, ...] = ("constitutional", "critical")
+    versioning: bool = True
+    soft_delete: bool = True
 
 
 def load(environment: Mapping[str, str] | None = None, **arguments: object) -> Settings:
@@ -124,6 +148,14 @@ def _typed(setting: Setting, value: object) -> Any:
         if setting.kind == "number":
             number = float(value) if isinstance(value, str | int | float) else _wrong(setting, value)
             return number if 0 < number <= _LARGEST else _wrong(setting, value)
+        if setting.kind == "count":
+            whole = (
+                int(value) if isinstance(value, str | int) and not isinstance(value, bool) else _wrong(setting, value)
+            )
+            return whole if 0 <= whole <= _MOST else _wrong(setting, value)
+        if setting.kind == "share":
+            share = float(value) if isinstance(value, str | int | float) else _wrong(setting, value)
+            return share if 0 <= share <= 1 else _wrong(setting, value)
         if setting.kind == "switch":
             return value if isinstance(value, bool) else _SWITCH[str(value).lower()]
         if setting.kind == "words":
@@ -135,6 +167,7 @@ def _typed(setting: Setting, value: object) -> Any:
 
 
 _LARGEST: Final = 1e6
+_MOST: Final = 10**12
 _SWITCH: Final = {"true": True, "1": True, "yes": True, "on": True,
                   "false": False, "0": False, "no": False, "off": False}  # fmt: skip
 

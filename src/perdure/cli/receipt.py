@@ -22,16 +22,14 @@ def receipt(before: str, after: str, record: Record) -> None:
 
 
 def _done(outcome: Outcome, record: Record) -> tuple[str, str]:
-    match outcome:
-        case "inserted":
-            return "Remembered", ""
-        case "observed":
-            return "Already known as", f", seen {record.observation_count} times"
-        case "updated":
-            return "Updated", f", now version {record.version}"
-        case "annotated":
-            return "Updated", f", still version {record.version}"
-        case "unchanged":
-            return "Left", " as it is"
-        case "repeated":
-            return "Already done, as", ""
+    done: dict[Outcome, tuple[str, str]] = {
+        "inserted": ("Remembered", ""),
+        "observed": ("Already known as", f", seen {record.observation_count} times"),
+        "updated": ("Updated", f", now version {record.version}"),
+        "annotated": ("Updated", f", still version {record.version}"),
+        "validated": ("Judged", f", confidence now {record.confidence:.2f}"),
+        "promoted": ("Promoted", f" to {record.tier}"),
+        "unchanged": ("Left", " as it is"),
+        "repeated": ("Already done, as", ""),
+    }
+    return done[outcome]

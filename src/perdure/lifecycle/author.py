@@ -16,6 +16,7 @@ class Author:
     surface: str
     session: str | None
     clock: Clock
+    is_person: bool = True
 
     def batch(self) -> Batch:
         return Batch(self, new_id(), self.clock())

@@ -7,13 +7,12 @@ from datetime import datetime
 from typing import TypeAlias
 
 from perdure.draft import Clean, changes_content, check_validity
-from perdure.embed.port import Embedder
 from perdure.errors import Conflict
 from perdure.ids import content_hash
-from perdure.lifecycle.author import Author
+from perdure.lifecycle.engine import Engine
 from perdure.lifecycle.remember import PENDING, Plan, prepare, put_vector, write
 from perdure.model import Record, Remembered, State, evolve
-from perdure.store.port import Store, Writer
+from perdure.store.port import Writer
 
 # A correction may depend on what is there: adding a tag, for one.
 Correction: TypeAlias = Callable[[Record], Clean]
@@ -22,7 +21,7 @@ Planner: TypeAlias = Callable[[Record, datetime], Plan]
 _RESTORABLE: frozenset[State] = frozenset({"deleted", "expired", "evicted"})
 
 
-def update(store: Store, embedder: Embedder | None, author: Author, found: Record, correct: Correction) -> Remembered:
+def update(engine: Engine, found: Record, correct: Correction) -> Remembered:
     def plan(record: Record, at: datetime) -> Plan:
         _require_active(record)
         clean = {name: value for name, value in correct(record).items() if getattr(record, name) != value}
@@ -34,10 +33,10 @@ def update(store: Store, embedder: Embedder | None, author: Author, found: Recor
             return Plan(record, changed, "annotate", "annotated")
         return Plan(record, evolve(changed, version=record.version + 1, updated_at=at), "update", "updated")
 
-    return _carry_out(store, embedder, author, found, plan)
+    return _carry_out(engine, found, plan)
 
 
-def forget(store: Store, author: Author, found: Record) -> Record:
+def forget(engine: Engine, found: Record) -> Record:
     """Soft: it leaves every list and every search, and can be restored."""
 
     def plan(record: Record, _: datetime) -> Plan:
@@ -48,10 +47,10 @@ def forget(store: Store, author: Author, found: Record) -> Record:
             )
         return Plan(record, evolve(record, state="deleted"), "forget", "updated")
 
-    return _carry_out(store, None, author, found, plan).record
+    return _carry_out(engine, found, plan).record
 
 
-def restore(store: Store, author: Author, found: Record) -> Record:
+def restore(engine: Engine, found: Record) -> Record:
     def plan(record: Record, _: datetime) -> Plan:
         if record.state not in _RESTORABLE:
             raise Conflict(
@@ -60,12 +59,13 @@ def restore(store: Store, author: Author, found: Record) -> Record:
             )
         return Plan(record, evolve(record, state="active"), "restore", "updated")
 
-    return _carry_out(store, None, author, found, plan).record
+    return _carry_out(engine, found, plan).record
 
 
-def _carry_out(store: Store, embedder: Embedder | None, author: Author, found: Record, plan_for: Planner) -> Remembered:
+def _carry_out(engine: Engine, found: Record, plan_for: Planner) -> Remembered:
     """Prepared outside the transaction on what was read; if someone else was faster, prepared again on theirs."""
-    batch = author.batch()
+    store, embedder = engine.store, engine.embedder
+    batch = engine.author.batch()
     while True:
         plan = plan_for(found, batch.at)
         if plan.outcome == "unchanged":

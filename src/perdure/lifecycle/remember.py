@@ -10,7 +10,8 @@ from perdure.embed.checked import checked_passages
 from perdure.embed.port import Embedder
 from perdure.errors import Conflict, EmbedderUnavailable
 from perdure.ids import Reference, content_hash, new_id
-from perdure.lifecycle.author import Author, Batch
+from perdure.lifecycle.author import Batch
+from perdure.lifecycle.engine import Engine
 from perdure.model import Operation, Outcome, Record, Remembered, evolve
 from perdure.store.port import Store, Writer
 from perdure.text.entry import Entry, entry_of
@@ -42,10 +43,9 @@ class Prepared:
     pending: bool
 
 
-def remember(
-    store: Store, embedder: Embedder | None, author: Author, namespace: str, clean: Clean, request: str | None = None
-) -> Remembered:
-    batch = author.batch()
+def remember(engine: Engine, namespace: str, clean: Clean, request: str | None = None) -> Remembered:
+    store, embedder = engine.store, engine.embedder
+    batch = engine.author.batch()
     clean = hashed(clean)
     plan = plan_for(_look(store, namespace, clean), namespace, clean, batch.at)
     prepared = prepare(embedder, plan)

@@ -22,7 +22,8 @@ from typing import Any, Final, TextIO, TypeAlias, cast
 from perdure.clock import format_time, parse_time
 from perdure.draft import Clean, Fields, check_fields, check_text, check_whole
 from perdure.errors import ExportFailed, ImportFailed, PerdureError, shown
-from perdure.lifecycle.author import Author, Batch
+from perdure.lifecycle.author import Batch
+from perdure.lifecycle.engine import Engine
 from perdure.lifecycle.redaction import redact_fields
 from perdure.lifecycle.remember import Plan, Prepared, hashed, look_again, plan_for, write
 from perdure.model import Exported, Filter, Imported, State
@@ -175,10 +176,11 @@ def incoming_of(
 
 
 def import_records(
-    store: Store, author: Author, namespace: str, records: Iterable[Incoming], total: int, progress: Progress | None
+    engine: Engine, namespace: str, records: Iterable[Incoming], total: int, progress: Progress | None
 ) -> Imported:
     """In short transactions, so that other processes write in between; vectors come from `work`."""
-    batch = author.batch()
+    store = engine.store
+    batch = engine.author.batch()
     counts: Counter[str] = Counter()
     waiting = iter(records)
     while group := list(islice(waiting, _AT_ONCE)):

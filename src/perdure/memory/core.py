@@ -11,7 +11,7 @@ from perdure import settings as configuration
 from perdure.clock import Clock, system_clock
 from perdure.draft import Clean, check_fields, check_line, check_namespace
 from perdure.embed.port import Embedder
-from perdure.errors import AmbiguousReference, NotFound
+from perdure.errors import AmbiguousReference, NotFound, UnknownChoice, shown
 from perdure.ids import parse_reference
 from perdure.lifecycle.author import Author
 from perdure.memory.parts import assemble
@@ -34,6 +34,7 @@ class Core:
         actor: str | None = None,
         surface: str = "python",
         session: str | None = None,
+        writer: Literal["person", "model"] = "person",
         clock: Clock = system_clock,
     ) -> None:
         said: dict[str, Any] = {
@@ -45,11 +46,14 @@ class Core:
         }
         rules = configuration.override(settings, **said) if settings else configuration.load(**said)
         self._namespace = check_namespace(rules.namespace)
+        if writer not in {"person", "model"}:
+            raise UnknownChoice(f"There is no writer {shown(writer)}.", remedy="Use 'person' or 'model'.")
         author = Author(
             check_line(rules.actor, "actor"),
             check_line(surface, "surface"),
             check_line(rules.session, "session") if rules.session is not None else None,
             clock,
+            is_person=writer == "person",
         )
         self._parts = assemble(store, embedder, rules, author)
 

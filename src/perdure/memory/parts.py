@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 from weakref import WeakSet
 
@@ -11,6 +12,7 @@ from perdure.embed import local
 from perdure.embed.port import Embedder
 from perdure.errors import EmbedderUnavailable, InvalidInput, shown
 from perdure.lifecycle.author import Author
+from perdure.lifecycle.engine import Engine, Policy
 from perdure.lifecycle.use import UseCounter
 from perdure.model import Finding
 from perdure.settings import Settings
@@ -32,6 +34,7 @@ class Parts:
         self.embedder = embedder
         self.settings = settings
         self.author = author
+        self.engine = Engine(store, embedder, author, Policy.of(settings))
         self.uses = UseCounter(store)
         self._owned = owned
         self._closed = False
@@ -47,6 +50,7 @@ class Parts:
         self._recaller = None
         if isinstance(self.embedder, local.LocalEmbedder):
             self.embedder = _local_embedder(self.settings)
+            self.engine = replace(self.engine, embedder=self.embedder)
 
     def say_once(self) -> tuple[str, ...]:
         """That memories wait for a model that is not there; nobody needs to hear it with each of them."""

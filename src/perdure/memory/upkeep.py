@@ -75,7 +75,7 @@ class Upkeep(Core):
             else:
                 checked = list(checked_of(_mappings(source)))
                 total = len(checked)
-            return import_records(parts.store, parts.author, self._namespace, checked, total, progress)
+            return import_records(parts.engine, self._namespace, checked, total, progress)
 
     def doctor(self, *, repair: bool = False) -> Iterator[Finding]:
         """Look at everything that can be wrong. With `repair`, first rebuild what is derived, and bring damaged records

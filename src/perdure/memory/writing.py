@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Literal, Unpack
+from typing import Unpack
 
 from perdure.draft import Clean, Fields, check_fields, check_filters, check_line, check_text
-from perdure.errors import UnknownChoice, shown
 from perdure.memory.core import Core, Reference
 from perdure.model import Record, Remembered
 
@@ -19,10 +18,9 @@ class Writing(Core):
         """
         from perdure.lifecycle.remember import remember
 
-        parts = self._parts
         clean, notes = self._clean({"text": check_text(text)}, fields)
         request = check_line(idempotency_key, "idempotency_key") if idempotency_key is not None else None
-        done = remember(parts.store, parts.embedder, parts.author, self._namespace, clean, request)
+        done = remember(self._parts.engine, self._namespace, clean, request)
         return self._done(done, notes)
 
     def update(
@@ -51,19 +49,11 @@ class Writing(Core):
                 relative["metadata"] = {**record.metadata, **clean["metadata"]}
             return clean | relative
 
-        done = update(self._parts.store, self._parts.embedder, self._parts.author, self._find(ref), correct)
+        done = update(self._parts.engine, self._find(ref), correct)
         return self._done(done, notes)
-
-    def forget(self, ref: Reference, mode: Literal["soft"] = "soft") -> Record:
-        """Forget a memory: it leaves every list and every search at once, and `restore` brings it back."""
-        from perdure.lifecycle.change import forget
-
-        if mode != "soft":
-            raise UnknownChoice(f"There is no way to forget called {shown(mode)}.", remedy="Use mode='soft'.")
-        return forget(self._parts.store, self._parts.author, self._find(ref))
 
     def restore(self, ref: Reference) -> Record:
         """Bring a forgotten memory back, exactly as it was."""
         from perdure.lifecycle.change import restore
 
-        return restore(self._parts.store, self._parts.author, self._find(ref))
+        return restore(self._parts.engine, self._find(ref))

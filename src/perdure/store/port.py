@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
@@ -10,12 +10,24 @@ from typing import Final, Literal, NamedTuple, Protocol, TypeAlias, get_args
 
 from perdure.embed.port import Generation
 from perdure.ids import ContentHash, MemoryId, Reference
-from perdure.model import Change, Filter, Finding, Record, Revision
+from perdure.model import (
+    Backup,
+    BackupRestored,
+    Change,
+    Checkpoint,
+    Filter,
+    Finding,
+    Operation,
+    Record,
+    Revision,
+    Standing,
+)
 from perdure.text.bm25 import WordCounts
 from perdure.text.entry import Entry
 
 LinkKind: TypeAlias = Literal["supersedes", "merged_from", "evidence", "references"]
 LINK_KINDS: Final[tuple[LinkKind, ...]] = get_args(LinkKind)
+Progress: TypeAlias = Callable[[int, int | None], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +120,50 @@ class StoreStats:
     namespaces: tuple[NamespaceStats, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Load:
+    """How much a namespace holds (memories that may be found, and their tokens), and its own limits, if it has any."""
+
+    items: int
+    tokens: int
+    max_items: int | None
+    max_tokens: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class EvictionRule:
+    """Importance from `high` on, and these tiers, are protected; importance below `low` goes first."""
+
+    low: float
+    high: float
+    protected_tiers: tuple[str, ...] = ("constitutional", "critical")
+
+
+@dataclass(frozen=True, slots=True)
+class CapacityStats:
+    """`versions` counts all that are kept, `importance` has `lowest`, `mean` and `highest` of what may be found."""
+
+    load: Load
+    versions: int
+    protected: int
+    evicted: int
+    importance: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogFilter:
+    """Which lines of the log: all of what is given must fit. `before` and `after` are positions, exclusive."""
+
+    batch: str | None = None
+    session: str | None = None
+    actor: str | None = None
+    operation: Operation | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    before: int | None = None
+    after: int | None = None
+
+
 class Writer(Protocol):
     """One write transaction on one namespace. What was decided before it began must be checked again inside it."""
 
@@ -151,6 +207,37 @@ class Writer(Protocol):
 
     def unbury(self, content_hash: ContentHash) -> None: ...
 
+    def last_version(self, number: int) -> int:
+        """The highest version this memory ever had, taken back or not; 0 when there is no such memory."""
+        ...
+
+    def touch(self, number: int, at: datetime) -> None:
+        """Note in this transaction that the memory was used; counts stay as they are."""
+        ...
+
+    def load(self) -> Load:
+        """As it is inside this transaction."""
+        ...
+
+    def set_limits(self, max_items: int | None, max_tokens: int | None) -> None:
+        """Limits of this namespace alone; None removes one."""
+        ...
+
+    def evictable(self, rule: EvictionRule, limit: int) -> list[Standing]:
+        """Memories that may be found and are not protected, in the order of `perdure.lifecycle.eviction.order`."""
+        ...
+
+    def drop_payloads(self, number: int) -> None:
+        """Remove what earlier revisions of the memory said; the newest stays, and the chain stays provable."""
+        ...
+
+    def erase(self, number: int, change: Change) -> None:
+        """Remove the memory with everything that says what it said: record, payloads of all its revisions, index,
+        tags, use, links, and the vectors of passages that no other memory has. Appends a line without a payload.
+        The bytes are gone from every file when `Store.scrub` has answered true.
+        """
+        ...
+
 
 class Store(Protocol):
     """Namespace is a required argument everywhere: one namespace never sees another."""
@@ -185,6 +272,34 @@ class Store(Protocol):
 
     def revisions(self, namespace: str, number: int) -> list[Revision]:
         """Oldest first; also of a memory that is damaged itself."""
+        ...
+
+    def log(self, namespace: str, wanted: LogFilter, *, limit: int, newest: bool = True) -> list[Revision]:
+        """Lines of the log of a namespace, by position; `record` as it became with each."""
+        ...
+
+    def seq_at(self, namespace: str, moment: datetime) -> int:
+        """How far the log had come: the last position that was written at or before this moment; 0 before the first."""
+        ...
+
+    def changed_after(self, namespace: str, seq: int, spec_folder: str | None = None) -> list[int]:
+        """The numbers of the memories with a line after this position; of one folder: those that are in it now or were
+        in it at the position.
+        """
+        ...
+
+    def states_at(self, namespace: str, numbers: Sequence[int], seq: int) -> dict[int, Revision]:
+        """For each memory its newest line at or before the position; memories that did not exist are left out."""
+        ...
+
+    def reworded(self, namespace: str) -> list[int]:
+        """The numbers of the memories that may be found and have had more than one version."""
+        ...
+
+    def passage_vectors(
+        self, namespace: str, generation: Generation, passage_hashes: Sequence[bytes]
+    ) -> dict[bytes, bytes]:
+        """The vectors of passages, current or past, as far as there are any."""
         ...
 
     def links(self, namespace: str, memory: MemoryId) -> list[Link]:
@@ -235,6 +350,54 @@ class Store(Protocol):
         ...
 
     def namespaces(self) -> list[str]: ...
+
+    def capacity(self, namespace: str, rule: EvictionRule) -> CapacityStats: ...
+
+    def due(self, now: datetime, limit: int) -> list[Record]:
+        """Active memories of all namespaces whose `expires_at` has come."""
+        ...
+
+    def purgeable(self, until: datetime, limit: int) -> list[Record]:
+        """Evicted memories of all namespaces that were evicted at or before this moment."""
+        ...
+
+    def times_after(self, moment: datetime) -> list[datetime]:
+        """When something was written after this moment, in any namespace, ascending; one of each hour is enough."""
+        ...
+
+    def note(self, name: str) -> str | None:
+        """A remark that the engine keeps about the store as a whole."""
+        ...
+
+    def put_note(self, name: str, value: str) -> None: ...
+
+    def put_checkpoint(self, checkpoint: Checkpoint) -> Checkpoint:
+        """Keep the name for the position at which the log stands inside this one write; `positions` and `memories` of
+        what is given do not count. A name that is taken is a Conflict.
+        """
+        ...
+
+    def checkpoints(self, namespace: str) -> list[Checkpoint]:
+        """Those of the namespace and those of everything, newest first."""
+        ...
+
+    def delete_checkpoint(self, namespace: str | None, name: str) -> bool: ...
+
+    def scrub(self, *, patience: float) -> bool:
+        """Make sure that what was erased is in no file of the store any more. False while another process is in the
+        way; whoever opens the store next tries again.
+        """
+        ...
+
+    def backup(self, path: str, progress: Progress | None = None) -> Backup:
+        """A copy of the whole store, made while others read and write, read again and checked before it gets its name."""
+        ...
+
+    def restore_backup(self, path: str, *, keep: bool, progress: Progress | None = None) -> BackupRestored:
+        """Become what the backup was, all or nothing, under the feet of every open connection; what was erased since
+        is erased again. With `keep`, a backup of what was there is made first.
+        """
+        ...
 
     def stats(self, generation: Generation | None) -> StoreStats: ...
 

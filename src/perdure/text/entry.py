@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import struct
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final
 from zlib import crc32
 
 from perdure.model import Record
 from perdure.text.passage import passage_hash, setting
+from perdure.text.tokens import estimate
 from perdure.text.words import searchable, terms
 
 # One term is five bytes: a 32-bit hash, then how often it occurs (255 at most). Two words of one hash count as one,
@@ -30,9 +31,11 @@ class Entry:
     folder: str
     terms: bytes
     passage_hash: bytes
+    tokens: int
 
 
-def entry_of(record: Record) -> Entry:
+def entry_of(record: Record, count: Callable[[str], int] = estimate) -> Entry:
+    """`count` says how many tokens the text has; it is kept beside the words, for the limits of a namespace."""
     columns = (
         searchable(record.title or ""),
         searchable(setting(record) + record.text),
@@ -43,7 +46,7 @@ def entry_of(record: Record) -> Entry:
         searchable(record.spec_folder or ""),
     )
     packed = pack_terms(terms("\n".join(columns)))
-    return Entry(*columns, terms=packed, passage_hash=passage_hash(record))
+    return Entry(*columns, terms=packed, passage_hash=passage_hash(record), tokens=count(record.text))
 
 
 def term_hash(term: str) -> int:

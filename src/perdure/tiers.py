@@ -1,0 +1,77 @@
+"""The six tiers of a memory: how much each counts, how fast it fades, when it expires. Pure functions of values."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from perdure.model import Record
+
+
+@dataclass(frozen=True, slots=True)
+class Tier:
+    """`expires_after` counts in days from the moment the tier is chosen; None: never by itself."""
+
+    boost: float
+    decay_per_day: float
+    floor: float
+    expires_after: int | None = None
+
+
+TIERS: Final[Mapping[str, Tier]] = {
+    "constitutional": Tier(3.0, 0.0, 1.0),
+    "critical": Tier(2.0, 0.001, 0.5),
+    "important": Tier(1.5, 0.005, 0.3),
+    "normal": Tier(1.0, 0.01, 0.1, expires_after=90),
+    "temporary": Tier(0.5, 0.05, 0.1, expires_after=7),
+    # Leaves ordinary results at once; a date would hide it from those who ask for it as well.
+    "deprecated": Tier(0.25, 0.1, 0.05),
+}
+MAX_BOOST: Final = 3.0
+
+# A memory that was judged this often, and this confidently, may become critical; somebody has to say so.
+PROMOTION_VALIDATIONS: Final = 5
+PROMOTION_CONFIDENCE: Final = 0.9
+PROMOTED_TO: Final = "critical"
+# In a memory's metadata: the tier a model would give it, if a person agreed.
+PROPOSED: Final = "proposed_tier"
+
+_DAY: Final = timedelta(days=1)
+
+
+def boost(tier: str) -> float:
+    return TIERS[tier].boost
+
+
+def decay_factor(tier: str, days: float, importance: float, exempt: Collection[str] = ()) -> float:
+    """What is left of a score after so many days without use. Importance 1 makes immune; a clock may go backwards."""
+    rule = TIERS[tier]
+    if importance >= 1.0 or tier in exempt:
+        return 1.0
+    return max(rule.floor, 1.0 - max(0.0, days) * rule.decay_per_day)
+
+
+def days_unused(record: Record, now: datetime) -> float:
+    return (now - last_used(record)) / _DAY
+
+
+def last_used(record: Record) -> datetime:
+    """The latest of access, recall and change."""
+    used = (record.accessed_at, record.recalled_at)
+    return max((record.updated_at, *(moment for moment in used if moment)))
+
+
+def expiry(tier: str, chosen_at: datetime) -> datetime | None:
+    days = TIERS[tier].expires_after
+    return None if days is None else chosen_at + timedelta(days=days)
+
+
+def offered_tier(record: Record) -> str | None:
+    """The tier that `promote` would give this memory without being told: what a model proposed, or what it earned."""
+    proposed = record.metadata.get(PROPOSED)
+    if isinstance(proposed, str) and proposed in TIERS and proposed != record.tier:
+        return proposed
+    earned = record.validation_count >= PROMOTION_VALIDATIONS and record.confidence >= PROMOTION_CONFIDENCE
+    return PROMOTED_TO if earned and TIERS[record.tier].boost < TIERS[PROMOTED_TO].boost else None
