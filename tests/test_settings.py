@@ -30,11 +30,14 @@ def test_the_environment_beats_the_file_and_an_argument_beats_both(tmp_path: Pat
 
 def test_every_setting_can_come_from_its_variable(tmp_path: Path):
     samples = {"path": "/x/y", "text": "none", "words": "moods, dreams", "number": "5", "switch": "off"}
+    samples |= {"count": "9", "share": "0.5"}
     environment = {row.variable: samples[row.kind] for row in settings.SETTINGS} | {"HOME": str(tmp_path)}
+    environment |= {"PERDURE_DECAY_EXEMPT": "important"}
     found = settings.load(environment)
     assert found.store == Path("/x/y")
     assert {"moods", "dreams", "preference"} <= found.categories
     assert (found.redact, found.busy_seconds, found.session) == (False, 5.0, "none")
+    assert (found.max_items, found.importance_low, found.decay_exempt) == (9, 0.5, ("important",))
 
 
 @pytest.mark.parametrize(
@@ -47,6 +50,11 @@ def test_every_setting_can_come_from_its_variable(tmp_path: Path):
         "redact = 'maybe'",
         "not toml",
         "store = 1",
+        "max_items = 1.5",
+        "max_tokens = -1",
+        "grace_days = true",
+        "importance_high = 1.1",
+        "decay_exempt = ['criticl']",
     ],
 )
 def test_a_bad_value_in_the_file_is_an_error_that_names_it(tmp_path: Path, content: str):

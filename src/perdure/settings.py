@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final, Literal, cast
+from typing import Any, Final, Literal
 
 from perdure.errors import SettingsInvalid, shown
-from perdure.model import CATEGORIES
+from perdure.model import CATEGORIES, TIERS
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +94,8 @@ def load(environment: Mapping[str, str] | None = None, **arguments: object) -> S
     values.setdefault("actor", _login(environ))
     if values.get("embedder", "local") not in {"local", "none"}:
         raise SettingsInvalid(f"embedder is {values['embedder']!r}.", remedy="Set it to `local` or `none`.")
+    if unknown := set(values.get("decay_exempt", ())) - set(TIERS):
+        raise SettingsInvalid(f"decay_exempt names a tier {min(unknown)!r}.", remedy=f"Tiers: {', '.join(TIERS)}.")
     return Settings(**values)
 
 
@@ -143,29 +145,55 @@ def _from_file(environ: Mapping[str, str]) -> dict[str, object]:
 
 def _typed(setting: Setting, value: object) -> Any:
     try:
-        if setting.kind == "path":
-            return Path(cast("str", value)).expanduser()
-        if setting.kind == "number":
-            number = float(value) if isinstance(value, str | int | float) else _wrong(setting, value)
-            return number if 0 < number <= _LARGEST else _wrong(setting, value)
-        if setting.kind == "count":
-            whole = (
-                int(value) if isinstance(value, str | int) and not isinstance(value, bool) else _wrong(setting, value)
-            )
-            return whole if 0 <= whole <= _MOST else _wrong(setting, value)
-        if setting.kind == "share":
-            share = float(value) if isinstance(value, str | int | float) else _wrong(setting, value)
-            return share if 0 <= share <= 1 else _wrong(setting, value)
-        if setting.kind == "switch":
-            return value if isinstance(value, bool) else _SWITCH[str(value).lower()]
-        if setting.kind == "words":
-            words: Any = value.split(",") if isinstance(value, str) else value
-            return tuple(str(word).strip() for word in words if str(word).strip())
+        return _KINDS[setting.kind](value)
     except (ValueError, KeyError, TypeError, RuntimeError):
         return _wrong(setting, value)
-    return value if isinstance(value, str) and value else _wrong(setting, value)
 
 
+def _path(value: Any) -> Path:
+    return Path(value).expanduser()
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str) or not value:
+        raise ValueError
+    return value
+
+
+def _words(value: Any) -> tuple[str, ...]:
+    words: Any = value.split(",") if isinstance(value, str) else value
+    return tuple(str(word).strip() for word in words if str(word).strip())
+
+
+def _switch(value: Any) -> bool:
+    return value if isinstance(value, bool) else _SWITCH[str(value).lower()]
+
+
+def _number(value: Any) -> float:
+    number = float(value)
+    if isinstance(value, bool) or not 0 < number <= _LARGEST:
+        raise ValueError
+    return number
+
+
+def _count(value: Any) -> int:
+    number = int(value)
+    if isinstance(value, bool | float) or not 0 <= number <= _MOST:
+        raise ValueError
+    return number
+
+
+def _share(value: Any) -> float:
+    number = float(value)
+    if isinstance(value, bool) or not 0 <= number <= 1:
+        raise ValueError
+    return number
+
+
+_KINDS: Final[Mapping[str, Callable[[Any], Any]]] = {
+    "path": _path, "text": _text, "words": _words, "switch": _switch, "number": _number, "count": _count,
+    "share": _share,
+}  # fmt: skip
 _LARGEST: Final = 1e6
 _MOST: Final = 10**12
 _SWITCH: Final = {"true": True, "1": True, "yes": True, "on": True,

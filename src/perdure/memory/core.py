@@ -24,7 +24,7 @@ Progress: TypeAlias = Callable[[int, int | None], None]
 
 
 class Core:
-    def __init__(
+    def __init__(  # noqa: PLR0913 - one for each thing a caller may decide
         self,
         store: str | os.PathLike[str] | Store | None = None,
         *,

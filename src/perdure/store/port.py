@@ -390,7 +390,7 @@ class Store(Protocol):
         ...
 
     def backup(self, path: str, progress: Progress | None = None) -> Backup:
-        """A copy of the whole store, made while others read and write, read again and checked before it gets its name."""
+        """A copy of the whole store, made while others read and write, and checked before it gets its name."""
         ...
 
     def restore_backup(self, path: str, *, keep: bool, progress: Progress | None = None) -> BackupRestored:
