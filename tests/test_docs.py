@@ -49,10 +49,17 @@ def test_every_command_is_documented_with_each_of_its_options(name: str):
     section = reference("cli").split(f"## perdure {name}\n")[1].split("\n## ")[0]
     command = program.get_command(click.Context(program), name)
     assert command is not None
-    options = [
-        option for parameter in command.params if isinstance(parameter, click.Option) for option in parameter.opts
-    ]
-    assert [option for option in options if option not in section] == []
+    for part, text in parts_of(command, section):
+        options = [one for parameter in part.params if isinstance(parameter, click.Option) for one in parameter.opts]
+        assert [option for option in options if option not in text] == []
+
+
+def parts_of(command: click.Command, section: str) -> list[tuple[click.Command, str]]:
+    """The command with its section, or each part of a group with its own."""
+    if not isinstance(command, click.Group):
+        return [(command, section)]
+    sections = {name: section.split(f"### perdure {command.name} {name}\n")[1] for name in command.commands}
+    return [(part, sections[name].split("\n### ")[0]) for name, part in command.commands.items()]
 
 
 def test_every_setting_recipe_error_and_verb_is_documented():
@@ -96,8 +103,10 @@ def test_every_command_line_shown_is_one_that_parses(page: Path):
         words = shlex.split(line.split(" | ")[0], comments=True)
         if words[0] == "perdure" and len(words) > 1 and not words[1].startswith("-"):
             command = program.get_command(click.Context(program), words[1])
-            assert command is not None, line
             arguments = [word for word in words[2:] if word != "<"]
+            if isinstance(command, click.Group) and arguments:
+                command = command.get_command(click.Context(command), arguments.pop(0))
+            assert command is not None, line
             command.make_parser(click.Context(command)).parse_args(arguments)
 
 

@@ -316,10 +316,10 @@ def test_a_key_said_again_after_forgetting_comes_back_as_a_new_version(memory: M
     assert (done.record.number, done.record.version, done.record.state) == (1, 2, "active")
 
 
-def test_there_is_only_one_way_to_forget_so_far(memory: Memory):
+def test_a_way_to_forget_that_does_not_exist_is_refused(memory: Memory):
     memory.remember("x")
     with pytest.raises(errors.UnknownChoice):
-        memory.forget(1, mode="hard")  # pyright: ignore[reportArgumentType]
+        memory.forget(1, mode="medium")  # pyright: ignore[reportArgumentType]
     assert memory.get(1).state == "active"
 
 
@@ -478,7 +478,7 @@ def test_an_old_export_does_not_undo_a_correction(memory: Memory, clock: HandClo
     clock.forward(days=1)
     memory.update("home:alice", text="Tokyo")
     done = memory.import_(tmp_path / "old.jsonl", trusted=True)
-    assert (done.updated, done.present, memory.get("home:alice").text) == (0, 1, "Tokyo")
+    assert (done.updated, done.buried, memory.get("home:alice").text) == (0, 1, "Tokyo")
 
 
 def test_a_newer_statement_of_a_key_is_taken_over(memory: Memory):

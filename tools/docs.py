@@ -164,13 +164,15 @@ def cli_page() -> str:
     )
 
 
-def command_section(parent: click.Context, name: str) -> Iterator[str]:
-    command = program.get_command(parent, name)
+def command_section(parent: click.Context, name: str, heading: str = "##") -> Iterator[str]:
+    """A command that is a group has a section for each of its parts below its own."""
+    owner = parent.command
+    command = owner.get_command(parent, name) if isinstance(owner, click.Group) else None
     if command is None:
         raise LookupError(name)
     context = click.Context(command, info_name=name, parent=parent, **command.context_settings)
-    yield f"## perdure {name}\n"
-    yield fenced(" ".join(["perdure", name, *command.collect_usage_pieces(context)]), "text")
+    yield f"{heading} {context.command_path}\n"
+    yield fenced(" ".join([context.command_path, *command.collect_usage_pieces(context)]), "text")
     yield ""
     yield inspect.cleandoc(command.help or "").replace("\b\n", "") + "\n"
     sections: dict[str, list[tuple[str, str]]] = {}
@@ -181,6 +183,10 @@ def command_section(parent: click.Context, name: str) -> Iterator[str]:
     for section, rows in sections.items():
         yield from table((section.lower(), ""), rows)
         yield ""
+    if isinstance(command, click.Group):
+        for part in command.list_commands(context):
+            yield from command_section(context, part, f"{heading}#")
+        return
     examples: Sequence[str] = getattr(command, "examples", ())
     if examples:
         yield fenced("\n".join(examples), "sh")
@@ -238,7 +244,7 @@ def python_page() -> str:
     lines += table(("type", "what it is"), (OTHER_TYPES | allowed).items())
     for thing in (model.Change, port.StoreStats, port.NamespaceStats):
         lines += ["", f"### `{thing.__name__}`\n", *section_for(thing)]
-    origin = "src/perdure/memory and src/perdure/model.py"
+    origin = "src/perdure/memory, src/perdure/semantic.py and src/perdure/model.py"
     return document("Python", origin, "`from perdure import Memory` is the door.\n", *lines)
 
 

@@ -16,38 +16,71 @@ if TYPE_CHECKING:
     from perdure import errors
     from perdure.memory import Memory
     from perdure.model import (
+        Backup,
+        BackupRestored,
+        Capacity,
+        Checkpoint,
+        Constitution,
+        Diff,
         Exported,
         Filter,
         Finding,
+        Forgotten,
         Hit,
         Imported,
+        Left,
         Page,
+        Piece,
         Recall,
         Record,
+        Related,
         Remembered,
         Revision,
+        Rewound,
         Signal,
+        Standing,
+        Summary,
+        Version,
         Worked,
     )
+    from perdure.semantic import SemanticMemoryStore
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Backup",
+    "BackupRestored",
+    "Capacity",
+    "Checkpoint",
+    "Constitution",
+    "Diff",
     "Exported",
     "Filter",
     "Finding",
+    "Forgotten",
     "Hit",
     "Imported",
+    "Left",
     "Memory",
     "Page",
+    "Piece",
     "Recall",
     "Record",
+    "Related",
     "Remembered",
     "Revision",
+    "Rewound",
+    "SemanticMemoryStore",
     "Signal",
+    "Standing",
+    "Summary",
+    "Version",
     "Worked",
     "errors",
 ]
+
+
+_ELSEWHERE = {"Memory": "perdure.memory", "SemanticMemoryStore": "perdure.semantic"}
 
 
 def __getattr__(name: str) -> object:
@@ -55,7 +88,7 @@ def __getattr__(name: str) -> object:
     if name == "errors":
         return import_module("perdure.errors")
     if name in __all__:
-        return getattr(import_module("perdure.memory" if name == "Memory" else "perdure.model"), name)
+        return getattr(import_module(_ELSEWHERE.get(name, "perdure.model")), name)
     raise AttributeError(f"module 'perdure' has no attribute {name!r}")
 
 

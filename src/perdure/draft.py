@@ -28,10 +28,9 @@ _CONTENT: Final = ("text", "title", "abstract", "summary", "reasoning")
 Clean: TypeAlias = dict[str, Any]
 
 
-class Fields(TypedDict, total=False):
-    """Everything a caller may say about a memory besides its text."""
+class KeyedFields(TypedDict, total=False):
+    """Everything a caller may say about a memory besides its text and its key."""
 
-    key: str | None
     title: str | None
     abstract: str | None
     summary: str | None
@@ -59,6 +58,12 @@ class Fields(TypedDict, total=False):
     valid_at: datetime | str | None
     invalid_at: datetime | str | None
     expires_at: datetime | str | None
+
+
+class Fields(KeyedFields, total=False):
+    """Everything a caller may say about a memory besides its text."""
+
+    key: str | None
 
 
 class Filters(TypedDict, total=False):
@@ -113,6 +118,12 @@ def check_query(query: object) -> str:
 def check_whole(value: object, field: str, least: int, most: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
         raise InvalidInput(f"{field} must be a whole number from {least:,} to {most:,}, not {shown(value)}.")
+    return value
+
+
+def check_switch(value: object, field: str) -> bool:
+    if not isinstance(value, bool):
+        raise InvalidInput(f"{field} must be True or False, not {shown(value)}.")
     return value
 
 

@@ -35,7 +35,7 @@ Whoever raises one may give a sharper sentence and must leave a remedy: what the
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 
 class PerdureError(Exception):
@@ -119,6 +119,8 @@ class VersionConflict(Conflict):
 class NeedsConfirmation(Conflict):
     """More than one memory would be forgotten."""
 
+    # The `model.Forgotten` that waits for a yes.
+    preview: Any = None
     code = "needs_confirmation"
     default_remedy = "Look at the list, and confirm it; nothing was changed."
 

@@ -155,6 +155,7 @@ class Filter:
     created_since: datetime | None = None
     created_until: datetime | None = None
     offered: bool = False
+    unexpired_at: datetime | None = None
     states: tuple[State, ...] = ("active",)
 
 
@@ -250,7 +251,7 @@ class Left:
 @dataclass(frozen=True, slots=True)
 class Rewound:
     """What `undo` or `restore_checkpoint` did. The numbers are of memories that are as they were, or were removed
-    because they did not exist then; undoing `batch` takes it back.
+    because they did not exist then; undoing `batch` takes it back. It is empty when nothing had to be written.
     """
 
     batch: str

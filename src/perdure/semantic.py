@@ -1,3 +1,352 @@
-"""The store by the names of its specification: memorize, remember, forget, upsert, summarize."""
+"""The store by the names of its specification: memorize, remember, forget, upsert, summarize.
+
+What it answers are values of its own, which hold everything the specification lists, and nothing that it does not know.
+`SemanticMemoryStore.memory` is the whole of Perdure on the same memories.
+"""
 
 from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final, Literal, Self, cast, overload
+
+from perdure import settings as configuration
+from perdure.clock import Clock, system_clock
+from perdure.draft import Fields, Filters, check_query
+from perdure.embed.port import Embedder
+from perdure.errors import InvalidInput, NeedsConfirmation, NotFound, SettingsInvalid, UnknownChoice, shown
+from perdure.memory import Memory, Reference
+from perdure.model import Forgotten, Json, Mode, Record, Remembered, Standing
+from perdure.settings import Settings
+from perdure.store.port import Store
+from perdure.tiers import last_used
+
+# The instructions that say exactly what is to go, and so need no yes. A key names one item and needs none anyway;
+# whatever else is said is a sentence, and may be misunderstood.
+_EXPLICIT: Final = re.compile(r"\s*(?:oldest|least\s+important|before:\s*[-+:.\dTZ ]+)\s*", re.IGNORECASE)
+_TEXT_NAMES: Final = ("text", "content")
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One item at one version. `lineage` are the versions before it, oldest first; `accessed_at` is when it was last
+    read, found or changed. `score` is its relevance, when it was found by a prompt.
+    """
+
+    item_id: str
+    key: str | None
+    content: str
+    version: int
+    lineage: tuple[int, ...]
+    importance: float
+    tags: tuple[str, ...]
+    source: str
+    metadata: Mapping[str, Json]
+    created_at: datetime
+    updated_at: datetime
+    accessed_at: datetime
+    score: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Memorized:
+    """What `memorize` or `upsert` did. `evicted` had to go because the store was full."""
+
+    confirmed: bool
+    item_id: str
+    key: str | None
+    version: int
+    lineage: tuple[int, ...]
+    created_at: datetime
+    updated_at: datetime
+    evicted: tuple[Item, ...]
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Matches(Sequence[Item]):
+    """The items found, most relevant first. `mode` and `notes` say how, and what was missing, if anything."""
+
+    items: tuple[Item, ...]
+    mode: Mode
+    notes: tuple[str, ...] = ()
+
+    @overload
+    def __getitem__(self, index: int) -> Item: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Item, ...]: ...
+    def __getitem__(self, index: int | slice) -> Item | tuple[Item, ...]:
+        return self.items[index]
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def __iter__(self) -> Iterator[Item]:
+        return iter(self.items)
+
+
+@dataclass(frozen=True, slots=True)
+class ForgetResult:
+    """While `confirmed` is false nothing has happened: `items` would go, and `confirm=token` makes it so.
+
+    `size` is how many items the store holds now.
+    """
+
+    confirmed: bool
+    items: tuple[Item, ...]
+    size: int
+    mode: Literal["soft", "hard"]
+    understood: str
+    token: str
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class StoreSummary:
+    """`sources` are the items that the text was made from; `left_out` counts those that found no room."""
+
+    text: str
+    token_count: int
+    token_limit: int
+    sources: tuple[Item, ...]
+    left_out: int
+
+
+@dataclass(frozen=True, slots=True)
+class CapacityInfo:
+    """`least_recently_used` would be evicted first, in this order. `evicting` says that a limit is set at all."""
+
+    item_count: int
+    token_usage: int
+    max_items: int | None
+    max_tokens: int | None
+    least_recently_used: tuple[Standing, ...]
+    importance: Mapping[str, float]
+    protected_count: int
+    evicting: bool
+    policy: Mapping[str, Json]
+
+
+@dataclass(frozen=True, slots=True)
+class ItemVersion:
+    """An item as one version had it, and who made that version, how and when."""
+
+    item: Item
+    version: int
+    lineage: tuple[int, ...]
+    current: bool
+    operation: str
+    actor: str
+    created_at: datetime
+
+
+class SemanticMemoryStore:
+    """Facts under keys, with versions, searched by meaning and by words. Every verb is named as the specification names
+    it. A setting that is not given is the user's own, or its default.
+    """
+
+    def __init__(  # noqa: PLR0913 - one for each thing a caller may decide
+        self,
+        store: str | os.PathLike[str] | Store | None = None,
+        *,
+        importance_threshold_high: float | None = None,
+        importance_threshold_low: float | None = None,
+        enable_versioning: bool | None = None,
+        enable_soft_delete: bool | None = None,
+        max_items: int | None = None,
+        max_tokens: int | None = None,
+        namespace: str | None = None,
+        embedder: Embedder | Literal["local", "none"] | None = None,
+        settings: Settings | None = None,
+        actor: str | None = None,
+        surface: str = "python",
+        session: str | None = None,
+        writer: Literal["person", "model"] = "person",
+        clock: Clock = system_clock,
+    ) -> None:
+        rules = configuration.override(
+            settings or configuration.load(),
+            importance_high=importance_threshold_high,
+            importance_low=importance_threshold_low,
+            versioning=enable_versioning,
+            soft_delete=enable_soft_delete,
+            max_items=max_items,
+            max_tokens=max_tokens,
+        )
+        if rules.importance_low > rules.importance_high:
+            raise SettingsInvalid(
+                f"importance_threshold_low is {rules.importance_low}, above the high one, {rules.importance_high}.",
+                remedy="What is evicted first cannot be protected: lower the one or raise the other.",
+            )
+        self._memory = Memory(
+            store, namespace=namespace, embedder=embedder, settings=rules, actor=actor, surface=surface,
+            session=session, writer=writer, clock=clock,
+        )  # fmt: skip
+
+    @property
+    def memory(self) -> Memory:
+        """Everything else that Perdure can do with these memories, such as history, undo and checkpoints."""
+        return self._memory
+
+    def close(self) -> None:
+        self._memory.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def memorize(self, item: str | Mapping[str, Any], metadata: Mapping[str, Any] | None = None) -> Memorized:
+        """Store an item, or a new version of it if its key is known. An item is a text, or a mapping with a `text`."""
+        text, fields = _said(item, metadata)
+        key = fields.pop("key", None)
+        done = self._memory.remember(text, **fields) if key is None else self._memory.upsert(key, text, **fields)
+        return self._memorized(done)
+
+    def upsert(self, key: str, item: str | Mapping[str, Any], metadata: Mapping[str, Any] | None = None) -> Memorized:
+        """Store an item under its key (`type:identifier`): a new one, or the next version of the one that is there."""
+        text, fields = _said(item, metadata)
+        if fields.pop("key", key) != key:
+            raise InvalidInput("The item names another key.", remedy="Name it once; nothing was changed.")
+        return self._memorized(self._memory.upsert(key, text, **fields))
+
+    def remember(self, prompt: str, metadata: Mapping[str, Any] | None = None) -> Matches:
+        """The items that answer the prompt, by meaning and by words. `metadata` are filters (tags, source, …) and
+        `limit`.
+        """
+        wanted = dict(_mapping(metadata, "metadata"))
+        limit = wanted.pop("limit", 10)
+        # `recall` takes more than filters, and other namespaces among it.
+        if unknown := [name for name in wanted if name not in Filters.__annotations__]:
+            raise UnknownChoice(
+                f"There is no filter {shown(unknown[0])}.",
+                remedy=f"Use limit, or one of {', '.join(sorted(Filters.__annotations__))}.",
+            )
+        found = self._memory.recall(prompt, limit=limit, **cast("Filters", wanted))
+        return Matches(tuple(self._item(hit.record, hit.score) for hit in found), found.mode, found.notes)
+
+    def forget(
+        self, forget_instructions: str, mode: Literal["soft", "hard"] = "soft", *, confirm: bool | str = False
+    ) -> ForgetResult:
+        """Remove items: `key:type:identifier`, `oldest`, `least important`, `before:timestamp`, or a sentence.
+
+        A sentence that may mean several items is answered with what would go, until it is confirmed.
+        """
+        explicit = _EXPLICIT.fullmatch(check_query(forget_instructions)) is not None
+        try:
+            done = self._memory.forget(forget_instructions, mode=mode, confirm=explicit or confirm)
+        except NeedsConfirmation as asked:
+            done: Forgotten = asked.preview
+        return self._forgotten(done)
+
+    def restore(self, item_id: Reference) -> Item:
+        """Bring a softly deleted item back."""
+        return self._item(self._memory.restore(item_id))
+
+    def summarize(self, scope: str | None = None, token_limit: int = 500) -> StoreSummary:
+        """One text of at most so many tokens: the key facts and relationships of all items, or of those in scope."""
+        made = self._memory.summarize(scope, token_limit=token_limit)
+        sources = tuple(map(self._item, made.sources))
+        return StoreSummary(made.text, made.tokens, made.limit, sources, made.left_out)
+
+    def get_capacity_info(self) -> CapacityInfo:
+        found = self._memory.capacity()
+        return CapacityInfo(
+            item_count=found.items,
+            token_usage=found.tokens,
+            max_items=found.max_items,
+            max_tokens=found.max_tokens,
+            least_recently_used=found.next,
+            importance=found.importance,
+            protected_count=found.protected,
+            evicting=found.max_items is not None or found.max_tokens is not None,
+            policy=found.policy,
+        )
+
+    def get_version(self, item_id: Reference, version: int) -> ItemVersion:
+        """An item as it was. An evicted item is gone with all its versions."""
+        found = self._memory.version(item_id, version)
+        if found.record is None or self._is_evicted(item_id):
+            raise NotFound(f"Version {version} of {shown(item_id)} is gone.", remedy="See what is left: `versions`.")
+        change = found.change
+        item = _item(found.record, found.lineage)
+        return ItemVersion(item, version, found.lineage, found.current, change.operation, change.actor, change.at)
+
+    query_version = get_version
+
+    def _is_evicted(self, item_id: Reference) -> bool:
+        newest = self._memory.history(item_id)[-1]
+        return newest.record is None or newest.record.state == "evicted"
+
+    def _memorized(self, done: Remembered) -> Memorized:
+        record = done.record
+        return Memorized(
+            confirmed=True,
+            item_id=record.id,
+            key=record.key,
+            version=record.version,
+            lineage=self._lineage(record),
+            created_at=record.created_at,
+            updated_at=record.updated_at,
+            evicted=tuple(map(self._item, done.evicted)),
+            notes=done.notes,
+        )
+
+    def _forgotten(self, done: Forgotten) -> ForgetResult:
+        items = tuple(map(self._item, done.records))
+        return ForgetResult(done.done, items, done.remaining, done.mode, done.understood, done.token, done.notes)
+
+    def _item(self, record: Record, score: float | None = None) -> Item:
+        return _item(record, self._lineage(record), score)
+
+    def _lineage(self, record: Record) -> tuple[int, ...]:
+        """Also of an item that is erased: the log keeps the numbers of its versions."""
+        if record.version == 1:
+            return ()
+        versions = self._memory.versions(record.number)
+        return next((one.lineage for one in versions if one.version == record.version), ())
+
+
+def _item(record: Record, lineage: tuple[int, ...], score: float | None = None) -> Item:
+    return Item(
+        item_id=record.id,
+        key=record.key,
+        content=record.text,
+        version=record.version,
+        lineage=lineage,
+        importance=record.importance,
+        tags=record.tags,
+        source=record.source,
+        metadata=record.metadata,
+        created_at=record.created_at,
+        updated_at=record.updated_at,
+        accessed_at=last_used(record),
+        score=score,
+    )
+
+
+def _said(item: str | Mapping[str, Any], metadata: Mapping[str, Any] | None) -> tuple[str, dict[str, Any]]:
+    """The text of an item, and everything said about it by the names that a memory has for it."""
+    given: dict[str, Any] = {} if isinstance(item, str) else dict(_mapping(item, "item"))
+    named = [name for name in _TEXT_NAMES if name in given]
+    if not isinstance(item, str) and len(named) != 1:
+        raise InvalidInput("An item is a text, or a mapping with one `text`.", remedy="Say what to memorize.")
+    text = item if isinstance(item, str) else given.pop(named[0])
+    given |= _mapping(metadata, "metadata")
+    fields = {name: given.pop(name) for name in Fields.__annotations__ if name in given}
+    if given:
+        own = _mapping(fields.get("metadata"), "metadata")
+        fields["metadata"] = {**own, **given}
+    return text, fields
+
+
+def _mapping(value: object, name: str) -> Mapping[str, Any]:
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise InvalidInput(f"{name} must be a mapping of names to values, not {shown(value)}.")
+    return cast("Mapping[str, Any]", value)

@@ -80,7 +80,7 @@ def test_forget_says_how_to_take_it_back_and_that_works(known: User, store: Path
 
 def test_several_are_forgotten_and_restored_at_once(known: User):
     known.done("remember", "two", "--key", "a:two")
-    forgotten = known.done("forget", "1", "a:two", "#1", "--json").json["forgotten"]
+    forgotten = known.done("forget", "1", "a:two", "#1", "--json").json["records"]
     assert [(one["number"], one["state"]) for one in forgotten] == [(1, "deleted"), (2, "deleted")]
     restored = known.done("restore", "1", "2", "--json").json["restored"]
     assert [(one["number"], one["state"]) for one in restored] == [(1, "active"), (2, "active")]

@@ -50,7 +50,8 @@ def test_help_lists_every_exit_code(user: User):
         (("serch", "x"), 2, "Did you mean `perdure recall`?"),
         (("remembr", "x"), 2, "Did you mean `perdure remember`?"),
         (("qqq",), 2, "There is no command 'qqq'."),
-        (("forget",), 2, "Missing argument"),
+        (("show",), 2, "Missing argument"),
+        (("forget",), 2, "Nothing says which memories"),
     ],
 )  # fmt: skip
 def test_a_mistake_is_one_sentence_and_a_remedy(user: User, words: tuple[str, ...], code: int, said: str):

@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from perdure.cli.show import GROUPS
+from perdure.cli.sheet import GROUPS
 from perdure.model import Record
 
 if TYPE_CHECKING:

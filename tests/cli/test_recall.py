@@ -47,7 +47,7 @@ def test_a_question_can_be_piped_in(filled: User):
 
 def test_json_answers_mode_notes_and_hits_with_their_reasons(filled: User):
     answer = filled.done("recall", "dark mode", "--json")
-    assert set(answer.json) == {"mode", "notes", "hits"}
+    assert set(answer.json) == {"mode", "notes", "hits", "constitutional"}
     assert answer.json["mode"] == "keyword"
     hit = answer.json["hits"][0]
     assert set(hit) == {"score", "explain", "record"}
@@ -135,3 +135,104 @@ def test_an_unknown_recipe_is_refused_with_the_names_there_are(filled: User):
 
 def test_a_limit_out_of_range_is_refused(filled: User):
     assert "limit" in filled.fails(2, "recall", "chess", "--limit", "0").err
+
+
+# -- the past ------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def moved(user: User):
+    """Alice moved in 2025, and that was written down just now."""
+    user.done("remember", "Alice lives in Osaka", "--key", "person:alice", "--valid-at", "2020-01-01")
+    user.done("update", "person:alice", "--text", "Alice lives in Tokyo", "--valid-at", "2025-01-01")
+    return user
+
+
+def test_what_was_true_at_a_time_is_found_and_the_answer_says_that_it_is_past(moved: User):
+    answer = moved.done("recall", "Alice", "--as-of", "2022-06-01")
+    assert [row[-1] for row in answer.rows] == ["Alice lives in Osaka"]
+    assert "This was true on 2022-06-01" in answer.err
+    assert [row[-1] for row in moved.done("recall", "Alice").rows] == ["Alice lives in Tokyo"]
+    assert "This was true" not in moved.done("recall", "Alice").err
+
+
+def test_what_was_known_at_a_time_is_found(moved: User):
+    assert texts(moved.done("recall", "Alice", "--known-at", "now", "--json")) == ["Alice lives in Tokyo"]
+    answer = moved.done("recall", "Alice", "--known-at", "2024-06-01")
+    assert answer.out == ""
+    assert "as it was known on 2024-06-01" in answer.err
+    assert "Try without the time: perdure recall Alice" in answer.err
+
+
+def test_both_times_can_be_asked_about(moved: User):
+    answer = moved.done("recall", "Alice", "--as-of", "2022-06-01", "--known-at", "now")
+    assert "This was true on 2022-06-01" in answer.err
+    assert "as it was known on" in answer.err
+    assert [row[-1] for row in answer.rows] == ["Alice lives in Osaka"]
+
+
+def test_json_says_which_time_it_is_about(moved: User):
+    answer = moved.done("recall", "Alice", "--as-of", "2022-06-01", "--json")
+    assert answer.json["as_of"] == "2022-06-01T00:00:00Z"
+    assert "known_at" not in answer.json
+    assert answer.json["hits"][0]["record"]["version"] == 1
+
+
+def test_on_a_terminal_a_hit_of_the_past_says_its_version(moved: User):
+    assert "version 1" in moved.screen("recall", "Alice", "--as-of", "2022-06-01")
+    assert "version" not in moved.screen("recall", "Alice")
+
+
+def test_a_list_of_the_past_shows_what_was_known(moved: User):
+    assert [row[-1] for row in moved.done("list", "--known-at", "now").rows] == ["Alice lives in Tokyo"]
+    answer = moved.done("list", "--known-at", "2024-06-01")
+    assert answer.out == ""
+    assert "There was no memory here then." in answer.err
+    assert moved.done("list", "--known-at", "2024-06-01", "--json").json["known_at"] == "2024-06-01T00:00:00Z"
+
+
+def test_the_next_page_of_a_past_list_is_of_the_same_time(moved: User):
+    moved.done("remember", "tea")
+    answer = moved.done("list", "--limit", "1", "--known-at", "2090-06-01")
+    assert "--known-at 2090-06-01T00:00:00Z" in answer.err
+
+
+def test_what_is_no_time_is_refused(filled: User):
+    assert "as_of" in filled.fails(2, "recall", "chess", "--as-of", "nonsense").err
+
+
+# -- tiers ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def ruled(filled: User):
+    filled.done("remember", "Never push to main", "--tier", "constitutional")
+    return filled
+
+
+def test_constitutional_memories_come_first_under_their_own_mark(ruled: User):
+    first, second = ruled.done("recall", "chess").rows
+    assert (first[0], first[1], first[-1]) == ("4", "constitutional", "Never push to main")
+    assert second[-1] == "Bob plays chess"
+    lines = ruled.screen("recall", "chess").splitlines()
+    assert lines[0].startswith("#4  constitutional")
+    assert lines[1] == "    Never push to main"
+
+
+def test_constitutional_memories_are_apart_in_json(ruled: User):
+    answer = ruled.done("recall", "chess", "--json")
+    assert [record["text"] for record in answer.json["constitutional"]] == ["Never push to main"]
+    assert texts(answer) == ["Bob plays chess"]
+
+
+def test_constitutional_memories_can_be_left_out(ruled: User):
+    assert len(ruled.done("recall", "chess", "--no-constitutional").rows) == 1
+    assert ruled.done("recall", "chess", "--no-constitutional", "--json").json["constitutional"] == []
+
+
+def test_the_tiered_recipe_explains_tier_decay_and_anchor(filled: User):
+    screen = filled.screen("recall", "chess", "--recipe", "tiered", "--explain")
+    for name in ("keyword", "tier", "decay", "anchor"):
+        assert any(line.strip().startswith(name) for line in screen.splitlines())
+    ((_, score, *_),) = filled.done("recall", "chess", "--recipe", "tiered", "--no-decay").rows
+    assert float(score) == pytest.approx(40 + 25 / 3 + 20, abs=1e-3)

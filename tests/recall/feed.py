@@ -28,6 +28,7 @@ class Feed:
         self.words: dict[int, list[str]] = {}
         self.log: list[int] = []
         self.vectors: list[int] = []
+        self.repairs = 0
         self.pages = 0
         self.refreshes = 0
 
@@ -54,7 +55,7 @@ class Feed:
         self.log.append(number)
 
     def position(self, namespace: str, generation: Generation | None) -> Position:
-        return Position(len(self.log), len(self.vectors) if generation else 0)
+        return Position(len(self.log), len(self.vectors) if generation else 0, self.repairs)
 
     def index_rows(self, namespace: str, generation: Generation | None, after: int, limit: int) -> list[IndexRow]:
         self.pages += 1

@@ -11,7 +11,7 @@ import pytest
 from perdure import Memory
 from perdure.model import Filter
 from perdure.recall.index import NamespaceIndex
-from perdure.recall.lexical import hashes_of
+from perdure.recall.question import hashes_of
 from perdure.testing.embedder import WordEmbedder
 from perdure.text.words import MAX_QUERY_WORDS, query_words
 

@@ -139,6 +139,16 @@ def test_a_store_that_went_back_in_time_is_read_anew():
     assert current(kept, feed).numbers.tolist() == [1, 2, 3, 4]
 
 
+def test_a_store_that_became_another_one_is_read_anew_although_its_log_is_as_long():
+    feed, kept = filled(5), NamespaceIndex("n", GENERATION)
+    current(kept, feed)
+    feed.log[-1] = 1
+    del feed.rows[5]
+    feed.repairs += 1
+    assert current(kept, feed).numbers.tolist() == [1, 2, 3, 4]
+    assert feed.refreshes == 0
+
+
 class Vectoring(RuleBasedStateMachine):
     """Memories with and without vectors come, change and go; the index always has exactly the vectors of the store."""
 

@@ -15,11 +15,11 @@ import pytest
 from store.behind import behind
 
 from perdure.ids import ContentHash
-from perdure.model import STATES, Filter, Finding
+from perdure.model import STATES, Checkpoint, Filter, Finding
 from perdure.store.sqlite.rows import encode_row
 from perdure.store.sqlite.sql import SQL
 from perdure.store.sqlite.store import SqliteStore
-from perdure.testing.records import GENERATION, NAMESPACE, NOON, amend, embed, remember
+from perdure.testing.records import GENERATION, NAMESPACE, NOON, amend, change, embed, remember
 
 NAN = struct.pack("<4f", 1, 0, 0, float("nan"))
 
@@ -38,15 +38,15 @@ DERIVED: dict[str, tuple[str, set[str]]] = {
     ),
     "a deleted memory has an entry": (
         (
-            "INSERT INTO entry SELECT (1 << 32 | 3), terms, title, text, keywords, reasoning, tags, anchor, folder"
-            " FROM entry LIMIT 1"
+            "INSERT INTO entry SELECT (1 << 32 | 3), terms, title, text, keywords, reasoning, tags, anchor, folder,"
+            " tokens FROM entry LIMIT 1"
         ),
         {"entries", "statistics"},
     ),
     "an entry has no memory": (
         (
-            "INSERT INTO entry SELECT (1 << 32 | 99), terms, title, text, keywords, reasoning, tags, anchor, folder"
-            " FROM entry LIMIT 1"
+            "INSERT INTO entry SELECT (1 << 32 | 99), terms, title, text, keywords, reasoning, tags, anchor, folder,"
+            " tokens FROM entry LIMIT 1"
         ),
         {"entries", "statistics", "foreign_keys"},
     ),
@@ -72,6 +72,9 @@ DERIVED: dict[str, tuple[str, set[str]]] = {
     "a tag is in another namespace": ("INSERT INTO tag VALUES (2, 'hot', 1 << 32 | 1)", {"tags"}),
     "the count of memories is wrong": ("UPDATE namespace SET documents = documents + 1", {"statistics"}),
     "the count of words is wrong": ("UPDATE namespace SET words = 0", {"statistics"}),
+    "the tokens of an entry are none": ("UPDATE entry SET tokens = -1", {"entries", "statistics"}),
+    "an entry has more tokens than any text": ("UPDATE entry SET tokens = 1 << 40", {"entries", "statistics"}),
+    "the tokens of a namespace are wrong": ("UPDATE namespace SET tokens = tokens + 1", {"statistics"}),
     "a number would be given out twice": ("UPDATE namespace SET number = 1", {"counters"}),
     "a vector would be overlooked": ("UPDATE namespace SET vector = 0", {"counters"}),
     "use of no memory": ("INSERT INTO use (slot) VALUES (1 << 32 | 99)", {"foreign_keys"}),
@@ -93,6 +96,15 @@ RECORDS: dict[str, tuple[str, set[str]]] = {
     "a passage's hash was changed": ("UPDATE memory SET passage_hash = zeroblob(16)", {"records"}),
     "everything was changed": ("UPDATE memory SET text = slot, tags = '[', title = '', created_at = 1", {"records"}),
     "a record is of an earlier line": ("UPDATE memory SET seq = 1, title = NULL, checksum = 1", {"records"}),
+    "a memory is missing": ("DELETE FROM memory WHERE slot = (1 << 32 | 1)", {"records"}),
+    "a memory is missing with all that belongs to it": (
+        (
+            "DELETE FROM memory WHERE slot = (1 << 32 | 2); DELETE FROM entry WHERE slot = (1 << 32 | 2);"
+            " DELETE FROM tag WHERE slot = (1 << 32 | 2)"
+        ),
+        {"records"},
+    ),
+    "every memory is missing": ("DELETE FROM memory; DELETE FROM entry; DELETE FROM tag", {"records"}),
     "early lines of the log are broken too": (
         "UPDATE memory SET text = 'x' WHERE slot = (1 << 32 | 2); UPDATE revision SET actor = 'me' WHERE seq = 3",
         {"records", "chain"},
@@ -120,6 +132,14 @@ TRUTH: dict[str, tuple[str, set[str]]] = {
     ),
     "a text was changed and a later line is missing": (
         "UPDATE memory SET text = 'sea' WHERE slot = (1 << 32 | 2); DELETE FROM revision WHERE seq = 5",
+        {"records", "chain"},
+    ),
+    "a memory is missing with its payload": (
+        "DELETE FROM memory WHERE slot = (1 << 32 | 1); DELETE FROM payload WHERE id = (1 << 32 | 1)",
+        {"records"},
+    ),
+    "a memory is missing and its line has no place in the chain": (
+        "DELETE FROM memory WHERE slot = (1 << 32 | 2); UPDATE revision SET actor = 'me' WHERE seq = 5",
         {"records", "chain"},
     ),
     "a line of the log was changed": ("UPDATE revision SET actor = 'somebody else' WHERE seq = 1", {"chain"}),
@@ -172,7 +192,8 @@ def test_a_sound_store_has_nothing_to_report(sound: Path):
     assert {finding.level for finding in findings.values()} == {"ok"}
     assert set(findings) == {
         "engine", "file_system", "permissions", "log", "integrity", "foreign_keys", "full_text", "records", "history",
-        "entries", "tags", "statistics", "counters", "chain", "vectors", "earlier_vectors", "pending",
+        "entries", "tags", "statistics", "counters", "chain", "erased", "checkpoints", "vectors", "earlier_vectors",
+        "pending", "mirror",
     }  # fmt: skip
     assert findings["earlier_vectors"].sentence.startswith("1 ")
     assert findings["pending"].sentence.startswith("2 ")
@@ -284,6 +305,120 @@ def test_an_erased_payload_leaves_the_chain_proved(sound: Path):
         assert problems(store) == {}
         assert next(f for f in store.check() if f.check == "chain").sentence.endswith("1 payloads were erased.")
         assert [revision.record is None for revision in store.revisions(NAMESPACE, 2)] == [True, False]
+
+
+@pytest.fixture
+def half_erased(sound: Path) -> Path:
+    """Memory 1 was erased, but somebody put its row and what it said back."""
+    tables = {"memory": "slot", "entry": "slot", "payload": "id"}
+    kept: dict[str, list[tuple[object, ...]]] = {}
+    with behind(sound) as raw:
+        for table, column in tables.items():
+            kept[table] = raw.execute(f"SELECT * FROM {table} WHERE {column} = (1 << 32 | 1)").fetchall()  # noqa: S608
+    with closing(SqliteStore.open(sound)) as store:
+        erase(store, 1)
+        assert problems(store) == {}
+    with behind(sound) as raw:
+        for table, rows in kept.items():
+            raw.execute(f"INSERT INTO {table} VALUES ({', '.join('?' * len(rows[0]))})", rows[0]).fetchall()  # noqa: S608
+    return sound
+
+
+def erase(store: SqliteStore, number: int) -> None:
+    with store.write(NAMESPACE) as writer:
+        writer.erase(number, change("erase"))
+
+
+def test_what_is_left_of_an_erased_memory_is_found_and_goes(half_erased: Path):
+    with closing(SqliteStore.open(half_erased)) as store:
+        named = problems(store)
+        assert set(named) >= {"erased", "history"}
+        assert "1 of 'default'" in named["erased"].sentence
+        repaired = {finding.check: finding for finding in store.repair()}
+        assert repaired["repair_erased"].level == "ok"
+        assert "repair_records_left" not in repaired
+        assert problems(store) == {}
+        assert store.fetch(NAMESPACE, [1]) == []
+        assert {revision.record for revision in store.revisions(NAMESPACE, 1)} == {None}
+        assert found(store, "tea") == []
+
+
+def test_a_payload_alone_that_is_left_of_an_erased_memory_goes(half_erased: Path):
+    break_it(half_erased, "DELETE FROM memory WHERE slot = (1 << 32 | 1); DELETE FROM entry WHERE slot = (1 << 32 | 1)")
+    with closing(SqliteStore.open(half_erased)) as store:
+        assert set(problems(store)) >= {"erased"}
+        list(store.repair())
+        assert problems(store) == {}
+        assert {revision.record for revision in store.revisions(NAMESPACE, 1)} == {None}
+
+
+def test_an_erasure_that_the_chain_does_not_prove_erases_nothing(sound: Path):
+    break_it(sound, "UPDATE revision SET operation = 'erase' WHERE namespace = 1 AND seq = 5")
+    with closing(SqliteStore.open(sound)) as store:
+        (before,) = store.fetch(NAMESPACE, [2])
+        assert set(problems(store)) >= {"chain", "erased"}
+        repaired = {finding.check: finding for finding in store.repair()}
+        assert "2 of 'default'" in repaired["repair_records_left"].sentence
+        assert store.fetch(NAMESPACE, [2]) == [before]
+        assert set(problems(store)) >= {"chain", "erased"}
+
+
+def test_a_damaged_memory_can_be_erased(sound: Path):
+    break_it(
+        sound,
+        "UPDATE memory SET text = CAST(x'ff' AS TEXT) WHERE slot = (1 << 32 | 1);"
+        " UPDATE payload SET body = CAST(x'ff' AS TEXT) WHERE id = (1 << 32 | 1)",
+    )
+    with closing(SqliteStore.open(sound)) as store:
+        assert store.damaged(NAMESPACE) == [1]
+        erase(store, 1)
+        assert store.damaged(NAMESPACE) == []
+        assert problems(store) == {}
+    with behind(sound) as raw:
+        assert raw.execute("SELECT count(*) FROM vector WHERE namespace = 1").fetchall() == [(0,)]
+
+
+def test_a_memory_that_is_missing_can_be_erased_for_good(sound: Path):
+    break_it(sound, RECORDS["every memory is missing"][0])
+    with closing(SqliteStore.open(sound)) as store:
+        erase(store, 1)
+        list(store.repair())
+        assert store.fetch(NAMESPACE, [1]) == []
+        assert [record.number for record in store.fetch(NAMESPACE, [2, 3])] == [2, 3]
+        assert problems(store) == {}
+
+
+def test_the_number_of_an_erased_memory_is_not_given_out_again_by_a_damaged_counter(sound: Path):
+    with closing(SqliteStore.open(sound)) as store:
+        erase(store, 3)
+    break_it(sound, "UPDATE namespace SET number = 2")
+    with closing(SqliteStore.open(sound)) as store:
+        assert "counters" in problems(store)
+        list(store.repair())
+        assert problems(store) == {}
+        assert remember(store, "next").number == 4
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        "positions = '{'", "positions = '[]'", "positions = '{\"1\": 99}'", "positions = '{\"1\": -1}'",
+        "positions = '{\"1\": \"2\"}'", "positions = '{\"77\": 1}'", "positions = '{\"x\": 1}'", "metadata = '{'",
+        "created_at = 1 << 62", "positions = '{\"2\": 1}'", "positions = '{}'", "metadata = '[1]'",
+    ],
+)  # fmt: skip
+def test_a_checkpoint_that_is_no_position_is_named_and_can_be_deleted(sound: Path, wrong: str):
+    with closing(SqliteStore.open(sound)) as store:
+        for name in ("good", "bad"):
+            store.put_checkpoint(Checkpoint(name, NAMESPACE, {}, 0, NOON, "tester"))
+        assert problems(store) == {}
+    break_it(sound, f"UPDATE checkpoint SET {wrong} WHERE name = 'bad'")  # noqa: S608
+    with closing(SqliteStore.open(sound)) as store:
+        assert set(problems(store)) == {"checkpoints"}
+        assert "'bad'" in problems(store)["checkpoints"].sentence
+        assert "good" in [checkpoint.name for checkpoint in store.checkpoints(NAMESPACE)]
+        assert store.delete_checkpoint(NAMESPACE, "bad")
+        assert problems(store) == {}
 
 
 def test_vectors_of_earlier_texts_are_counted_and_removed_by_a_repair(sound: Path):

@@ -10,12 +10,18 @@ from pathlib import Path
 import pytest
 from store.children import Child
 
+from perdure.errors import Conflict
+from perdure.model import STATES, Checkpoint, Filter
 from perdure.store.sqlite.store import SqliteStore
 from perdure.testing.buggify import Buggified, buggified
-from perdure.testing.records import GENERATION, NAMESPACE, change, draft, embed, insert, remember, vector
+from perdure.testing.records import GENERATION, NAMESPACE, NOON, amend, change, draft, embed, insert, remember, vector
 from perdure.text.entry import entry_of
 from perdure.text.passage import passage_hash
 
+ERASING = [
+    "erase: payloads deleted", "erase: memory deleted", "erase: vectors deleted", "erase: line written",
+    "before commit", "after commit",
+]  # fmt: skip
 POINTS = ["put: memory written", "put: revision written", "before commit", "after commit"]
 
 
@@ -65,3 +71,59 @@ def test_a_change_that_was_killed_leaves_the_memory_as_it_was(path: Path):
     with closing(SqliteStore.open(path)) as store:
         assert store.fetch(NAMESPACE, [1]) == [kept]
         assert len(store.revisions(NAMESPACE, 1)) == 1
+
+
+@pytest.mark.parametrize("point", ERASING)
+def test_an_erasure_that_was_killed_is_whole_or_did_not_happen(path: Path, point: str):
+    with closing(SqliteStore.open(path)) as store:
+        first = remember(store, "tea", tags=("hot",), key="drink:tea")
+        embed(store, [first])
+        embed(store, [amend(store, first, text="green tea")])
+        remember(store, "coffee")
+        before = _everything(store)
+
+    def erase() -> None:
+        with closing(SqliteStore.open(path)) as store, buggified(point, "kill"), store.write(NAMESPACE) as writer:
+            writer.erase(1, change("erase"))
+
+    assert os.WTERMSIG(Child(erase).result()[1]) == signal.SIGKILL
+    with closing(SqliteStore.open(path)) as store:
+        assert [finding for finding in store.check() if finding.level == "problem"] == []
+        if point != "after commit":
+            assert _everything(store) == before
+            with store.write(NAMESPACE) as writer:
+                writer.erase(1, change("erase"))
+        assert [record.number for record in store.fetch(NAMESPACE, [1, 2])] == [2]
+        assert [line.record for line in store.revisions(NAMESPACE, 1)] == [None, None, None]
+        assert store.passage_vectors(NAMESPACE, GENERATION, [passage_hash(first)]) == {}
+        assert [finding for finding in store.check() if finding.level == "problem"] == []
+
+
+def _everything(store: SqliteStore) -> tuple[object, ...]:
+    return (
+        store.page(NAMESPACE, Filter(states=STATES), after=None, limit=9, newest=False),
+        store.revisions(NAMESPACE, 1),
+        store.index_rows(NAMESPACE, GENERATION, 0, 9),
+        store.position(NAMESPACE, GENERATION),
+        store.stats(GENERATION).namespaces,
+    )
+
+
+@pytest.mark.parametrize("point", ["checkpoint: before commit", "before commit", "after commit"])
+def test_a_checkpoint_that_was_killed_is_there_or_its_name_is_free(path: Path, point: str):
+    wanted = Checkpoint("before", NAMESPACE, {}, 0, NOON, "tester")
+    with closing(SqliteStore.open(path)) as store:
+        remember(store, "tea")
+
+    def make() -> None:
+        with closing(SqliteStore.open(path)) as store, buggified(point, "kill"):
+            store.put_checkpoint(wanted)
+
+    assert os.WTERMSIG(Child(make).result()[1]) == signal.SIGKILL
+    with closing(SqliteStore.open(path)) as store:
+        if point == "after commit":
+            with pytest.raises(Conflict):
+                store.put_checkpoint(wanted)
+        else:
+            store.put_checkpoint(wanted)
+        assert [checkpoint.positions for checkpoint in store.checkpoints(NAMESPACE)] == [{NAMESPACE: 1}]

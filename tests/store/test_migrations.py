@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 from contextlib import closing
 from pathlib import Path
@@ -15,6 +16,8 @@ from store.behind import behind
 from store.children import Child
 
 from perdure.errors import StoreForeign
+from perdure.model import Filter
+from perdure.store.port import EvictionRule, Load
 from perdure.store.queries import load_queries
 from perdure.store.sqlite import migrate
 from perdure.store.sqlite.connection import Patience, connect
@@ -23,15 +26,39 @@ from perdure.store.sqlite.file import prepare
 from perdure.store.sqlite.sql import SQL
 from perdure.store.sqlite.store import SqliteStore
 from perdure.testing.buggify import Buggified, buggified
-from perdure.testing.records import NAMESPACE, remember
+from perdure.testing.records import GENERATION, NAMESPACE, NOON, amend, embed, remember
 
 PACKAGE = Path(migrate.__file__).parent
 
 
+# What leads a store of today back to an earlier schema, by the schema it leads to.
+BACK = {
+    1: """
+        DROP TABLE checkpoint;
+        DROP INDEX memory_constitutional; DROP INDEX memory_folder; DROP INDEX memory_evicted;
+        DROP INDEX memory_age;
+        DROP INDEX revision_session; DROP INDEX revision_version;
+        CREATE INDEX revision_number ON revision (namespace, number);
+        ALTER TABLE namespace DROP COLUMN tokens;
+        ALTER TABLE namespace DROP COLUMN max_items;
+        ALTER TABLE namespace DROP COLUMN max_tokens;
+        ALTER TABLE entry DROP COLUMN tokens;
+        PRAGMA user_version = 1;
+    """,
+}
+
+
 def schema_of(connection: Any) -> set[tuple[object, ...]]:
-    return {(kind, name, table, sql) for kind, name, table, sql in connection.execute(
-        "SELECT type, name, tbl_name, sql FROM sqlite_schema"
-    )}  # fmt: skip
+    """Word for word; only the white space is not compared, which a column that was added comes without."""
+    return {
+        (kind, name, table, re.sub(r"\s*([(),])\s*|\s+", lambda found: found[1] or " ", sql or ""))
+        for kind, name, table, sql in connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_schema")
+    }
+
+
+def columns_of(connection: Any) -> dict[str, list[tuple[object, ...]]]:
+    tables = [name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
+    return {name: connection.execute(f"PRAGMA table_xinfo ({name})").fetchall() for name in tables}
 
 
 def test_all_migrations_lead_to_the_schema_of_a_new_file():
@@ -40,6 +67,7 @@ def test_all_migrations_lead_to_the_schema_of_a_new_file():
         for migration in migrate.migrations():
             old.execute(migration.read_text(encoding="utf-8")).fetchall()
         assert schema_of(new) == schema_of(old)
+        assert columns_of(new) == columns_of(old)
 
 
 def test_migrations_are_numbered_without_a_gap():
@@ -51,22 +79,77 @@ def test_migrations_are_numbered_without_a_gap():
 def test_an_old_store_is_brought_up_to_date_in_one_transaction(path: Path, monkeypatch: pytest.MonkeyPatch):
     with closing(SqliteStore.open(path)) as store:
         record = remember(store, "tea")
-    step = path.with_name("0002_test.sql")
+    now = migrate.newest_schema()
+    step = path.with_name("9999_test.sql")
     step.write_text("CREATE TABLE added (x INTEGER) STRICT;", encoding="utf-8")
     steps = (*migrate.migrations(), step)
     monkeypatch.setattr(migrate, "migrations", lambda: steps)
-    monkeypatch.setattr(migrate, "newest_schema", lambda: 2)
+    monkeypatch.setattr(migrate, "newest_schema", lambda: now + 1)
     with buggified("migrate: before commit"), pytest.raises(Buggified):
         _migrate(path)
-    assert _version(path) == (1, False)
+    assert _version(path) == (now, False)
     _migrate(path)
     _migrate(path)
-    assert _version(path) == (2, True)
+    assert _version(path) == (now + 1, True)
     with behind(path) as raw:
-        raw.execute("PRAGMA user_version = 1; DROP TABLE added").fetchall()
+        raw.execute(f"PRAGMA user_version = {now}; DROP TABLE added").fetchall()
     monkeypatch.undo()
     with closing(SqliteStore.open(path)) as store:
         assert store.fetch(NAMESPACE, [1]) == [record]
+
+
+@pytest.fixture
+def old(path: Path) -> Path:
+    """A store of the first schema, with memories that were corrected, forgotten, or are full of odd characters."""
+    with closing(SqliteStore.open(path)) as store:
+        first = remember(store, "tea in the morning", tags=("hot",))
+        amend(store, first, text="green tea in the morning", title="Drinks")
+        amend(store, remember(store, "coffee"), "forget", state="deleted")
+        embed(store, [remember(store, "Straße 東京", "other", spec_folder="trips")])
+    with behind(path) as raw:
+        raw.execute(BACK[1]).fetchall()
+    return path
+
+
+def test_a_store_of_the_first_schema_opens_with_all_it_held(old: Path):
+    with closing(SqliteStore.open(old)) as store:
+        assert [finding for finding in store.check() if finding.level == "problem"] == []
+        assert [record.text for record in store.fetch(NAMESPACE, [1, 2])] == ["green tea in the morning", "coffee"]
+        assert [scored.number for scored in store.keyword(NAMESPACE, ["green"], Filter(), NOON, 9).best] == [1]
+        assert [line.version for line in store.revisions(NAMESPACE, 1)] == [1, 2]
+        assert store.capacity(NAMESPACE, EvictionRule(0.3, 0.7)).load == Load(1, 6, None, None)
+        assert store.capacity("other", EvictionRule(0.3, 0.7)).load == Load(1, 3, None, None)
+        assert store.changed_after("other", 0, "trips") == [1]
+        assert store.pending_count(GENERATION) == 1
+
+
+def test_a_process_killed_anywhere_in_a_migration_leaves_the_old_store_or_the_new_one(old: Path):
+    steps = list(migrate.statements(migrate.migrations()[1].read_text(encoding="utf-8")))
+    places = [("migrate: between statements", nth) for nth in range(1, len(steps) + 1)]
+    for label, nth in [*places, ("migrate: before commit", 1)]:
+
+        def upgrade(label: str = label, nth: int = nth) -> None:
+            with buggified(label, "kill", nth):
+                SqliteStore.open(old)
+
+        assert os.WTERMSIG(Child(upgrade).result()[1]) == signal.SIGKILL
+        with behind(old) as raw:
+            assert raw.pragma("user_version") == 1
+            assert raw.pragma("integrity_check") == "ok"
+            assert not raw.table_exists(None, "checkpoint")
+    with closing(SqliteStore.open(old)) as store:
+        assert [finding for finding in store.check() if finding.level == "problem"] == []
+        assert remember(store, "milk").number == 3
+
+
+def test_the_statements_of_a_file_are_told_apart_with_their_triggers_whole():
+    for file in (*migrate.migrations(), PACKAGE / "schema.sql"):
+        text = file.read_text(encoding="utf-8")
+        found = list(migrate.statements(text))
+        assert "".join(found).split() == text.split()
+        assert sum("CREATE TRIGGER" in statement for statement in found) == text.count("CREATE TRIGGER")
+        assert all(statement.count("CREATE") <= 1 for statement in found)
+    assert list(migrate.statements("SELECT 1;\nSELECT 2")) == ["SELECT 1;\n", "SELECT 2"]
 
 
 def _migrate(path: Path) -> None:
@@ -129,6 +212,8 @@ def test_a_query_without_a_reason_or_with_a_name_twice_is_a_mistake(tmp_path: Pa
 def test_every_named_query_is_used():
     code = "".join(path.read_text(encoding="utf-8") for path in PACKAGE.glob("*.py"))
     built = {f"where_{name}" for name in ("context_type", "tier", "source_project", "spec_folder", "conversation_id")}
-    built |= {f"where_{name}" for name in ("categories", "sources", "since", "until")}
+    built |= {f"where_{name}" for name in ("categories", "sources", "since", "until", "created_since", "created_until")}
+    built |= {"where_unexpired_at"}
+    built |= {f"lines_{name}" for name in ("session", "actor", "operation", "before", "after", "since", "until")}
     unused = {name for name in {**SQL, **CHECKS} if f'"{name}"' not in code and f"'{name}'" not in code}
     assert unused - built == set()

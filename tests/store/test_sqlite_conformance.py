@@ -8,8 +8,10 @@ from uuid import uuid4
 import pytest
 
 from perdure.store.port import Store
+from perdure.store.sqlite import capacity
 from perdure.store.sqlite.store import SqliteStore
 from perdure.testing.conformance import StoreConformance
+from perdure.testing.conformance.room import Room
 
 
 class TestFile(StoreConformance):
@@ -19,6 +21,17 @@ class TestFile(StoreConformance):
 
     def open_store(self) -> Store:
         return SqliteStore.open(self._directory / f"{uuid4()}.db")
+
+
+class TestRoomSeenThroughASmallWindow(Room):
+    """Who may go is looked for among a few first: here among so few that these are often the wrong ones."""
+
+    @pytest.fixture(autouse=True)
+    def window(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(capacity, "_WINDOW", 0)
+
+    def open_store(self) -> Store:
+        return SqliteStore.open(None)
 
 
 class TestMemory(StoreConformance):

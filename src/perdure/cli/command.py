@@ -45,6 +45,32 @@ class Command(click.Command):
         super().format_epilog(ctx, formatter)
 
 
+class Group(click.Group):
+    """A command that is several. Its examples are those of its parts."""
+
+    def __init__(self, *args: Any, **attributes: Any) -> None:
+        super().__init__(*args, context_settings=CONTEXT, invoke_without_command=True, **attributes)
+
+    @property
+    def examples(self) -> tuple[str, ...]:
+        return tuple(part.examples[0] for part in self.commands.values() if isinstance(part, Command))
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        return list(self.commands)
+
+    def part(self, name: str, *, examples: Sequence[str]) -> Callable[[Callable[..., Any]], Command]:
+        def decorate(function: Callable[..., Any]) -> Command:
+            made = command(name, examples=examples)(function)
+            self.add_command(made)
+            return made
+
+        return decorate
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        write_examples(formatter, self.examples)
+        super().format_epilog(ctx, formatter)
+
+
 def write_examples(formatter: click.HelpFormatter, lines: Sequence[str]) -> None:
     with formatter.section("Examples"):
         for line in lines:
@@ -53,6 +79,10 @@ def write_examples(formatter: click.HelpFormatter, lines: Sequence[str]) -> None
 
 def command(name: str, *, examples: Sequence[str]) -> Callable[[Callable[..., Any]], Command]:
     return click.command(name, cls=Command, examples=examples)
+
+
+def group(name: str) -> Callable[[Callable[..., Any]], Group]:
+    return click.group(name, cls=Group)
 
 
 def option(*names: str, section: str = GENERAL, **attributes: Any) -> Callable[[Function], Function]:

@@ -1,45 +1,65 @@
-"""What changed from one version of a memory to the next, in words."""
+"""How a change of a memory is shown: [-old-] became {+new+}, in words and in fields."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, fields
-from difflib import SequenceMatcher
-from typing import Final, Literal
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+from typing import Any, Final, cast
 
-from perdure.model import USE_FIELDS, Record
+import click
 
-_IGNORED: Final = frozenset({*USE_FIELDS, "text", "seq", "version", "updated_at", "content_hash"})
-_MOST_WORDS: Final = 2_000
+from perdure.cli.layout import clip, wrap
+from perdure.cli.screen import fancy, glyphs, safe, say, width
+from perdure.clock import format_time
+from perdure.model import Operation, Piece, Record
 
-
-@dataclass(frozen=True, slots=True)
-class Piece:
-    kind: Literal["same", "removed", "added"]
-    text: str
-
-
-def word_diff(before: str, after: str) -> list[Piece]:
-    """Pieces that, read without the removed ones, are the new text; without the added ones, the old."""
-    old, new = re.findall(r"\s+|[^\s]+", before), re.findall(r"\s+|[^\s]+", after)
-    if len(old) + len(new) > _MOST_WORDS:
-        return [Piece("removed", before), Piece("added", after)]
-    pieces: list[Piece] = []
-    for kind, i, j, k, m in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        if kind == "equal":
-            pieces.append(Piece("same", "".join(old[i:j])))
-            continue
-        if i < j:
-            pieces.append(Piece("removed", "".join(old[i:j])))
-        if k < m:
-            pieces.append(Piece("added", "".join(new[k:m])))
-    return pieces
+_MOST_LINES: Final = 8
+_MARKS: Final = {"same": "{}", "removed": "[-{}-]", "added": "{{+{}+}}"}
+_COLOURS: Final[dict[Operation, str]] = {
+    "insert": "green", "restore": "green", "update": "cyan", "observe": "blue", "annotate": "blue", "validate": "blue",
+    "promote": "blue", "undo": "magenta", "rewind": "magenta", "forget": "red", "expire": "red", "evict": "red",
+    "erase": "red",
+}  # fmt: skip
 
 
-def changed_fields(before: Record, after: Record) -> Iterator[tuple[str, object, object]]:
-    """Every field besides the text that a reader would call changed."""
-    for field in fields(Record):
-        old, new = getattr(before, field.name), getattr(after, field.name)
-        if field.name not in _IGNORED and old != new:
-            yield field.name, old, new
+def operation_name(operation: Operation, room: int = 8) -> str:
+    return click.style(f"{operation:<{room}}", fg=_COLOURS.get(operation), bold=True)
+
+
+def introduced(record: Record) -> Iterator[str]:
+    """What there is to say about a memory that was not there before."""
+    yield record.text
+    facts = {"title": record.title, "key": record.key, "category": record.category, "tags": record.tags}
+    yield from (f"{name}: {readable(value)}" for name, value in facts.items() if value)
+
+
+def changed(pieces: Iterable[Piece], fields: Mapping[str, tuple[Any, Any]]) -> Iterator[str]:
+    """One line for the words, if they changed, and one for each field."""
+    found = list(pieces)
+    if any(piece.kind != "same" for piece in found):
+        yield "".join(_MARKS[piece.kind].format(piece.text) for piece in found)
+    arrow = glyphs().arrow if fancy() else "->"
+    yield from (f"{name}: {readable(old)} {arrow} {readable(new)}" for name, (old, new) in fields.items())
+
+
+def show_changes(lines: Iterable[str], indent: int, most: int | None = _MOST_LINES) -> None:
+    """Below the line that says who made them. The marks are coloured and stay, because colours may not."""
+    for line in lines:
+        for part in wrap(safe(line), width() - indent - 9, most, glyphs().more):
+            say(" " * indent + _painted(part))
+
+
+def readable(value: object) -> str:
+    if value is None or value == ():
+        return "(none)"
+    if isinstance(value, datetime):
+        return format_time(value)
+    if isinstance(value, tuple):
+        return ", ".join(map(str, cast("tuple[object, ...]", value)))
+    return clip(str(value), 200)
+
+
+def _painted(line: str) -> str:
+    line = re.sub(r"\[-.*?-\]", lambda match: click.style(match[0], fg="red"), line)
+    return re.sub(r"\{\+.*?\+\}", lambda match: click.style(match[0], fg="green"), line)

@@ -89,6 +89,13 @@ def field_options(function: Function) -> Function:
     return function
 
 
+def keyed_field_options(function: Function) -> Function:
+    """Those of a command that is told the key by itself."""
+    for decorate in reversed(_OPTIONS[1:]):
+        function = decorate(function)
+    return function
+
+
 def given(options: Mapping[str, Any]) -> dict[str, Any]:
     """The fields the user named, by the names they have in a record."""
     said = {LISTS.get(name, name): value for name, value in options.items() if value is not None and value != ()}

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 from typing import Any, Final
 
 from perdure.cli.command import Function, option
 from perdure.cli.fields import completing
-from perdure.cli.moments import moment
+from perdure.cli.moments import moment, stamp
 from perdure.model import CATEGORIES, CONTEXT_TYPES, TIERS, State
 
 _SECTION: Final = "Only those"
 _NAMES: Final = {"tag": "tags", "state": "states"}
+
+AS_OF: Final = option("--as-of", **moment("as_of"), help="What was true at this time: 2026-03-14T09:30, 3d, yesterday.")
+KNOWN_AT: Final = option("--known-at", **moment("known_at"), help="What was known at this time, in the words of then.")
 
 _OPTIONS: Final = (
     option("--tag", "-t", section=_SECTION, multiple=True, help="with this tag; repeated: with all of them."),
@@ -30,10 +34,10 @@ _OPTIONS: Final = (
 )  # fmt: skip
 
 
-def filter_options(states: Sequence[State]) -> Callable[[Function], Function]:
+def filter_options(states: Sequence[State], default: str = "active") -> Callable[[Function], Function]:
     in_state = option(
         "--state", section=_SECTION, multiple=True, metavar="NAME", shell_complete=completing(states),
-        help=f"in this state: {', '.join(states)}; repeated: in any of them.  [default: active]",
+        help=f"in this state: {', '.join(states)}; repeated: in any of them.  [default: {default}]",
     )  # fmt: skip
 
     def decorate(function: Function) -> Function:
@@ -47,6 +51,15 @@ def filter_options(states: Sequence[State]) -> Callable[[Function], Function]:
 def chosen(options: Mapping[str, Any]) -> dict[str, Any]:
     """The filters in use, by the names the façade gives them."""
     return {_NAMES.get(name, name): value for name, value in options.items() if value is not None and value != ()}
+
+
+def about_the_past(as_of: datetime | None, known_at: datetime | None) -> tuple[str, ...]:
+    """That an answer is not about now."""
+    true = f"This was true on {stamp(as_of)}" if as_of else ""
+    known = f"as it was known on {stamp(known_at)}" if known_at else ""
+    if not known_at:
+        return (f"{true}, as far as is known now.",) if true else ()
+    return (f"{true}, {known}." if true else f"This is {known}.",)
 
 
 def in_words(filters: Mapping[str, Any]) -> str:

@@ -2,30 +2,55 @@
 
 from __future__ import annotations
 
+from functools import partial
+from typing import Any
+
 import click
 
-from perdure.cli.command import command
-from perdure.cli.receipt import receipt
-from perdure.cli.screen import dim, tell
+from perdure.cli.command import command, option
+from perdure.cli.filters import chosen, filter_options
+from perdure.cli.preview import Consent, carry_out, consent_options, meant, options_again, report
 from perdure.cli.target import Target, with_target
-from perdure.plain import plain
+from perdure.model import STATES
+
+_EXAMPLES = (
+    "perdure forget 7",
+    "perdure forget 7 8 person:alice",
+    'perdure forget "everything about the Osaka flat" --dry-run',
+    'perdure forget "what I told you yesterday" --yes',
+    "perdure forget oldest",
+    "perdure forget before:2026-03-14 --tag draft --yes",
+    "perdure forget --spec-folder 007-login --yes",
+)
 
 
-@command("forget", examples=("perdure forget 7", "perdure forget 7 8 person:alice"))
-@click.argument("refs", nargs=-1, required=True, metavar="REF...")
+@command("forget", examples=_EXAMPLES)
+@click.argument("what", nargs=-1, metavar="[WHAT]...")
+@option("--hard", is_flag=True, help="Erase for ever, as `perdure erase` does.")
+@consent_options
+@filter_options(STATES, default="active and superseded")
 @with_target()
-def main(target: Target, *, refs: tuple[str, ...]) -> None:
+def main(
+    target: Target,
+    *,
+    what: tuple[str, ...],
+    hard: bool,
+    yes: bool,
+    token: str | None,
+    dry_run: bool,
+    **options: Any,
+) -> None:
     """Forget memories; `restore` takes it back.
 
-    REF is a number, id, content hash or key. A forgotten memory is found no more, by anyone, but its history stays.
-    When one of several references is wrong, nothing is forgotten.
+    WHAT is a number, id, content hash or key, or several of them; or `oldest`, `least important`, `before:TIME`; or a
+    sentence: every memory goes that holds all its words, and was made at the time it names. Filters narrow it.
+
+    A forgotten memory is found no more, by anyone, but its history stays. More than one that was searched for is listed
+    first, and goes when you say yes. All of them go, or none.
     """
+    wanted, filters = meant(what), chosen(options)
+    again = ("forget", *what, *options_again({**options, "hard": hard}))
     with target.memory() as memory:
-        wanted = [refs[0]] if len(refs) == 1 else list(dict.fromkeys(memory.get(ref).number for ref in refs))
-        records = [memory.forget(ref) for ref in wanted]
-    if target.json:
-        target.answer({"forgotten": [plain(record) for record in records]})
-        return
-    for record in records:
-        receipt("Forgot", "", record)
-    tell(dim(f"take it back: {target.hint('restore', *(record.number for record in records))}"))
+        call = partial(memory.forget, wanted, mode="hard" if hard else "soft", **filters)
+        done = carry_out(target, Consent(yes, token, dry_run, always=hard), again, call)
+    report(target, done)

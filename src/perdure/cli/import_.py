@@ -21,20 +21,24 @@ _EXAMPLES = (
 @command("import", examples=_EXAMPLES)
 @click.argument("file", type=click.Path(dir_okay=False, allow_dash=True))
 @option("--trusted", is_flag=True, help="It is your own export: keep the sources, trust, times and counts it names.")
+@option("--revive", is_flag=True, help="Bring back what was forgotten or corrected here since, too.")
 @with_target()
-def main(target: Target, *, file: str, trusted: bool) -> None:
+def main(target: Target, *, file: str, trusted: bool, revive: bool) -> None:
     """Read memories from a file that `export` wrote.
 
     FILE has one JSON object per line, of which only `text` is needed; `-` is standard input. All of it is checked
-    first: one bad line, and nothing is stored. What is there already stays; of two texts of one key the newer one does.
+    first: one bad line, and nothing is stored. What is there already stays; of two texts of one key the newer one
+    does. What was forgotten or corrected here after it was written down does not come back, unless you say --revive.
     """
     with target.memory() as memory, Bar("Importing") as bar:
-        imported = memory.import_(utf8_input() if file == "-" else file, trusted=trusted, progress=bar)
+        imported = memory.import_(utf8_input() if file == "-" else file, trusted=trusted, revive=revive, progress=bar)
     if target.json:
         target.answer(plain(imported))
         return
     total = imported.inserted + imported.updated + imported.present
     say(f"Imported {total:,}: {imported.inserted:,} new, {imported.updated:,} updated, {imported.present:,} known.")
+    if imported.evicted:
+        tell(f"Evicted to make room: {imported.evicted:,}.")
     notes(imported.notes)
     if imported.inserted or imported.updated:
         tell(dim(f"found by words now; by meaning after: {target.hint('work')}"))

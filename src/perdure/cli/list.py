@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import datetime
 from typing import Any, Final
 
 import click
 
 from perdure.cli.command import command, option
-from perdure.cli.filters import chosen, filter_options, in_words
+from perdure.cli.filters import KNOWN_AT, about_the_past, chosen, filter_options, in_words
 from perdure.cli.layout import clip
 from perdure.cli.moments import age
-from perdure.cli.screen import dim, fancy, glyphs, row, safe, tell, width
+from perdure.cli.screen import dim, fancy, glyphs, notes, row, safe, tell, width
 from perdure.cli.table import Column, show_table
 from perdure.cli.target import Target, with_target
 from perdure.clock import format_time
@@ -23,6 +24,7 @@ _EXAMPLES = (
     "perdure list --category preference --since 2w",
     "perdure list --state deleted",
     "perdure list --oldest --after 100",
+    "perdure list --known-at 2026-01-01",
 )
 _FILTER_NAMES: Final = {"tags": "tag", "states": "state"}
 
@@ -31,9 +33,12 @@ _FILTER_NAMES: Final = {"tags": "tag", "states": "state"}
 @option("--limit", "-l", type=int, default=20, show_default=True, help="So many per page.")
 @option("--after", type=click.IntRange(0), metavar="NUMBER", help="Go on behind this memory.")
 @option("--oldest", is_flag=True, help="Oldest first.")
+@KNOWN_AT
 @filter_options(STATES)
 @with_target()
-def main(target: Target, *, limit: int, after: int | None, oldest: bool, **options: Any) -> None:
+def main(
+    target: Target, *, limit: int, after: int | None, oldest: bool, known_at: datetime | None, **options: Any
+) -> None:
     r"""List memories, newest first.
 
     In a pipe each memory is one line of fields with tabs between them: number, state, namespace, time, category,
@@ -41,12 +46,13 @@ def main(target: Target, *, limit: int, after: int | None, oldest: bool, **optio
     """
     filters = chosen(options)
     with target.memory() as memory:
-        page = memory.list(limit=limit, after=after, newest=not oldest, **filters)
+        page = memory.list(limit=limit, after=after, newest=not oldest, known_at=known_at, **filters)
     if target.json:
-        target.answer(plain(page))
+        target.answer({**({"known_at": plain(known_at)} if known_at else {}), **plain(page)})
         return
+    notes(about_the_past(None, known_at))
     if not page:
-        _nothing(target, filters, after)
+        _nothing(target, filters, after, known_at)
     elif fancy():
         _table(page)
     else:
@@ -54,7 +60,7 @@ def main(target: Target, *, limit: int, after: int | None, oldest: bool, **optio
             row(record.number, record.state, record.namespace, format_time(record.valid_at or record.created_at),
                 record.category, ",".join(record.tags), record.title, record.text)  # fmt: skip
     if page.next is not None:
-        again = ["--oldest"] if oldest else []
+        again = [*(["--oldest"] if oldest else []), *(["--known-at", format_time(known_at)] if known_at else [])]
         tell(dim(f"more: {target.hint('list', '--after', page.next, '--limit', limit, *again, *_again(filters))}"))
 
 
@@ -69,12 +75,15 @@ def _again(filters: dict[str, Any]) -> list[str]:
     return words
 
 
-def _nothing(target: Target, filters: dict[str, Any], after: int | None) -> None:
+def _nothing(target: Target, filters: dict[str, Any], after: int | None, known_at: datetime | None) -> None:
     if filters:
         tell(f"No memory with {safe(in_words(filters))}.")
         tell(f"  See them all: {target.hint('list')}")
     elif after is not None:
         tell("No more memories.")
+    elif known_at is not None:
+        tell("There was no memory here then.")
+        tell(f"  See what there is now: {target.hint('list')}")
     else:
         tell("There is no memory here yet.")
         tell(f"  Store one: {target.hint('remember', 'Alice prefers dark mode')}")

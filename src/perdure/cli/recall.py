@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from perdure.cli.command import command, option
-from perdure.cli.filters import chosen, filter_options, in_words
+from perdure.cli.filters import AS_OF, KNOWN_AT, about_the_past, chosen, filter_options, in_words
 from perdure.cli.layout import cells, clip, pad, wrap
 from perdure.cli.moments import age
 from perdure.cli.screen import Glyphs, dim, fancy, glyphs, notes, row, safe, say, tell, width
@@ -24,10 +25,14 @@ if TYPE_CHECKING:
 
 _LINES_PER_HIT: Final = 5
 _BAR_CELLS: Final = 24
+_ALWAYS: Final = "constitutional"
 _EXAMPLES = (
     'perdure recall "which theme does she like?"',
     "perdure recall deployment --tag ops --since 2w --limit 3 --explain",
     "perdure recall 'release steps' -n alice -n team",
+    "perdure recall 'where does Alice live' --as-of 2026-01-01",
+    "perdure recall 'where does Alice live' --known-at yesterday",
+    "perdure recall deployment --recipe tiered --no-decay",
     "perdure recall theme --json | jq -r '.hits[].record.text'",
 )
 
@@ -37,32 +42,71 @@ _EXAMPLES = (
 @option("--limit", "-l", type=int, default=10, show_default=True, help="At most so many.")
 @option("--recipe", metavar="NAME", help="How to weigh the signals.  [default: balanced]")
 @option("--explain", is_flag=True, help="Show what each signal gave to the score.")
+@AS_OF
+@KNOWN_AT
+@option("--no-decay", is_flag=True, help="Let memories that were not used for long count as much as others.")
+@option("--no-constitutional", is_flag=True, help="Leave out the memories that are always shown.")
 @filter_options(INDEXED_STATES)
 @with_target(several=True)
 def main(
-    target: Target, *, query: tuple[str, ...], limit: int, recipe: str | None, explain: bool, **options: Any
+    target: Target,
+    *,
+    query: tuple[str, ...],
+    limit: int,
+    recipe: str | None,
+    explain: bool,
+    no_decay: bool,
+    no_constitutional: bool,
+    **options: Any,
 ) -> None:
     r"""Find memories by meaning and by words.
 
     QUERY is a question or some words; `-`, or nothing with a pipe, reads standard input. In a pipe each hit is one
     line of fields with tabs between them: number, score, namespace, time, category, tags, title, text (and with
     --explain the signals). Tab, line break and backslash inside a field are written \t, \n and \\.
+
+    Constitutional memories come first, with that word in place of a score. With --as-of or --known-at there are none:
+    such an answer shows only what was, and does not count as use.
     """
     question = words_or_stdin(query, "The question")
+    past: dict[str, datetime | None] = {name: options.pop(name) for name in ("as_of", "known_at")}
     filters = chosen(options)
     several = target.namespaces if len(target.namespaces) > 1 else None
     with target.memory() as memory:
-        found = memory.recall(question, limit=limit, namespaces=several, recipe=recipe, **filters)
+        found = memory.recall(
+            question,
+            limit=limit,
+            namespaces=several,
+            recipe=recipe,
+            use_decay=False if no_decay else None,
+            include_constitutional=not no_constitutional,
+            **past,
+            **filters,
+        )
         if target.json:
-            target.answer(plain(found))
+            target.answer({**plain({name: moment for name, moment in past.items() if moment}), **plain(found)})
             return
-        notes(found.notes)
+        notes((*about_the_past(**past), *found.notes))
         if not found:
-            _nothing(target, memory, question, found, filters)
-    show_hits(found, question, explain=explain, several=several is not None)
+            _nothing(target, memory, question, found, filters, then=any(past.values()))
+    show_constitutional(found, several=several is not None)
+    show_hits(found, question, explain=explain, several=several is not None, then=any(past.values()))
 
 
-def show_hits(found: Recall, question: str, *, explain: bool, several: bool = False) -> None:
+def show_constitutional(found: Recall, *, several: bool = False) -> None:
+    for record in found.constitutional:
+        if not fancy():
+            row(*_fields(record, _ALWAYS))
+            continue
+        place = f"{safe(record.namespace)} " if several else ""
+        name = click.style(f"#{record.number}", fg="cyan", bold=True)
+        say(f"{place}{name}  {click.style(_ALWAYS, fg='magenta')}  {dim(_joined(_facts(record)))}")
+        _text(record, frozenset())
+        say()
+
+
+def show_hits(found: Recall, question: str, *, explain: bool, several: bool = False, then: bool = False) -> None:
+    """`then`: the hits are versions of the past, and say which."""
     if not fancy():
         for hit in found:
             _row(hit, explain=explain)
@@ -71,30 +115,42 @@ def show_hits(found: Recall, question: str, *, explain: bool, several: bool = Fa
     for position, hit in enumerate(found):
         if position:
             say()
-        _paragraph(hit, found[0].score, words, explain=explain, several=several)
+        _paragraph(hit, found[0].score, words, explain=explain, several=several, then=then)
 
 
 def _row(hit: Hit, *, explain: bool) -> None:
-    record = hit.record
     signals = [",".join(f"{name}={signal.contribution:.4f}" for name, signal in hit.explain.items())] if explain else []
+    row(*_fields(hit.record, f"{hit.score:.4f}"), *signals)
+
+
+def _fields(record: Record, score: str) -> tuple[object, ...]:
     when = format_time(record.valid_at or record.created_at)
     tags = ",".join(record.tags)
-    row(record.number, f"{hit.score:.4f}", record.namespace, when, record.category, tags, record.title, record.text,
-        *signals)  # fmt: skip
+    return record.number, score, record.namespace, when, record.category, tags, record.title, record.text
 
 
-def _paragraph(hit: Hit, best: float, words: frozenset[str], *, explain: bool, several: bool) -> None:
-    record, marks = hit.record, glyphs()
+def _paragraph(hit: Hit, best: float, words: frozenset[str], *, explain: bool, several: bool, then: bool) -> None:
+    record = hit.record
     name = click.style(f"#{record.number}", fg="cyan", bold=True)
     place = f"{safe(record.namespace)} " if several else ""
-    facts = f" {marks.dot} ".join(_facts(record))
-    say(f"{place}{name}  {click.style(f'{hit.score:.2f}', fg='green')}  {dim(clip(facts, width() - 24, marks.more))}")
+    facts = _joined([f"version {record.version}", *_facts(record)] if then else _facts(record))
+    say(f"{place}{name}  {click.style(f'{hit.score:.2f}', fg='green')}  {dim(facts)}")
+    _text(record, words)
+    if explain:
+        _bars(hit.explain, best, glyphs())
+
+
+def _text(record: Record, words: frozenset[str]) -> None:
+    marks = glyphs()
     if record.title:
         say(f"    {click.style(safe(clip(record.title, width() - 4, marks.more)), bold=True)}")
     for line in wrap(safe(record.text), width() - 4, _LINES_PER_HIT, marks.more):
         say(f"    {_highlighted(line, words)}")
-    if explain:
-        _bars(hit.explain, best, marks)
+
+
+def _joined(facts: list[str]) -> str:
+    marks = glyphs()
+    return clip(f" {marks.dot} ".join(facts), width() - 24, marks.more)
 
 
 def _facts(record: Record) -> list[str]:
@@ -115,7 +171,7 @@ def _bars(signals: Mapping[str, Signal], best: float, marks: Glyphs) -> None:
 
 
 def _arithmetic(signal: Signal) -> str:
-    if signal.rank is None and not signal.raw:
+    if not signal.contribution and not signal.raw:
         return "(no match)"
     rank = f", rank {signal.rank}" if signal.rank is not None else ""
     return f"= {signal.weight:.2f} x {signal.normalised:.2f} (raw {signal.raw:.3f}{rank})"
@@ -131,14 +187,17 @@ def _highlighted(line: str, words: frozenset[str]) -> str:
     return re.sub(r"\w+", lambda m: click.style(m[0], bold=True) if m[0].lower() in words else m[0], line)
 
 
-def _nothing(target: Target, memory: Memory, question: str, found: Recall, filters: Mapping[str, Any]) -> None:
+def _nothing(
+    target: Target, memory: Memory, question: str, found: Recall, filters: Mapping[str, Any], *, then: bool
+) -> None:
     """An empty answer says what was tried, and what to try next."""
     tried = f"Nothing found for {clip(question, 60)!r}"
     tried += f" among those with {in_words(filters)}" if filters else ""
     tried += f" (searched by {_MODES[found.mode]})" if found.mode in _MODES else ""
     tell(safe(f"{tried}."))
-    if filters:
-        tell(f"  Try without the filters: {target.hint('recall', question)}")
+    if filters or then:
+        without = "the filters" if filters else "the time"
+        tell(f"  Try without {without}: {target.hint('recall', question)}")
     elif len(memory.list(limit=1)):
         tell(f"  Try other words, or look through everything: {target.hint('list')}")
     else:

@@ -2,23 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import click
 
 from perdure.cli.layout import clip
-from perdure.cli.screen import dim, glyphs, safe, say, width
+from perdure.cli.screen import dim, glyphs, safe, say, tell, width
 from perdure.model import Outcome, Record, Remembered
 
 
 def acknowledge(remembered: Remembered) -> None:
     record = remembered.record
     receipt(*_done(remembered.outcome, record), record)
+    made_room(remembered.evicted)
+
+
+def made_room(evicted: Sequence[Record]) -> None:
+    for gone in evicted:
+        tell(_line("Evicted", " to make room", gone))
 
 
 def receipt(before: str, after: str, record: Record) -> None:
     """For example: Forgot #7  Alice prefers dark mode."""
+    say(_line(before, after, record))
+
+
+def _line(before: str, after: str, record: Record) -> str:
     name = click.style(f"#{record.number}", fg="cyan", bold=True)
     room = width() - len(before) - len(after) - 16
-    say(f"{before} {name}{after}  {dim(safe(clip(record.title or record.text, room, glyphs().more)))}")
+    return f"{before} {name}{after}  {dim(safe(clip(record.title or record.text, room, glyphs().more)))}"
 
 
 def _done(outcome: Outcome, record: Record) -> tuple[str, str]:

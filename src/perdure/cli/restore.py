@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from perdure.cli.command import command
-from perdure.cli.receipt import receipt
+from perdure.cli.receipt import made_room, receipt
 from perdure.cli.target import Target, with_target
+from perdure.model import Record
 from perdure.plain import plain
+
+if TYPE_CHECKING:
+    from perdure.memory import Memory
+
+_MOST_EVICTED = 100
 
 
 @command("restore", examples=("perdure restore 7", "perdure restore 7 8 person:alice"))
@@ -22,8 +30,17 @@ def main(target: Target, *, refs: tuple[str, ...]) -> None:
         # `get` does not show what is forgotten; its history does.
         numbers = list(dict.fromkeys(memory.history(ref)[-1].number for ref in refs))
         records = [memory.restore(number) for number in numbers]
+        evicted = [gone for record in records for gone in _evicted(memory, record)]
     if target.json:
-        target.answer({"restored": [plain(record) for record in records]})
+        target.answer({"restored": [plain(record) for record in records], "evicted": [plain(gone) for gone in evicted]})
         return
     for record in records:
         receipt("Restored", "", record)
+    made_room(evicted)
+
+
+def _evicted(memory: Memory, restored: Record) -> list[Record]:
+    """What had to go for it, as the log tells."""
+    batch = memory.history(restored.number)[-1].change.batch
+    lines = memory.log(batch=batch, operation="evict", limit=_MOST_EVICTED)
+    return [line.record for line in lines if line.record]

@@ -9,6 +9,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import lru_cache
 from importlib import import_module
 from importlib.resources import files
 from importlib.util import find_spec
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from perdure.embed import weights
 from perdure.embed.port import Generation, Progress, Vectors
 from perdure.errors import EmbedderUnavailable
+from perdure.text.tokens import ESTIMATE, TokenCounter
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,6 +33,10 @@ GENERATION: Final = Generation("local", "all-MiniLM-L6-v2", DIMENSIONS, weights.
 
 # No text needs more to fill the model's window; tokenising a megabyte to keep 256 tokens of it would take a second.
 _MAX_CHARACTERS: Final = 8192
+# The model's own [CLS] and [SEP], which are not of the text.
+_SPECIAL_TOKENS: Final = 2
+# A word of more than a hundred letters is one unknown token to this tokenizer, and many to every other.
+_CHARACTERS_PER_TOKEN: Final = 8
 # Per batch; four times as many measured slower.
 _BATCH_TOKENS: Final = 512
 _MAX_WORKERS: Final = 4
@@ -59,10 +65,19 @@ class LocalEmbedder:
         self._load = load or load_model
         self._lock = Lock()
         self._loaded: Model | None = None
+        self._counter: TokenCounter | None = None
 
     @property
     def generation(self) -> Generation:
         return GENERATION
+
+    @property
+    def token_counter(self) -> str:
+        return self._tokens().name
+
+    def count_tokens(self, text: str) -> int:
+        """Without loading the model. Of a long text the beginning is counted, and the rest taken to be like it."""
+        return self._tokens().count(text)
 
     def embed_query(self, text: str) -> Vectors:
         model = self._model()
@@ -92,6 +107,16 @@ class LocalEmbedder:
                 self._loaded = self._load(self._cache)
             return self._loaded
 
+    def _tokens(self) -> TokenCounter:
+        """The estimate when the tokenizer cannot be had: a write does not fail because nobody can count."""
+        if self._counter is None:
+            directory = weights.model_directory()
+            try:
+                self._counter = open_counter(directory) if directory else ESTIMATE
+            except Exception:  # noqa: BLE001 - whatever is wrong with the runtime is said when something is embedded
+                self._counter = ESTIMATE
+        return self._counter
+
 
 @dataclass(frozen=True, slots=True)
 class Model:
@@ -118,16 +143,36 @@ def load_model(cache: Path) -> Model:
         raise EmbedderUnavailable(f"The local model could not be loaded: {error}", remedy=_INSTALL_RUNTIME) from error
 
 
-def open_tokenizer(model: Path) -> Callable[[str], list[int]]:
+@lru_cache(maxsize=1)
+def _tokenizer(model: Path) -> Any:
     tokenizer: Any = import_module("tokenizers").Tokenizer.from_file(str(model / "tokenizer.json"))
     tokenizer.no_padding()
     tokenizer.enable_truncation(weights.MAX_TOKENS)
+    return tokenizer
+
+
+def open_tokenizer(model: Path) -> Callable[[str], list[int]]:
+    tokenizer = _tokenizer(model)
 
     # One text at a time takes microseconds; the batch call would bring a thread pool of its own.
     def tokens(text: str) -> list[int]:
         return tokenizer.encode(_encodable(text[:_MAX_CHARACTERS])).ids
 
     return tokens
+
+
+def open_counter(model: Path) -> TokenCounter:
+    tokenizer = _tokenizer(model)
+
+    def count(text: str) -> int:
+        beginning = text[:_MAX_CHARACTERS]
+        first: Any = tokenizer.encode(_encodable(beginning))
+        # What the window cut off comes in windows of its own.
+        counted = sum(len(part.ids) - _SPECIAL_TOKENS for part in (first, *first.overflowing))
+        counted = max(counted, len(beginning) // _CHARACTERS_PER_TOKEN)
+        return counted if len(text) == len(beginning) else -(-counted * len(text) // len(beginning))
+
+    return TokenCounter(f"{GENERATION.model} tokenizer", count)
 
 
 def _encodable(text: str) -> str:

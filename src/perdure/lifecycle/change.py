@@ -1,4 +1,4 @@
-"""How a memory changes after it was made: corrected, forgotten, brought back. Each change is one revision."""
+"""How a memory changes after it was made: corrected, brought back. Each change is one revision."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from perdure.draft import Clean, changes_content, check_validity
 from perdure.errors import Conflict
 from perdure.ids import content_hash
 from perdure.lifecycle.engine import Engine
-from perdure.lifecycle.remember import PENDING, Plan, prepare, put_vector, write
+from perdure.lifecycle.remember import Plan, answer, prepare, write
+from perdure.lifecycle.tier import chosen
 from perdure.model import Record, Remembered, State, evolve
 from perdure.store.port import Writer
 
@@ -24,61 +25,49 @@ _RESTORABLE: frozenset[State] = frozenset({"deleted", "expired", "evicted"})
 def update(engine: Engine, found: Record, correct: Correction) -> Remembered:
     def plan(record: Record, at: datetime) -> Plan:
         _require_active(record)
-        clean = {name: value for name, value in correct(record).items() if getattr(record, name) != value}
+        fields, notes = chosen(engine, correct(record), at, record)
+        clean = {name: value for name, value in fields.items() if getattr(record, name) != value}
         if not clean:
-            return Plan(record, record, "annotate", "unchanged", ("Nothing to change.",))
+            return Plan(record, record, "annotate", "unchanged", (*notes, "Nothing to change."))
         changed = evolve(record, **clean, content_hash=content_hash(clean.get("text", record.text)))
         check_validity(changed.valid_at, changed.invalid_at)
         if not changes_content(clean):
-            return Plan(record, changed, "annotate", "annotated")
-        return Plan(record, evolve(changed, version=record.version + 1, updated_at=at), "update", "updated")
+            return Plan(record, changed, "annotate", "annotated", notes)
+        return Plan(record, evolve(changed, version=record.version + 1, updated_at=at), "update", "updated", notes)
 
-    return _carry_out(engine, found, plan)
-
-
-def forget(engine: Engine, found: Record) -> Record:
-    """Soft: it leaves every list and every search, and can be restored."""
-
-    def plan(record: Record, _: datetime) -> Plan:
-        if record.state == "deleted":
-            raise Conflict(
-                f"Memory #{record.number} is forgotten already.",
-                remedy=f"Bring it back: perdure restore {record.number}",
-            )
-        return Plan(record, evolve(record, state="deleted"), "forget", "updated")
-
-    return _carry_out(engine, found, plan).record
+    return carry_out(engine, found, plan)
 
 
-def restore(engine: Engine, found: Record) -> Record:
-    def plan(record: Record, _: datetime) -> Plan:
-        if record.state not in _RESTORABLE:
+def restore(engine: Engine, found: Record) -> Remembered:
+    """Exactly as it was, but that it does not expire again at once."""
+
+    def plan(record: Record, at: datetime) -> Plan:
+        over = record.expires_at is not None and record.expires_at <= at
+        if record.state not in _RESTORABLE and not (over and record.state == "active"):
             raise Conflict(
                 f"Memory #{record.number} is {record.state}, so there is nothing to restore.",
                 remedy=f"See what happened to it: perdure history {record.number}",
             )
-        return Plan(record, evolve(record, state="active"), "restore", "updated")
+        back = evolve(record, state="active", expires_at=None if over else record.expires_at)
+        return Plan(record, back, "restore", "updated")
 
-    return _carry_out(engine, found, plan).record
+    return carry_out(engine, found, plan)
 
 
-def _carry_out(engine: Engine, found: Record, plan_for: Planner) -> Remembered:
+def carry_out(engine: Engine, found: Record, plan_for: Planner) -> Remembered:
     """Prepared outside the transaction on what was read; if someone else was faster, prepared again on theirs."""
-    store, embedder = engine.store, engine.embedder
     batch = engine.author.batch()
     while True:
         plan = plan_for(found, batch.at)
         if plan.outcome == "unchanged":
             return Remembered(found, plan.outcome, batch.id, notes=plan.notes)
-        prepared = prepare(embedder, plan)
-        with store.write(found.namespace) as writer:
+        prepared = prepare(engine, plan)
+        with engine.store.write(found.namespace) as writer:
             current = writer.by_number(found.number)
             if current is not None and current.seq == found.seq:
                 _require_free_key(writer, plan)
-                record = write(writer, plan, prepared, batch)
-                put_vector(writer, embedder, prepared)
-                notes = (PENDING,) if prepared.pending and embedder else ()
-                return Remembered(record, plan.outcome, batch.id, prepared.pending, notes)
+                written = write(engine, writer, plan, prepared, batch)
+                return answer(engine, plan, prepared, written, batch)
         if current is None:
             raise Conflict(f"Memory #{found.number} was erased meanwhile.")
         found = current

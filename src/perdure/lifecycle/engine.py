@@ -7,6 +7,7 @@ from datetime import timedelta
 
 from perdure.embed.port import Embedder
 from perdure.lifecycle.author import Author
+from perdure.lifecycle.use import UseCounter
 from perdure.settings import Settings
 from perdure.store.port import EvictionRule, Store
 from perdure.text.tokens import TokenCounter, counter_of
@@ -31,7 +32,7 @@ class Policy:
             max_items=settings.max_items or None,
             max_tokens=settings.max_tokens or None,
             eviction=EvictionRule(settings.importance_low, settings.importance_high),
-            grace=timedelta(days=settings.grace_days),
+            grace=timedelta(days=min(settings.grace_days, timedelta.max.days)),
             constitutional_tokens=settings.constitutional_tokens,
             validation_step=settings.validation_step,
             versioning=settings.versioning,
@@ -45,6 +46,8 @@ class Engine:
     embedder: Embedder | None
     author: Author
     policy: Policy
+    # What this process used and has not written down yet; eviction must know it.
+    uses: UseCounter | None = None
 
     @property
     def tokens(self) -> TokenCounter:

@@ -2,25 +2,45 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Final
 
 from perdure.draft import MAX_ITEMS, Clean, check_validity
 from perdure.embed.checked import checked_passages
-from perdure.embed.port import Embedder
-from perdure.errors import Conflict, EmbedderUnavailable
+from perdure.errors import Conflict, EmbedderUnavailable, VersionConflict
 from perdure.ids import Reference, content_hash, new_id
 from perdure.lifecycle.author import Batch
 from perdure.lifecycle.engine import Engine
+from perdure.lifecycle.eviction import make_room
+from perdure.lifecycle.tier import ONLY_PEOPLE, chosen
+from perdure.lifecycle.tombstone import remembered_again, settle
 from perdure.model import Operation, Outcome, Record, Remembered, evolve
 from perdure.store.port import Store, Writer
 from perdure.text.entry import Entry, entry_of
 from perdure.text.passage import passage
+from perdure.tiers import offered_tier
 
-PENDING = "Stored without a vector: found by keyword now, by meaning after `perdure work`."
+PENDING: Final = "Stored without a vector: found by keyword now, by meaning after `perdure work`."
 
 # What adds up when a memory is said again; whatever else is said about it replaces what was known.
-_GATHERED = ("tags", "evidence")
+_GATHERED: Final = ("tags", "evidence")
+# What belongs to one statement and not to the next: when it is true.
+_OF_ITS_TIME: Final = ("valid_at", "invalid_at")
+# What takes room that was not taken before.
+_GROWING: Final[frozenset[Operation]] = frozenset({"insert", "update", "restore"})
+
+
+@dataclass(frozen=True, slots=True)
+class Saying:
+    """What one call says. `afresh` makes a new version of the key whatever is there; `expected` is the version that
+    must be there, 0 for none that is alive.
+    """
+
+    clean: Clean
+    request: str | None = None
+    afresh: bool = False
+    expected: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,24 +63,40 @@ class Prepared:
     pending: bool
 
 
-def remember(engine: Engine, namespace: str, clean: Clean, request: str | None = None) -> Remembered:
-    store, embedder = engine.store, engine.embedder
-    batch = engine.author.batch()
-    clean = hashed(clean)
-    plan = plan_for(_look(store, namespace, clean), namespace, clean, batch.at)
-    prepared = prepare(embedder, plan)
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What a write did: the record as it is now, when its text had been buried, and what had to go to make room."""
+
+    record: Record
+    buried_at: datetime | None = None
+    evicted: tuple[Record, ...] = ()
+
+
+def remember(engine: Engine, namespace: str, saying: Saying) -> Remembered:
+    store, batch = engine.store, engine.author.batch()
+    clean = hashed(saying.clean)
+
+    def plan_on(existing: Record | None) -> Plan:
+        fields, notes = chosen(engine, clean, batch.at, existing)
+        plan = plan_for(existing, namespace, fields, batch.at, afresh=saying.afresh)
+        return replace(plan, notes=(*notes, *plan.notes)) if notes else plan
+
+    plan = plan_on(_look(store, namespace, clean))
+    prepared = prepare(engine, plan)
     with store.write(namespace) as writer:
-        earlier = writer.by_request(request) if request else None
+        earlier = writer.by_request(saying.request) if saying.request else None
         if earlier:
             return _repeated(earlier, clean, batch)
         existing = look_again(writer, clean)
+        _require_version(existing, saying)
         if _changed(existing, plan.basis):
-            plan = plan_for(existing, namespace, clean, batch.at)
-            prepared = prepare_again(plan, prepared)
-        record = write(writer, plan, prepared, batch, request)
-        put_vector(writer, embedder, prepared)
-    notes = (*plan.notes, PENDING) if prepared.pending and embedder else plan.notes
-    return Remembered(record, plan.outcome, batch.id, prepared.pending, notes)
+            plan = plan_on(existing)
+            prepared = prepare_again(engine, plan, prepared)
+        written = write(engine, writer, plan, prepared, batch, saying.request)
+        if saying.afresh:
+            writer.touch(written.record.number, batch.at)
+            written = replace(written, record=evolve(written.record, accessed_at=batch.at))
+    return answer(engine, plan, prepared, written, batch)
 
 
 def hashed(clean: Clean) -> Clean:
@@ -68,15 +104,16 @@ def hashed(clean: Clean) -> Clean:
     return clean | {"content_hash": content_hash(clean["text"])}
 
 
-def plan_for(existing: Record | None, namespace: str, clean: Clean, at: datetime) -> Plan:
-    """Pure: new, said again, or a new version. What a caller does not mention stays as it is."""
+def plan_for(existing: Record | None, namespace: str, clean: Clean, at: datetime, *, afresh: bool = False) -> Plan:
+    """Pure: new, said again, or a new version. What a caller does not mention stays as it is, but for when it is true:
+    a new version is a new statement.
+    """
     if existing is None:
         plan = _new(namespace, clean, at)
-    elif _says_the_same(existing, clean):
+    elif not afresh and _says_the_same(existing, clean):
         plan = _observed(existing, clean, at)
     else:
-        fields = clean | {"version": existing.version + 1, "updated_at": clean.get("updated_at", at), "state": "active"}
-        plan = Plan(existing, evolve(existing, **fields), "update", "updated")
+        plan = _restated(existing, clean, at)
     check_validity(plan.record.valid_at, plan.record.invalid_at)
     return plan
 
@@ -84,6 +121,22 @@ def plan_for(existing: Record | None, namespace: str, clean: Clean, at: datetime
 def _new(namespace: str, clean: Clean, at: datetime) -> Plan:
     fields: Clean = {"created_at": at, "updated_at": at} | clean
     return Plan(None, Record(id=new_id(), number=0, namespace=namespace, **fields), "insert", "inserted")
+
+
+def _restated(existing: Record, clean: Clean, at: datetime) -> Plan:
+    back = existing.state != "active"
+    notes: tuple[str, ...] = ()
+    fields: Clean = {"updated_at": at}
+    if back or existing.text != clean["text"]:
+        fields |= dict.fromkeys(_OF_ITS_TIME)
+    if existing.expires_at and existing.expires_at <= at:
+        fields["expires_at"] = None
+    if back and existing.tier == ONLY_PEOPLE and "tier" not in clean:
+        # What a person agreed to ended with the memory.
+        fields["tier"] = "normal"
+        notes = (f"It was constitutional and comes back as normal: `perdure promote {existing.number}` changes that.",)
+    fields |= clean | {"version": existing.version + 1, "state": "active"}
+    return Plan(existing, evolve(existing, **fields), "update", "updated", notes)
 
 
 def _says_the_same(existing: Record, clean: Clean) -> bool:
@@ -98,6 +151,8 @@ def _observed(existing: Record, clean: Clean, at: datetime) -> Plan:
     if existing.text != clean["text"]:
         notes.append("It was known in other letters; the first wording stays.")
     fields = clean | {"text": existing.text, "observation_count": existing.observation_count + 1, "updated_at": at}
+    if "expires_at" not in clean and existing.expires_at and existing.expires_at <= at:
+        fields["expires_at"] = None
     for name in _GATHERED:
         together = tuple(dict.fromkeys((*getattr(existing, name), *clean.get(name, ()))))
         if len(together) > MAX_ITEMS:
@@ -112,37 +167,72 @@ def look_again(writer: Writer, clean: Clean) -> Record | None:
     return writer.by_key(key) if key else writer.by_content(clean["content_hash"])
 
 
-def write(writer: Writer, plan: Plan, prepared: Prepared, batch: Batch, request: str | None = None) -> Record:
-    new = plan.basis is None
-    record = evolve(plan.record, number=writer.next_number()) if new else plan.record
-    return writer.put(record, batch.change(plan.operation, request), prepared.entry)
+def write(
+    engine: Engine,
+    writer: Writer,
+    plan: Plan,
+    prepared: Prepared,
+    batch: Batch,
+    request: str | None = None,
+    *,
+    room: bool = True,
+) -> Written:
+    """Carry out a plan inside the transaction, with all that follows from it: tombstones, and room for what grew. Who
+    writes many says `room=False` and makes it once for all.
+    """
+    basis, record = plan.basis, plan.record
+    if basis is None:
+        record = evolve(record, number=writer.next_number())
+    elif plan.operation == "update":
+        # A version that was taken back keeps its number for ever.
+        record = evolve(record, version=writer.last_version(record.number) + 1)
+    record = writer.put(record, batch.change(plan.operation, request), prepared.entry)
+    if basis is not None and not engine.policy.versioning:
+        writer.drop_payloads(record.number)
+    buried_at = settle(writer, plan.operation, basis, record, batch.at)
+    if prepared.vector is not None and engine.embedder is not None:
+        writer.put_vector(engine.embedder.generation, prepared.entry.passage_hash, prepared.vector)
+    evicted = make_room(engine, writer, batch, {record.number}) if room and plan.operation in _GROWING else ()
+    return Written(record, buried_at, evicted)
 
 
-def prepare(embedder: Embedder | None, plan: Plan) -> Prepared:
+def answer(engine: Engine, plan: Plan, prepared: Prepared, written: Written, batch: Batch) -> Remembered:
+    notes = list(plan.notes)
+    if written.buried_at and plan.operation != "restore":
+        notes.append(remembered_again(written.buried_at))
+    if prepared.pending and engine.embedder:
+        notes.append(PENDING)
+    return Remembered(
+        written.record,
+        plan.outcome,
+        batch.id,
+        prepared.pending,
+        tuple(notes),
+        written.evicted,
+        offered_tier(written.record),
+    )
+
+
+def prepare(engine: Engine, plan: Plan) -> Prepared:
     """An embedder that is down never fails a write: the vector comes later."""
-    entry = entry_of(plan.record)
+    entry = entry_of(plan.record, engine.tokens.count)
     if plan.basis is not None and plan.basis.state == "active" and passage(plan.basis) == passage(plan.record):
         return Prepared(entry, None, pending=False)
-    if embedder is None:
+    if engine.embedder is None:
         return Prepared(entry, None, pending=True)
     try:
-        vector = checked_passages(embedder, [passage(plan.record)])[0].tobytes()
+        vector = checked_passages(engine.embedder, [passage(plan.record)])[0].tobytes()
     except EmbedderUnavailable:
         return Prepared(entry, None, pending=True)
     return Prepared(entry, vector, pending=False)
 
 
-def prepare_again(plan: Plan, before: Prepared) -> Prepared:
+def prepare_again(engine: Engine, plan: Plan, before: Prepared) -> Prepared:
     """Somebody was faster: the words once more, the vector only if it is still the right one."""
-    entry = entry_of(plan.record)
+    entry = entry_of(plan.record, engine.tokens.count)
     if entry.passage_hash == before.entry.passage_hash:
         return Prepared(entry, before.vector, before.pending)
     return Prepared(entry, None, pending=True)
-
-
-def put_vector(writer: Writer, embedder: Embedder | None, prepared: Prepared) -> None:
-    if prepared.vector is not None and embedder is not None:
-        writer.put_vector(embedder.generation, prepared.entry.passage_hash, prepared.vector)
 
 
 def _look(store: Store, namespace: str, clean: Clean) -> Record | None:
@@ -153,8 +243,22 @@ def _look(store: Store, namespace: str, clean: Clean) -> Record | None:
     return next((one for one in found if key or (one.key is None and one.state == "active")), None)
 
 
+def _require_version(existing: Record | None, saying: Saying) -> None:
+    expected, key = saying.expected, saying.clean.get("key")
+    alive = existing if existing and existing.state == "active" else None
+    if expected is None or expected == (alive.version if alive else 0):
+        return
+    if alive:
+        raise VersionConflict(f"{key} has version {alive.version} now, not {expected or 'none'}.")
+    raise VersionConflict(
+        f"{key} is {existing.state}; its last version was {existing.version}." if existing else f"There is no {key}.",
+        remedy="Say 0 for a memory that is not there, or that should come back; nothing was changed.",
+    )
+
+
 def _repeated(earlier: Record, clean: Clean, batch: Batch) -> Remembered:
-    if earlier.version == 1 and earlier.content_hash != clean["content_hash"]:
+    another_text = earlier.version == 1 and earlier.content_hash != clean["content_hash"]
+    if another_text or ("key" in clean and earlier.key != clean["key"]):
         raise Conflict(
             f"This idempotency key stored memory #{earlier.number}, which says something else.",
             remedy="Use a new key for a new memory; nothing was changed.",

@@ -13,7 +13,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import count, islice
 from pathlib import Path
@@ -21,12 +21,15 @@ from typing import Any, Final, TextIO, TypeAlias, cast
 
 from perdure.clock import format_time, parse_time
 from perdure.draft import Clean, Fields, check_fields, check_text, check_whole
-from perdure.errors import ExportFailed, ImportFailed, PerdureError, shown
+from perdure.errors import CapacityExceeded, ExportFailed, ImportFailed, PerdureError, shown
 from perdure.lifecycle.author import Batch
 from perdure.lifecycle.engine import Engine
+from perdure.lifecycle.eviction import make_room
 from perdure.lifecycle.redaction import redact_fields
 from perdure.lifecycle.remember import Plan, Prepared, hashed, look_again, plan_for, write
-from perdure.model import Exported, Filter, Imported, State
+from perdure.lifecycle.tier import ONLY_PEOPLE, only_proposed
+from perdure.lifecycle.tombstone import keeps_out
+from perdure.model import Exported, Filter, Imported, Record, State
 from perdure.plain import plain
 from perdure.store.port import Store, Writer
 from perdure.text.entry import entry_of
@@ -46,6 +49,10 @@ _IGNORED: Final = (
 )  # fmt: skip
 
 
+# What becomes of a record; each has one fate.
+_FATES: Final = ("inserted", "updated", "present", "buried", "refused", "inactive")
+
+
 @dataclass(frozen=True, slots=True)
 class Incoming:
     """One checked record of an import: what it says, and when it was last said, if it tells."""
@@ -54,6 +61,7 @@ class Incoming:
     said_at: datetime | None
     active: bool
     redacted: bool
+    trusted: bool
 
 
 def export(
@@ -176,47 +184,126 @@ def incoming_of(
 
 
 def import_records(
-    engine: Engine, namespace: str, records: Iterable[Incoming], total: int, progress: Progress | None
+    engine: Engine,
+    namespace: str,
+    records: Iterable[Incoming],
+    total: int,
+    *,
+    revive: bool = False,
+    progress: Progress | None = None,
 ) -> Imported:
     """In short transactions, so that other processes write in between; vectors come from `work`."""
-    store = engine.store
     batch = engine.author.batch()
     counts: Counter[str] = Counter()
     waiting = iter(records)
     while group := list(islice(waiting, _AT_ONCE)):
-        active = [one for one in group if one.active]
-        plans = [plan_for(None, namespace, one.clean, batch.at) for one in active]
-        entries = [entry_of(plan.record) for plan in plans]
-        with store.write(namespace) as writer:
-            for one, plan, entry in zip(active, plans, entries, strict=True):
-                counts[_take_in(writer, one, plan, Prepared(entry, None, pending=True), batch)] += 1
-        counts["inactive"] += len(group) - len(active)
-        counts["redacted"] += sum(one.redacted for one in active)
+        try:
+            counts += _take_in_group(engine, namespace, group, batch, revive=revive)
+        except CapacityExceeded as error:
+            raise _full(error, counts, batch) from error
         if progress:
-            progress(counts["inserted"] + counts["updated"] + counts["present"] + counts["inactive"], total)
-    return Imported(counts["inserted"], counts["updated"], counts["present"], batch.id, _notes(counts))
+            progress(sum(counts[name] for name in _FATES), total)
+    return Imported(
+        counts["inserted"],
+        counts["updated"],
+        counts["present"],
+        batch.id,
+        _notes(counts),
+        counts["buried"],
+        counts["evicted"],
+    )
 
 
-def _take_in(writer: Writer, incoming: Incoming, plan: Plan, prepared: Prepared, batch: Batch) -> str:
-    """A file never undoes what happened here since it was written: the newer statement stays."""
-    existing = look_again(writer, incoming.clean)
-    if existing is None:
-        write(writer, plan, prepared, batch)
-        return "inserted"
-    same = existing.content_hash == plan.record.content_hash
-    older = incoming.said_at is not None and incoming.said_at <= existing.updated_at
-    if same or older or existing.state != "active":
+def _take_in_group(
+    engine: Engine, namespace: str, group: list[Incoming], batch: Batch, *, revive: bool
+) -> Counter[str]:
+    counts: Counter[str] = Counter()
+    active = [_proposing(engine, one) for one in group if one.active]
+    plans = [plan_for(None, namespace, one.clean, batch.at) for one in active]
+    prepared = [_prepared(engine, plan) for plan in plans]
+    last: int | None = None
+    with engine.store.write(namespace) as writer:
+        for one, plan, ready in zip(active, plans, prepared, strict=True):
+            existing = look_again(writer, one.clean)
+            fate = _fate(engine, writer, existing, one, revive=revive)
+            counts[fate] += 1
+            if fate == "inserted":
+                last = write(engine, writer, plan, ready, batch, room=False).record.number
+            elif fate == "updated":
+                fields = {name: value for name, value in one.clean.items() if name not in _STANDING}
+                renewed = plan_for(existing, namespace, fields, batch.at)
+                last = write(engine, writer, renewed, _prepared(engine, renewed), batch, room=False).record.number
+        if last is not None:
+            counts["evicted"] = len(make_room(engine, writer, batch, {last}))
+    counts["inactive"] = len(group) - len(active)
+    counts["redacted"] = sum(one.redacted for one in active)
+    return counts
+
+
+def _proposing(engine: Engine, incoming: Incoming) -> Incoming:
+    """What a model or a stranger's file calls constitutional is a proposal."""
+    if _is_a_person_s(engine, incoming):
+        return incoming
+    return replace(incoming, clean=only_proposed(incoming.clean))
+
+
+def _is_a_person_s(engine: Engine, incoming: Incoming) -> bool:
+    return engine.author.is_person and incoming.trusted
+
+
+def _fate(engine: Engine, writer: Writer, existing: Record | None, incoming: Incoming, *, revive: bool) -> str:
+    """A file never undoes what happened here since it was written: the newer statement stays, and what was forgotten
+    stays forgotten unless somebody says `revive`.
+    """
+    alive = existing if existing and existing.state == "active" else None
+    text = incoming.clean["content_hash"]
+    if alive and alive.content_hash == text:
         return "present"
-    fields = {name: value for name, value in incoming.clean.items() if name not in _STANDING}
-    plan = plan_for(existing, existing.namespace, fields, batch.at)
-    write(writer, plan, Prepared(entry_of(plan.record), None, pending=True), batch)
-    return "updated"
+    if alive and alive.tier == ONLY_PEOPLE and not _is_a_person_s(engine, incoming):
+        return "refused"
+    if not revive and (_rests(writer, existing, incoming) or keeps_out(writer.buried_at(text), incoming.said_at)):
+        return "buried"
+    if alive and incoming.said_at is not None and incoming.said_at <= alive.updated_at:
+        return "present"
+    return "updated" if existing else "inserted"
+
+
+def _rests(writer: Writer, existing: Record | None, incoming: Incoming) -> bool:
+    """Whether the memory of this key was ended after the incoming was said, or nobody knows when."""
+    if existing is None or existing.state == "active":
+        return False
+    ended_at = writer.buried_at(existing.content_hash)
+    return ended_at is None or keeps_out(ended_at, incoming.said_at)
+
+
+def _prepared(engine: Engine, plan: Plan) -> Prepared:
+    return Prepared(entry_of(plan.record, engine.tokens.count), None, pending=True)
+
+
+def _full(error: CapacityExceeded, counts: Counter[str], batch: Batch) -> CapacityExceeded:
+    done = counts["inserted"] + counts["updated"]
+    if not done:
+        return error
+    return CapacityExceeded(
+        f"{error.sentence} {done:,} memories of the file are stored.",
+        remedy=f"Raise the limit and import again, or take them back: perdure undo {batch.id}",
+    )
 
 
 def _notes(counts: Counter[str]) -> tuple[str, ...]:
     notes: list[str] = []
     if counts["inactive"]:
         notes.append(f"Left out, because they were not active where they come from: {counts['inactive']}.")
+    if counts["refused"]:
+        notes.append(
+            "Left out, because a constitutional memory is changed by a person, or by a trusted import: "
+            f"{counts['refused']}."
+        )
+    if counts["buried"]:
+        notes.append(
+            f"Left out, because they were forgotten or corrected here since: {counts['buried']}. "
+            "To bring them back all the same: revive (--revive)."
+        )
     if counts["redacted"]:
         notes.append(f"Secrets were redacted before storing: {counts['redacted']}.")
     return tuple(notes)
@@ -234,7 +321,7 @@ def _incoming(item: object, categories: Collection[str], *, trusted: bool, redac
     said_at = parse_time(given["updated_at"], "updated_at") if given.get("updated_at") is not None else None
     clean |= _standing(given) if trusted else {"source": "import", "trust": "low"}
     kept = redact_fields(clean) if redact else (clean, ())
-    return Incoming(hashed(kept[0]), said_at, given.get("state", "active") == "active", bool(kept[1]))
+    return Incoming(hashed(kept[0]), said_at, given.get("state", "active") == "active", bool(kept[1]), trusted)
 
 
 def _standing(given: Mapping[object, Any]) -> Clean:

@@ -28,6 +28,13 @@ class UseCounter:
     def accessed(self, record: Record, at: datetime) -> None:
         self._add((Use(record.namespace, record.number, 0, None, 1, at),))
 
+    def last_uses(self, namespace: str) -> list[tuple[int, datetime]]:
+        """The memories of a namespace that were used since the last flush, and when."""
+        with self._lock:
+            uses = [use for use in self._uses.values() if use.namespace == namespace]
+        latest = ((use.number, _later(use.recalled_at, use.accessed_at)) for use in uses)
+        return [(number, at) for number, at in latest if at]
+
     def flush_some(self) -> None:
         """After a write, when there is something to show for it, and never waiting for anyone."""
         if len(self._uses) >= _SOME:

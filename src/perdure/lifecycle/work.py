@@ -2,16 +2,54 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from perdure.embed.checked import checked_passages
 from perdure.embed.port import Embedder, Progress
-from perdure.errors import EmbedderUnavailable
+from perdure.errors import EmbedderUnavailable, StoreReadOnly
+from perdure.lifecycle.engine import Engine
+from perdure.lifecycle.expiry import Tidied, tidy
 from perdure.model import Worked
 from perdure.store.port import Store
 
 # Long enough that sorting by length pays, short enough that a kill loses little.
 _BATCH: Final = 1024
+# How long it waits for others to let go of the log in which erased bytes may still be.
+_PATIENCE: Final = 2.0
+_PASSING: Final = 0.25
+_UNSCRUBBED: Final = (
+    "What was erased may still be in the log of the store, because another process uses it; the next run looks again."
+)
+
+
+def work(
+    engine: Engine, *, limit: int | None = None, expire: bool | None = None, progress: Progress | None = None
+) -> Worked:
+    """`expire` says that the clock is right (True), or that nothing is to expire now (False)."""
+    tidied = tidy(engine, confirmed=expire is True) if expire is not False else Tidied()
+    store, embedder = engine.store, engine.embedder
+    if embedder is None:
+        waiting = sum(space.pending for space in store.stats(None).namespaces)
+        embedded = Worked(0, waiting)
+    else:
+        embedded = embed_pending(store, embedder, limit, progress)
+    scrubbed = _scrub(store, patience=_PATIENCE if tidied.purged else _PASSING) or not tidied.purged
+    return replace(
+        embedded,
+        notes=(*tidied.notes, *embedded.notes, *(() if scrubbed else (_UNSCRUBBED,))),
+        expired=tidied.expired,
+        purged=tidied.purged,
+        held=tidied.held,
+    )
+
+
+def _scrub(store: Store, patience: float) -> bool:
+    """Also when nothing was purged just now: somebody's erasure may have had to leave it undone."""
+    try:
+        return store.scrub(patience=patience)
+    except StoreReadOnly:
+        return True
 
 
 def embed_pending(

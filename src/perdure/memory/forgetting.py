@@ -2,18 +2,113 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, Literal, Unpack
 
-from perdure.errors import UnknownChoice, shown
+from perdure.draft import Filters, check_filters
+from perdure.errors import InvalidInput, UnknownChoice, shown
 from perdure.memory.core import Core, Reference
-from perdure.model import Record
+from perdure.model import INDEXED_STATES, Filter, Forgotten, Record
+
+if TYPE_CHECKING:
+    from perdure.lifecycle.selection import Scope
+
+_SUGGESTED: Final = 5
+_USE_PATIENCE: Final = 0.25
 
 
 class Forgetting(Core):
-    def forget(self, ref: Reference, mode: Literal["soft"] = "soft") -> Record:
-        """Forget a memory: it leaves every list and every search at once, and `restore` brings it back."""
-        from perdure.lifecycle.change import forget
+    def forget(
+        self,
+        what: Reference | Sequence[Reference] | None = None,
+        *,
+        mode: Literal["soft", "hard"] = "soft",
+        confirm: bool | str = False,
+        dry_run: bool = False,
+        **filters: Unpack[Filters],
+    ) -> Forgotten:
+        """Forget memories: they leave every list and every search at once, and `restore` or `undo` brings them back.
 
+        `what` is a reference, several of them, `oldest`, `least important`, `before:2026-03-14`, or a sentence such as
+        "everything about the Osaka flat". Filters narrow it, or say alone what goes. More than one memory that was
+        searched for needs `confirm=True` or the token of a preview: `NeedsConfirmation.preview`, or what `dry_run`
+        answers.
+        """
+        from perdure.lifecycle.forget import Order, forget
+
+        if mode == "hard":
+            return self.erase(what, confirm=confirm, dry_run=dry_run, **filters)
         if mode != "soft":
-            raise UnknownChoice(f"There is no way to forget called {shown(mode)}.", remedy="Use mode='soft'.")
-        return forget(self._parts.engine, self._find(ref))
+            raise UnknownChoice(f"There is no way to forget called {shown(mode)}.", remedy="Use 'soft' or 'hard'.")
+        _require_switch(dry_run, "dry_run")
+        scope = self._scope(filters, every_state=False)
+        return self._suggesting(forget(scope, Order(what, confirm, dry_run)), what, scope.filter)
+
+    def erase(
+        self,
+        what: Reference | Sequence[Reference] | None = None,
+        *,
+        related: bool = False,
+        confirm: bool | str = False,
+        dry_run: bool = False,
+        **filters: Unpack[Filters],
+    ) -> Forgotten:
+        """Erase memories for ever, with all their versions, from every file of the store. Nothing brings them back.
+
+        `what` is as in `forget`, in whatever state the memories are. The answer lists what they came from and what was
+        made of them; `related=True` erases that too. All but a single memory that is named needs `confirm`.
+        """
+        from perdure.lifecycle.erase import erase
+        from perdure.lifecycle.forget import Order
+
+        _require_switch(dry_run, "dry_run")
+        _require_switch(related, "related")
+        scope = self._scope(filters, every_state=True)
+        return self._suggesting(erase(scope, Order(what, confirm, dry_run, related)), what, scope.filter)
+
+    def _scope(self, filters: Mapping[str, Any], *, every_state: bool) -> Scope:
+        from perdure.lifecycle.selection import Scope
+
+        parts = self._parts
+        given = {name: value for name, value in filters.items() if value is not None}
+        wanted = check_filters(given, parts.settings.categories) if given else None
+        if wanted is not None and "states" not in given:
+            wanted = replace(wanted, states=())
+        note_use = partial(parts.uses.flush, patience=_USE_PATIENCE)
+        return Scope(parts.engine, self._namespace, self._find, wanted, every_state, note_use)
+
+    def _suggesting(self, answer: Forgotten, what: object, filter: Filter | None) -> Forgotten:
+        """Nothing holds all the words: what recall would find may have been meant, and is left alone."""
+        if answer.done:
+            self._parts.uses.flush_some()
+        if answer.records or not isinstance(what, str):
+            return answer
+        found = (*answer.suggested, *self._suggestions(what, filter))
+        return replace(answer, suggested=tuple({record.number: record for record in found}.values()))
+
+    def _suggestions(self, what: str, filter: Filter | None) -> tuple[Record, ...]:
+        from perdure.lifecycle.instruction import parse
+        from perdure.recall.recipe import recipe_named
+
+        parts = self._parts
+        now = parts.author.clock()
+        words = " ".join(parse(what, now, scoped=True).words)
+        if not words:
+            return ()
+        states = tuple(state for state in INDEXED_STATES if not filter or not filter.states or state in filter.states)
+        found = parts.recaller().recall(
+            words,
+            [self._namespace],
+            replace(filter or Filter(), states=states or INDEXED_STATES),
+            limit=_SUGGESTED,
+            recipe=recipe_named(parts.settings.recipe),
+            now=now,
+        )
+        return tuple(hit.record for hit in found)
+
+
+def _require_switch(value: object, name: str) -> None:
+    if not isinstance(value, bool):
+        raise InvalidInput(f"{name} must be True or False, not {shown(value)}.")

@@ -34,8 +34,8 @@ class Parts:
         self.embedder = embedder
         self.settings = settings
         self.author = author
-        self.engine = Engine(store, embedder, author, Policy.of(settings))
         self.uses = UseCounter(store)
+        self.engine = Engine(store, embedder, author, Policy.of(settings), self.uses)
         self._owned = owned
         self._closed = False
         self._said = False
@@ -50,7 +50,7 @@ class Parts:
         self._recaller = None
         if isinstance(self.embedder, local.LocalEmbedder):
             self.embedder = _local_embedder(self.settings)
-            self.engine = replace(self.engine, embedder=self.embedder)
+        self.engine = replace(self.engine, embedder=self.embedder, uses=self.uses)
 
     def say_once(self) -> tuple[str, ...]:
         """That memories wait for a model that is not there; nobody needs to hear it with each of them."""

@@ -1,18 +1,25 @@
-"""The verbs that read what is there now."""
+"""The verbs that read what is there, now or at an earlier time."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, Unpack
+from dataclasses import replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Final, Unpack
 
-from perdure.draft import Filters, check_filters, check_namespaces, check_query, check_whole
+from perdure.clock import parse_time
+from perdure.draft import Filters, check_filters, check_namespaces, check_query, check_switch, check_whole
 from perdure.errors import NotFound, UnknownChoice
 from perdure.ids import MAX_NUMBER
 from perdure.memory.core import Core, Reference
 from perdure.model import INDEXED_STATES, Page, Recall, Record
 from perdure.store.port import StoreStats
 
+if TYPE_CHECKING:
+    from perdure.recall.recipe import Recipe
+
 MAX_LIMIT: Final = 100
+_GONE: Final = frozenset({"deleted", "evicted", "expired"})
 
 
 class Reading(Core):
@@ -23,10 +30,21 @@ class Reading(Core):
         limit: int = 10,
         namespaces: Sequence[str] | None = None,
         recipe: str | None = None,
+        as_of: datetime | str | None = None,
+        known_at: datetime | str | None = None,
+        use_decay: bool | None = None,
+        include_constitutional: bool = True,
         **filters: Unpack[Filters],
     ) -> Recall:
-        """The memories that answer the query best, each with its reasons. Never waits for a writer."""
+        """The memories that answer the query best, each with its reasons. Never waits for a writer.
+
+        `as_of` asks what was true at a time, of what is known now; `known_at` asks what was known at a time, in the
+        words of then. Filters look at the memories as they were. An answer from the past counts as no use, shows none,
+        and surfaces no constitutional memories.
+        """
+        from perdure.recall.past import When
         from perdure.recall.recipe import recipe_named
+        from perdure.recall.standing import Fading
 
         parts = self._parts
         now = parts.author.clock()
@@ -36,37 +54,98 @@ class Reading(Core):
                 f"Recall does not look into memories that are {', '.join(wanted.states)}.",
                 remedy=f"It can look into {' and '.join(INDEXED_STATES)} ones; `list` shows all.",
             )
+        when = When(_moment(as_of, "as_of"), _moment(known_at, "known_at"))
+        names = [self._namespace] if namespaces is None else check_namespaces(namespaces)
+        chosen = recipe_named(recipe or parts.settings.recipe)
+        decays = _decays(chosen, asked=use_decay, usual=parts.settings.decay)
+        surfaced = check_switch(include_constitutional, "include_constitutional") and not when.is_past
         found = parts.recaller().recall(
             check_query(query),
-            [self._namespace] if namespaces is None else check_namespaces(namespaces),
+            names,
             wanted,
             limit=check_whole(limit, "limit", 1, MAX_LIMIT),
-            recipe=recipe_named(recipe or parts.settings.recipe),
+            recipe=chosen,
             now=now,
+            when=when,
+            fading=Fading(when.known(now), decays, parts.settings.decay_exempt),
         )
-        parts.uses.recalled((hit.record for hit in found), now)
-        return found
+        if not when.is_past:
+            parts.uses.recalled((hit.record for hit in found), now)
+        always = self._constitutional(names) if surfaced else ()
+        return replace(found, constitutional=always) if always else found
 
-    def get(self, ref: Reference) -> Record:
-        """One memory by its number, id, content hash or key."""
+    def _constitutional(self, names: Sequence[str]) -> tuple[Record, ...]:
+        from perdure.lifecycle.constitution import constitution
+
+        engine = self._parts.engine
+        return tuple(record for name in dict.fromkeys(names) for record in constitution(engine, name).records)
+
+    def get(self, ref: Reference, *, known_at: datetime | str | None = None) -> Record:
+        """One memory by its number, id, content hash or key, as it is now or as it was at a time."""
         record = self._find(ref)
-        if record.state in {"deleted", "evicted", "expired"}:
+        moment = _moment(known_at, "known_at")
+        if moment is not None:
+            return self._as_known(record, moment)
+        if record.state in _GONE:
             raise NotFound(
                 f"Memory #{record.number} is {record.state}.",
                 remedy=f"Bring it back with `perdure restore {record.number}`.",
             )
-        self._parts.uses.accessed(record, self._parts.author.clock())
+        now = self._parts.author.clock()
+        if record.expires_at and record.expires_at <= now:
+            raise NotFound(
+                f"Memory #{record.number} expired on {record.expires_at:%Y-%m-%d}.",
+                remedy=f"Bring it back with `perdure restore {record.number}`.",
+            )
+        self._parts.uses.accessed(record, now)
         return record
 
+    def _as_known(self, record: Record, moment: datetime) -> Record:
+        from perdure.recall.past import unused
+
+        store = self._parts.store
+        seq = store.seq_at(self._namespace, moment)
+        if record.seq > seq:
+            line = store.states_at(self._namespace, [record.number], seq).get(record.number)
+            if line is None or line.record is None:
+                why = "was not known yet then" if line is None else "cannot be shown as it was: its text was not kept"
+                raise NotFound(f"Memory #{record.number} {why}.", remedy=f"See `perdure history {record.number}`.")
+            record = line.record
+        expired = record.expires_at is not None and record.expires_at <= moment
+        if record.state in _GONE or expired:
+            raise NotFound(
+                f"Memory #{record.number} was {'expired' if expired else record.state} then.",
+                remedy=f"See `perdure history {record.number}`.",
+            )
+        return unused(record)
+
     def list(
-        self, *, limit: int = 20, after: int | None = None, newest: bool = True, **filters: Unpack[Filters]
+        self,
+        *,
+        limit: int = 20,
+        after: int | None = None,
+        newest: bool = True,
+        known_at: datetime | str | None = None,
+        **filters: Unpack[Filters],
     ) -> Page:
-        """Memories by number, newest first. `Page.next` is the `after` of the following page."""
+        """Memories by number, newest first, as they are now or as they were at a time. `Page.next` is the `after` of
+        the following page.
+        """
         most = check_whole(limit, "limit", 1, MAX_LIMIT)
         if after is not None:
             check_whole(after, "after", 0, MAX_NUMBER)
         wanted = check_filters(filters, self._parts.settings.categories)
-        records = self._parts.store.page(self._namespace, wanted, after=after, limit=most + 1, newest=newest)
+        moment = _moment(known_at, "known_at")
+        if wanted.states == ("active",):
+            wanted = replace(wanted, unexpired_at=moment or self._parts.author.clock())
+        store, name = self._parts.store, self._namespace
+        if moment is None:
+            records = store.page(name, wanted, after=after, limit=most + 1, newest=newest)
+        else:
+            from perdure.recall.past import page_at
+
+            seq = store.seq_at(name, moment)
+            records = page_at(store, name, wanted, seq, after=after, limit=most + 1, newest=newest)
         more = len(records) > most
         return Page(tuple(records[:most]), records[most - 1].number if more else None)
 
@@ -74,3 +153,17 @@ class Reading(Core):
         """What the store holds, per namespace."""
         embedder = self._parts.embedder
         return self._parts.store.stats(embedder.generation if embedder else None)
+
+
+def _moment(value: datetime | str | None, field: str) -> datetime | None:
+    return None if value is None else parse_time(value, field)
+
+
+def _decays(recipe: Recipe, *, asked: bool | None, usual: bool) -> bool:
+    if asked is None:
+        return usual
+    if check_switch(asked, "use_decay") and not recipe.decay_weight:
+        raise UnknownChoice(
+            f"The recipe {recipe.name} knows no decay.", remedy="Ask with recipe='tiered', or leave use_decay out."
+        )
+    return asked

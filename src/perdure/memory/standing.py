@@ -2,8 +2,64 @@
 
 from __future__ import annotations
 
-from perdure.memory.core import Core
+from typing import Final
+
+from perdure.draft import check_fields, check_switch, check_whole
+from perdure.ids import MAX_NUMBER
+from perdure.lifecycle.capacity import UNCHANGED, Limit
+from perdure.memory.core import Core, Reference
+from perdure.memory.reading import MAX_LIMIT
+from perdure.model import Capacity, Constitution, Filter, Page, Remembered
+
+_MOST: Final = 10**12
 
 
 class Standing(Core):
-    pass
+    def validate(self, ref: Reference, useful: bool) -> Remembered:  # noqa: FBT001 - the one thing that is asked
+        """Say whether a memory was useful: its confidence rises or falls. After five judgements and with a confidence
+        of 0.9 or more it is offered the tier `critical`, which `promote` accepts.
+        """
+        from perdure.lifecycle.validation import validate
+
+        judged = check_switch(useful, "useful")
+        return self._done(validate(self._parts.engine, self._find(ref), useful=judged), ())
+
+    def promote(self, ref: Reference, tier: str | None = None) -> Remembered:
+        """Give a memory the tier that is on offer for it, or the one named. Only a person may do this."""
+        from perdure.lifecycle.constitution import over_budget
+        from perdure.lifecycle.validation import promote
+
+        wanted = None if tier is None else check_fields({"tier": tier})["tier"]
+        done = promote(self._parts.engine, self._find(ref), wanted)
+        return self._done(done, over_budget(self._parts.engine, done.record))
+
+    def offers(self, *, limit: int = 20, after: int | None = None) -> Page:
+        """The memories that wait for somebody to `promote` them, newest first."""
+        most = check_whole(limit, "limit", 1, MAX_LIMIT)
+        if after is not None:
+            check_whole(after, "after", 0, MAX_NUMBER)
+        wanted = Filter(offered=True, unexpired_at=self._parts.author.clock())
+        records = self._parts.store.page(self._namespace, wanted, after=after, limit=most + 1, newest=True)
+        return Page(tuple(records[:most]), records[most - 1].number if len(records) > most else None)
+
+    def constitution(self) -> Constitution:
+        """The memories that are always surfaced, oldest first, as many as fit their budget of tokens."""
+        from perdure.lifecycle.constitution import constitution
+
+        return constitution(self._parts.engine, self._namespace)
+
+    def capacity(self, *, max_items: Limit = UNCHANGED, max_tokens: Limit = UNCHANGED) -> Capacity:
+        """How full this namespace is, and what would be evicted first. With a limit it sets one for this namespace
+        alone; 0 or None removes it, so that the settings count again. A lower limit evicts nothing by itself: the next
+        write makes room.
+        """
+        from perdure.lifecycle.capacity import capacity, set_limits
+
+        items, tokens = _limit(max_items, "max_items"), _limit(max_tokens, "max_tokens")
+        if (items, tokens) != (UNCHANGED, UNCHANGED):
+            set_limits(self._parts.engine, self._namespace, items, tokens)
+        return capacity(self._parts.engine, self._namespace)
+
+
+def _limit(value: Limit, field: str) -> Limit:
+    return value if value is None or value == UNCHANGED else check_whole(value, field, 0, _MOST)

@@ -2,8 +2,121 @@
 
 from __future__ import annotations
 
+import builtins
+from collections.abc import Mapping
+from datetime import datetime
+
+from perdure.clock import parse_time
+from perdure.draft import check_fields, check_line, check_switch, check_whole
+from perdure.errors import InvalidInput, shown
 from perdure.memory.core import Core
+from perdure.model import Checkpoint, Json, Rewound
+from perdure.store.port import LogFilter
+
+MAX_CHECKPOINT_NAME = 200
+_MOST_LISTED = 10_000
 
 
 class Undoing(Core):
-    pass
+    def undo(
+        self,
+        batch: str | None = None,
+        *,
+        session: str | None = None,
+        actor: str | None = None,
+        since: datetime | str | None = None,
+        force: bool = False,
+        dry_run: bool = False,
+        everywhere: bool = False,
+    ) -> Rewound:
+        """Take back what one call did (its `batch`, or at least 8 characters of it), or all that a session or an actor
+        wrote, `since` a moment if you like. Every memory becomes byte for byte what it was before; what was born by it
+        is removed. Undoing the batch of the answer takes the undo back.
+
+        What others changed since, or what was erased, is a Conflict that says so, and nothing happens; with `force`
+        their changes are overruled and the erased ones are named in `left`. Nothing to do, or `dry_run`: the answer
+        has no batch. `everywhere` means all namespaces: each is taken back whole, one after the other, and whoever is
+        interrupted calls again.
+        """
+        from perdure.lifecycle.undo import undo
+
+        if sum(one is not None for one in (batch, session, actor)) != 1:
+            raise InvalidInput("Say what to undo: one batch, one session or one actor.", remedy=_HOW_TO_UNDO)
+        if since is not None and batch is not None:
+            raise InvalidInput("A batch is one moment; `since` goes with a session or an actor.", remedy=_HOW_TO_UNDO)
+        wanted = LogFilter(
+            batch=None if batch is None else check_line(batch, "batch"),
+            session=None if session is None else check_line(session, "session"),
+            actor=None if actor is None else check_line(actor, "actor"),
+            since=None if since is None else parse_time(since, "since"),
+        )
+        names = self._parts.store.namespaces() if check_switch(everywhere, "everywhere") else [self._namespace]
+        forced, dry = check_switch(force, "force"), check_switch(dry_run, "dry_run")
+        return undo(self._parts.engine, names, wanted, force=forced, dry_run=dry)
+
+    def checkpoint(
+        self,
+        name: str,
+        *,
+        description: str | None = None,
+        spec_folder: str | None = None,
+        metadata: Mapping[str, Json] | None = None,
+        everything: bool = False,
+    ) -> Checkpoint:
+        """Give the present state a name: of this namespace, of one spec folder in it, or of `everything`.
+
+        It costs one small write, however much is stored, and nothing is copied: what is erased later is gone from the
+        checkpoint too.
+        """
+        from perdure.lifecycle.checkpoint import create
+
+        if check_switch(everything, "everything") and spec_folder is not None:
+            raise InvalidInput("A checkpoint is of a spec folder or of everything.", remedy="Leave one of them out.")
+        fields = {"spec_folder": spec_folder, "abstract": description, "metadata": metadata}
+        clean = check_fields(fields)
+        return create(
+            self._parts.engine,
+            None if everything else self._namespace,
+            _checkpoint_name(name),
+            spec_folder=clean["spec_folder"],
+            description=clean["abstract"],
+            metadata=clean["metadata"] or {},
+        )
+
+    def checkpoints(self, *, spec_folder: str | None = None, limit: int = 50) -> builtins.list[Checkpoint]:
+        """The checkpoints of this namespace and those of everything, newest first."""
+        most = check_whole(limit, "limit", 1, _MOST_LISTED)
+        folder = None if spec_folder is None else check_line(spec_folder, "spec_folder")
+        found = self._parts.store.checkpoints(self._namespace)
+        return [one for one in found if folder is None or one.spec_folder == folder][:most]
+
+    def restore_checkpoint(self, name: str, *, clear_existing: bool = False, dry_run: bool = False) -> Rewound:
+        """Make everything that the checkpoint covers what it was then. What came later stays, unless `clear_existing`.
+
+        It appends, so undoing the batch of the answer takes it back. What was erased since does not come back: `left`
+        names it. A checkpoint of everything is restored one namespace after the other, each whole; whoever is
+        interrupted restores again.
+        """
+        from perdure.lifecycle.checkpoint import restore
+
+        clear, dry = check_switch(clear_existing, "clear_existing"), check_switch(dry_run, "dry_run")
+        return restore(self._parts.engine, self._namespace, _checkpoint_name(name), clear=clear, dry_run=dry)
+
+    def delete_checkpoint(self, name: str) -> Checkpoint:
+        """Forget the name of a state. The memories, and their history, stay."""
+        from perdure.lifecycle.checkpoint import delete
+
+        return delete(self._parts.engine, self._namespace, _checkpoint_name(name))
+
+
+_HOW_TO_UNDO = "Write undo('batch'), undo(session='…') or undo(actor='…', since='…'); nothing was changed."
+
+
+def _checkpoint_name(name: object) -> str:
+    text = check_line(name, "name")
+    if len(text) > MAX_CHECKPOINT_NAME or not text.isprintable():
+        raise InvalidInput(
+            f"{shown(text)} cannot be the name of a checkpoint.",
+            remedy=f"Use 1 to {MAX_CHECKPOINT_NAME} characters on one line.",
+        )
+    return text

@@ -5,28 +5,37 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from itertools import chain
 from typing import Any, TextIO, TypeGuard, cast
 
-from perdure.draft import check_filters
-from perdure.errors import ExportFailed, ImportFailed, shown
+from perdure.draft import check_filters, check_switch, check_whole
+from perdure.errors import BackupFailed, ExportFailed, ImportFailed, shown
+from perdure.ids import MAX_NUMBER
 from perdure.memory.core import Core, Progress
 from perdure.memory.parts import CLOSE_PATIENCE, why_no_embedder
-from perdure.model import Exported, Finding, Imported, State, Worked
+from perdure.model import Backup, BackupRestored, Exported, Finding, Imported, State, Worked
 
 
 class Upkeep(Core):
-    def work(self, *, limit: int | None = None, progress: Progress | None = None) -> Worked:
-        """Do what is outstanding, in every namespace: give their vectors to the memories that have none."""
-        from perdure.lifecycle.work import embed_pending
+    def work(self, *, limit: int | None = None, expire: bool | None = None, progress: Progress | None = None) -> Worked:
+        """Do what is outstanding, in every namespace: expire and purge what is due, give vectors to the memories that
+        have none. What is due only because the clock leapt is held until `expire=True` says that the clock is right;
+        `expire=False` leaves it alone altogether.
+        """
+        from perdure.lifecycle.work import work
 
         parts = self._parts
+        if limit is not None:
+            check_whole(limit, "limit", 0, MAX_NUMBER)
+        if expire is not None:
+            check_switch(expire, "expire")
         parts.uses.flush(patience=CLOSE_PATIENCE)
+        done = work(parts.engine, limit=limit, expire=expire, progress=progress)
         if parts.embedder is None:
             finding = why_no_embedder(parts.settings)
-            waiting = sum(space.pending for space in parts.store.stats(None).namespaces)
-            return Worked(0, waiting, (" ".join(filter(None, (finding.sentence, finding.remedy))),))
-        return embed_pending(parts.store, parts.embedder, limit, progress)
+            done = replace(done, notes=(*done.notes, " ".join(filter(None, (finding.sentence, finding.remedy)))))
+        return done
 
     def export(
         self,
@@ -52,15 +61,18 @@ class Upkeep(Core):
         source: str | os.PathLike[str] | TextIO | Iterable[Mapping[str, Any]],
         *,
         trusted: bool = False,
+        revive: bool = False,
         progress: Progress | None = None,
     ) -> Imported:
         """Read memories from JSON Lines or from mappings. All are checked first: one bad record, and none is stored.
 
-        `trusted` keeps the source, trust, times and counts that an export of your own carries.
+        `trusted` keeps the source, trust, times and counts that an export of your own carries. What was forgotten or
+        corrected here after a record was last said stays so, unless `revive` brings it back.
         """
         from perdure.lifecycle.transfer import Incoming, import_records, incoming_of, lines_of, rereadable
 
         parts = self._parts
+        trusted, revive = check_switch(trusted, "trusted"), check_switch(revive, "revive")
 
         def checked_of(items: Iterable[Mapping[str, Any]]) -> Iterator[Incoming]:
             rules = parts.settings
@@ -75,7 +87,28 @@ class Upkeep(Core):
             else:
                 checked = list(checked_of(_mappings(source)))
                 total = len(checked)
-            return import_records(parts.engine, self._namespace, checked, total, progress)
+            return import_records(parts.engine, self._namespace, checked, total, revive=revive, progress=progress)
+
+    def backup(
+        self, path: str | os.PathLike[str], progress: Progress | None = None, *, overwrite: bool = False
+    ) -> Backup:
+        """Copy the whole store, all namespaces, to a file while others go on working. The copy is read again and
+        checked before it gets its name; its checksum stands in `<path>.sha256`.
+        """
+        parts = self._parts
+        parts.uses.flush(patience=CLOSE_PATIENCE)
+        return parts.store.backup(_path(path), progress, overwrite=check_switch(overwrite, "overwrite"))
+
+    def restore_backup(
+        self, path: str | os.PathLike[str], *, keep: bool = True, progress: Progress | None = None
+    ) -> BackupRestored:
+        """Make the whole store, all namespaces, what a backup was, all or nothing; programs that have it open go on.
+        What was erased since the backup is erased again. With `keep`, a backup of what was there is made first.
+        """
+        parts = self._parts
+        keep = check_switch(keep, "keep")
+        parts.uses.flush(patience=CLOSE_PATIENCE)
+        return parts.store.restore_backup(_path(path), keep=keep, progress=progress)
 
     def doctor(self, *, repair: bool = False) -> Iterator[Finding]:
         """Look at everything that can be wrong. With `repair`, first rebuild what is derived, and bring damaged records
@@ -90,6 +123,12 @@ class Upkeep(Core):
             else why_no_embedder(parts.settings)
         )
         return chain((model,), repaired, parts.store.check())
+
+
+def _path(path: object) -> str:
+    if not path or not isinstance(path, str | os.PathLike):
+        raise BackupFailed(f"{shown(path)} is not a path.")
+    return os.fsdecode(cast("str | os.PathLike[str]", path))
 
 
 def _mappings(source: object) -> Iterable[Mapping[str, Any]]:

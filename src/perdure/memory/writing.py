@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Unpack
 
-from perdure.draft import Clean, Fields, check_fields, check_filters, check_line, check_text
+from perdure.draft import Clean, Fields, KeyedFields, check_fields, check_filters, check_line, check_text, check_whole
+from perdure.errors import InvalidInput
 from perdure.memory.core import Core, Reference
 from perdure.model import Record, Remembered
 
@@ -16,12 +17,32 @@ class Writing(Core):
 
         A call repeated with the same `idempotency_key` does nothing and answers what the first one stored.
         """
-        from perdure.lifecycle.remember import remember
+        from perdure.lifecycle.remember import Saying, remember
 
         clean, notes = self._clean({"text": check_text(text)}, fields)
-        request = check_line(idempotency_key, "idempotency_key") if idempotency_key is not None else None
-        done = remember(self._parts.engine, self._namespace, clean, request)
-        return self._done(done, notes)
+        done = remember(self._parts.engine, self._namespace, Saying(clean, _request(idempotency_key)))
+        return self._said(done, notes)
+
+    def upsert(
+        self,
+        key: str,
+        text: str,
+        *,
+        expected_version: int | None = None,
+        idempotency_key: str | None = None,
+        **fields: Unpack[KeyedFields],
+    ) -> Remembered:
+        """Store a memory under its key (`type:identifier`): version 1, or a new version of what is there, also when it
+        says the same, and also when it was forgotten.
+
+        With `expected_version` only if that is the version it has now; 0 means that no such memory may be alive.
+        """
+        from perdure.lifecycle.remember import Saying, remember
+
+        clean, notes = self._clean({"text": check_text(text)}, {**fields, "key": _named(key)})
+        expected = None if expected_version is None else check_whole(expected_version, "expected_version", 0, 2**31)
+        saying = Saying(clean, _request(idempotency_key), afresh=True, expected=expected)
+        return self._said(remember(self._parts.engine, self._namespace, saying), notes)
 
     def update(
         self,
@@ -50,10 +71,27 @@ class Writing(Core):
             return clean | relative
 
         done = update(self._parts.engine, self._find(ref), correct)
-        return self._done(done, notes)
+        return self._said(done, notes)
 
     def restore(self, ref: Reference) -> Record:
-        """Bring a forgotten memory back, exactly as it was."""
+        """Bring a forgotten, expired or evicted memory back, as it was."""
         from perdure.lifecycle.change import restore
 
-        return restore(self._parts.engine, self._find(ref))
+        return restore(self._parts.engine, self._find(ref)).record
+
+    def _said(self, done: Remembered, notes: tuple[str, ...]) -> Remembered:
+        if done.record.tier == "constitutional" and done.outcome != "repeated":
+            from perdure.lifecycle.constitution import over_budget
+
+            notes = (*notes, *over_budget(self._parts.engine, done.record))
+        return self._done(done, notes)
+
+
+def _request(idempotency_key: str | None) -> str | None:
+    return None if idempotency_key is None else check_line(idempotency_key, "idempotency_key")
+
+
+def _named(key: str | None) -> str:
+    if key is None:
+        raise InvalidInput("A memory is upserted under a key.", remedy="Write it as type:identifier, or use remember.")
+    return key

@@ -101,8 +101,8 @@ def rank(pool: Pool, weights: Weights, limit: int) -> list[Ranked]:
     score = word_weights * by_words + weights.vector * by_meaning
     best = np.lexsort((pool.place, -pool.number, -score))[:limit]
     shares = zip(by_words[best].tolist(), by_meaning[best].tolist(), strict=True)
-    ranks = _ranks(pool, best)
-    return [_explained(pool, weights, *each) for each in zip(best.tolist(), shares, ranks, strict=True)]
+    places = _ranks(pool, best)
+    return [_explained(pool, weights, *each) for each in zip(best.tolist(), shares, places, strict=True)]
 
 
 def keyword_shares(scores: NDArray[np.float32]) -> NDArray[np.float64]:
@@ -128,6 +128,13 @@ def chance_floor(chance: NDArray[np.float32]) -> float:
     mean = float(chance.sum()) / len(chance)
     variance = float(chance @ chance) / len(chance) - mean * mean
     return mean - max(_DEVIATIONS * max(variance, 0.0) ** 0.5, _LEAST_SPREAD)
+
+
+def ranks(pool: Pool) -> list[tuple[int | None, int | None]]:
+    """Where each candidate stands on the list by words and on the one by meaning."""
+    import numpy as np
+
+    return _ranks(pool, np.arange(len(pool.number)))
 
 
 def _ranks(pool: Pool, rows: NDArray[np.intp]) -> list[tuple[int | None, int | None]]:

@@ -73,6 +73,14 @@ class NamespaceIndex:
                 self._lock.release()
         return snapshot
 
+    def filled(self, rows: Sequence[IndexRow]) -> Snapshot:
+        """These rows, for an index that is made once and read from no store."""
+        if rows:
+            self._append(self._decode(rows))
+            if self._lexical.untidy:
+                self._lexical.tidy(self._alive.view)
+        return self._view()
+
     def _update(self, store: Store) -> Snapshot:
         if self.snapshot is None:
             self._load(store)
@@ -113,7 +121,9 @@ class NamespaceIndex:
         if position == self._position:
             return
         behind = position.seq - self._position.seq
-        if not self._documents or not 0 <= behind <= max(_FEW, len(self._numbers)) or self._mostly_gone:
+        # Beside the log anything may have changed: numbers that were here need not even be in it any more.
+        other = position.repairs != self._position.repairs
+        if other or not self._documents or not 0 <= behind <= max(_FEW, len(self._numbers)) or self._mostly_gone:
             self._load(store)
             return
         changes = store.index_changes(self.namespace, self.generation, self._position)

@@ -16,8 +16,6 @@ import numpy as np
 
 from perdure.recall.growing import Growing
 from perdure.text.bm25 import WordCounts, length_norm, saturation
-from perdure.text.entry import term_hash
-from perdure.text.words import terms
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -31,11 +29,6 @@ SCANNED_ENTRIES: Final = 1 << 14
 _MOST_ROWS: Final = 1 << 24
 # A set of postings is merged into the one before as soon as that is less than so many times larger.
 _FANOUT: Final = 4
-
-
-def hashes_of(words: Sequence[str]) -> list[int]:
-    """The words as the index knows them: stemmed, hashed, each once."""
-    return list(dict.fromkeys(map(term_hash, terms(" ".join(words)))))
 
 
 @dataclass(frozen=True, slots=True)

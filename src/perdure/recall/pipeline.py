@@ -6,26 +6,25 @@ import threading
 from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
-from itertools import repeat
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from perdure.embed.checked import checked_query
 from perdure.embed.port import Embedder, Generation, Vectors
 from perdure.errors import EmbedderUnavailable
 from perdure.model import Filter, Hit, Mode, Recall, Record
-from perdure.recall.fuse import Ranked, Word, rank, rank_words, weigh
+from perdure.recall.fuse import Pool, Ranked, Word, rank, rank_words, weigh
+from perdure.recall.past import LOST, PRESENT, Past, When
+from perdure.recall.question import Lookup, Question, Today
 from perdure.recall.recipe import Recipe
-from perdure.recall.scope import Scope
+from perdure.recall.standing import Candidate, Fading, listed, rank_standing
 from perdure.store.port import Found, Store
 from perdure.text.bm25 import WordCounts
 from perdure.text.words import MAX_QUERY_CHARACTERS, clean, query_words
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from perdure.recall.cache import Indexes
     from perdure.recall.snapshot import Snapshot
+    from perdure.recall.view import View, Views
 
 DEFAULT_MEMORY_BYTES: Final = 1 << 30
 
@@ -36,6 +35,7 @@ NO_NUMPY: Final = "Found by keyword alone: numpy is not installed."
 NO_VECTORS: Final = "Found by keyword alone: no memory here has a vector yet. `perdure work` makes them."
 OUT_OF_TIME: Final = "The search took too long and was cut short. Ask with fewer or rarer words."
 WAITING: Final = "Memories found by keyword alone until `perdure work` has made their vectors: {}."
+NOT_KEPT: Final = "Earlier versions found by keyword alone, because their vectors were not kept: {}."
 
 # By words alone, an index in memory pays off only for a process that asks more often than this.
 _RECALLS_FROM_DISK: Final = 3
@@ -44,28 +44,31 @@ _NAMESPACES_COUNTED: Final = 4096
 _ATTEMPTS: Final = 3
 
 
-class _Question(NamedTuple):
-    words: Sequence[str]
-    namespaces: Sequence[str]
-    filter: Filter
-    limit: int
-    recipe: Recipe
-    now: datetime
-
-    @property
-    def candidates(self) -> int:
-        return max(self.recipe.candidates, 2 * self.limit)
-
-
 class _Meaning(NamedTuple):
     vector: Vectors
     generation: Generation
 
 
+class _Source(NamedTuple):
+    """A part of the namespace at `place`. `then`: it is not so any more."""
+
+    place: int
+    snapshot: Snapshot
+    lookup: Lookup
+    then: bool = False
+
+
+Records: TypeAlias = dict[tuple[int, int], Record]
+
+
 class _Ranking(NamedTuple):
+    """`pasts`: of each namespace, when the question is about the past. `records`: when ranking needed them."""
+
     ranked: list[Ranked]
     mode: Mode
     notes: tuple[str, ...]
+    pasts: Sequence[Past] = ()
+    records: Records | None = None
 
 
 class Recaller:
@@ -77,24 +80,37 @@ class Recaller:
         self._memory_bytes = memory_bytes
         self._lock = threading.Lock()
         self._indexes: Indexes | None = None
+        self._views: Views | None = None
         self._from_disk: Counter[str] = Counter()
 
     def recall(
-        self, query: str, namespaces: Sequence[str], filter: Filter, *, limit: int, recipe: Recipe, now: datetime
+        self,
+        query: str,
+        namespaces: Sequence[str],
+        filter: Filter,
+        *,
+        limit: int,
+        recipe: Recipe,
+        now: datetime,
+        when: When = PRESENT,
+        fading: Fading | None = None,
     ) -> Recall:
         text = clean(query[:MAX_QUERY_CHARACTERS]).strip()
         if not text or limit < 1:
             return Recall((), "none", (NOTHING_ASKED,))
-        question = _Question(query_words(text), list(dict.fromkeys(namespaces)), filter, limit, recipe, now)
+        names = list(dict.fromkeys(namespaces))
+        fading = fading or Fading(when.known(now))
+        question = Question(query_words(text), names, filter, limit, recipe, now, when, fading)
         meaning, missing = self._embed(text)
         ranking = self._rank(question, meaning, missing)
-        hits = self._fetch(question, ranking.ranked)
+        hits = self._fetch(question, ranking)
         for _ in range(_ATTEMPTS):
             if len(hits) == len(ranking.ranked):
                 break
             ranking = self._rank(question, meaning, missing)
-            hits = self._fetch(question, ranking.ranked)
-        return Recall(tuple(hits), ranking.mode, ranking.notes)
+            hits = self._fetch(question, ranking)
+        lost = sum(past.lost for past in ranking.pasts)
+        return Recall(tuple(hits), ranking.mode, (*ranking.notes, LOST.format(lost)) if lost else ranking.notes)
 
     def _embed(self, text: str) -> tuple[_Meaning | None, str]:
         """The question as a vector, or what is missing for that."""
@@ -107,38 +123,63 @@ class Recaller:
         except EmbedderUnavailable as error:
             return None, str(error)
 
-    def _rank(self, question: _Question, meaning: _Meaning | None, missing: str) -> _Ranking:
+    def _rank(self, question: Question, meaning: _Meaning | None, missing: str) -> _Ranking:
         if meaning is not None:
-            snapshots = [self._snapshot(name, meaning.generation) for name in question.namespaces]
-            documents = sum(snapshot.lexical.documents for snapshot in snapshots)
-            embedded = sum(snapshot.vectors.count for snapshot in snapshots)
+            sources, pasts = self._sources(question, meaning.generation)
+            documents = sum(source.snapshot.lexical.documents for source in sources)
+            embedded = sum(source.snapshot.vectors.count for source in sources)
             if embedded or not documents:
-                notes = (WAITING.format(documents - embedded),) if embedded < documents else ()
-                return self._by_meaning(question, meaning, snapshots, notes)
+                notes = _waiting(sources) if embedded < documents else ()
+                return self._by_meaning(question, meaning, sources, pasts, notes)
             missing = NO_VECTORS
         if not question.words:
             return _Ranking([], "none", (missing, NO_WORDS))
-        return self._by_words(question, missing)
+        return self._then_by_words(question, missing) if question.when.is_past else self._by_words(question, missing)
+
+    def _sources(self, question: Question, generation: Generation | None) -> tuple[list[_Source], list[Past]]:
+        """Where to search, as it is now or as it was."""
+        sources: list[_Source] = []
+        pasts: list[Past] = []
+        for place, name in enumerate(question.namespaces):
+            today = Today(self._store, name, question.known)
+            if not question.when.is_past:
+                sources.append(_Source(place, self._snapshot(name, generation), today))
+                continue
+            view = self._view(name, generation, question.when)
+            pasts.append(view.past)
+            sources.append(_Source(place, view.same, today))
+            if view.past.old:
+                sources.append(_Source(place, view.other, view.past, then=True))
+        return sources, pasts
 
     def _by_meaning(
-        self, question: _Question, meaning: _Meaning, snapshots: Sequence[Snapshot], notes: tuple[str, ...]
+        self,
+        question: Question,
+        meaning: _Meaning,
+        sources: Sequence[_Source],
+        pasts: Sequence[Past],
+        notes: tuple[str, ...],
     ) -> _Ranking:
-        from perdure.recall.lexical import hashes_of
-        from perdure.recall.search import by_both, together
+        from perdure.recall.search import allowed_rows, by_both, candidates_of, together
 
-        terms = hashes_of(question.words)
-        allowed = map(self._allowed, repeat(question), question.namespaces, snapshots)
-        several = len(snapshots) > 1
-        counts = WordCounts.together(snapshot.lexical.counts(terms) for snapshot in snapshots) if several else None
-        pools = [
-            by_both(snapshot, terms, meaning.vector, rows, question.candidates, place, counts)
-            for place, (snapshot, rows) in enumerate(zip(snapshots, allowed, strict=True))
-        ]
-        weights = weigh(question.recipe, keyword=bool(terms), vector=True)
-        ranked = rank(together(pools), weights, question.limit) if pools else []
-        return _Ranking(ranked, "hybrid" if terms else "vector", notes)
+        terms = question.terms
+        several = len(sources) > 1
+        counts = WordCounts.together(source.snapshot.lexical.counts(terms) for source in sources) if several else None
+        pools: list[Pool] = []
+        for place, snapshot, lookup, _ in sources:
+            allowed = allowed_rows(snapshot, question, lookup)
+            pools.append(by_both(snapshot, terms, meaning.vector, allowed, question.candidates, place, counts))
+        mode: Mode = "hybrid" if terms else "vector"
+        if not pools:
+            return _Ranking([], mode, notes)
+        pool = together(pools)
+        if question.recipe.needs_records:
+            candidates = candidates_of(pool, keyword=bool(terms))
+            return self._by_standing(question, candidates, _Ranking([], mode, notes, pasts))
+        ranked = rank(pool, weigh(question.recipe, keyword=bool(terms), vector=True), question.limit)
+        return _Ranking(ranked, mode, notes, pasts)
 
-    def _by_words(self, question: _Question, missing: str) -> _Ranking:
+    def _by_words(self, question: Question, missing: str) -> _Ranking:
         """From disk at first: a process that asks once should not read a whole namespace."""
         names = question.namespaces
         snapshots = [self._snapshot(name, None) if self._in_memory(name) else None for name in names]
@@ -147,23 +188,59 @@ class Recaller:
         found = [self._best(question, *each, counts) for each in sources]
         words = [Word(place, *scored) for place, one in enumerate(found) for scored in one.best]
         notes = (missing,) if all(one.complete for one in found) else (missing, OUT_OF_TIME)
-        return _Ranking(rank_words(words, question.limit), "keyword", notes)
+        return self._rank_words(question, words, _Ranking([], "keyword", notes))
 
-    def _counts(self, question: _Question, name: str, snapshot: Snapshot | None) -> WordCounts:
+    def _then_by_words(self, question: Question, missing: str) -> _Ranking:
+        if not _numpy_is_here():
+            return self._scan(question, missing)
+        from perdure.recall.search import allowed_rows, by_words
+
+        terms = question.terms
+        sources, pasts = self._sources(question, None)
+        counts = WordCounts.together(source.snapshot.lexical.counts(terms) for source in sources)
+        words: list[Word] = []
+        for place, snapshot, lookup, _ in sources:
+            allowed = allowed_rows(snapshot, question, lookup)
+            best = by_words(snapshot, terms, allowed, question.candidates, counts)
+            words += (Word(place, *scored) for scored in best)
+        return self._rank_words(question, words, _Ranking([], "keyword", (missing,), pasts))
+
+    def _scan(self, question: Question, missing: str) -> _Ranking:
+        from perdure.recall.scan import Scan
+
+        terms = question.terms
+        scans = [Scan.of(self._store, name, question.when, terms) for name in question.namespaces]
+        counts = WordCounts.together(scan.counts for scan in scans)
+        words: list[Word] = []
+        for place, (name, scan) in enumerate(zip(question.namespaces, scans, strict=True)):
+            allowed = scan.allowing(question, Today(self._store, name, question.known))
+            words += (Word(place, *scored) for scored in scan.best(allowed, counts, question.candidates))
+        pasts = [scan.past for scan in scans]
+        return self._rank_words(question, words, _Ranking([], "keyword", (missing,), pasts))
+
+    def _rank_words(self, question: Question, words: Sequence[Word], empty: _Ranking) -> _Ranking:
+        if question.recipe.needs_records:
+            return self._by_standing(question, listed(words), empty)
+        return empty._replace(ranked=rank_words(words, question.limit))
+
+    def _by_standing(self, question: Question, candidates: Sequence[Candidate], empty: _Ranking) -> _Ranking:
+        records = self._records(question.namespaces, [candidate[:2] for candidate in candidates], empty.pasts)
+        recipe, limit = question.recipe, question.limit
+        ranked = rank_standing(recipe, candidates, records, question.words, question.fading, limit)
+        return empty._replace(ranked=ranked, records=records)
+
+    def _counts(self, question: Question, name: str, snapshot: Snapshot | None) -> WordCounts:
         if snapshot is None:
             return self._store.word_counts(name, question.words)
-        from perdure.recall.lexical import hashes_of
+        return snapshot.lexical.counts(question.terms)
 
-        return snapshot.lexical.counts(hashes_of(question.words))
-
-    def _best(self, question: _Question, name: str, snapshot: Snapshot | None, counts: WordCounts | None) -> Found:
+    def _best(self, question: Question, name: str, snapshot: Snapshot | None, counts: WordCounts | None) -> Found:
         if snapshot is None:
             return self._store.keyword(name, question.words, question.filter, question.now, question.candidates, counts)
-        from perdure.recall.lexical import hashes_of
-        from perdure.recall.search import by_words
+        from perdure.recall.search import allowed_rows, by_words
 
-        allowed = self._allowed(question, name, snapshot)
-        return Found(by_words(snapshot, hashes_of(question.words), allowed, question.candidates, counts))
+        allowed = allowed_rows(snapshot, question, Today(self._store, name, question.known))
+        return Found(by_words(snapshot, question.terms, allowed, question.candidates, counts))
 
     def _in_memory(self, name: str) -> bool:
         with self._lock:
@@ -182,30 +259,47 @@ class Recaller:
                 self._indexes = Indexes(self._store, self._memory_bytes)
         return self._indexes.snapshot(name, generation)
 
-    def _allowed(self, question: _Question, name: str, snapshot: Snapshot) -> NDArray[np.bool_] | None:
-        scope = Scope.of(question.filter)
-        allowed = snapshot.within(scope, question.now)
-        if scope.wanted is None:
-            return allowed
-        chosen = snapshot.chosen(scope.wanted)
-        if chosen is None:
-            chosen = snapshot.holding(self._store.matching(name, scope.wanted))
-            if scope.unwanted is not None:
-                chosen &= ~snapshot.holding(self._store.matching(name, scope.unwanted))
-            snapshot.choose(scope.wanted, chosen)
-        return chosen if allowed is None else allowed & chosen
+    def _view(self, name: str, generation: Generation | None, when: When) -> View:
+        with self._lock:
+            if self._views is None:
+                from perdure.recall.view import Views
 
-    def _fetch(self, question: _Question, ranked: Sequence[Ranked]) -> list[Hit]:
-        records: dict[tuple[int, int], Record] = {}
-        for place, name in enumerate(question.namespaces):
-            numbers = [one.number for one in ranked if one.place == place]
-            if numbers:
-                records |= {(place, record.number): record for record in self._store.fetch(name, numbers)}
+                self._views = Views(self._store, self._snapshot)
+            views = self._views
+        return views.view(name, generation, when)
+
+    def _fetch(self, question: Question, ranking: _Ranking) -> list[Hit]:
+        records = ranking.records
+        if records is None:
+            found = [one[:2] for one in ranking.ranked]
+            records = self._records(question.namespaces, found, ranking.pasts)
+        states = None if ranking.pasts else question.filter.states
         return [
             Hit(record, one.score, one.explain)
-            for one in ranked
-            if (record := records.get((one.place, one.number))) and record.state in question.filter.states
+            for one in ranking.ranked
+            if (record := records.get((one.place, one.number))) and (states is None or record.state in states)
         ]
+
+    def _records(self, names: Sequence[str], found: Sequence[tuple[int, int]], pasts: Sequence[Past]) -> Records:
+        """By place and number, as they are or as they were; those that are gone are left out."""
+        records: Records = {}
+        for place, name in enumerate(names):
+            numbers = [number for where, number in found if where == place]
+            if numbers:
+                fetched = (
+                    pasts[place].records(self._store, name, numbers) if pasts else self._store.fetch(name, numbers)
+                )
+                records |= {(place, record.number): record for record in fetched}
+        return records
+
+
+def _waiting(sources: Sequence[_Source]) -> tuple[str, ...]:
+    """How many memories have no vector: it is still to come, or, of what is not so any more, was not kept."""
+    missing = {True: 0, False: 0}
+    for source in sources:
+        missing[source.then] += source.snapshot.lexical.documents - source.snapshot.vectors.count
+    notes = ((WAITING, missing[False]), (NOT_KEPT, missing[True]))
+    return tuple(note.format(count) for note, count in notes if count)
 
 
 def _numpy_is_here() -> bool:

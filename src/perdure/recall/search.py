@@ -10,15 +10,38 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from perdure.clock import to_micros
 from perdure.recall.cut import largest, newest
-from perdure.recall.fuse import Pool
+from perdure.recall.fuse import Pool, ranks
+from perdure.recall.standing import Candidate, Listing
 from perdure.store.port import Scored
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from perdure.recall.question import Lookup, Question
     from perdure.recall.snapshot import Snapshot
     from perdure.text.bm25 import WordCounts
+
+
+def allowed_rows(snapshot: Snapshot, question: Question, lookup: Lookup) -> NDArray[np.bool_] | None:
+    """What the ordinary rules and the filter leave; None when that is everything."""
+    scope = question.scope
+    allowed = snapshot.within(scope, question.moment)
+    if snapshot.timed and question.moment < question.known:
+        possible = snapshot.alive if allowed is None else allowed
+        ended = possible & (snapshot.valid_until <= to_micros(question.known))
+        allowed = possible & ~snapshot.holding(lookup.expired(snapshot.numbers[ended].tolist()))
+    if not scope.looks_up:
+        return allowed
+    chosen = snapshot.chosen(scope)
+    if chosen is None:
+        wanted, unwanted = scope.wanted, scope.unwanted
+        chosen = np.ones_like(snapshot.alive) if wanted is None else snapshot.holding(lookup.matching(wanted))
+        if unwanted is not None:
+            chosen &= ~snapshot.holding(lookup.matching(unwanted))
+        snapshot.choose(scope, chosen)
+    return chosen if allowed is None else allowed & chosen
 
 
 def by_words(
@@ -58,6 +81,17 @@ def by_both(
         by_vector=_among(rows, nearest),
         chance=snapshot.vectors.sample(vector),
     )
+
+
+def candidates_of(pool: Pool, *, keyword: bool) -> list[Candidate]:
+    """The pool row by row; `keyword` is false when no word was asked for."""
+    columns = (pool.place, pool.number, pool.keyword, pool.cosine)
+    return [
+        Candidate(place, number, Listing(word, by_word) if keyword else None, Listing(cosine, by_meaning))
+        for place, number, word, cosine, (by_word, by_meaning) in zip(
+            *(column.tolist() for column in columns), ranks(pool), strict=True
+        )
+    ]
 
 
 def together(pools: Sequence[Pool]) -> Pool:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
 
 from perdure.clock import to_micros
-from perdure.model import Filter
 from perdure.recall.lexical import Lexical
 from perdure.recall.scope import Scope
 from perdure.recall.vectors import Vectors
@@ -39,7 +38,7 @@ class Snapshot:
     timed: bool
     lexical: Lexical
     vectors: Vectors
-    _choices: dict[Filter, Choice] = field(default_factory=dict[Filter, Choice])
+    _choices: dict[Scope, Choice] = field(default_factory=dict[Scope, Choice])
 
     def within(self, scope: Scope, now: datetime) -> Choice | None:
         """The rows that the ordinary rules allow; None when they allow every one."""
@@ -56,11 +55,30 @@ class Snapshot:
         known[wanted[wanted < len(known)]] = True
         return known[self.numbers]
 
-    def chosen(self, filter: Filter) -> Choice | None:
-        """What the filter chose the last time, on this very snapshot."""
-        return self._choices.get(filter)
+    def chosen(self, scope: Scope) -> Choice | None:
+        """What was chosen the last time, on this very snapshot."""
+        return self._choices.get(scope)
 
-    def choose(self, filter: Filter, rows: Choice) -> None:
+    def choose(self, scope: Scope, rows: Choice) -> None:
         if len(self._choices) >= _CHOICES_KEPT:
             self._choices.clear()
-        self._choices[filter] = rows
+        self._choices[scope] = rows
+
+    def without(self, numbers: Sequence[int]) -> Snapshot:
+        """The same, as if these had never been there; it shares everything that is large."""
+        gone = self.holding(numbers) & self.alive
+        if not gone.any():
+            return self
+        alive, lexical, present = self.alive & ~gone, self.lexical, self.vectors.present & ~gone
+        return replace(
+            self,
+            alive=alive,
+            lexical=replace(
+                lexical,
+                alive=alive,
+                documents=lexical.documents - int(np.count_nonzero(gone)),
+                words=lexical.words - int(lexical.lengths[gone].sum()),
+            ),
+            vectors=replace(self.vectors, present=present, count=int(np.count_nonzero(present))),
+            _choices={},
+        )

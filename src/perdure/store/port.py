@@ -227,6 +227,12 @@ class Writer(Protocol):
         """Memories that may be found and are not protected, in the order of `perdure.lifecycle.eviction.order`."""
         ...
 
+    def release_key(self, number: int) -> None:
+        """Take its key off a memory that this transaction puts again, so that another can have it before. It is not a
+        change of its own: without that `put` the memory would be damaged.
+        """
+        ...
+
     def drop_payloads(self, number: int) -> None:
         """Remove what earlier revisions of the memory said; the newest stays, and the chain stays provable."""
         ...
@@ -353,6 +359,10 @@ class Store(Protocol):
 
     def capacity(self, namespace: str, rule: EvictionRule) -> CapacityStats: ...
 
+    def evictable(self, namespace: str, rule: EvictionRule, limit: int) -> list[Standing]:
+        """As `Writer.evictable`, for those who only want to know."""
+        ...
+
     def due(self, now: datetime, limit: int) -> list[Record]:
         """Active memories of all namespaces whose `expires_at` has come."""
         ...
@@ -389,8 +399,14 @@ class Store(Protocol):
         """
         ...
 
-    def backup(self, path: str, progress: Progress | None = None) -> Backup:
-        """A copy of the whole store, made while others read and write, and checked before it gets its name."""
+    def give_up_reserve(self) -> bool:
+        """When there is no space to write: let go of what is kept for this moment. False when nothing is kept."""
+        ...
+
+    def backup(self, path: str, progress: Progress | None = None, *, overwrite: bool = False) -> Backup:
+        """A copy of the whole store, made while others read and write, and checked before it gets its name. The note
+        `backups` lists where copies are, newest first, as JSON.
+        """
         ...
 
     def restore_backup(self, path: str, *, keep: bool, progress: Progress | None = None) -> BackupRestored:

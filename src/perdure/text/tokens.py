@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, Protocol, runtime_checkable
+from typing import Final, Protocol, cast
 
 _CHARACTERS_PER_TOKEN: Final = 4
 
 
-@runtime_checkable
 class CountsTokens(Protocol):
     """An embedder that has a tokenizer of its own at hand."""
 
@@ -34,6 +33,7 @@ ESTIMATE: Final = TokenCounter("characters / 4", estimate)
 
 def counter_of(embedder: object) -> TokenCounter:
     """The embedder's own tokenizer when it has one, else an estimate."""
-    if isinstance(embedder, CountsTokens):
-        return TokenCounter(embedder.token_counter, embedder.count_tokens)
-    return ESTIMATE
+    if not hasattr(embedder, "count_tokens"):
+        return ESTIMATE
+    counts = cast("CountsTokens", embedder)
+    return TokenCounter(counts.token_counter, counts.count_tokens)

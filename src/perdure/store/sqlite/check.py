@@ -12,28 +12,41 @@ from perdure.store.sqlite.examination import (
     REPAIR,
     RESCUE,
     examine_chain,
+    examine_checkpoints,
+    examine_erasures,
     examine_records,
     examine_statistics,
     examine_vectors,
 )
 from perdure.store.sqlite.file import Place
+from perdure.store.sqlite.mirror import Mirror, compare
 from perdure.store.sqlite.pool import Pool
 from perdure.store.sqlite.sql import SQL
 from perdure.store.sqlite.statistics import namespace_statistics, newest_generation
 from perdure.store.sqlite.surroundings import running_engine, surroundings
 
 
-def check(pool: Pool, place: Place) -> Iterator[Finding]:
+def check(pool: Pool, place: Place, mirror: Mirror | None = None) -> Iterator[Finding]:
     with pool.reading() as connection:
         journal = connection.pragma("journal_mode")
         wrote: str = connection.execute(SQL["get_meta"], ("engine",)).get or running_engine()
     yield from surroundings(place, running_engine(), wrote, journal)
+    if mirror is not None:
+        mirrored = mirror.read()
+        yield from _look(pool, "mirror", lambda connection: list(compare(connection, mirrored)))
+    yield from check_content(pool)
+
+
+def check_content(pool: Pool) -> Iterator[Finding]:
+    """The database alone, wherever it stands."""
     yield _integrity(pool)
     yield from _look(pool, "foreign_keys", _foreign_keys)
     yield _full_text(pool)
     yield from _look(pool, "records", examine_records)
     yield from _look(pool, "statistics", examine_statistics)
     yield from _look(pool, "chain", lambda connection: [examine_chain(connection)])
+    yield from _look(pool, "erased", lambda connection: [examine_erasures(connection)])
+    yield from _look(pool, "checkpoints", lambda connection: [examine_checkpoints(connection)])
     yield from _look(pool, "vectors", lambda connection: [examine_vectors(connection)])
     yield from _look(pool, "pending", _pending)
 

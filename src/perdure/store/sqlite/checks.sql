@@ -45,23 +45,31 @@ DELETE FROM tag;
 
 -- name: counters
 -- What the namespace's row says of itself.
-SELECT id, name, seq, number, head, documents, words, vector FROM namespace ORDER BY id;
+SELECT id, name, seq, number, head, documents, words, vector, tokens FROM namespace ORDER BY id;
 
 -- name: newest_of_namespace
--- What the tables say.
-SELECT (SELECT coalesce(max(slot & 4294967295), 0) FROM memory WHERE slot BETWEEN :first AND :last),
+-- What the tables say. The log as well: a memory that was erased keeps its number.
+SELECT max(
+           (SELECT coalesce(max(slot & 4294967295), 0) FROM memory WHERE slot BETWEEN :first AND :last),
+           (SELECT coalesce(max(number), 0) FROM revision WHERE namespace = :namespace)
+       ),
        (SELECT coalesce(max(id & 4294967295), 0) FROM vector WHERE id BETWEEN :first AND :last);
 
 -- name: entry_terms
 -- From which the statistics of the index are counted.
-SELECT terms FROM entry WHERE slot BETWEEN ? AND ?;
+SELECT terms, tokens FROM entry WHERE slot BETWEEN ? AND ?;
 
 -- name: set_counters
 -- Counted anew; what was handed out is never lowered.
 UPDATE namespace SET
     documents = :documents,
     words = :words,
-    number = max(number, (SELECT coalesce(max(slot & 4294967295), 0) FROM memory WHERE slot BETWEEN :first AND :last)),
+    tokens = :tokens,
+    number = max(
+        number,
+        (SELECT coalesce(max(slot & 4294967295), 0) FROM memory WHERE slot BETWEEN :first AND :last),
+        (SELECT coalesce(max(revision.number), 0) FROM revision WHERE revision.namespace = :namespace)
+    ),
     vector = max(vector, (SELECT coalesce(max(id & 4294967295), 0) FROM vector WHERE id BETWEEN :first AND :last))
 WHERE id = :namespace;
 
@@ -75,9 +83,12 @@ SELECT memory.slot, memory.id, content_hash, passage_hash, checksum, key, memory
        memory.keywords, "references", trigger_phrases, evidence, metadata, 0, NULL, 0, NULL,
        entry.terms, CAST(entry.title AS BLOB), CAST(entry.text AS BLOB), CAST(entry.keywords AS BLOB),
        CAST(entry.reasoning AS BLOB), CAST(entry.tags AS BLOB), CAST(entry.anchor AS BLOB),
-       CAST(entry.folder AS BLOB),
+       CAST(entry.folder AS BLOB), entry.tokens,
        (SELECT CAST(json_group_array(tag) AS BLOB) FROM tag WHERE tag.slot = memory.slot),
-       (SELECT max(seq) FROM revision WHERE namespace = memory.namespace AND number = memory.slot & 4294967295),
+       (
+           SELECT max(seq) FROM revision INDEXED BY revision_version
+           WHERE namespace = memory.namespace AND number = memory.slot & 4294967295
+       ),
        CAST(payload.body AS BLOB)
 FROM memory
 LEFT JOIN entry ON entry.slot = memory.slot
@@ -88,6 +99,42 @@ ORDER BY memory.slot;
 -- name: next_memory
 -- Where a record stands that cannot be read.
 SELECT min(slot) FROM memory WHERE slot > ? AND slot <= ?;
+
+-- name: memories_missing
+-- Memories that the log knows and nobody erased, but that are not there.
+SELECT newest.namespace << 32 | newest.number
+FROM (
+    SELECT namespace, number, max(seq) AS seq FROM revision INDEXED BY revision_version
+    WHERE namespace = :namespace GROUP BY number
+) AS newest
+CROSS JOIN revision ON revision.namespace = newest.namespace AND revision.seq = newest.seq
+WHERE revision.operation <> 'erase' AND NOT EXISTS (
+    SELECT 1 FROM memory WHERE memory.slot = (newest.namespace << 32 | newest.number)
+)
+ORDER BY newest.number;
+
+-- name: erased_and_there
+-- Memories that were erased, but of which something is left that says what they said; and where they were erased.
+SELECT newest.namespace << 32 | newest.number, newest.seq
+FROM (
+    SELECT namespace, number, max(seq) AS seq FROM revision INDEXED BY revision_version
+    WHERE namespace = :namespace GROUP BY number
+) AS newest
+CROSS JOIN revision ON revision.namespace = newest.namespace AND revision.seq = newest.seq
+WHERE revision.operation = 'erase' AND (
+    EXISTS (SELECT 1 FROM memory WHERE memory.slot = (newest.namespace << 32 | newest.number))
+    OR EXISTS (
+        SELECT 1 FROM revision AS line INDEXED BY revision_version
+        JOIN payload ON payload.id = (line.namespace << 32 | line.seq)
+        WHERE line.namespace = newest.namespace AND line.number = newest.number
+    )
+)
+ORDER BY newest.number;
+
+-- name: examine_checkpoints
+-- Every name for a position.
+SELECT namespace, name, positions, memories, actor, spec_folder, description, metadata, created_at
+FROM checkpoint ORDER BY namespace, name;
 
 -- name: examine_revisions
 -- The log of one namespace in its order, with what was not erased.
@@ -104,8 +151,9 @@ SELECT seq, head FROM namespace WHERE id = ?;
 
 -- name: newest_payload
 -- What a damaged record is brought back from.
-SELECT revision.seq, revision.digest, payload.salt, CAST(payload.body AS BLOB)
-FROM revision LEFT JOIN payload ON payload.id = (revision.namespace << 32 | revision.seq)
+SELECT revision.seq, revision.operation, revision.digest, payload.salt, CAST(payload.body AS BLOB)
+FROM revision INDEXED BY revision_version
+LEFT JOIN payload ON payload.id = (revision.namespace << 32 | revision.seq)
 WHERE revision.namespace = ? AND revision.number = ?
 ORDER BY revision.seq DESC LIMIT 1;
 

@@ -14,6 +14,7 @@ from perdure.ids import content_hash
 from perdure.model import INDEXED_STATES, Finding, Record
 from perdure.store.queries import load_queries
 from perdure.store.sqlite.chain import Line, digest_of, genesis, link
+from perdure.store.sqlite.checkpoints import decode_checkpoint
 from perdure.store.sqlite.damage import rows_after
 from perdure.store.sqlite.database import Database, Row
 from perdure.store.sqlite.rows import (
@@ -27,15 +28,21 @@ from perdure.store.sqlite.rows import (
     unpack_name,
 )
 from perdure.text.entry import entry_of, terms_length
+from perdure.text.tokens import estimate
 
 CHECKS: Final = load_queries(Path(__file__).with_name("checks.sql"))
 
 REPAIR: Final = "Run `perdure doctor --repair`: it is rebuilt from the records."
+REPAIR_ERASED: Final = "Run `perdure doctor --repair`: it erases the rest."
+FORGET_CHECKPOINT: Final = "Delete it with `perdure checkpoint delete`, or bring the store back from a backup."
 RESCUE: Final = "Export what can be read with `perdure export`, and bring the store back from a backup."
 _SHOWN: Final = 5
 # Where the columns of `examine_memory` begin that stand behind a record's own.
 _ENTRY: Final = 45
-_TAGS: Final = 53
+_TOKENS: Final = 53
+_TAGS: Final = 54
+# No tokenizer makes more of one character; a count beyond that would drive every other memory out.
+_TOKENS_PER_CHARACTER: Final = 32
 
 
 @dataclass(slots=True)
@@ -72,6 +79,8 @@ def examine_records(connection: Database) -> list[Finding]:
         entries.add(name_of(names, slot))
     for slot in [slot for (slot,) in connection.execute(CHECKS["tags_left_over"])]:
         tags.add(name_of(names, slot))
+    for slot in [slot for namespace in names for slot in missing(connection, namespace)]:
+        damaged.add(name_of(names, slot))
     for namespace, name in names.items():
         for slot, row in examined(connection, namespace):
             shown = name_of(names, slot)
@@ -86,11 +95,29 @@ def examine_records(connection: Database) -> list[Finding]:
             if not _tags_agree(record, row):
                 tags.add(shown)
     return [
-        damaged.finding("Every memory is as it was written.", "Memories that are not as they were written"),
+        damaged.finding("Every memory is as it was written.", "Memories that are missing or not as they were written"),
         history.finding("Every memory is the newest line of its history.", "Memories that differ from their history"),
         entries.finding("The keyword index holds what the memories say.", "Memories with a wrong entry in the index"),
         tags.finding("The tags are those of the memories.", "Memories whose tags are filed wrongly"),
     ]
+
+
+def examine_erasures(connection: Database) -> Finding:
+    left = Tally("erased", REPAIR_ERASED)
+    names = namespace_names(connection)
+    for slot in [slot for namespace in names for slot in erased_and_there(connection, namespace)]:
+        left.add(name_of(names, slot))
+    return left.finding("Nothing is left of what was erased.", "Erased memories of which something is left")
+
+
+def missing(connection: Database, namespace: int) -> list[int]:
+    """Slots of memories that should be there."""
+    return [slot for (slot,) in connection.execute(CHECKS["memories_missing"], {"namespace": namespace})]
+
+
+def erased_and_there(connection: Database, namespace: int) -> dict[int, int]:
+    """Slots of memories that should not be there, and the position of the line that erased each."""
+    return dict(connection.execute(CHECKS["erased_and_there"], {"namespace": namespace}).fetchall())
 
 
 def examined(connection: Database, namespace: int) -> Iterator[tuple[int, Row | None]]:
@@ -107,8 +134,19 @@ def entry_agrees(record: Record, row: Row) -> bool:
     """An entry that should not be there at all was counted as left over."""
     if record.state not in INDEXED_STATES:
         return True
-    terms, *texts = entry_columns(entry_of(record))
-    return row[_ENTRY:_TAGS] == (terms, *(text.encode() for text in texts))
+    terms, *texts, _ = entry_columns(entry_of(record))
+    same = row[_ENTRY:_TOKENS] == (terms, *(text.encode() for text in texts))
+    return same and _plausible(record, row[_TOKENS])
+
+
+def entry_as_it_should_be(record: Record, row: Row) -> Row:
+    """The tokens were counted by whoever wrote it, and only when they cannot be right they are estimated."""
+    kept: int = row[_TOKENS]
+    return entry_columns(entry_of(record, (lambda _: kept) if _plausible(record, kept) else estimate))
+
+
+def _plausible(record: Record, tokens: object) -> bool:
+    return isinstance(tokens, int) and 0 <= tokens <= _TOKENS_PER_CHARACTER * (len(record.text) + 1)
 
 
 def has_entry(row: Row) -> bool:
@@ -119,13 +157,12 @@ def examine_statistics(connection: Database) -> list[Finding]:
     """The namespace's own row: handed-out numbers and counts."""
     wrong = Tally("statistics", REPAIR)
     counters = Tally("counters", REPAIR)
-    for namespace, name, _, number, _, documents, words, vector in connection.execute(CHECKS["counters"]).fetchall():
+    for namespace, name, _, number, _, *counted, vector, tokens in connection.execute(CHECKS["counters"]).fetchall():
         first, last = range_of(namespace)
-        if (documents, words) != count_entries(connection, namespace):
+        if (*counted, tokens) != count_entries(connection, namespace):
             wrong.add(repr(name))
-        ((newest, newest_vector),) = connection.execute(
-            CHECKS["newest_of_namespace"], {"first": first, "last": last}
-        ).fetchall()
+        bindings = {"namespace": namespace, "first": first, "last": last}
+        ((newest, newest_vector),) = connection.execute(CHECKS["newest_of_namespace"], bindings).fetchall()
         if newest > number or newest_vector > vector:
             counters.add(repr(name))
     return [
@@ -134,12 +171,29 @@ def examine_statistics(connection: Database) -> list[Finding]:
     ]
 
 
-def count_entries(connection: Database, namespace: int) -> tuple[int, int]:
-    documents = words = 0
-    for (packed,) in connection.execute(CHECKS["entry_terms"], range_of(namespace)):
+def count_entries(connection: Database, namespace: int) -> tuple[int, int, int]:
+    """How many, their words, and their tokens."""
+    documents = words = sum_of_tokens = 0
+    for packed, tokens in connection.execute(CHECKS["entry_terms"], range_of(namespace)):
         documents += 1
         words += terms_length(packed)
-    return documents, words
+        sum_of_tokens += tokens
+    return documents, words, sum_of_tokens
+
+
+def examine_checkpoints(connection: Database) -> Finding:
+    """A position beyond the end of its log stands for nothing."""
+    wrong = Tally("checkpoints", FORGET_CHECKPOINT)
+    ends = {name: seq for _, name, seq, *_ in connection.execute(CHECKS["counters"])}
+    names = namespace_names(connection)
+    for row in connection.execute(CHECKS["examine_checkpoints"]).fetchall():
+        try:
+            positions = decode_checkpoint(row, names).positions
+        except StoreDamaged:
+            positions = None
+        if positions is None or any(seq > ends[name] for name, seq in positions.items()):
+            wrong.add(repr(row[1]))
+    return wrong.finding("Every checkpoint is a position in the log.", "Checkpoints that are no position in the log")
 
 
 def examine_chain(connection: Database) -> Finding:

@@ -109,7 +109,7 @@ def _create_directories(directory: Path) -> None:
         except FileExistsError:
             continue
         each.chmod(0o700)
-        _sync_directory(each.parent)
+        sync_directory(each.parent)
 
 
 def _create(path: str) -> None:
@@ -153,7 +153,7 @@ def _exists_quietly(path: str) -> bool:
         return True
 
 
-def _sync_directory(directory: Path) -> None:
+def sync_directory(directory: Path) -> None:
     """A new name survives power loss only once its directory is on disk."""
     try:
         descriptor = os.open(directory, os.O_RDONLY)

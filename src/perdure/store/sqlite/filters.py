@@ -11,10 +11,19 @@ from perdure.model import Filter
 from perdure.store.sqlite.database import Value
 from perdure.store.sqlite.rows import range_of
 from perdure.store.sqlite.sql import SQL
+from perdure.tiers import PROMOTED_TO, PROMOTION_CONFIDENCE, PROMOTION_VALIDATIONS, PROPOSED, TIERS
 
 Bindings: TypeAlias = dict[str, Value]
 
 _EXACT: Final = ("context_type", "tier", "source_project", "spec_folder", "conversation_id")
+_MOMENTS: Final = ("since", "until", "created_since", "created_until", "unexpired_at")
+_OFFER: Final[Bindings] = {
+    "proposed": PROPOSED,
+    "tiers": json.dumps(list(TIERS)),
+    "validations": PROMOTION_VALIDATIONS,
+    "enough": PROMOTION_CONFIDENCE,
+    "below": json.dumps([name for name, tier in TIERS.items() if tier.boost < TIERS[PROMOTED_TO].boost]),
+}
 _ACTIVE: Final = ("active",)
 
 
@@ -28,14 +37,21 @@ def conditions(namespace: int, filter: Filter) -> tuple[list[str], Bindings]:
         if value is not None:
             found.append(SQL[f"where_{name}"])
             bindings[name] = value
+    if filter.tier == "constitutional":
+        found.append(SQL["where_constitutional"])
+        bindings["namespace"] = namespace
     for name, values in (("categories", filter.categories), ("sources", filter.sources)):
         if values:
             found.append(SQL[f"where_{name}"])
             bindings[name] = json.dumps(values)
-    for name, moment in (("since", filter.since), ("until", filter.until)):
+    for name in _MOMENTS:
+        moment = getattr(filter, name)
         if moment is not None:
             found.append(SQL[f"where_{name}"])
             bindings[name] = to_micros(moment)
+    if filter.offered:
+        found.append(SQL["where_offered"])
+        bindings |= _OFFER
     if filter.tags:
         tags = list(dict.fromkeys(filter.tags))
         found.append(SQL["where_tags"])

@@ -17,6 +17,7 @@ from perdure.store.sqlite.file import Identity
 class Forkable(Protocol):
     def before_fork(self) -> None: ...
     def after_fork(self, *, child: bool) -> None: ...
+    def holds(self, identity: Identity) -> bool: ...
 
 
 FORKED: Final = "This process was forked in the middle of a transaction, so it cannot use its parent's store."
@@ -30,6 +31,11 @@ inherited: Final[set[Identity]] = set()
 
 def watch(connections: Forkable) -> None:
     _open.add(connections)
+
+
+def is_open(identity: Identity) -> bool:
+    """Whether this process has connections to the file: then nobody else in it may open the file."""
+    return any(connections.holds(identity) for connections in list(_open))
 
 
 def _before() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -63,7 +64,7 @@ def migrate(connection: Database, place: Place) -> None:
         if version == 0:
             _create(connection)
         for migration in migrations()[version:] if version else ():
-            run(connection, migration.read_text(encoding="utf-8"))
+            _step(connection, migration)
         if version != newest_schema():
             connection.pragma("application_id", APPLICATION_ID)
             connection.pragma("user_version", newest_schema())
@@ -73,6 +74,24 @@ def migrate(connection: Database, place: Place) -> None:
         if connection.in_transaction:
             run(connection, SQL["rollback"])
         raise
+
+
+def _step(connection: Database, migration: Path) -> None:
+    for statement in statements(migration.read_text(encoding="utf-8")):
+        run(connection, statement)
+        point("migrate: between statements")
+
+
+def statements(sql: str) -> Iterator[str]:
+    """One at a time, triggers whole."""
+    statement = ""
+    for line in sql.splitlines(keepends=True):
+        statement += line
+        if apsw.complete(statement):
+            yield statement
+            statement = ""
+    if statement.strip():
+        yield statement
 
 
 def _create(connection: Database) -> None:

@@ -103,6 +103,28 @@ class Pool:
             turn.release()
         self._patience.give_way()
 
+    @contextmanager
+    def maintaining(self, patience: float | None = None) -> Generator[Database]:
+        """The writing connection outside any transaction, for what SQLite does in none."""
+        seconds = self._seconds if patience is None else patience
+        turn = self._turn
+        if not turn.acquire(timeout=seconds):
+            raise StoreBusy("Another thread held the store for too long.")
+        try:
+            if self._writing:
+                raise RuntimeError("a store cannot be maintained inside a write transaction")
+            connection = self._open_writer()
+            self._patience.seconds = seconds
+            with translating(self._place, connection):
+                yield connection
+        finally:
+            turn.release()
+
+    @property
+    def read_only(self) -> bool:
+        with self._turn:
+            return self._place.identity is not None and self._open_writer().readonly("main")
+
     def is_writing(self, connection: Database) -> bool:
         return self._writing and connection is self._writer
 
@@ -125,6 +147,9 @@ class Pool:
                 with suppress(apsw.Error):
                     self._writer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
             self._close_all()
+
+    def holds(self, identity: Identity) -> bool:
+        return self._closed is None and self._place.identity == identity
 
     def before_fork(self) -> None:
         turn = self._turn.acquire(timeout=_FORK_PATIENCE)

@@ -63,7 +63,7 @@ SELECT id, name FROM namespace ORDER BY name;
 
 -- name: open_namespace
 -- Read once per write transaction; the row lock of the whole file makes what it hands out gapless.
-SELECT id, seq, number, head, documents, words, vector FROM namespace WHERE name = ?;
+SELECT id, seq, number, head, documents, words, vector, tokens, max_items, max_tokens FROM namespace WHERE name = ?;
 
 -- name: create_namespace
 -- The first write into a namespace makes it.
@@ -71,7 +71,9 @@ INSERT INTO namespace (name, head, created_at) VALUES (?, ?, ?) RETURNING id;
 
 -- name: close_namespace
 -- Written once per write transaction, at its end.
-UPDATE namespace SET seq = ?, number = ?, head = ?, documents = ?, words = ?, vector = ? WHERE id = ?;
+UPDATE namespace
+SET seq = ?, number = ?, head = ?, documents = ?, words = ?, vector = ?, tokens = ?, max_items = ?, max_tokens = ?
+WHERE id = ?;
 
 -- name: put_memory
 -- The record as it became; a later revision takes the same slot.
@@ -100,10 +102,14 @@ INSERT INTO memory (
     keywords = excluded.keywords, "references" = excluded."references", trigger_phrases = excluded.trigger_phrases,
     evidence = excluded.evidence, metadata = excluded.metadata;
 
+-- name: release_key
+-- Keys that change places are free for a moment; `put` writes the row again.
+UPDATE memory SET key = NULL WHERE slot = ?;
+
 -- name: memory_before
 -- What a new revision replaces in the derived tables.
 SELECT memory.tags, entry.terms, entry.title, entry.text, entry.keywords, entry.reasoning, entry.tags, entry.anchor,
-       entry.folder
+       entry.folder, entry.tokens
 FROM memory LEFT JOIN entry USING (slot)
 WHERE memory.slot = ?;
 
@@ -117,12 +123,13 @@ DELETE FROM tag WHERE slot = ?;
 
 -- name: put_entry
 -- The trigger brings it into the full-text index.
-INSERT INTO entry (terms, title, text, keywords, reasoning, tags, anchor, folder, slot) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?);
+INSERT INTO entry (terms, title, text, keywords, reasoning, tags, anchor, folder, tokens, slot)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: change_entry
 -- The trigger takes the old words out of the full-text index first.
 UPDATE entry
-SET terms = ?, title = ?, text = ?, keywords = ?, reasoning = ?, tags = ?, anchor = ?, folder = ?
+SET terms = ?, title = ?, text = ?, keywords = ?, reasoning = ?, tags = ?, anchor = ?, folder = ?, tokens = ?
 WHERE slot = ?;
 
 -- name: delete_entry
@@ -304,6 +311,10 @@ context_type = :context_type
 -- Filter.
 tier = :tier
 
+-- name: where_constitutional
+-- Asked with every recall: written so that the index of these few is used.
+namespace = :namespace AND tier = 'constitutional'
+
 -- name: where_source_project
 -- Filter.
 source_project = :source_project
@@ -332,14 +343,289 @@ tier <> 'deprecated'
 -- True now, and not expired.
 coalesce(valid_at <= :now, TRUE) AND coalesce(invalid_at > :now, TRUE) AND coalesce(expires_at > :now, TRUE)
 
--- name: revisions
--- The history of one memory; an erased payload leaves its line.
+-- name: where_created_since
+-- When it was made, whatever it speaks of.
+created_at >= :created_since
+
+-- name: where_created_until
+-- Up to, not including.
+created_at < :created_until
+
+-- name: where_unexpired_at
+-- What is due is hidden at once, whenever `work` comes round to it.
+coalesce(expires_at > :unexpired_at, TRUE)
+
+-- name: where_offered
+-- As `perdure.tiers.offered_tier` decides: proposed by a model, or earned by being useful.
+(
+    CASE WHEN json_valid(metadata) THEN
+        coalesce(
+            json_extract(metadata, '$.' || :proposed) IN (SELECT value FROM json_each(:tiers))
+            AND json_extract(metadata, '$.' || :proposed) <> tier,
+            FALSE
+        )
+    ELSE FALSE END
+    OR validation_count >= :validations AND confidence >= :enough
+        AND tier IN (SELECT value FROM json_each(:below))
+)
+
+-- name: select_lines
+-- Lines of the log with what was not erased, in the order that log.py reads. Ends in an open WHERE.
 SELECT revision.seq, revision.number, revision.memory, revision.version, revision.operation, revision.actor,
        revision.surface, revision.session, revision.request, revision.at, revision.batch, revision.digest,
        revision.hash, payload.body
 FROM revision LEFT JOIN payload ON payload.id = (revision.namespace << 32 | revision.seq)
+WHERE
+
+-- name: lines_of_namespace
+-- A log belongs to one namespace.
+revision.namespace = :namespace
+
+-- name: lines_of_memory
+-- The history of one memory, by its number: left to itself, SQLite would read the whole log in its order.
+revision.namespace = :namespace AND revision.seq IN (
+    SELECT own.seq FROM revision AS own INDEXED BY revision_version
+    WHERE own.namespace = :namespace AND own.number = :number
+)
+ORDER BY revision.seq
+
+-- name: lines_at
+-- For each of some memories, as a JSON list of numbers, its newest line up to a position.
+revision.namespace = :namespace AND revision.seq IN (
+    SELECT (
+        SELECT max(earlier.seq) FROM revision AS earlier INDEXED BY revision_version
+        WHERE earlier.namespace = :namespace AND earlier.number = wanted.value AND earlier.seq <= :seq
+    )
+    FROM json_each(:numbers) AS wanted
+)
+
+-- name: lines_batch
+-- What one call did.
+revision.batch = :batch
+
+-- name: lines_session
+-- What one session did.
+revision.session = :session
+
+-- name: lines_actor
+-- What one writer did.
+revision.actor = :actor
+
+-- name: lines_operation
+-- One kind of change.
+revision.operation = :operation
+
+-- name: lines_since
+-- This moment included.
+revision.at >= :since
+
+-- name: lines_until
+-- Up to, not including.
+revision.at < :until
+
+-- name: lines_before
+-- The next page, newest first.
+revision.seq < :before
+
+-- name: lines_after
+-- The next page, oldest first.
+revision.seq > :after
+
+-- name: lines_newest_first
+-- Order of a page.
+ORDER BY revision.seq DESC LIMIT :limit
+
+-- name: lines_oldest_first
+-- Order of a page.
+ORDER BY revision.seq LIMIT :limit
+
+-- name: seq_at
+-- From the end, because a clock that went back does not take back what was written.
+SELECT seq FROM revision WHERE namespace = ? AND at <= ? ORDER BY seq DESC LIMIT 1;
+
+-- name: changed_after
+-- Memories with a line after a position.
+SELECT DISTINCT number FROM revision WHERE namespace = :namespace AND seq > :seq ORDER BY number;
+
+-- name: changed_in_folder
+-- As above, when they are in the folder now or were in it at the position.
+SELECT changed.number
+FROM (SELECT DISTINCT number FROM revision WHERE namespace = :namespace AND seq > :seq) AS changed
+WHERE EXISTS (
+    SELECT 1 FROM memory WHERE memory.slot = (:namespace << 32 | changed.number) AND memory.spec_folder = :folder
+) OR (
+    SELECT CASE WHEN json_valid(payload.body) THEN json_extract(payload.body, '$.spec_folder') END
+    FROM payload WHERE payload.id = (:namespace << 32 | (
+        SELECT max(seq) FROM revision INDEXED BY revision_version
+        WHERE namespace = :namespace AND number = changed.number AND seq <= :seq
+    ))
+) = :folder
+ORDER BY changed.number;
+
+-- name: reworded
+-- One pass over an index that holds nothing else.
+SELECT versions.number
+FROM (
+    SELECT number FROM revision INDEXED BY revision_version
+    WHERE namespace = :namespace GROUP BY number HAVING min(version) <> max(version)
+) AS versions
+CROSS JOIN memory ON memory.slot = (:namespace << 32 | versions.number)
+WHERE memory.state IN ('active', 'superseded')
+ORDER BY versions.number;
+
+-- name: last_version
+-- From the end of an index.
+SELECT coalesce(max(version), 0) FROM revision WHERE namespace = ? AND number = ?;
+
+-- name: passage_vector
+-- One vector by what it stands for.
+SELECT checksum, data FROM vector WHERE namespace = ? AND generation = ? AND passage_hash = ?;
+
+-- name: evictable
+-- Of one class, what may go, least recently used first. Nothing was used before it was changed: so the oldest few by
+-- change, in the order of an index, mostly hold those that are wanted. `edge` is the last of these few, NULL when they
+-- were all there are. The tokens are read only for what is answered.
+SELECT chosen.slot & 4294967295, chosen.importance, chosen.tier, chosen.state, coalesce(entry.tokens, 0),
+       chosen.last_used, chosen.edge
+FROM (
+    SELECT oldest.slot, importance, tier, state, edge,
+           max(updated_at, coalesce(accessed_at, updated_at), coalesce(recalled_at, updated_at)) AS last_used
+    FROM (
+        SELECT slot, importance, tier, state, updated_at,
+               CASE WHEN count(*) OVER () >= :window THEN max(updated_at) OVER () END AS edge
+        FROM (
+            SELECT slot, importance, tier, state, updated_at FROM memory INDEXED BY memory_age
+            WHERE namespace = :namespace AND state = :state AND state IN ('active', 'superseded')
+                AND importance >= :from AND importance < :below
+                AND tier NOT IN (SELECT value FROM json_each(:tiers))
+            ORDER BY updated_at
+            LIMIT :window
+        )
+    ) AS oldest LEFT JOIN use USING (slot)
+    ORDER BY last_used, oldest.slot
+    LIMIT :limit
+) AS chosen
+LEFT JOIN entry ON entry.slot = chosen.slot
+ORDER BY chosen.last_used, chosen.slot;
+
+-- name: namespace_load
+-- What the limits are compared with.
+SELECT documents, tokens, max_items, max_tokens FROM namespace WHERE id = ?;
+
+-- name: capacity
+-- Counted, because only people ask.
+SELECT count(*) FILTER (WHERE importance >= :high OR tier IN (SELECT value FROM json_each(:tiers))),
+       min(importance), avg(importance), max(importance)
+FROM memory INDEXED BY memory_age WHERE namespace = :namespace AND state IN ('active', 'superseded');
+
+-- name: evicted_count
+-- Those that can still be brought back.
+SELECT count(*) FROM memory INDEXED BY memory_evicted WHERE namespace = ? AND state = 'evicted';
+
+-- name: version_count
+-- Versions of which at least one revision still says what it said.
+SELECT count(*) FROM (
+    SELECT DISTINCT revision.number, revision.version
+    FROM revision JOIN payload ON payload.id = (revision.namespace << 32 | revision.seq)
+    WHERE revision.namespace = ?
+);
+
+-- name: due
+-- What has expired. Read as many as are wanted.
+SELECT namespace.name, memory.slot
+FROM memory INDEXED BY memory_expiry JOIN namespace ON namespace.id = memory.namespace
+WHERE memory.expires_at <= ? AND memory.state = 'active'
+ORDER BY memory.expires_at, memory.slot;
+
+-- name: purgeable
+-- What was evicted long enough ago: by its newest line, so that whoever touched it since has put it off.
+SELECT namespace.name, memory.slot
+FROM namespace
+CROSS JOIN memory INDEXED BY memory_evicted ON memory.namespace = namespace.id
+CROSS JOIN revision ON revision.namespace = memory.namespace AND revision.seq = memory.seq
+WHERE memory.state = 'evicted' AND revision.at <= ?
+ORDER BY revision.at, memory.slot;
+
+-- name: times_after
+-- The first and the last of each hour: no gap between two of them is longer than it was.
+SELECT min(at) FROM revision WHERE at > ?1 GROUP BY at / 3600000000
+UNION
+SELECT max(at) FROM revision WHERE at > ?1 GROUP BY at / 3600000000
+ORDER BY 1;
+
+-- name: positions
+-- Where every log stands, and how many memories each has that may be found.
+SELECT id, name, seq, documents FROM namespace ORDER BY id;
+
+-- name: folder_count
+-- Memories of one folder that may be found.
+SELECT count(*) FROM memory INDEXED BY memory_folder
+WHERE namespace = ? AND spec_folder = ? AND state IN ('active', 'superseded');
+
+-- name: checkpoint_taken
+-- A name that stands for everything may stand for nothing else, and the other way round.
+SELECT EXISTS (SELECT 1 FROM checkpoint WHERE name = :name AND (namespace IN (0, :namespace) OR :namespace = 0));
+
+-- name: put_checkpoint
+-- A few numbers, however much they stand for.
+INSERT INTO checkpoint (
+    namespace, name, positions, memories, actor, spec_folder, description, metadata, created_at
+) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?);
+
+-- name: checkpoints
+-- Of one namespace and of everything.
+SELECT namespace, name, positions, memories, actor, spec_folder, description, metadata, created_at
+FROM checkpoint WHERE namespace IN (0, ?) ORDER BY created_at DESC, name;
+
+-- name: delete_checkpoint
+-- The log stays as it is.
+DELETE FROM checkpoint WHERE namespace = ? AND name = ?;
+
+-- name: memory_lines
+-- Every line of one memory, newest first, with what it said as bytes: erasing must not stumble over damage.
+SELECT revision.seq, revision.memory, revision.version, revision.operation, CAST(payload.body AS BLOB)
+FROM revision INDEXED BY revision_version
+LEFT JOIN payload ON payload.id = (revision.namespace << 32 | revision.seq)
 WHERE revision.namespace = ? AND revision.number = ?
-ORDER BY revision.seq;
+ORDER BY revision.seq DESC;
+
+-- name: newest_operation
+-- How the history of a memory ends.
+SELECT operation FROM revision INDEXED BY revision_version WHERE namespace = ? AND number = ? ORDER BY seq DESC LIMIT 1;
+
+-- name: memory_traces
+-- What an erased memory is taken off: the statistics of the index, and its own passage.
+SELECT memory.id, memory.passage_hash, entry.terms, entry.tokens
+FROM memory LEFT JOIN entry USING (slot) WHERE memory.slot = ?;
+
+-- name: delete_payload
+-- What a line said. The line stays.
+DELETE FROM payload WHERE id = ?;
+
+-- name: delete_memory
+-- Its index, tags and use go with it.
+DELETE FROM memory WHERE slot = ?;
+
+-- name: delete_links
+-- Both directions.
+DELETE FROM link WHERE namespace = ?1 AND (source = ?2 OR target = ?2);
+
+-- name: delete_passage
+-- The vectors of all generations, unless a memory has the passage.
+DELETE FROM vector
+WHERE namespace = ?1 AND generation IN (SELECT id FROM generation) AND passage_hash = ?2 AND NOT EXISTS (
+    SELECT 1 FROM memory
+    WHERE memory.namespace = ?1 AND memory.passage_hash = ?2 AND memory.state IN ('active', 'superseded')
+);
+
+-- name: delete_unowned_vectors
+-- When it cannot be read any more which passages they were: all that no memory has.
+DELETE FROM vector
+WHERE vector.id BETWEEN ? AND ? AND NOT EXISTS (
+    SELECT 1 FROM memory
+    WHERE memory.namespace = vector.namespace AND memory.passage_hash = vector.passage_hash
+        AND memory.state IN ('active', 'superseded')
+);
 
 -- name: word_statistics
 -- The index's own counts, kept by every write.
@@ -397,8 +683,9 @@ ORDER BY entry.slot
 LIMIT :limit;
 
 -- name: index_changes
--- What the log and the vectors brought since a position. A memory without an entry has left the index.
-SELECT memory.slot & 4294967295, memory.state = 'active' AND memory.tier <> 'deprecated', memory.valid_at,
+-- What the log and the vectors brought since a position. A memory without an entry has left the index, and one that was
+-- erased is not even a memory any more.
+SELECT changed.slot & 4294967295, memory.state = 'active' AND memory.tier <> 'deprecated', memory.valid_at,
        coalesce(min(memory.invalid_at, memory.expires_at), memory.invalid_at, memory.expires_at),
        entry.terms, vector.data
 FROM (
@@ -409,11 +696,11 @@ FROM (
     WHERE vector.id BETWEEN :first_vector AND :last_vector AND vector.generation = :generation
         AND memory.state IN ('active', 'superseded')
 ) AS changed
-CROSS JOIN memory ON memory.slot = changed.slot
+LEFT JOIN memory ON memory.slot = changed.slot
 LEFT JOIN entry ON entry.slot = changed.slot
 LEFT JOIN vector ON vector.namespace = memory.namespace AND vector.generation = :generation
     AND vector.passage_hash = memory.passage_hash
-ORDER BY memory.slot;
+ORDER BY changed.slot;
 
 -- name: pending
 -- Passages that may be found but have no vector of the generation, straight from two indexes and one at a time: read

@@ -1,4 +1,4 @@
-"""Records, by reference, by number, by page; and their history."""
+"""Records, by reference, by number, by page."""
 
 from __future__ import annotations
 
@@ -8,25 +8,21 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Final
 
-from perdure.clock import from_micros
 from perdure.errors import StoreDamaged
 from perdure.ids import Reference
-from perdure.model import Change, Filter, Record, Revision
+from perdure.model import Filter, Record
 from perdure.store.sqlite.damage import UNREADABLE, rows_after
 from perdure.store.sqlite.database import Database, Row, Value
 from perdure.store.sqlite.filters import conditions
 from perdure.store.sqlite.rows import (
     NUMBER_MASK,
     RESTORE,
-    decode_payload,
     decode_row,
     decode_sound,
     is_sound,
     pack_id,
     range_of,
     slot_of,
-    unpack_id,
-    unpack_name,
 )
 from perdure.store.sqlite.sql import SQL
 
@@ -135,21 +131,6 @@ def matching(connection: Database, namespace: int, filter: Filter) -> Sequence[i
     wanted, bindings = conditions(namespace, filter)
     found: str = connection.execute(f"{SQL['matching']} {' AND '.join(wanted)}", bindings).get
     return array("q", json.loads(found))
-
-
-def revisions(connection: Database, namespace: int, name: str, number: int) -> list[Revision]:
-    rows = connection.execute(SQL["revisions"], (namespace, number))
-    return [_revision(row, name) for row in rows]
-
-
-def _revision(row: Row, name: str) -> Revision:
-    seq, number, memory, version, operation, actor, surface, session, request, at, batch, digest, hash_, body = row
-    try:
-        change = Change(operation, from_micros(at), unpack_name(batch), actor, surface, session, request)
-        record = None if body is None else decode_payload(body)
-        return Revision(name, seq, unpack_id(memory), number, version, change, digest.hex(), hash_.hex(), record)
-    except (TypeError, AttributeError, OverflowError) as error:
-        raise StoreDamaged(f"Line {seq} of the log of {name!r} is not as it was written.") from error
 
 
 def _is_text(value: str) -> bool:

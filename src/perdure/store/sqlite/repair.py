@@ -13,14 +13,14 @@ from perdure.store.sqlite.examination import (
     bad_vectors,
     count_entries,
     entry_agrees,
+    entry_as_it_should_be,
     examined,
     has_entry,
 )
 from perdure.store.sqlite.pool import Pool
 from perdure.store.sqlite.restoration import restore_records
-from perdure.store.sqlite.rows import decode_sound, entry_columns, range_of
+from perdure.store.sqlite.rows import decode_sound, range_of
 from perdure.store.sqlite.sql import SQL
-from perdure.text.entry import entry_of
 
 _PUT_TAG: Final = SQL["put_tag"]
 
@@ -66,7 +66,7 @@ def _repair_entry(connection: Database, record: Record, row: Row) -> bool:
     if record.state not in INDEXED_STATES or entry_agrees(record, row):
         return False
     statement = SQL["change_entry"] if has_entry(row) else SQL["put_entry"]
-    connection.execute(statement, (*entry_columns(entry_of(record)), row[0]))
+    connection.execute(statement, (*entry_as_it_should_be(record, row), row[0]))
     return True
 
 
@@ -82,7 +82,7 @@ def _repair_vectors(connection: Database) -> Finding:
 def _repair_counters(connection: Database) -> Finding:
     for namespace, *_ in connection.execute(CHECKS["counters"]).fetchall():
         first, last = range_of(namespace)
-        documents, words = count_entries(connection, namespace)
-        bindings = {"namespace": namespace, "first": first, "last": last, "documents": documents, "words": words}
-        connection.execute(CHECKS["set_counters"], bindings)
+        documents, words, tokens = count_entries(connection, namespace)
+        counted = {"documents": documents, "words": words, "tokens": tokens}
+        connection.execute(CHECKS["set_counters"], counted | {"namespace": namespace, "first": first, "last": last})
     return Finding("repair_statistics", "ok", "The statistics of the index were counted anew.")

@@ -9,14 +9,18 @@ import apsw
 from perdure.errors import StoreDamaged
 from perdure.model import Finding, Record
 from perdure.store.sqlite.chain import digest_of, genesis, link
+from perdure.store.sqlite.connection import triggers_off
 from perdure.store.sqlite.database import Database
+from perdure.store.sqlite.erasure import ERASE, erase
 from perdure.store.sqlite.examination import (
     CHECKS,
     RESCUE,
     Tally,
+    erased_and_there,
     examined,
     history_agrees,
     line_of,
+    missing,
     name_of,
     namespace_names,
     sound_record,
@@ -29,20 +33,34 @@ from perdure.text.passage import passage_hash
 def restore_records(connection: Database) -> list[Finding]:
     """Nothing to say when every record agrees with the log."""
     restored, left = Tally("repair_records", RESCUE), Tally("repair_records", RESCUE)
+    erased = Tally("repair_erased", RESCUE)
     names = namespace_names(connection)
     for namespace, name in names.items():
-        wrong = list(_wrong(connection, namespace, name))
-        proved = _proved_from(connection, namespace, name) if wrong else 0
-        for slot in wrong:
+        there = erased_and_there(connection, namespace)
+        wrong = {*_wrong(connection, namespace, name), *missing(connection, namespace)} - there.keys()
+        proved = _proved_from(connection, namespace, name) if wrong or there else 0
+        for slot, seq in there.items():
+            done = seq >= proved and _erase(connection, namespace, slot & NUMBER_MASK)
+            (erased if done else left).add(name_of(names, slot))
+        for slot in sorted(wrong):
             done = _restore(connection, namespace, name, slot & NUMBER_MASK, proved)
             (restored if done else left).add(name_of(names, slot))
     found: list[Finding] = []
     if restored.count:
         found.append(Finding("repair_records", "ok", f"Brought back from their history: {restored.shown}."))
+    if erased.count:
+        found.append(Finding("repair_erased", "ok", f"Removed what was left of erased memories: {erased.shown}."))
     if left.count:
         sentence = f"Damaged, and their history with them, so that nothing could be brought back: {left.shown}."
         found.append(Finding("repair_records_left", "problem", sentence, RESCUE))
     return found
+
+
+def _erase(connection: Database, namespace: int, number: int) -> bool:
+    # The full-text index may be too damaged to be told; it is rebuilt after.
+    with triggers_off(connection):
+        erase(connection, namespace, number)
+    return True
 
 
 def _wrong(connection: Database, namespace: int, name: str) -> Iterator[int]:
@@ -82,8 +100,8 @@ def _newest(connection: Database, namespace: int, number: int, proved: int) -> R
     rows = connection.execute(CHECKS["newest_payload"], (namespace, number)).fetchall()
     if not rows:
         return None
-    seq, digest, salt, body = rows[0]
-    if body is None or seq < proved or digest_of(salt, body) != digest:
+    seq, operation, digest, salt, body = rows[0]
+    if operation == ERASE or body is None or seq < proved or digest_of(salt, body) != digest:
         return None
     try:
         return decode_payload(body)

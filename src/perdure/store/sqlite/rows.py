@@ -183,6 +183,7 @@ def entry_columns(entry: Entry) -> Row:
     """In the order of the entry table."""
     return (
         entry.terms, entry.title, entry.text, entry.keywords, entry.reasoning, entry.tags, entry.anchor, entry.folder,
+        entry.tokens,
     )  # fmt: skip
 
 

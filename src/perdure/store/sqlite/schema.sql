@@ -11,7 +11,8 @@ CREATE TABLE meta (
 -- A namespace is never deleted, so its id may be remembered for as long as a store is open.
 -- `seq`, `number` and `head` are handed out under this row's lock: gapless and ordered.
 -- `documents` and `words` are the index's own statistics, kept so that no search has to count; `vector` is the position
--- of the newest vector of the namespace, so that a recall index sees in one read whether it is fresh.
+-- of the newest vector of the namespace, so that a recall index sees in one read whether it is fresh. `tokens` is the
+-- sum over its entries, kept like `words`; the limits are its own, NULL where it has none.
 CREATE TABLE namespace (
     id         INTEGER PRIMARY KEY,
     name       TEXT NOT NULL UNIQUE,
@@ -21,7 +22,10 @@ CREATE TABLE namespace (
     documents  INTEGER NOT NULL DEFAULT 0,
     words      INTEGER NOT NULL DEFAULT 0,
     vector     INTEGER NOT NULL DEFAULT 0,
-    created_at INTEGER NOT NULL
+    created_at INTEGER NOT NULL,
+    tokens INTEGER NOT NULL DEFAULT 0,
+    max_items INTEGER,
+    max_tokens INTEGER
 ) STRICT;
 
 -- The short columns that filters look at stand before the long texts, so that a filter never reads a text's pages.
@@ -76,6 +80,12 @@ CREATE UNIQUE INDEX memory_key ON memory (namespace, key) WHERE key IS NOT NULL;
 CREATE INDEX memory_content ON memory (namespace, content_hash);
 CREATE INDEX memory_passage ON memory (namespace, passage_hash) WHERE state IN ('active', 'superseded');
 CREATE INDEX memory_expiry ON memory (expires_at) WHERE expires_at IS NOT NULL;
+CREATE INDEX memory_constitutional ON memory (namespace) WHERE tier = 'constitutional' AND state = 'active';
+CREATE INDEX memory_folder ON memory (namespace, spec_folder, state) WHERE spec_folder IS NOT NULL;
+CREATE INDEX memory_evicted ON memory (namespace) WHERE state = 'evicted';
+-- All that eviction looks at, the oldest first.
+CREATE INDEX memory_age ON memory (namespace, state, updated_at, importance, tier)
+WHERE state IN ('active', 'superseded');
 
 CREATE TABLE tag (
     namespace INTEGER NOT NULL,
@@ -106,8 +116,10 @@ CREATE TABLE revision (
     PRIMARY KEY (namespace, seq)
 ) STRICT, WITHOUT ROWID;
 
-CREATE INDEX revision_number ON revision (namespace, number);
+-- With the version in it, so that the highest one of a memory is found without reading its history.
+CREATE INDEX revision_version ON revision (namespace, number, version);
 CREATE INDEX revision_batch ON revision (namespace, batch);
+CREATE INDEX revision_session ON revision (namespace, session) WHERE session IS NOT NULL;
 CREATE UNIQUE INDEX revision_request ON revision (namespace, request) WHERE request IS NOT NULL;
 
 -- rowid = namespace << 32 | seq
@@ -169,7 +181,8 @@ CREATE TABLE vector (
 
 CREATE UNIQUE INDEX vector_passage ON vector (namespace, generation, passage_hash);
 
--- The text as we normalise it for search. A row is here exactly while its memory may be found.
+-- The text as we normalise it for search. A row is here exactly while its memory may be found. `tokens` are those of the
+-- memory's text, as they were counted when it was written.
 CREATE TABLE entry (
     slot      INTEGER PRIMARY KEY REFERENCES memory (slot) ON DELETE CASCADE,
     terms     BLOB NOT NULL,
@@ -179,7 +192,8 @@ CREATE TABLE entry (
     reasoning TEXT NOT NULL,
     tags      TEXT NOT NULL,
     anchor    TEXT NOT NULL,
-    folder    TEXT NOT NULL
+    folder    TEXT NOT NULL,
+    tokens INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
 -- detail = none, columnsize = 0: it only says which memories hold a word; the score comes from `terms`. A third of the
@@ -208,3 +222,18 @@ CREATE TRIGGER entry_update AFTER UPDATE ON entry BEGIN
     INSERT INTO entry_fts (rowid, title, text, keywords, reasoning, tags, anchor, folder)
     VALUES (new.slot, new.title, new.text, new.keywords, new.reasoning, new.tags, new.anchor, new.folder);
 END;
+
+-- A named position in the log. `namespace` is 0 for a checkpoint of everything; `positions` is a JSON object of
+-- namespace id to seq.
+CREATE TABLE checkpoint (
+    namespace   INTEGER NOT NULL,
+    name        TEXT NOT NULL,
+    positions   TEXT NOT NULL,
+    memories    INTEGER NOT NULL,
+    actor       TEXT NOT NULL,
+    spec_folder TEXT,
+    description TEXT,
+    metadata    TEXT,
+    created_at  INTEGER NOT NULL,
+    PRIMARY KEY (namespace, name)
+) STRICT, WITHOUT ROWID;

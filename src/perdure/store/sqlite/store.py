@@ -4,29 +4,66 @@ from __future__ import annotations
 
 import os
 from collections.abc import Generator, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime
+from typing import Final
 
 import apsw
 
+from perdure.buggify import point
 from perdure.clock import Clock, system_clock, to_micros
 from perdure.embed.port import Generation
-from perdure.errors import StoreClosed, StoreError, StoreReadOnly, StoreReplaced
+from perdure.errors import StoreClosed, StoreDamaged, StoreError, StoreReadOnly, StoreReplaced
 from perdure.ids import MemoryId, Reference
-from perdure.model import Filter, Finding, Record, Revision
-from perdure.store.port import Found, IndexChanges, IndexRow, Link, Pending, Position, StoreStats, Use
-from perdure.store.sqlite import check, feed, fork, links, reader, repair, search, statistics
+from perdure.model import Backup, BackupRestored, Checkpoint, Filter, Finding, Record, Revision, Standing
+from perdure.store.port import (
+    CapacityStats,
+    EvictionRule,
+    Found,
+    IndexChanges,
+    IndexRow,
+    Link,
+    LogFilter,
+    Pending,
+    Position,
+    Progress,
+    StoreStats,
+    Use,
+)
+from perdure.store.sqlite import (
+    backup,
+    capacity,
+    check,
+    checkpoints,
+    deadlines,
+    feed,
+    fork,
+    links,
+    log,
+    reader,
+    repair,
+    replacement,
+    scrub,
+    search,
+    statistics,
+)
 from perdure.store.sqlite.connection import Patience, Role, choose_journal, connect, set_journal
 from perdure.store.sqlite.database import Database
 from perdure.store.sqlite.file import IN_MEMORY, MEMORY, Place, identity_of, prepare, size_of
+from perdure.store.sqlite.ledger import Ledger
 from perdure.store.sqlite.migrate import check_ours, migrate, newest_schema
+from perdure.store.sqlite.mirror import End, Mirror, Owner, accept, hash_at, owner_of
 from perdure.store.sqlite.pool import Pool
+from perdure.store.sqlite.reserve import Reserve
 from perdure.store.sqlite.rows import NUMBER_MASK, slot_of
 from perdure.store.sqlite.sql import SQL
 from perdure.store.sqlite.surroundings import running_engine
-from perdure.store.sqlite.vectors import generation_id, pending, pending_count, put_vectors
+from perdure.store.sqlite.vectors import generation_id, passage_vectors, pending, pending_count, put_vectors
 from perdure.store.sqlite.writer import SqliteWriter
 from perdure.text.bm25 import WordCounts
+
+# Of the remarks among the facts about the store.
+_NOTE: Final = "note:"
 
 
 class SqliteStore:
@@ -38,6 +75,10 @@ class SqliteStore:
         self._clock = clock
         self._ids: dict[str, int] = {}
         self._signed = False
+        self._mirror: Mirror | None = None
+        self._ledger: Ledger | None = None
+        self._reserve: Reserve | None = None
+        self._reserved = True
 
     @classmethod
     def open(
@@ -60,6 +101,10 @@ class SqliteStore:
         store = cls(place, pool, clock)
         try:
             pool.configure(store._set_up)
+            if vfs is None and place.identity is not None and not pool.read_only:
+                store._mirror, store._ledger, store._reserve = Mirror(place), Ledger(place), Reserve(place)
+                store._reserve.keep()
+            scrub.scrub_in_passing(pool, place, store._ledger)
         except BaseException:
             pool.close()
             raise
@@ -76,17 +121,49 @@ class SqliteStore:
         set_journal(connection, choose_journal(self._place), patience)
         if version != newest_schema():
             migrate(connection, self._place)
+            # Out of the log at once: a store that lost its log must not be taken for one that was never made.
+            with suppress(apsw.Error):
+                connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
 
     @contextmanager
     def write(self, namespace: str) -> Generator[SqliteWriter]:
         with self._pool.writing() as connection:
             self._sign(connection)
             writer = SqliteWriter(connection, namespace, self._clock)
+            before = writer.end_of_log[1]
+            owner = self._owner(connection)
             try:
                 yield writer
                 writer.finish()
             finally:
                 writer.end()
+        self._committed(writer, owner, before)
+
+    def _owner(self, connection: Database) -> Owner | None:
+        try:
+            return None if self._mirror is None else owner_of(connection)
+        except StoreDamaged:
+            return None
+
+    def _committed(self, writer: SqliteWriter, owner: Owner | None, before: End) -> None:
+        """What stands beside the database follows it. The commit has happened, so nothing here may fail."""
+        if writer.erased and self._ledger is not None:
+            # What is not noted now is noted by the scrub, which the erasure has asked for.
+            with suppress(OSError):
+                self._ledger.append(writer.erased)
+            point("erase: noted")
+        if self._reserve is not None and not self._reserved:
+            self._reserved = self._reserve.keep()
+        namespace, after = writer.end_of_log
+        if self._mirror is None or owner is None or after == before:
+            return
+
+        def hash_of(seq: int) -> bytes | None:
+            with self._pool.reading() as connection:
+                return hash_at(connection, namespace, seq)
+
+        with suppress(OSError, StoreError):
+            self._mirror.note(owner, namespace, before, after, hash_of)
 
     def _sign(self, connection: Database) -> None:
         """Leave the name of the engine with the first write, for doctor: some may not share a store with others."""
@@ -128,7 +205,39 @@ class SqliteStore:
     def revisions(self, namespace: str, number: int) -> list[Revision]:
         with self._pool.reading() as connection:
             known = self._id(connection, namespace)
-            return [] if known is None else reader.revisions(connection, known, namespace, number)
+            return [] if known is None else log.revisions(connection, known, namespace, number)
+
+    def log(self, namespace: str, wanted: LogFilter, *, limit: int, newest: bool = True) -> list[Revision]:
+        with self._pool.reading() as connection:
+            known = self._id(connection, namespace)
+            return [] if known is None else log.log(connection, known, namespace, wanted, limit=limit, newest=newest)
+
+    def seq_at(self, namespace: str, moment: datetime) -> int:
+        with self._pool.reading() as connection:
+            known = self._id(connection, namespace)
+            return 0 if known is None else log.seq_at(connection, known, moment)
+
+    def changed_after(self, namespace: str, seq: int, spec_folder: str | None = None) -> list[int]:
+        with self._pool.reading() as connection:
+            known = self._id(connection, namespace)
+            return [] if known is None else log.changed_after(connection, known, seq, spec_folder)
+
+    def states_at(self, namespace: str, numbers: Sequence[int], seq: int) -> dict[int, Revision]:
+        with self._pool.snapshot() as connection:
+            known = self._id(connection, namespace)
+            return {} if known is None else dict(log.states_at(connection, known, namespace, numbers, seq))
+
+    def reworded(self, namespace: str) -> list[int]:
+        with self._pool.reading() as connection:
+            known = self._id(connection, namespace)
+            return [] if known is None else log.reworded(connection, known)
+
+    def passage_vectors(
+        self, namespace: str, generation: Generation, passage_hashes: Sequence[bytes]
+    ) -> dict[bytes, bytes]:
+        with self._pool.snapshot() as connection:
+            known = self._id(connection, namespace)
+            return {} if known is None else passage_vectors(connection, known, generation, passage_hashes)
 
     def keyword(
         self,
@@ -203,6 +312,51 @@ class SqliteStore:
         with self._pool.reading() as connection:
             return [name for _, name in connection.execute(SQL["namespace_names"])]
 
+    def capacity(self, namespace: str, rule: EvictionRule) -> CapacityStats:
+        with self._pool.snapshot() as connection:
+            known = self._id(connection, namespace)
+            return capacity.NOTHING if known is None else capacity.capacity(connection, known, rule)
+
+    def evictable(self, namespace: str, rule: EvictionRule, limit: int) -> list[Standing]:
+        with self._pool.reading() as connection:
+            known = self._id(connection, namespace)
+            return [] if known is None else capacity.evictable(connection, known, rule, limit)
+
+    def due(self, now: datetime, limit: int) -> list[Record]:
+        with self._pool.snapshot() as connection:
+            return deadlines.due(connection, now, limit)
+
+    def purgeable(self, until: datetime, limit: int) -> list[Record]:
+        with self._pool.snapshot() as connection:
+            return deadlines.purgeable(connection, until, limit)
+
+    def times_after(self, moment: datetime) -> list[datetime]:
+        with self._pool.reading() as connection:
+            return deadlines.times_after(connection, moment)
+
+    def note(self, name: str) -> str | None:
+        with self._pool.reading() as connection:
+            return connection.execute(SQL["get_meta"], (_NOTE + name,)).get
+
+    def put_note(self, name: str, value: str) -> None:
+        with self._pool.writing() as connection:
+            connection.execute(SQL["change_meta"], (_NOTE + name, value))
+
+    def put_checkpoint(self, checkpoint: Checkpoint) -> Checkpoint:
+        with self._pool.writing() as connection:
+            return checkpoints.put_checkpoint(connection, checkpoint, self._clock)
+
+    def checkpoints(self, namespace: str) -> list[Checkpoint]:
+        with self._pool.snapshot() as connection:
+            return checkpoints.checkpoints(connection, self._id(connection, namespace))
+
+    def delete_checkpoint(self, namespace: str | None, name: str) -> bool:
+        with self._pool.writing() as connection:
+            known = None if namespace is None else self._id(connection, namespace)
+            if namespace is not None and known is None:
+                return False
+            return checkpoints.delete_checkpoint(connection, known, name)
+
     def stats(self, generation: Generation | None) -> StoreStats:
         with self._pool.snapshot() as connection:
             known = generation_id(connection, generation) if generation else statistics.newest_generation(connection)
@@ -215,12 +369,48 @@ class SqliteStore:
             )
 
     def check(self) -> Iterator[Finding]:
-        return check.check(self._pool, self._place)
+        return check.check(self._pool, self._place, self._mirror)
 
     def repair(self) -> Iterator[Finding]:
-        return repair.repair(self._pool)
+        yield from repair.repair(self._pool)
+        if self._mirror is not None:
+            yield from accept(self._pool, self._mirror)
+
+    def scrub(self, *, patience: float) -> bool:
+        return scrub.scrub(self._pool, self._place, self._ledger, patience)
+
+    def give_up_reserve(self) -> bool:
+        if self._reserve is None or not self._reserve.give_up():
+            return False
+        self._reserved = False
+        return True
+
+    def backup(self, path: str, progress: Progress | None = None, *, overwrite: bool = False) -> Backup:
+        done = backup.backup(self._pool, self._place, path, self._clock, overwrite=overwrite, progress=progress)
+        self._remember_copy(done.path)
+        return done
+
+    def restore_backup(self, path: str, *, keep: bool, progress: Progress | None = None) -> BackupRestored:
+        if self._place.identity is not None and self._mirror is None:
+            raise StoreReadOnly(f"{self._place.path} cannot be written.")
+        home = replacement.Home(self._pool, self._place, self._mirror, self._ledger, self._clock)
+        try:
+            done = replacement.restore_backup(home, path, keep=keep, progress=progress)
+        finally:
+            self._ids.clear()
+        self._signed = False
+        scrub.scrub_in_passing(self._pool, self._place, self._ledger)
+        for each in filter(None, (done.path, done.kept)):
+            self._remember_copy(each)
+        return done
+
+    def _remember_copy(self, path: str) -> None:
+        """Where copies are, so that an erasure can name those that still hold what was erased."""
+        with suppress(StoreError):
+            self.put_note(backup.NOTE, backup.noted(self.note(backup.NOTE), path))
 
     def close(self) -> None:
+        scrub.scrub_in_passing(self._pool, self._place, self._ledger)
         self._pool.close()
 
     def _id(self, connection: Database, namespace: str) -> int | None:

@@ -64,7 +64,8 @@ def check_file_system(file_system: str, journal: str) -> Finding:
 
 def check_permissions(path: str) -> Finding:
     others = stat.S_IRWXG | stat.S_IRWXO
-    files = [each for each in (path, f"{path}-wal", f"{path}-shm") if Path(each).exists()]
+    sides = ("", "-wal", "-shm", "-head", "-erased")
+    files = [each for each in (path + side for side in sides) if Path(each).exists()]
     loose = [each for each in files if stat.S_IMODE(os.lstat(each).st_mode) & others]
     if not loose:
         return Finding("permissions", "ok", "Only you can read the store.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hmac
 from datetime import datetime
+from typing import Final
 
 from perdure.clock import from_micros, to_micros
 from perdure.errors import StoreDamaged
@@ -11,27 +12,39 @@ from perdure.ids import ContentHash
 from perdure.store.sqlite.database import Database
 from perdure.store.sqlite.sql import SQL
 
-
-def bury(
-    connection: Database, namespace: tuple[int, str], content_hash: ContentHash, reason: str, at: datetime
-) -> None:
-    """`namespace` is its id and its name."""
-    row = (namespace[0], _digest(connection, namespace[1], content_hash), to_micros(at), reason)
-    connection.execute(SQL["bury"], row)
+_BURY: Final = SQL["bury"]
+_BURIED: Final = SQL["buried_at"]
+_UNBURY: Final = SQL["unbury"]
 
 
-def buried_at(connection: Database, namespace: tuple[int, str], content_hash: ContentHash) -> datetime | None:
-    digest = _digest(connection, namespace[1], content_hash)
-    at: int | None = connection.execute(SQL["buried_at"], (namespace[0], digest)).get
-    return None if at is None else from_micros(at)
+class Graveyard:
+    """The tombstones of one namespace, by its id and its name, for as long as one transaction lasts."""
+
+    def __init__(self, connection: Database, namespace: int, name: str) -> None:
+        self._connection = connection
+        self._namespace = namespace
+        self._name = name.encode()
+        self._secret: bytes | None = None
+
+    def bury(self, content_hash: ContentHash, reason: str, at: datetime) -> None:
+        self._connection.execute(_BURY, (self._namespace, self._digest(content_hash), to_micros(at), reason))
+
+    def buried_at(self, content_hash: ContentHash) -> datetime | None:
+        at: int | None = self._connection.execute(_BURIED, (self._namespace, self._digest(content_hash))).get
+        return None if at is None else from_micros(at)
+
+    def unbury(self, content_hash: ContentHash) -> None:
+        self._connection.execute(_UNBURY, (self._namespace, self._digest(content_hash)))
+
+    def _digest(self, content_hash: ContentHash) -> bytes:
+        if self._secret is None:
+            self._secret = _secret_of(self._connection)
+        return hmac.digest(self._secret, self._name + b"\x00" + content_hash.encode(), "sha256")
 
 
-def unbury(connection: Database, namespace: tuple[int, str], content_hash: ContentHash) -> None:
-    connection.execute(SQL["unbury"], (namespace[0], _digest(connection, namespace[1], content_hash)))
-
-
-def _digest(connection: Database, name: str, content_hash: ContentHash) -> bytes:
+def _secret_of(connection: Database) -> bytes:
+    """Read once in a transaction and never kept longer: a store that is brought back from a backup gets that one's."""
     secret = connection.execute(SQL["get_meta"], ("secret",)).get
     if not isinstance(secret, bytes):
         raise StoreDamaged("The store has lost its secret, so nobody can say what was forgotten.")
-    return hmac.digest(secret, name.encode() + b"\x00" + content_hash.encode(), "sha256")
+    return secret

@@ -22,6 +22,7 @@ _FLOAT_BYTES: Final = 4
 _PUT: Final = SQL["put_vector"]
 _EXISTS: Final = SQL["passage_exists"]
 _PENDING: Final = SQL["pending"]
+_PASSAGE: Final = SQL["passage_vector"]
 _BY_SLOT: Final = f"{SQL['select_memory']} {SQL['by_slot']}"
 
 # A generation that no vector has: everything is pending.
@@ -80,18 +81,31 @@ def pending(connection: Database, generation: Generation, limit: int) -> list[Pe
         for _, passage_hash, slot in connection.execute(_PENDING, {"namespace": namespace, "generation": known}):
             if len(found) >= limit:
                 return found
-            record = _sound(connection, name, slot)
+            record = sound(connection, name, slot)
             if record is not None:
                 found.append(Pending(name, passage_hash, passage(record)))
     return found
 
 
-def _sound(connection: Database, name: str, slot: int) -> Record | None:
+def sound(connection: Database, name: str, slot: int) -> Record | None:
     try:
         rows = connection.execute(_BY_SLOT, (slot,)).fetchall()
         return decode_row(rows[0], name) if rows else None
     except (StoreDamaged, *UNREADABLE):
         return None
+
+
+def passage_vectors(
+    connection: Database, namespace: int, generation: Generation, passage_hashes: Iterable[bytes]
+) -> dict[bytes, bytes]:
+    """One that is not as it was stored is no vector."""
+    known = generation_id(connection, generation)
+    found: dict[bytes, bytes] = {}
+    for passage_hash in passage_hashes:
+        for checksum, data in connection.execute(_PASSAGE, (namespace, known, passage_hash)):
+            if len(data) == generation.dimensions * _FLOAT_BYTES and crc32(data) == checksum:
+                found[passage_hash] = data
+    return found
 
 
 def pending_count(connection: Database, generation: int, namespace: int) -> int:

@@ -8,17 +8,23 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, Never, cast
 
+import apsw
+
 from perdure.buggify import point
 from perdure.clock import Clock, to_micros
 from perdure.embed.port import Generation
-from perdure.errors import InvalidInput
+from perdure.errors import Conflict, InvalidInput
 from perdure.ids import ContentHash, MemoryId
-from perdure.model import INDEXED_STATES, Change, Record, evolve
-from perdure.store.port import Link, LinkKind
-from perdure.store.sqlite import links, tombstones, vectors
+from perdure.model import INDEXED_STATES, Change, Record, Standing, evolve
+from perdure.store.port import EvictionRule, Link, LinkKind, Load
+from perdure.store.sqlite import capacity, erasure, links, vectors
 from perdure.store.sqlite.chain import SALT_BYTES, Line, digest_of, genesis, link
 from perdure.store.sqlite.database import Database, Row
+from perdure.store.sqlite.erasure import ERASE
+from perdure.store.sqlite.ledger import Erasure
+from perdure.store.sqlite.mirror import End
 from perdure.store.sqlite.rows import (
+    NUMBER_BITS,
     NUMBER_MASK,
     decode_row,
     encode_payload,
@@ -27,8 +33,10 @@ from perdure.store.sqlite.rows import (
     pack_id,
     pack_name,
     slot_of,
+    unpack_id,
 )
 from perdure.store.sqlite.sql import SQL
+from perdure.store.sqlite.tombstones import Graveyard
 from perdure.text.entry import Entry, terms_length
 
 _SELECT: Final = SQL["select_memory"]
@@ -43,6 +51,9 @@ _CHANGE_ENTRY: Final = SQL["change_entry"]
 _PUT_TAG: Final = SQL["put_tag"]
 _APPEND: Final = SQL["append_revision"]
 _PUT_PAYLOAD: Final = SQL["put_payload"]
+_LAST_VERSION: Final = SQL["last_version"]
+_CLOSE: Final = SQL["close_namespace"]
+_EMPTY: Final = Load(0, 0, None, None)
 
 
 @dataclass(slots=True)
@@ -56,6 +67,9 @@ class _Namespace:
     documents: int
     words: int
     vector: int
+    tokens: int = 0
+    max_items: int | None = None
+    max_tokens: int | None = None
 
 
 class _Ended:
@@ -73,8 +87,16 @@ class SqliteWriter:
         rows = connection.execute(SQL["open_namespace"], (name,)).fetchall()
         self._space = _Namespace(*rows[0]) if rows else None
         self._changed = False
+        self._graves: Graveyard | None = None
         self._handed_out: set[int] = set()
         self._generations: dict[str, int] = {}
+        self.erased: list[Erasure] = []
+
+    @property
+    def end_of_log(self) -> tuple[int, End]:
+        """The id of the namespace, 0 while there is none, and where its log ends inside this transaction."""
+        space = self._space
+        return (space.id, End(space.seq, space.head)) if space else (0, End(0, genesis(self._name)))
 
     def by_number(self, number: int) -> Record | None:
         if self._space is None or not 0 < number <= NUMBER_MASK:
@@ -114,6 +136,10 @@ class SqliteWriter:
         point("put: revision written")
         return record
 
+    def release_key(self, number: int) -> None:
+        if self._space is not None and 0 < number <= NUMBER_MASK:
+            self._connection.execute(SQL["release_key"], (slot_of(self._space.id, number),))
+
     def put_vector(self, generation: Generation, passage_hash: bytes, vector: bytes) -> None:
         space = self._opened()
         known = self._generations.get(generation.name)
@@ -128,15 +154,52 @@ class SqliteWriter:
         links.put_link(self._connection, self._opened().id, Link(source, kind, target, at))
 
     def bury(self, content_hash: ContentHash, reason: str, at: datetime) -> None:
-        tombstones.bury(self._connection, (self._opened().id, self._name), content_hash, reason, at)
+        self._graveyard(self._opened()).bury(content_hash, reason, at)
 
     def buried_at(self, content_hash: ContentHash) -> datetime | None:
         space = self._space
-        return space and tombstones.buried_at(self._connection, (space.id, self._name), content_hash)
+        return space and self._graveyard(space).buried_at(content_hash)
 
     def unbury(self, content_hash: ContentHash) -> None:
         if self._space is not None:
-            tombstones.unbury(self._connection, (self._space.id, self._name), content_hash)
+            self._graveyard(self._space).unbury(content_hash)
+
+    def last_version(self, number: int) -> int:
+        return self._connection.execute(_LAST_VERSION, (self._space.id, number)).get if self._space else 0
+
+    def touch(self, number: int, at: datetime) -> None:
+        if self._space is not None and 0 < number <= NUMBER_MASK:
+            row = (slot_of(self._space.id, number), 0, None, 0, to_micros(at))
+            self._connection.execute(SQL["note_use"], row)
+
+    def load(self) -> Load:
+        space = self._space
+        return Load(space.documents, space.tokens, space.max_items, space.max_tokens) if space else _EMPTY
+
+    def set_limits(self, max_items: int | None, max_tokens: int | None) -> None:
+        if any(limit is not None and limit < 1 for limit in (max_items, max_tokens)):
+            raise InvalidInput("A limit is at least 1; None is no limit.")
+        space = self._opened()
+        space.max_items, space.max_tokens = max_items, max_tokens
+
+    def evictable(self, rule: EvictionRule, limit: int) -> list[Standing]:
+        return capacity.evictable(self._connection, self._space.id, rule, limit) if self._space else []
+
+    def drop_payloads(self, number: int) -> None:
+        if self._space is not None:
+            erasure.drop_payloads(self._connection, self._space.id, number)
+
+    def erase(self, number: int, change: Change) -> None:
+        space = self._opened()
+        gone = erasure.erase(self._connection, space.id, number)
+        if gone.terms is not None:
+            self._count(space, -1, -terms_length(gone.terms), -gone.tokens)
+        # No payload, and nobody keeps the salt: the digest proves nothing about what the memory said.
+        digest = digest_of(os.urandom(SALT_BYTES), b"")
+        memory = unpack_id(gone.memory)
+        self._append_line(space, (number, memory, gone.version), change, digest)
+        self.erased.append(Erasure(memory, to_micros(change.at)))
+        point("erase: line written")
 
     def end(self) -> None:
         """After the transaction every statement would be one of its own, half of a change."""
@@ -145,8 +208,16 @@ class SqliteWriter:
     def finish(self) -> None:
         space = self._space
         if space is not None and self._changed:
-            row = (space.seq, space.number, space.head, space.documents, space.words, space.vector, space.id)
-            self._connection.execute(SQL["close_namespace"], row)
+            row = (
+                space.seq, space.number, space.head, space.documents, space.words, space.vector, space.tokens,
+                space.max_items, space.max_tokens, space.id,
+            )  # fmt: skip
+            self._connection.execute(_CLOSE, row)
+
+    def _graveyard(self, space: _Namespace) -> Graveyard:
+        if self._graves is None:
+            self._graves = Graveyard(self._connection, space.id, self._name)
+        return self._graves
 
     def _opened(self) -> _Namespace:
         """For writing: made by the first write that needs it."""
@@ -172,6 +243,8 @@ class SqliteWriter:
             self._handed_out.discard(number)
             return None
         rows = self._connection.execute(_BEFORE, (slot,)).fetchall()
+        if not rows and self._connection.execute(SQL["newest_operation"], (slot >> NUMBER_BITS, number)).get == ERASE:
+            raise Conflict(f"Memory {number} was erased, and nothing can bring it back.")
         return rows[0] if rows else None
 
     def _put_tags(self, space: _Namespace, slot: int, tags: tuple[str, ...], before: Row | None) -> None:
@@ -192,20 +265,39 @@ class SqliteWriter:
             self._connection.execute(SQL["delete_entry"], (slot,))
         else:
             self._connection.execute(_CHANGE_ENTRY if old else _PUT_ENTRY, (*new, slot))
-        space.documents += (new is not None) - (old is not None)
-        space.words += (terms_length(new[0]) if new else 0) - (terms_length(old[0]) if old else 0)
+        self._count(
+            space,
+            (new is not None) - (old is not None),
+            (terms_length(new[0]) if new else 0) - (terms_length(old[0]) if old else 0),
+            (new[-1] if new else 0) - (old[-1] if old else 0),
+        )
+
+    def _count(self, space: _Namespace, documents: int, words: int, tokens: int) -> None:
+        space.documents += documents
+        space.words += words
+        space.tokens += tokens
 
     def _append(self, space: _Namespace, record: Record, change: Change) -> None:
         salt, body = os.urandom(SALT_BYTES), encode_payload(record)
         digest = digest_of(salt, body.encode())
+        self._append_line(space, (record.number, record.id, record.version), change, digest)
+        self._connection.execute(_PUT_PAYLOAD, (slot_of(space.id, space.seq), salt, body))
+
+    def _append_line(self, space: _Namespace, of: tuple[int, str, int], change: Change, digest: bytes) -> None:
+        """`of` is the memory's number, its id and its version."""
         line = Line(
-            record.seq, record.number, record.id, record.version, change.operation, change.actor, change.surface,
-            change.session, change.request, to_micros(change.at), change.batch, digest,
+            space.seq + 1, *of, change.operation, change.actor, change.surface, change.session, change.request,
+            to_micros(change.at), change.batch, digest,
         )  # fmt: skip
-        space.seq, space.head = record.seq, link(space.head, line)
+        space.seq, space.head = line.seq, link(space.head, line)
         row = (
             space.id, line.seq, line.number, pack_id(line.memory), line.version, line.operation, line.actor,
             line.surface, line.session, line.request, line.at, pack_name(line.batch), line.digest, space.head,
         )  # fmt: skip
-        self._connection.execute(_APPEND, row)
-        self._connection.execute(_PUT_PAYLOAD, (slot_of(space.id, line.seq), salt, body))
+        try:
+            self._connection.execute(_APPEND, row)
+        except apsw.ConstraintError as error:
+            if line.request is None:
+                raise
+            # Found by nobody, or the caller would not have come here: what it wrote was erased.
+            raise Conflict(f"The idempotency key {line.request!r:.80} was used before.") from error

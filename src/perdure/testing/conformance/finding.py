@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from datetime import timedelta
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from perdure.ids import Reference, parse_reference
-from perdure.model import STATES, Filter
+from perdure.model import STATES, TIERS, Filter
 from perdure.store.port import Store
-from perdure.testing.conformance.opening import Opening
+from perdure.testing.conformance.opening import RELAXED, Opening
 from perdure.testing.records import NAMESPACE, NOON, amend, remember
+from perdure.tiers import PROPOSED, offered_tier
 
 FILTERS: list[tuple[dict[str, Any], dict[str, Any]]] = [
     ({"tags": ("hot",)}, {"tags": ("hot", "black")}),
@@ -28,6 +32,10 @@ FILTERS: list[tuple[dict[str, Any], dict[str, Any]]] = [
     ({"until": NOON}, {"created_at": NOON - timedelta(microseconds=1)}),
     ({"until": NOON}, {"valid_at": NOON - timedelta(hours=1)}),
     ({"states": ("superseded", "deleted")}, {"state": "deleted"}),
+    ({"created_since": NOON + timedelta(hours=1)}, {"created_at": NOON + timedelta(hours=1), "valid_at": NOON}),
+    ({"created_until": NOON}, {"created_at": NOON - timedelta(microseconds=1), "valid_at": NOON}),
+    ({"offered": True}, {"metadata": {PROPOSED: "constitutional"}}),
+    ({"offered": True}, {"validation_count": 5, "confidence": 0.9, "tier": "important"}),
 ]
 
 
@@ -93,6 +101,26 @@ class Finding(Opening):
         assert plain.number != special.number
         assert store.page(NAMESPACE, Filter(**wanted), after=None, limit=9, newest=False) == [special]
         assert list(store.matching(NAMESPACE, Filter(**wanted))) == [special.number]
+
+    @settings(RELAXED, max_examples=60)
+    @given(
+        st.sampled_from(TIERS), st.integers(3, 7), st.sampled_from([0.0, 0.89, 0.9, 1.0]),
+        st.none() | st.sampled_from([*TIERS, "royal", "", 3, None, ["critical"]]),
+    )  # fmt: skip
+    def test_what_is_offered_is_what_the_tiers_offer(
+        self, tier: str, validations: int, confidence: float, proposed: Any
+    ):
+        with closing(self.open_store()) as store:
+            fields: dict[str, Any] = {"tier": tier, "validation_count": validations, "confidence": confidence}
+            record = remember(store, "tea", metadata={} if proposed is None else {PROPOSED: proposed}, **fields)
+            offered = list(store.matching(NAMESPACE, Filter(offered=True)))
+            assert offered == ([1] if offered_tier(record) else [])
+
+    def test_what_has_expired_can_be_left_out(self, store: Store):
+        remember(store, "tea", expires_at=NOON)
+        remember(store, "coffee", expires_at=NOON + timedelta(microseconds=1))
+        remember(store, "milk")
+        assert sorted(store.matching(NAMESPACE, Filter(unexpired_at=NOON))) == [2, 3]
 
     def test_conditions_of_a_filter_are_joined(self, store: Store):
         remember(store, "one", tags=("a",), category="goal")

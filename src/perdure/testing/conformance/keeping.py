@@ -11,8 +11,8 @@ import pytest
 
 from perdure.errors import StoreClosed
 from perdure.ids import new_id, parse_reference
-from perdure.model import Filter
-from perdure.store.port import Position, Store, Use
+from perdure.model import Checkpoint, Filter
+from perdure.store.port import EvictionRule, LogFilter, Position, Store, Use
 from perdure.testing.conformance.opening import Opening
 from perdure.testing.records import GENERATION, NAMESPACE, NOON, amend, embed, remember
 
@@ -25,6 +25,22 @@ EVERY_METHOD: dict[str, Callable[[Store], object]] = {
     "damaged": lambda store: store.damaged(NAMESPACE),
     "links": lambda store: store.links(NAMESPACE, new_id()),
     "revisions": lambda store: store.revisions(NAMESPACE, 1),
+    "log": lambda store: store.log(NAMESPACE, LogFilter(), limit=1),
+    "seq_at": lambda store: store.seq_at(NAMESPACE, NOON),
+    "changed_after": lambda store: store.changed_after(NAMESPACE, 0),
+    "states_at": lambda store: store.states_at(NAMESPACE, [1], 1),
+    "reworded": lambda store: store.reworded(NAMESPACE),
+    "passage_vectors": lambda store: store.passage_vectors(NAMESPACE, GENERATION, []),
+    "capacity": lambda store: store.capacity(NAMESPACE, EvictionRule(0.3, 0.7)),
+    "evictable": lambda store: store.evictable(NAMESPACE, EvictionRule(0.3, 0.7), 1),
+    "due": lambda store: store.due(NOON, 1),
+    "purgeable": lambda store: store.purgeable(NOON, 1),
+    "times_after": lambda store: store.times_after(NOON),
+    "note": lambda store: store.note("clock"),
+    "put_note": lambda store: store.put_note("clock", "noon"),
+    "put_checkpoint": lambda store: store.put_checkpoint(Checkpoint("c", None, {}, 0, NOON, "tester")),
+    "checkpoints": lambda store: store.checkpoints(NAMESPACE),
+    "delete_checkpoint": lambda store: store.delete_checkpoint(NAMESPACE, "c"),
     "keyword": lambda store: store.keyword(NAMESPACE, ["tea"], Filter(), NOON, 1),
     "word_counts": lambda store: store.word_counts(NAMESPACE, ["tea"]),
     "position": lambda store: store.position(NAMESPACE, None),

@@ -168,6 +168,16 @@ class Writing(Opening):
             assert found.state == "deleted"
             assert writer.by_key("drink:coffee") is None
 
+    def test_keys_change_places_in_one_transaction_with_one_line_each(self, store: Store):
+        tea, milk = remember(store, "tea", key="drink:a"), remember(store, "milk", key="drink:b")
+        with store.write(NAMESPACE) as writer:
+            for record in (tea, milk):
+                writer.release_key(record.number)
+            for record, key in ((tea, "drink:b"), (milk, "drink:a")):
+                writer.put(replace(record, key=key), change("undo"), entry_of(record))
+        assert [record.key for record in store.fetch(NAMESPACE, [1, 2])] == ["drink:b", "drink:a"]
+        assert store.position(NAMESPACE, None).seq == 4
+
     def test_only_an_active_memory_without_a_key_is_a_duplicate(self, store: Store):
         remember(store, "tea", key="drink:tea")
         forgotten = remember(store, "Tea")

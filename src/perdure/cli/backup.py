@@ -1,0 +1,37 @@
+"""`perdure backup`."""
+
+from __future__ import annotations
+
+import click
+
+from perdure.cli.command import command, option
+from perdure.cli.progress import Bar
+from perdure.cli.screen import dim, fancy, row, safe, say, tell
+from perdure.cli.target import Target, with_target
+from perdure.plain import plain
+
+_EXAMPLES = ("perdure backup memories.backup", "perdure backup /media/disk/memories.backup --overwrite",
+             "sha256sum --check memories.backup.sha256")  # fmt: skip
+
+
+@command("backup", examples=_EXAMPLES)
+@click.argument("file", type=click.Path(dir_okay=False))
+@option("--overwrite", is_flag=True, help="Replace FILE if it exists.")
+@with_target()
+def main(target: Target, *, file: str, overwrite: bool) -> None:
+    """Copy the whole store to a file, and check the copy.
+
+    All namespaces, while other programs go on working. FILE gets its name once the copy was read again and found in
+    order; its checksum is in FILE.sha256. In a pipe: file, bytes, sha256, memories, changes, with tabs.
+    """
+    with target.memory() as memory, Bar("Copying") as bar:
+        made = memory.backup(file, bar, overwrite=overwrite)
+    if target.json:
+        target.answer(plain(made))
+        return
+    if not fancy():
+        row(made.path, made.bytes, made.sha256, made.memories, made.revisions)
+        return
+    count = f"{made.memories:,} {'memory' if made.memories == 1 else 'memories'}"
+    say(f"Copied {count} to {safe(made.path)}  {dim(f'{made.bytes / (1 << 20):,.1f} MiB, checked')}")
+    tell(dim(f"go back to it: {target.hint('restore-backup', safe(made.path))}"))

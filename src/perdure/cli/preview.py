@@ -1,0 +1,147 @@
+"""How `forget` and `erase` ask before they act: the list first, then the question; in a pipe the list and a token."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+import click
+
+from perdure.cli.command import Function, option
+from perdure.cli.layout import clip
+from perdure.cli.receipt import receipt
+from perdure.cli.screen import dim, glyphs, is_terminal, notes, safe, say, tell, width
+from perdure.cli.target import Target
+from perdure.errors import InvalidReference, NeedsConfirmation
+from perdure.model import Forgotten, Record
+from perdure.plain import plain
+
+_VERBS: Final = {"soft": "forget", "hard": "erase"}
+
+
+@dataclass(frozen=True, slots=True)
+class Consent:
+    """What the user said beforehand. `always` asks on a terminal, whatever it is about."""
+
+    yes: bool
+    token: str | None
+    dry_run: bool
+    always: bool = False
+
+
+def consent_options(function: Function) -> Function:
+    for decorate in (
+        option("--dry-run", is_flag=True, help="Only show what would go."),
+        option("--confirm", "token", metavar="TOKEN", help="Go ahead if it is exactly what that preview showed."),
+        option("--yes", "-y", is_flag=True, help="Go ahead without asking."),
+    ):
+        function = decorate(function)
+    return function
+
+
+def meant(words: tuple[str, ...]) -> str | list[str] | None:
+    """References, or the words of one sentence."""
+    if len(words) <= 1:
+        return words[0] if words else None
+    named = [_is_reference(word) for word in words]
+    if all(named):
+        return list(words)
+    if any(named):
+        odd = words[named.index(False)]
+        raise click.UsageError(f"{odd[:60]!r} does not name a memory. Put a sentence in quotes.")
+    return " ".join(words)
+
+
+def carry_out(target: Target, consent: Consent, again: tuple[str, ...], call: Callable[..., Forgotten]) -> Forgotten:
+    """`call` with what the user agreed to; `again` are the words of the command, for the hint to paste."""
+    if consent.dry_run:
+        return call(dry_run=True)
+    agreed = consent.token if consent.token is not None else consent.yes
+    asking = not agreed and not target.json and is_terminal(sys.stdin)
+    try:
+        preview = call(confirm=agreed, dry_run=asking and consent.always)
+    except NeedsConfirmation as needed:
+        preview: Forgotten = needed.preview
+        if not asking:
+            show(target, preview)
+            again = (*again, "--confirm", preview.token)
+            raise NeedsConfirmation(needed.sentence, remedy=f"Go ahead: {target.hint(*again)}") from None
+    if preview.done or not preview.records:
+        return preview
+    show(target, preview)
+    if _agrees(preview):
+        return call(confirm=preview.token, dry_run=False)
+    tell("Nothing was changed.")
+    raise click.exceptions.Exit(0)
+
+
+def report(target: Target, done: Forgotten, *, related: bool = False) -> None:
+    if target.json:
+        target.answer(plain(done))
+    elif not done.done:
+        show(target, done)
+    elif done.mode == "soft":
+        for record in done.records:
+            receipt("Forgot", "", record)
+        back = ("restore", done.records[0].number) if len(done.records) == 1 else ("undo", done.batch)
+        tell(dim(f"take it back: {target.hint(*back)}"))
+    else:
+        # Without its words: they should not stay on a screen or in somebody's log either.
+        going = (*done.records, *(one.record for one in done.related if related))
+        for number in sorted(record.number for record in going):
+            say(f"Erased {click.style(f'#{number}', fg='cyan', bold=True)}")
+        notes(done.notes)
+
+
+def show(target: Target, preview: Forgotten) -> None:
+    """What would happen. What may have been meant as well is said beside it."""
+    if target.json:
+        target.answer(plain(preview))
+        return
+    tell(dim(f"understood: {safe(preview.understood)}"))
+    for record in preview.records:
+        receipt(f"Would {_VERBS[preview.mode]}", "", record)
+    for related in preview.related:
+        receipt("Related", f" ({related.relation})", related.record)
+    for record in preview.suggested:
+        tell(f"perhaps {_line(record)}")
+    notes(preview.notes)
+
+
+def _line(record: Record) -> str:
+    return f"#{record.number}  {dim(safe(clip(record.title or record.text, width() - 20, glyphs().more)))}"
+
+
+def _agrees(preview: Forgotten) -> bool:
+    count = len(preview.records)
+    these = "this" if count == 1 else f"these {count:,}"
+    for_ever = " for ever" if preview.mode == "hard" else ""
+    return click.confirm(f"{_VERBS[preview.mode].capitalize()} {these}{for_ever}?", default=False, err=True)
+
+
+def _is_reference(word: str) -> bool:
+    from perdure.lifecycle.instruction import named
+
+    try:
+        named(word)
+    except InvalidReference:
+        return False
+    return True
+
+
+def options_again(options: dict[str, Any]) -> list[str]:
+    """Options as they were given, for a command to paste."""
+    words: list[str] = []
+    for name, value in options.items():
+        if value in (None, (), False):
+            continue
+        spelled = f"--{name.replace('_', '-')}"
+        if value is True:
+            words.append(spelled)
+            continue
+        values: tuple[Any, ...] = value if isinstance(value, tuple) else (value,)  # pyright: ignore[reportUnknownVariableType]
+        for item in values:
+            words += [spelled, item.isoformat() if hasattr(item, "isoformat") else str(item)]
+    return words

@@ -1,0 +1,55 @@
+"""`perdure restore-backup`."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from perdure.cli.command import command, option
+from perdure.cli.progress import Bar
+from perdure.cli.screen import dim, fancy, is_terminal, notes, row, safe, say, tell
+from perdure.cli.target import Target, with_target
+from perdure.errors import NeedsConfirmation
+from perdure.plain import plain
+
+_EXAMPLES = ("perdure restore-backup memories.backup", "perdure restore-backup memories.backup --yes",
+             "perdure restore-backup memories.backup --store somewhere-new.db --yes")  # fmt: skip
+
+
+@command("restore-backup", examples=_EXAMPLES)
+@click.argument("file", type=click.Path(dir_okay=False))
+@option("--no-keep", is_flag=True, help="Keep no copy of what the store holds now.")
+@option("--yes", "-y", is_flag=True, help="Do not ask.")
+@with_target()
+def main(target: Target, *, file: str, no_keep: bool, yes: bool) -> None:
+    """Make the store what a backup was.
+
+    All namespaces, all or nothing; programs that have the store open go on working. What was erased since the backup
+    was made is erased again. A copy of what the store holds now is kept beside it. In a pipe: file, memories, erased,
+    kept copy, with tabs.
+    """
+    if not yes:
+        _ask(file)
+    with target.memory() as memory, Bar("Restoring") as bar:
+        done = memory.restore_backup(file, keep=not no_keep, progress=bar)
+    if target.json:
+        target.answer(plain(done))
+        return
+    if fancy():
+        say(f"Restored {done.memories:,} {'memory' if done.memories == 1 else 'memories'} from {safe(done.path)}")
+        if done.erased:
+            say(f"Erased {done.erased:,} of them again, as since the backup.")
+    else:
+        row(done.path, done.memories, done.erased, done.kept)
+    notes(done.notes)
+    if done.kept:
+        tell(dim(f"take it back: {target.hint('restore-backup', safe(done.kept))}"))
+
+
+def _ask(file: str) -> None:
+    if not (is_terminal(sys.stdin) and is_terminal(sys.stderr)):
+        raise NeedsConfirmation(
+            "This replaces everything the store holds.", remedy="Say that it is meant with --yes; nothing was changed."
+        )
+    click.confirm(f"Replace everything the store holds by {safe(file)}?", abort=True, err=True)

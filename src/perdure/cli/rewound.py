@@ -1,0 +1,54 @@
+"""How `undo` and `checkpoint restore` say what they brought back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from perdure.cli.screen import dim, fancy, glyphs, notes, row, safe, say, tell
+from perdure.cli.target import Target
+from perdure.model import Rewound
+from perdure.plain import plain
+
+_SHOWN: Final = 12
+
+
+def show_rewound(target: Target, rewound: Rewound, *, dry_run: bool) -> None:
+    """In a pipe: restored, removed or left, the number, and why it was left."""
+    if target.json:
+        target.answer(plain(rewound) | {"done": bool(rewound.batch)})
+        return
+    if fancy():
+        _sentences(rewound, dry_run=dry_run)
+    else:
+        for number in rewound.restored:
+            row("restored", number)
+        for number in rewound.removed:
+            row("removed", number)
+        for left in rewound.left:
+            row("left", left.number, left.reason)
+    notes(rewound.notes)
+    if rewound.batch:
+        tell(dim(f"take it back: {target.hint('undo', rewound.batch)}"))
+    elif dry_run:
+        tell(dim("nothing was changed"))
+
+
+def _sentences(rewound: Rewound, *, dry_run: bool) -> None:
+    verbs = ("Would restore", "Would remove") if dry_run else ("Restored", "Removed")
+    for verb, numbers in zip(verbs, (rewound.restored, rewound.removed), strict=True):
+        if numbers:
+            say(f"{verb} {counted(len(numbers))}: {_numbers(numbers)}")
+    for left in rewound.left:
+        say(f"Left #{left.number}: {safe(left.reason)}")
+    if not (rewound.restored or rewound.removed or rewound.left):
+        say("Nothing was brought back.")
+
+
+def counted(count: int) -> str:
+    return "1 memory" if count == 1 else f"{count:,} memories"
+
+
+def _numbers(numbers: Sequence[int]) -> str:
+    shown = " ".join(f"#{number}" for number in numbers[:_SHOWN])
+    return shown if len(numbers) <= _SHOWN else f"{shown} {glyphs().more}"

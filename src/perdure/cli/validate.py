@@ -1,0 +1,32 @@
+"""`perdure validate`."""
+
+from __future__ import annotations
+
+import click
+
+from perdure.cli.command import command, option
+from perdure.cli.receipt import acknowledge
+from perdure.cli.screen import notes
+from perdure.cli.target import Target, with_target
+from perdure.plain import plain
+
+
+@command("validate", examples=("perdure validate 7 --useful", "perdure validate person:alice --not-useful"))
+@click.argument("ref")
+@option("--useful/--not-useful", default=None, help="How it turned out. One of the two must be said.")
+@with_target()
+def main(target: Target, *, ref: str, useful: bool | None) -> None:
+    """Say whether a memory was useful.
+
+    REF is its number, id, content hash or key. Each judgement moves its confidence towards 1 or 0. A memory that was
+    judged five times and has a confidence of 0.9 or more is offered the tier `critical`: `promote` accepts.
+    """
+    if useful is None:
+        raise click.UsageError("Say --useful or --not-useful.")
+    with target.memory() as memory:
+        judged = memory.validate(ref, useful)
+    if target.json:
+        target.answer(plain(judged))
+    else:
+        acknowledge(judged)
+        notes(judged.notes)

@@ -1,0 +1,66 @@
+"""How full a namespace is, what it may hold, and what would go first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, Literal, TypeAlias
+
+from perdure.lifecycle.engine import Engine
+from perdure.lifecycle.eviction import choose, limits
+from perdure.model import Capacity, Json
+from perdure.store.port import CapacityStats
+
+Limit: TypeAlias = "int | Literal['unchanged'] | None"
+UNCHANGED: Final = "unchanged"
+
+_NEXT: Final = 10
+_ORDER: Final = (
+    "superseded memories, then those of low importance, then the others; of each the least recently used first"
+)
+
+
+def set_limits(engine: Engine, namespace: str, max_items: Limit, max_tokens: Limit) -> None:
+    """0 and None give the namespace back to the settings. Nothing goes at once: the next write makes room."""
+    with engine.store.write(namespace) as writer:
+        load = writer.load()
+        writer.set_limits(
+            load.max_items if max_items == UNCHANGED else max_items or None,
+            load.max_tokens if max_tokens == UNCHANGED else max_tokens or None,
+        )
+
+
+def capacity(engine: Engine, namespace: str) -> Capacity:
+    rule = engine.policy.eviction
+    stats = engine.store.capacity(namespace, rule)
+    max_items, max_tokens = limits(stats.load, engine.policy)
+    return Capacity(
+        namespace=namespace,
+        items=stats.load.items,
+        tokens=stats.load.tokens,
+        max_items=max_items,
+        max_tokens=max_tokens,
+        token_counter=engine.tokens.name,
+        versions=stats.versions,
+        protected=stats.protected,
+        evicted=stats.evicted,
+        importance=stats.importance,
+        next=tuple(engine.store.evictable(namespace, rule, _NEXT)),
+        policy=_policy(engine, stats, max_items, max_tokens),
+    )
+
+
+def _policy(engine: Engine, stats: CapacityStats, max_items: int | None, max_tokens: int | None) -> Mapping[str, Json]:
+    policy, load = engine.policy, stats.load
+    over = choose((), load, max_items, max_tokens) is None
+    return {
+        "enabled": max_items is not None or max_tokens is not None,
+        "order": _ORDER,
+        "importance_high": policy.eviction.high,
+        "importance_low": policy.eviction.low,
+        "protected_tiers": list(policy.eviction.protected_tiers),
+        "grace_days": policy.grace.days,
+        "own_limits": [
+            name for name, own in (("max_items", load.max_items), ("max_tokens", load.max_tokens)) if own is not None
+        ],
+        "over": over,
+    }

@@ -1,0 +1,131 @@
+"""A checkpoint is a name for a position in the log. Restoring one appends what makes everything as it was then."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from perdure.buggify import point
+from perdure.errors import Conflict, NotFound
+from perdure.lifecycle.engine import Engine
+from perdure.lifecycle.rewind import Aim, rewind, rewind_all
+from perdure.model import Checkpoint, Json, Left, Operation, Record, Revision, Rewound
+from perdure.store.port import Store
+
+_AS_IT_WAS: Final = "Everything is as it was then; there was nothing to restore."
+_THE_REST: Final = "Everything else is as it was then."
+
+
+@dataclass(frozen=True, slots=True)
+class Returning:
+    """The intent to go back to a position. `clear` removes what was born since; else it stays."""
+
+    store: Store
+    namespace: str
+    seq: int
+    spec_folder: str | None
+    clear: bool
+    operation: Operation = "rewind"
+
+    def plan(self) -> Aim:
+        store, namespace = self.store, self.namespace
+        numbers = store.changed_after(namespace, self.seq, self.spec_folder)
+        current = {record.number: record for record in store.fetch(namespace, numbers)}
+        then = store.states_at(namespace, numbers, self.seq)
+        goals: dict[int, Record | None] = {}
+        left: list[Left] = []
+        younger = 0
+        for number in numbers:
+            line, now = then.get(number), current.get(number)
+            if line is None:
+                if now is not None and self.clear:
+                    goals[number] = None
+                younger += now is not None and now.state != "deleted"
+            elif now is None:
+                left.append(Left(number, self._why_gone(number)))
+            elif line.record is None:
+                left.append(Left(number, "What it said then was not kept, because versioning is off."))
+            else:
+                goals[number] = line.record
+        return Aim(goals, current, tuple(left), () if self.clear else _stay(younger))
+
+    def selects(self, line: Revision) -> bool:
+        return self.spec_folder is None or line.record is None or line.record.spec_folder == self.spec_folder
+
+    def _why_gone(self, number: int) -> str:
+        lines = self.store.revisions(self.namespace, number)
+        erased = next((line.change for line in reversed(lines) if line.change.operation == "erase"), None)
+        if erased is None:
+            return "It is damaged; `perdure doctor --repair` may bring it back."
+        return f"It was erased by {erased.actor} on {erased.at:%Y-%m-%d}."
+
+
+def create(
+    engine: Engine,
+    namespace: str | None,
+    name: str,
+    *,
+    spec_folder: str | None,
+    description: str | None,
+    metadata: Mapping[str, Json],
+) -> Checkpoint:
+    """One small write, however much there is: the store itself says how far its log has come."""
+    author = engine.author
+    wanted = Checkpoint(
+        name, namespace, {}, 0, author.clock(), author.actor,
+        spec_folder=spec_folder, description=description, metadata=metadata,
+    )  # fmt: skip
+    point("checkpoint: before it is written")
+    try:
+        made = engine.store.put_checkpoint(wanted)
+    except Conflict as error:
+        raise Conflict(
+            f"There is a checkpoint {name!r} already.",
+            remedy="Choose another name, or delete that one first: perdure checkpoint delete NAME",
+        ) from error
+    point("checkpoint: written")
+    return made
+
+
+def find(store: Store, namespace: str, name: str) -> Checkpoint:
+    """The namespace's own, or the one of everything; no two have the same name."""
+    found = next((one for one in store.checkpoints(namespace) if one.name == name), None)
+    if found is None:
+        raise NotFound(f"There is no checkpoint {name[:80]!r}.", remedy="`perdure checkpoint list` shows them.")
+    return found
+
+
+def restore(engine: Engine, namespace: str, name: str, *, clear: bool, dry_run: bool) -> Rewound:
+    store = engine.store
+    found = find(store, namespace, name)
+
+    def returning(one: str) -> Returning:
+        # A namespace that is younger than the checkpoint was empty then.
+        return Returning(store, one, found.positions.get(one, 0), found.spec_folder, clear)
+
+    if found.namespace is None:
+        rewound = rewind_all(engine, [returning(one) for one in store.namespaces()], dry_run=dry_run)
+    else:
+        rewound = rewind(engine, returning(found.namespace), engine.author.batch(), dry_run=dry_run)
+    if rewound.restored or rewound.removed:
+        return rewound
+    return replace(rewound, notes=(*rewound.notes, _THE_REST if rewound.left else _AS_IT_WAS))
+
+
+def delete(engine: Engine, namespace: str, name: str) -> Checkpoint:
+    """The name goes, and nothing else: what it named is still in the log."""
+    found = find(engine.store, namespace, name)
+    engine.store.delete_checkpoint(found.namespace, name)
+    return found
+
+
+def _stay(younger: int) -> tuple[str, ...]:
+    if not younger:
+        return ()
+    said = (
+        "1 memory is younger than the checkpoint and stays"
+        if younger == 1
+        else (f"{younger:,} memories are younger than the checkpoint and stay")
+    )
+    return (f"{said}; clear_existing (--clear-existing) would remove them.",)

@@ -1,0 +1,65 @@
+"""The memories that are always surfaced, within their budget of tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Final
+
+from perdure.lifecycle.engine import Engine
+from perdure.model import Constitution, Filter, Record
+from perdure.store.port import Store
+
+TIER: Final = "constitutional"
+
+_PAGE: Final = 100
+_NAMED: Final = 5
+
+
+def constitution(engine: Engine, namespace: str) -> Constitution:
+    """Oldest first. One that is too long for what is left of the budget does not keep out those behind it."""
+    budget, count = engine.policy.constitutional_tokens, engine.tokens.count
+    surfaced: list[Record] = []
+    left_out: list[Record] = []
+    used = 0
+    for record in _in_force(engine.store, namespace, engine.author.clock()):
+        tokens = count(record.text) if used < budget else 0
+        if used < budget and used + tokens <= budget:
+            used += tokens
+            surfaced.append(record)
+        else:
+            left_out.append(record)
+    return Constitution(tuple(surfaced), used, budget, tuple(left_out))
+
+
+def over_budget(engine: Engine, record: Record) -> tuple[str, ...]:
+    """What to tell whoever just wrote this record: nothing, unless it is constitutional and not all of them fit."""
+    if record.tier != TIER or record.state != "active":
+        return ()
+    found = constitution(engine, record.namespace)
+    if not found.left_out:
+        return ()
+    numbers = ", ".join(f"#{one.number}" for one in found.left_out[:_NAMED])
+    more = ", …" if len(found.left_out) > _NAMED else ""
+    note = (
+        f"The constitutional memories do not fit their {found.budget:,} tokens: {numbers}{more} will not be surfaced. "
+        "Shorten one, or give one another tier."
+    )
+    return (note,)
+
+
+def _in_force(store: Store, namespace: str, now: datetime) -> Iterator[Record]:
+    wanted = Filter(tier=TIER, unexpired_at=now)
+    after: int | None = None
+    while True:
+        page = store.page(namespace, wanted, after=after, limit=_PAGE, newest=False)
+        yield from (record for record in page if _holds(record, now))
+        if len(page) < _PAGE:
+            return
+        after = page[-1].number
+
+
+def _holds(record: Record, now: datetime) -> bool:
+    return (record.valid_at is None or record.valid_at <= now) and (
+        record.invalid_at is None or record.invalid_at > now
+    )

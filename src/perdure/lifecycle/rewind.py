@@ -1,0 +1,253 @@
+"""How memories become again what they were: any number of them, by appending, all in one transaction or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from operator import attrgetter
+from typing import Final, NamedTuple, Protocol, TypeAlias
+
+from perdure.buggify import point
+from perdure.errors import NotAllowed
+from perdure.ids import ContentHash, Reference
+from perdure.lifecycle.author import Batch
+from perdure.lifecycle.engine import Engine
+from perdure.lifecycle.tier import ONLY_PEOPLE
+from perdure.lifecycle.tombstone import settle
+from perdure.model import INDEXED_STATES, USE_FIELDS, Left, Operation, Record, Revision, Rewound, evolve
+from perdure.store.port import LogFilter, Position, Store, Writer
+from perdure.text.entry import Entry, entry_of
+
+Holder: TypeAlias = Callable[[str], Record | None]
+
+_ATTEMPTS: Final = 3
+_FEW: Final = 1000
+
+_history: Final = attrgetter(*(name for name in Record.__slots__ if name != "seq" and name not in USE_FIELDS))
+# What a person agreed to when a memory became constitutional.
+_agreed: Final = attrgetter(
+    "text", "title", "abstract", "summary", "reasoning", "tier", "key", "valid_at", "invalid_at", "expires_at", "state"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Aim:
+    """What memories should become: a record out of their past, or None for what should not be there.
+
+    `current` has the record of each as it is now, `left` those that cannot be brought back.
+    """
+
+    goals: Mapping[int, Record | None] = field(default_factory=dict[int, Record | None])
+    current: Mapping[int, Record] = field(default_factory=dict[int, Record])
+    left: tuple[Left, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+class Intent(Protocol):
+    """What is to be taken back in one namespace."""
+
+    @property
+    def namespace(self) -> str: ...
+
+    @property
+    def operation(self) -> Operation: ...
+
+    def plan(self) -> Aim:
+        """Read from the store as it is at this moment."""
+        ...
+
+    def selects(self, line: Revision) -> bool:
+        """Whether a line that was written after the plan was made may have changed it."""
+        ...
+
+
+class Step(NamedTuple):
+    before: Record
+    after: Record
+    removal: bool
+
+
+def same(one: Record, other: Record) -> bool:
+    """As far as history goes: neither the position in the log nor the counts of use are part of it."""
+    return _history(one) == _history(other)
+
+
+def rewind(engine: Engine, intent: Intent, batch: Batch, *, dry_run: bool = False) -> Rewound:
+    """Planned outside the transaction and checked inside it. When others write too fast for that, it is planned inside
+    the transaction, where nobody else can. Nothing to do leaves `batch` of the answer empty.
+    """
+    store, namespace = engine.store, intent.namespace
+    for _ in range(_ATTEMPTS):
+        seen = store.position(namespace, None)
+        aim = intent.plan()
+        steps, notes = steps_of(aim, _holder(store, namespace))
+        _require_leave(engine, steps)
+        if dry_run or not steps:
+            return _answer("", aim, steps, notes)
+        entries = _entries(engine, steps)
+        waiting = _waiting(engine, namespace, steps, entries)
+        point("rewind: planned")
+        with store.write(namespace) as writer:
+            if _still_true(store, intent, aim, seen):
+                steps, notes = _write(engine, writer, intent, aim, entries, batch)
+                return _answer(batch.id, aim, steps, (*notes, *waiting))
+    with store.write(namespace) as writer:
+        aim = intent.plan()
+        steps, notes = _write(engine, writer, intent, aim, {}, batch)
+    return _answer(batch.id if steps else "", aim, steps, notes)
+
+
+def rewind_all(engine: Engine, intents: Sequence[Intent], *, dry_run: bool) -> Rewound:
+    """One namespace after the other, each whole; whatever stands against it is found before the first is touched."""
+    batch = engine.author.batch()
+    for intent in intents:
+        intent.plan()
+    together = Rewound("", ())
+    for intent in intents:
+        one = rewind(engine, intent, batch, dry_run=dry_run)
+        point("rewind: between namespaces")
+        where = f"In namespace {intent.namespace!r}"
+        count = f"{len(one.restored):,} as they were, {len(one.removed):,} removed"
+        said = [f"{where}: {count}."] if one.restored or one.removed else []
+        together = Rewound(
+            together.batch or one.batch,
+            (*together.restored, *one.restored),
+            (*together.removed, *one.removed),
+            (*together.left, *(replace(left, reason=f"{where}: {left.reason}") for left in one.left)),
+            (*together.notes, *said, *(f"{where}: {note}" for note in one.notes)),
+        )
+    return together
+
+
+def steps_of(aim: Aim, holder: Holder) -> tuple[list[Step], tuple[str, ...]]:
+    """Pure but for `holder`, who says which memory has a key now. What is as it should be needs no step."""
+    restored, notes = _with_keys(aim, holder)
+    needed = {record.key for record in restored.values()} - {None}
+    steps: list[Step] = []
+    for number in sorted(aim.goals):
+        before = aim.current[number]
+        after = restored.get(number)
+        if after is None:
+            freed: dict[str, None] = {"key": None} if before.key in needed else {}
+            after = evolve(before, state="deleted", **freed)
+        if not same(before, after):
+            steps.append(Step(before, after, number not in restored))
+    return steps, notes
+
+
+def _with_keys(aim: Aim, holder: Holder) -> tuple[dict[int, Record], tuple[str, ...]]:
+    """What comes back, each with its key if it can have it: not when a memory has it that stays as it is."""
+    restored = {number: goal for number, goal in aim.goals.items() if goal is not None}
+    taken: set[str] = set()
+    lost: list[str] = []
+    # Who has its key already keeps it; of others that had the same one at different times, the first gets it.
+    for number in sorted(restored, key=lambda number: (restored[number].key != aim.current[number].key, number)):
+        key = restored[number].key
+        if key is None:
+            continue
+        if key not in taken and (key == aim.current[number].key or _may_go(aim, restored, key, holder(key))):
+            taken.add(key)
+        else:
+            restored[number] = evolve(restored[number], key=None)
+            lost.append(f"#{number} is without its key {key!r}, which another memory has now.")
+    return restored, tuple(lost)
+
+
+def _may_go(aim: Aim, restored: Mapping[int, Record], key: str, held_by: Record | None) -> bool:
+    if held_by is None:
+        return True
+    number = held_by.number
+    return number in aim.goals and (number not in restored or restored[number].key != key)
+
+
+def _write(
+    engine: Engine, writer: Writer, intent: Intent, aim: Aim, entries: Mapping[int, Entry], batch: Batch
+) -> tuple[list[Step], tuple[str, ...]]:
+    steps, notes = steps_of(aim, writer.by_key)
+    _require_leave(engine, steps)
+    change = batch.change(intent.operation)
+    for before, after, _ in steps:
+        if before.key is not None and before.key != after.key:
+            writer.release_key(before.number)
+    point("rewind: keys released")
+    for count, (_, after, _) in enumerate(steps):
+        if count == len(steps) // 2:
+            point("rewind: half written")
+        writer.put(after, change, entries.get(after.number) or _entry(engine, after))
+        if not engine.policy.versioning:
+            writer.drop_payloads(after.number)
+    point("rewind: records written")
+    _settle(writer, intent.operation, steps, batch.at)
+    point("rewind: written")
+    return steps, notes
+
+
+def _settle(writer: Writer, operation: Operation, steps: Iterable[Step], at: datetime) -> None:
+    ended: set[ContentHash] = set()
+    alive: set[ContentHash] = set()
+    for before, after, _ in steps:
+        settle(writer, operation, before, after, at)
+        ended |= {before.content_hash} if before.state == "active" else set()
+        alive |= {after.content_hash} if after.state == "active" else set()
+    # What one memory ceased to say another may say again, and was settled before it.
+    for content_hash in ended & alive:
+        writer.unbury(content_hash)
+
+
+def _still_true(store: Store, intent: Intent, aim: Aim, seen: Position) -> bool:
+    """Inside the transaction nobody else writes, so what the store says now stays true until its end."""
+    now = store.position(intent.namespace, None)
+    if now.repairs != seen.repairs or now.seq < seen.seq:
+        return False
+    if now.seq == seen.seq:
+        return True
+    since = store.log(intent.namespace, LogFilter(after=seen.seq), limit=_FEW)
+    touched = any(line.number in aim.goals or intent.selects(line) for line in since)
+    return not touched and len(since) < _FEW
+
+
+def _require_leave(engine: Engine, steps: Iterable[Step]) -> None:
+    for before, after, _ in () if engine.author.is_person else steps:
+        if (_binds(before) or _binds(after)) and _agreed(before) != _agreed(after):
+            raise NotAllowed(f"Memory #{after.number} is or was constitutional, and only a person may change that.")
+
+
+def _binds(record: Record) -> bool:
+    return record.tier == ONLY_PEOPLE and record.state == "active"
+
+
+def _holder(store: Store, namespace: str) -> Holder:
+    def holder(key: str) -> Record | None:
+        return next(iter(store.find(namespace, Reference("", key=key))), None)
+
+    return holder
+
+
+def _entries(engine: Engine, steps: Iterable[Step]) -> dict[int, Entry]:
+    return {after.number: _entry(engine, after) for _, after, _ in steps}
+
+
+def _entry(engine: Engine, record: Record) -> Entry:
+    return entry_of(record, engine.tokens.count)
+
+
+def _waiting(engine: Engine, namespace: str, steps: Iterable[Step], entries: Mapping[int, Entry]) -> tuple[str, ...]:
+    """Vectors outlive the words they stand for, so mostly none is missing."""
+    found = {entries[after.number].passage_hash for _, after, _ in steps if after.state in INDEXED_STATES}
+    if engine.embedder is None or not found:
+        return ()
+    missing = len(found - engine.store.passage_vectors(namespace, engine.embedder.generation, list(found)).keys())
+    said = "1 memory waits for its vector" if missing == 1 else f"{missing:,} memories wait for their vectors"
+    return (f"{said}: found by keyword now, by meaning after `perdure work`.",) if missing else ()
+
+
+def _answer(batch: str, aim: Aim, steps: Iterable[Step], notes: tuple[str, ...]) -> Rewound:
+    done = list(steps)
+    return Rewound(
+        batch,
+        tuple(step.after.number for step in done if not step.removal),
+        tuple(step.after.number for step in done if step.removal),
+        aim.left,
+        (*aim.notes, *notes),
+    )

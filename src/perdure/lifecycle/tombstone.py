@@ -1,0 +1,46 @@
+"""Texts that must not come back from older evidence: the one rule that every write obeys.
+
+A text is alive while an active memory says it. What a write ends is buried, what it makes alive is lifted again.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Final
+
+from perdure.model import Operation, Record
+from perdure.store.port import Writer
+
+# Why a text was buried. It is kept beside the tombstone, so it must not quote the text.
+_REASONS: Final[dict[Operation, str]] = {
+    "update": "corrected", "forget": "forgotten", "erase": "erased", "expire": "expired", "evict": "evicted",
+    "undo": "taken back", "rewind": "taken back",
+}  # fmt: skip
+
+
+def settle(
+    writer: Writer, operation: Operation, before: Record | None, after: Record | None, at: datetime
+) -> datetime | None:
+    """After the write that made `after` of `before` (None: no memory). Answers when the text that came to life was
+    buried, None when it was not.
+    """
+    ended = before.content_hash if before and before.state == "active" else None
+    alive = after.content_hash if after and after.state == "active" else None
+    if ended == alive:
+        return None
+    # Another memory without a key may say the same; then the text is alive still.
+    if ended and writer.by_content(ended) is None:
+        writer.bury(ended, _REASONS.get(operation, "replaced"), at)
+    since = writer.buried_at(alive) if alive else None
+    if alive and since:
+        writer.unbury(alive)
+    return since
+
+
+def keeps_out(buried_at: datetime | None, said_at: datetime | None) -> bool:
+    """Pure: whether a tombstone stands against what was said then; what has no time may be as old as you like."""
+    return buried_at is not None and (said_at is None or said_at <= buried_at)
+
+
+def remembered_again(buried_at: datetime) -> str:
+    return f"This was forgotten or corrected on {buried_at:%Y-%m-%d}; it is remembered again."

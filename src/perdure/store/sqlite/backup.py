@@ -1,0 +1,153 @@
+"""A copy of the whole store, made while others read and write, and checked before it gets its name."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from hashlib import sha256
+from pathlib import Path
+from typing import Final, cast
+
+from perdure.buggify import point
+from perdure.clock import Clock
+from perdure.errors import BackupFailed, Conflict
+from perdure.model import Backup
+from perdure.store.port import Progress
+from perdure.store.sqlite import copies, fork
+from perdure.store.sqlite.beside import BESIDE, remove, write_all
+from perdure.store.sqlite.database import run
+from perdure.store.sqlite.file import Place, identity_of, sync_directory
+from perdure.store.sqlite.pool import Pool
+from perdure.store.sqlite.sql import SQL
+
+CHECKSUM: Final = ".sha256"
+NOTE: Final = "backups"
+_REMEMBERED: Final = 100
+_PIECE: Final = 1 << 20
+_OWN: Final = ("", "-wal", "-shm", "-journal", "-head", "-erased", "-reserve")
+
+
+def backup(
+    pool: Pool,
+    place: Place,
+    path: str,
+    clock: Clock,
+    *,
+    overwrite: bool,
+    insist: bool = True,
+    progress: Progress | None = None,
+) -> Backup:
+    """Unless it is told not to `insist`, a copy that is not in order gets no name."""
+    target = _target(place, path, overwrite=overwrite)
+    made_at = clock()
+    partial = copies.temporary(target, "partial")
+    try:
+        copies.create(partial)
+        memories, revisions = _copy(pool, partial, progress, insist=insist)
+        point("backup: checked")
+        digest, size = _settled(partial)
+        # A checksum of an earlier file would be wrong for this one.
+        remove(target + CHECKSUM)
+        if not overwrite and identity_of(target) is not None:
+            raise _exists(target)
+        Path(partial).replace(target)
+        point("backup: named")
+        _write_checksum(target, digest)
+        sync_directory(Path(target).parent)
+    except OSError as error:
+        raise copies.failed(error, target) from error
+    finally:
+        copies.discard(partial)
+    return Backup(target, size, digest, memories, revisions, made_at)
+
+
+def noted(known: str | None, path: str) -> str:
+    """The note with one path more, newest first."""
+    return json.dumps([path, *(each for each in paths_in(known) if each != path)][:_REMEMBERED])
+
+
+def paths_in(note: str | None) -> list[str]:
+    try:
+        listed: object = json.loads(note or "[]")
+    except ValueError:
+        return []
+    return [each for each in cast("list[object]", listed) if isinstance(each, str)] if isinstance(listed, list) else []
+
+
+def hash_of(path: str) -> str:
+    """Of a file that no connection of this process has open."""
+    digest = sha256()
+    with Path(path).open("rb") as stream:
+        while piece := stream.read(_PIECE):
+            digest.update(piece)
+    return digest.hexdigest()
+
+
+def _copy(pool: Pool, partial: str, progress: Progress | None, *, insist: bool) -> tuple[int, int]:
+    with copies.opened(partial) as (_, copy):
+        with pool.snapshot() as source, copy.maintaining() as target:
+            copies.copy_pages(target, source, progress)
+        point("backup: copied")
+        copies.stand_alone(copy)
+        _tidy(copy)
+        damage = copies.damage_of(copy)
+        if damage is not None and insist:
+            raise BackupFailed(
+                f"The copy is not in order: {damage}", remedy="Run `perdure doctor`; no backup was made."
+            )
+        return copies.contents(copy)
+
+
+def _tidy(copy: Pool) -> None:
+    """What was erased may still stand in the unused parts of pages when the store could not be scrubbed yet."""
+    with copy.maintaining() as connection:
+        if connection.execute(SQL["get_meta"], ("scrub",)).get is not None:
+            connection.execute(BESIDE["drop_meta"], ("scrub",))
+            run(connection, BESIDE["compact"])
+
+
+def _target(place: Place, path: str, *, overwrite: bool) -> str:
+    wanted = Path(path).absolute()
+    try:
+        target = str(wanted.parent.resolve(strict=True) / wanted.name)
+        found = os.lstat(target) if identity_of(target) is not None else None
+    except (OSError, ValueError) as error:
+        raise BackupFailed(f"{path}: there is no such directory.") from error
+    own = {place.path + side for side in _OWN} if place.identity is not None else set[str]()
+    if target in own or (found is not None and fork.is_open((found.st_dev, found.st_ino))):
+        raise BackupFailed(f"{target} is a store that is in use.", remedy="Choose another place for the backup.")
+    if found is None:
+        return target
+    if not stat.S_ISREG(found.st_mode):
+        raise BackupFailed(f"{target} is not a plain file.", remedy="Name a file for the backup.")
+    if not overwrite:
+        raise _exists(target)
+    return target
+
+
+def _exists(target: str) -> Conflict:
+    return Conflict(f"{target} exists.", remedy="Choose another name, or replace it with --overwrite.")
+
+
+def _settled(path: str) -> tuple[str, int]:
+    """On disk, whole; its checksum and its size."""
+    descriptor = os.open(path, os.O_RDWR)
+    try:
+        os.fsync(descriptor)
+        size = os.fstat(descriptor).st_size
+    finally:
+        os.close(descriptor)
+    return hash_of(path), size
+
+
+def _write_checksum(target: str, digest: str) -> None:
+    """As `sha256sum --check` reads it."""
+    path = target + CHECKSUM
+    copies.create(path)
+    descriptor = os.open(path, os.O_WRONLY | getattr(os, "O_NOFOLLOW", 0))
+    try:
+        write_all(descriptor, f"{digest}  {Path(target).name}\n".encode(errors="surrogateescape"))
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

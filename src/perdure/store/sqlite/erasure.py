@@ -1,0 +1,76 @@
+"""What goes when a memory is erased: everything that says what it said. Works on damaged memories as well."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final, NamedTuple
+
+from perdure.buggify import point
+from perdure.errors import NotFound, StoreDamaged
+from perdure.store.sqlite.beside import BESIDE
+from perdure.store.sqlite.database import Database
+from perdure.store.sqlite.rows import decode_payload, range_of, slot_of
+from perdure.store.sqlite.sql import SQL
+from perdure.text.passage import passage_hash
+
+ERASE: Final = "erase"
+
+
+class Erased(NamedTuple):
+    """What is left to say of it: its id, its last version, and what it counted for in the index."""
+
+    memory: bytes
+    version: int
+    terms: bytes | None
+    tokens: int
+
+
+def erase(connection: Database, namespace: int, number: int) -> Erased:
+    """Without its line in the log, which is the writer's."""
+    lines = connection.execute(SQL["memory_lines"], (namespace, number)).fetchall()
+    slot = slot_of(namespace, number)
+    traces = connection.execute(SQL["memory_traces"], (slot,)).fetchall()
+    if not lines or (lines[0][3] == ERASE and not traces and not any(line[-1] for line in lines)):
+        raise NotFound(f"There is no memory {number} to erase.")
+    _, memory, version, _, _ = lines[0]
+    own_id, passage, terms, tokens = traces[0] if traces else (memory, None, None, None)
+    for seq, *_ in lines:
+        connection.execute(SQL["delete_payload"], (slot_of(namespace, seq),))
+    point("erase: payloads deleted")
+    connection.execute(SQL["delete_memory"], (slot,))
+    point("erase: memory deleted")
+    for each in {memory, own_id}:
+        connection.execute(SQL["delete_links"], (namespace, each))
+    _delete_passages(connection, namespace, [line[-1] for line in lines], {passage} if passage else set())
+    connection.execute(BESIDE["ask_scrub"])
+    point("erase: vectors deleted")
+    return Erased(memory, version, terms, tokens or 0)
+
+
+def drop_payloads(connection: Database, namespace: int, number: int) -> None:
+    """Of all lines but the newest."""
+    lines = connection.execute(SQL["memory_lines"], (namespace, number)).fetchall()[1:]
+    for seq, *_, body in lines:
+        if body is not None:
+            connection.execute(SQL["delete_payload"], (slot_of(namespace, seq),))
+    _delete_passages(connection, namespace, [line[-1] for line in lines], set())
+
+
+def _delete_passages(connection: Database, namespace: int, said: Iterable[bytes | None], known: set[bytes]) -> None:
+    """Of every version, unless another memory has the passage."""
+    passages = list(_passages(said))
+    for passage in known.union(passage for passage in passages if passage):
+        connection.execute(SQL["delete_passage"], (namespace, passage))
+    if None in passages:
+        connection.execute(SQL["delete_unowned_vectors"], range_of(namespace))
+
+
+def _passages(said: Iterable[bytes | None]) -> Iterator[bytes | None]:
+    """None for a payload that cannot be read. One that is gone took its passage with it."""
+    for body in said:
+        if body is None:
+            continue
+        try:
+            yield passage_hash(decode_payload(body))
+        except (StoreDamaged, UnicodeError, AttributeError, TypeError):
+            yield None

@@ -1,0 +1,81 @@
+"""What was erased, noted outside the database by a hash of its id, so that no backup brings it back.
+
+The `erase` lines of the log are the ledger of record. This file survives when the database itself is lost, and is what
+a backup of it from before is measured against.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from hashlib import sha256
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from perdure.clock import format_time, from_micros
+from perdure.ids import MemoryId
+from perdure.store.sqlite.beside import BESIDE, lock, opened, write_all
+from perdure.store.sqlite.database import Database
+from perdure.store.sqlite.file import Place, sync_directory
+from perdure.store.sqlite.rows import unpack_id
+
+_LINE: Final = re.compile(rb"^([0-9a-f]{64}) ", re.MULTILINE)
+_PIECE: Final = 1 << 20
+
+
+class Erasure(NamedTuple):
+    """`at` in microseconds."""
+
+    memory: MemoryId
+    at: int
+
+
+def fingerprint(memory: str) -> str:
+    """An id is random enough that nobody finds it by guessing."""
+    return sha256(memory.encode()).hexdigest()
+
+
+def erasures(connection: Database) -> list[Erasure]:
+    return [Erasure(unpack_id(memory), at) for memory, at in connection.execute(BESIDE["erasures"])]
+
+
+class Ledger:
+    """The file `<store>-erased`: a line for each memory, a hash of its id and when it was erased."""
+
+    def __init__(self, place: Place) -> None:
+        self._place = place
+        self._path = f"{place.path}-erased"
+
+    def append(self, erased: Iterable[Erasure]) -> None:
+        """On disk when this returns; an OSError when it is not."""
+        lines = "".join(f"{fingerprint(each.memory)} {format_time(from_micros(each.at))}\n" for each in erased)
+        if not lines:
+            return
+        with opened(self._place, self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND) as descriptor:
+            lock(descriptor)
+            size = os.fstat(descriptor).st_size
+            torn = size > 0 and os.pread(descriptor, 1, size - 1) != b"\n"
+            write_all(descriptor, (b"\n" if torn else b"") + lines.encode())
+            os.fsync(descriptor)
+            if not size:
+                sync_directory(Path(self._place.directory))
+
+    def complete(self, erased: Iterable[Erasure]) -> None:
+        """Add what is missing: a process may have died between its commit and its line here."""
+        known = self.known()
+        self.append(each for each in erased if fingerprint(each.memory) not in known)
+
+    def known(self) -> set[str]:
+        """The hashes of the ids; an OSError when there is a file that cannot be read."""
+        try:
+            with opened(self._place, self._path, os.O_RDONLY) as descriptor:
+                content = b"".join(_pieces(descriptor))
+        except FileNotFoundError:
+            return set()
+        return {line.decode() for line in _LINE.findall(content)}
+
+
+def _pieces(descriptor: int) -> Iterator[bytes]:
+    while piece := os.read(descriptor, _PIECE):
+        yield piece

@@ -1,0 +1,55 @@
+"""A little space kept for the moment when the disk is full: to forget something needs space too."""
+
+from __future__ import annotations
+
+import os
+from typing import Final
+
+from perdure.store.sqlite.beside import opened, remove
+from perdure.store.sqlite.file import Place, size_of
+
+SIZE: Final = 1 << 20
+# With less than this left, the space is of more use to whoever is about to need it.
+_ROOM: Final = 3 * SIZE
+
+
+class Reserve:
+    """The file `<store>-reserve`. Nothing here is worth an error."""
+
+    def __init__(self, place: Place) -> None:
+        self._place = place
+        self._path = f"{place.path}-reserve"
+
+    def keep(self) -> bool:
+        """Whether the space is there now."""
+        if size_of(self._path) >= SIZE:
+            return True
+        try:
+            if not self._has_room():
+                return False
+            with opened(self._place, self._path, os.O_RDWR | os.O_CREAT) as descriptor:
+                _fill(descriptor)
+        except OSError:
+            self.give_up()
+            return False
+        return True
+
+    def give_up(self) -> bool:
+        """Whether there was anything to give."""
+        had = size_of(self._path) > 0
+        try:
+            remove(self._path)
+        except OSError:
+            return False
+        return had
+
+    def _has_room(self) -> bool:
+        free = os.statvfs(self._place.directory)
+        return free.f_bavail * free.f_frsize >= _ROOM
+
+
+def _fill(descriptor: int) -> None:
+    if hasattr(os, "posix_fallocate"):
+        os.posix_fallocate(descriptor, 0, SIZE)
+        return
+    os.pwrite(descriptor, bytes(SIZE), 0)

@@ -1,0 +1,153 @@
+"""Room: how much a namespace holds, its limits, and who would go first."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from perdure.errors import InvalidInput
+from perdure.lifecycle.eviction import order
+from perdure.model import INDEXED_STATES, STATES, TIERS, Standing
+from perdure.store.port import EvictionRule, Load, Store, Use
+from perdure.testing.conformance.opening import RELAXED, Opening
+from perdure.testing.records import NAMESPACE, NOON, amend, change, draft, insert, remember
+from perdure.text.entry import entry_of
+from perdure.text.tokens import estimate
+from perdure.tiers import last_used
+
+RULE = EvictionRule(0.3, 0.7)
+HOUR = timedelta(hours=1)
+USES = st.none() | st.integers(-3, 3).map(lambda hours: NOON + hours * HOUR)
+MEMORIES = st.fixed_dictionaries(
+    {
+        "state": st.sampled_from(STATES),
+        "tier": st.sampled_from(TIERS),
+        "importance": st.sampled_from([0.0, 0.29, 0.3, 0.5, 0.69, 0.7, 1.0]),
+        "updated_at": st.integers(-3, 3).map(lambda hours: NOON + hours * HOUR),
+    }
+)
+
+
+def load(store: Store, namespace: str = NAMESPACE) -> Load:
+    with store.write(namespace) as writer:
+        return writer.load()
+
+
+class Room(Opening):
+    def test_the_load_is_what_may_be_found_and_its_tokens(self, store: Store):
+        assert load(store) == Load(0, 0, None, None)
+        first = remember(store, "x" * 40)
+        second = remember(store, "x" * 80, state="superseded")
+        remember(store, "x" * 400, state="evicted")
+        assert load(store) == store.capacity(NAMESPACE, RULE).load == Load(2, 30, None, None)
+        amend(store, first, text="x" * 8)
+        assert load(store) == Load(2, 22, None, None)
+        amend(store, second, "forget", state="deleted")
+        assert load(store) == Load(1, 2, None, None)
+        assert load(store, "nowhere") == Load(0, 0, None, None)
+        assert store.namespaces() == [NAMESPACE]
+
+    def test_tokens_are_those_the_writer_counted(self, store: Store):
+        with store.write(NAMESPACE) as writer:
+            record = insert(writer, draft("three little words"))
+            writer.put(record, change("observe"), entry_of(record, lambda text: len(text.split())))
+            assert writer.load().tokens == 3
+        assert load(store).tokens == 3
+        assert [finding for finding in store.check() if finding.level == "problem"] == []
+        list(store.repair())
+        assert load(store).tokens == 3
+
+    def test_a_transaction_sees_the_load_it_makes_and_a_failed_one_leaves_none(self, store: Store):
+        def fail() -> None:
+            with store.write(NAMESPACE) as writer:
+                insert(writer, draft("x" * 40))
+                writer.set_limits(1, 2)
+                assert writer.load() == Load(1, 10, 1, 2)
+                raise ZeroDivisionError
+
+        with pytest.raises(ZeroDivisionError):
+            fail()
+        assert load(store) == Load(0, 0, None, None)
+
+    def test_limits_belong_to_one_namespace_and_can_be_taken_away(self, store: Store):
+        with store.write(NAMESPACE) as writer:
+            writer.set_limits(5, None)
+        remember(store, "tea", "other")
+        assert load(store) == Load(0, 0, 5, None)
+        assert load(store, "other").max_items is None
+        with store.write(NAMESPACE) as writer:
+            writer.set_limits(None, 9)
+        assert load(store) == Load(0, 0, None, 9)
+
+    @pytest.mark.parametrize("limits", [(0, None), (None, 0), (-1, 5)])
+    def test_a_limit_that_leaves_no_room_at_all_is_refused(self, store: Store, limits: tuple[int | None, int | None]):
+        with pytest.raises(InvalidInput), store.write(NAMESPACE) as writer:
+            writer.set_limits(*limits)
+
+    @settings(RELAXED, max_examples=30)
+    @given(st.lists(st.tuples(MEMORIES, USES, USES), max_size=8), st.integers(0, 9))
+    def test_who_may_go_comes_in_the_order_of_the_rule(
+        self, memories: list[tuple[dict[str, Any], Any, Any]], limit: int
+    ):
+        with closing(self.open_store()) as store:
+            for fields, recalled, accessed in memories:
+                record = remember(store, "tea", **fields)
+                store.note_use([Use(NAMESPACE, record.number, 1, recalled, 1, accessed)], patience=5)
+            standings = [
+                Standing(
+                    record.number, record.importance, record.tier, record.state, estimate("tea"), last_used(record)
+                )
+                for record in store.fetch(NAMESPACE, range(1, 9))
+            ]
+            expected = order(standings, RULE)
+            assert store.evictable(NAMESPACE, RULE, limit) == expected[:limit]
+            with store.write(NAMESPACE) as writer:
+                assert writer.evictable(RULE, 99) == expected
+            stats = store.capacity(NAMESPACE, RULE)
+            assert stats.protected == sum(one.state in INDEXED_STATES for one in standings) - len(expected)
+            assert stats.evicted == sum(one.state == "evicted" for one in standings)
+
+    def test_of_two_that_are_as_old_the_lower_number_goes_first_whatever_its_importance(self, store: Store):
+        for importance in (0.6, 0.5):
+            remember(store, "tea", importance=importance)
+        assert [one.number for one in store.evictable(NAMESPACE, RULE, 1)] == [1]
+
+    def test_whoever_was_touched_inside_the_transaction_goes_later(self, store: Store):
+        for text in ("tea", "coffee"):
+            remember(store, text)
+        with store.write(NAMESPACE) as writer:
+            assert [one.number for one in writer.evictable(RULE, 9)] == [1, 2]
+            writer.touch(1, NOON + HOUR)
+            writer.touch(1, NOON - HOUR)
+            writer.touch(99, NOON)
+            assert [one.number for one in writer.evictable(RULE, 9)] == [2, 1]
+        (record,) = store.fetch(NAMESPACE, [1])
+        assert (record.accessed_at, record.access_count, record.recall_count) == (NOON + HOUR, 0, 0)
+        assert len(store.revisions(NAMESPACE, 1)) == 1
+        with store.write("nowhere") as writer:
+            writer.touch(1, NOON)
+            assert writer.evictable(RULE, 9) == []
+        assert store.evictable("nowhere", RULE, 9) == []
+
+    def test_capacity_counts_versions_and_shows_how_important_memories_are(self, store: Store):
+        first = remember(store, "tea", importance=0.2)
+        remember(store, "coffee", importance=0.9)
+        remember(store, "milk", importance=0.4, tier="critical")
+        remember(store, "gone", importance=1.0, state="deleted")
+        amend(store, amend(store, first, text="green tea"), title="Drinks")
+        stats = store.capacity(NAMESPACE, RULE)
+        assert (stats.versions, stats.protected, stats.evicted) == (5, 2, 0)
+        assert stats.importance == pytest.approx({"lowest": 0.2, "mean": 0.5, "highest": 0.9})
+        with store.write(NAMESPACE) as writer:
+            writer.drop_payloads(1)
+        assert store.capacity(NAMESPACE, RULE).versions == 4
+
+    def test_a_namespace_without_memories_holds_nothing(self, store: Store):
+        stats = store.capacity("nowhere", RULE)
+        assert (stats.load, stats.versions, stats.protected, stats.evicted) == (Load(0, 0, None, None), 0, 0, 0)
+        assert set(stats.importance) == {"lowest", "mean", "highest"}

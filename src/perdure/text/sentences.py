@@ -1,0 +1,127 @@
+"""A text cut into sentences, by rules alone: abbreviations, scripts with full stops of their own, lists and code.
+
+Every step is linear in the length of the text, whatever it holds.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+# A line that begins something of its own: a bullet, a number, a heading, a quotation.
+_ITEM: Final = re.compile(r"[ \t]*(?:[-*+•‣◦–—][ \t]+|\d{1,3}[.)][ \t]+|#{1,6}[ \t]+|>[ \t]?)")  # noqa: RUF001 - a dash
+_HEADING: Final = re.compile(r"[ \t]*#{1,6}[ \t]")
+_RULE: Final = re.compile(r"[ \t]*([-*_=~])(?:[ \t]*\1){2,}[ \t]*")
+_FENCE: Final = re.compile(r"[ \t]*(```|~~~)[^`\s]*[ \t]*")
+# What may end a sentence, with the closing marks that belong to it. The second group needs no space after it.
+_END: Final = re.compile(r"(?:([.!?…؟۔।॥።]+)|([。！？｡]+))[\"'”’»)\]}」』）】》]*")  # noqa: RUF001 - other scripts
+_CODE: Final = re.compile(r"`[^`\n]*`")
+_LAST_WORD: Final = 24
+_OPENING: Final = "\"'“‘«([{"  # noqa: RUF001 - as they are written
+_UNSPACED: Final = re.compile("[\u3000-\u30ff\u3400-\u9fff\uf900-\ufaff\uff00-\uffef]")
+
+_ABBREVIATIONS: Final = frozenset(
+    """
+    al approx apr art aug ave bd bspw bzw ca cf ch co corp dec dept dipl dr ed eds eq est etc ev excl feb fig figs fr
+    ft gen gov hon hr hrs inc incl jan jr jul jun lt ltd mar max mi min misc mr mrs ms mt nov nr oct op p pp prof resp
+    rev sec sen sep sept sr st str tel usw vgl vol vs z
+    """.split()
+)
+# Abbreviations only before a number: elsewhere `No.` is an answer.
+_BEFORE_NUMBERS: Final = frozenset({"no", "nos", "art", "p", "pp", "fig", "vol", "ch", "sec"})
+
+
+def sentences(text: str) -> list[str]:
+    """In order, each on one line, none empty. Bullets, numbers and heading marks of a list are left away."""
+    return [sentence for block in _blocks(text) for sentence in block]
+
+
+def _blocks(text: str) -> Iterator[list[str]]:
+    """Paragraphs and list items, cut further; fenced code, kept whole."""
+    lines: list[str] = []
+    fence: str | None = None
+    for line in text.splitlines():
+        mark = _FENCE.fullmatch(line)
+        if fence is not None:
+            if mark and mark[1] == fence:
+                yield _whole(lines)
+                lines, fence = [], None
+            else:
+                lines.append(line)
+        elif mark:
+            yield _cut(lines)
+            lines, fence = [], mark[1]
+        elif not line.strip() or _RULE.fullmatch(line):
+            yield _cut(lines)
+            lines = []
+        elif item := _ITEM.match(line):
+            yield _cut(lines)
+            lines = [line[item.end() :]]
+            if _HEADING.match(line):
+                yield _whole(lines)
+                lines = []
+        else:
+            lines.append(line)
+    yield _whole(lines) if fence is not None else _cut(lines)
+
+
+def _whole(lines: list[str]) -> list[str]:
+    joined = " ".join(" ".join(lines).split())
+    return [joined] if joined else []
+
+
+def _cut(lines: list[str]) -> list[str]:
+    paragraph = _joined(lines)
+    found: list[str] = []
+    start = 0
+    for end in _ends(paragraph):
+        if sentence := paragraph[start:end].strip():
+            found.append(sentence)
+        start = end
+    if rest := paragraph[start:].strip():
+        found.append(rest)
+    return found
+
+
+def _joined(lines: list[str]) -> str:
+    """Lines of a script without spaces are joined without one."""
+    parts: list[str] = []
+    for line in (" ".join(line.split()) for line in lines):
+        if not line:
+            continue
+        if parts and not (_UNSPACED.match(line) and _UNSPACED.match(parts[-1][-1])):
+            parts.append(" ")
+        parts.append(line)
+    return "".join(parts)
+
+
+def _ends(text: str) -> Iterator[int]:
+    code = _CODE.finditer(text)
+    quoted = next(code, None)
+    for mark in _END.finditer(text):
+        while quoted and quoted.end() <= mark.start():
+            quoted = next(code, None)
+        if quoted and quoted.start() < mark.start():
+            continue
+        if mark[2] or (_followed(text, mark.end()) and not _abbreviates(text, mark)):
+            yield mark.end()
+
+
+def _followed(text: str, end: int) -> bool:
+    """By a space, and by something that can begin a sentence."""
+    return text[end : end + 1] == " " and not text[end + 1 : end + 2].islower()
+
+
+def _abbreviates(text: str, mark: re.Match[str]) -> bool:
+    if mark[1] != "." or mark.end() > mark.end(1):
+        return False
+    word = text[max(0, mark.start() - _LAST_WORD) : mark.start()].rpartition(" ")[2].lstrip(_OPENING).lower()
+    if word in _BEFORE_NUMBERS:
+        return text[mark.end() + 1 : mark.end() + 2].isdigit()
+    # An initial, as in `J. Smith`, and dots inside, as in `U.S.` and `e.g.`.
+    initial = len(word) == 1 and word.isalpha() and word != "i"
+    return initial or word in _ABBREVIATIONS or _DOTTED.fullmatch(word) is not None
+
+
+_DOTTED: Final = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]")

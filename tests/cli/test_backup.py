@@ -1,0 +1,74 @@
+"""backup and restore-backup at the command line."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from cli.user import User
+
+
+def test_a_backup_and_its_return_bring_the_memories_back(user: User, tmp_path: Path):
+    user.done("remember", "tea in the morning")
+    copy = tmp_path / "memories.backup"
+    made = user.done("backup", str(copy), "--json").json
+    assert (made["path"], made["memories"], made["revisions"]) == (str(copy), 1, 1)
+    user.done("remember", "coffee")
+    done = user.done("restore-backup", str(copy), "--yes", "--json").json
+    assert (done["memories"], done["erased"]) == (1, 0)
+    assert Path(done["kept"]).exists()
+    assert [row[-1] for row in user.done("list").rows] == ["tea in the morning"]
+    user.done("restore-backup", done["kept"], "--yes", "--no-keep")
+    assert len(user.done("list").rows) == 2
+
+
+def test_the_checksum_is_one_that_sha256sum_accepts(user: User, tmp_path: Path):
+    user.done("remember", "tea")
+    user.done("backup", str(tmp_path / "memories.backup"))
+    command = ["sha256sum", "--check", "memories.backup.sha256"]
+    assert subprocess.run(command, cwd=tmp_path, check=False, capture_output=True).returncode == 0
+
+
+def test_in_a_pipe_there_are_tabs_and_on_a_screen_a_sentence(user: User, tmp_path: Path):
+    user.done("remember", "tea")
+    (made,) = user.done("backup", str(tmp_path / "one")).rows
+    assert (made[0], len(made[2]), made[3:]) == (str(tmp_path / "one"), 64, ["1", "1"])
+    assert "Copied 1 memory to" in user.screen("backup", str(tmp_path / "two"))
+    (done,) = user.done("restore-backup", str(tmp_path / "one"), "--yes", "--no-keep").rows
+    assert done == [str(tmp_path / "one"), "1", "0", ""]
+    assert "Restored 1 memory from" in user.screen("restore-backup", str(tmp_path / "one"), "--yes")
+
+
+def test_a_restore_is_never_done_unasked(user: User, tmp_path: Path):
+    user.done("remember", "tea")
+    user.done("backup", str(tmp_path / "copy"))
+    user.done("remember", "coffee")
+    answer = user.fails(4, "restore-backup", str(tmp_path / "copy"))
+    assert "--yes" in answer.err
+    assert len(user.done("list").rows) == 2
+
+
+def test_a_file_that_is_there_is_replaced_only_when_asked(user: User, tmp_path: Path):
+    user.done("remember", "tea")
+    (tmp_path / "copy").write_text("precious", encoding="utf-8")
+    assert "--overwrite" in user.fails(4, "backup", str(tmp_path / "copy")).err
+    assert (tmp_path / "copy").read_text("utf-8") == "precious"
+    user.done("backup", str(tmp_path / "copy"), "--overwrite")
+
+
+def test_a_file_that_is_no_backup_is_refused_and_nothing_changes(user: User, tmp_path: Path):
+    user.done("remember", "tea")
+    (tmp_path / "text").write_text("This is not a database. " * 100, encoding="utf-8")
+    user.fails(2, "restore-backup", str(tmp_path / "text"), "--yes")
+    user.fails(2, "restore-backup", str(tmp_path / "nothing"), "--yes")
+    assert len(user.done("list").rows) == 1
+
+
+def test_a_backup_opens_a_new_store_elsewhere(user: User, tmp_path: Path):
+    user.done("remember", "tea")
+    user.done("backup", str(tmp_path / "copy"))
+    new = str(tmp_path / "new.db")
+    user.done("restore-backup", str(tmp_path / "copy"), "--yes", "--store", new)
+    assert len(user.done("list", "--store", new).rows) == 1

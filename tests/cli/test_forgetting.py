@@ -1,0 +1,168 @@
+"""`perdure forget` and `perdure erase`: the list first, then the question; in a pipe the list and a token."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from cli.user import User
+
+OSAKA = "everything about the Osaka flat"
+
+
+@pytest.fixture
+def known(user: User):
+    user.done("remember", "The Osaka flat has two rooms", "--spec-folder", "007")
+    user.done("remember", "Flats in Osaka are dear")
+    user.done("remember", "Alice prefers dark mode", "--key", "person:alice")
+    return user
+
+
+def alive(user: User) -> list[str]:
+    return sorted(row[0] for row in user.done("list").rows)
+
+
+def on_a_terminal(user: User, answer: bytes, *words: str) -> tuple[int, str, str]:
+    """As a person with a keyboard: standard input is a terminal, and they type `answer`."""
+    keyboard, screen = os.openpty()
+    running = user.start(*words, stdin=screen, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    os.write(keyboard, answer)
+    out, err = running.communicate(timeout=60)
+    os.close(keyboard)
+    os.close(screen)
+    return running.returncode, out.decode(), err.decode()
+
+
+def test_one_match_is_forgotten_at_once_and_can_be_taken_back(known: User):
+    answer = known.done("forget", "everything about dark mode")
+    assert answer.out == "Forgot #3  Alice prefers dark mode\n"
+    assert answer.err == "take it back: perdure restore 3\n"
+
+
+def test_a_sentence_needs_no_quotes(known: User):
+    assert known.done("forget", "least", "important", "--dry-run").out.startswith("Would forget #1")
+    assert known("forget", "everything", "about", "dark", "mode", "--dry-run").out.startswith("Would forget #3")
+
+
+def test_references_and_words_do_not_mix(known: User):
+    answer = known.fails(2, "forget", "1", "osaka")
+    assert "in quotes" in answer.err
+
+
+def test_in_a_pipe_several_matches_are_listed_and_wait_for_a_yes(known: User):
+    answer = known("forget", OSAKA)
+    assert answer.code == 4
+    assert answer.out.splitlines() == [
+        "Would forget #1  The Osaka flat has two rooms",
+        "Would forget #2  Flats in Osaka are dear",
+    ]
+    assert "2 memories would be forgotten" in answer.err
+    assert alive(known) == ["1", "2", "3"]
+    assert known.done("forget", OSAKA, "--yes").out.count("Forgot") == 2
+    assert alive(known) == ["3"]
+
+
+def test_the_hint_to_go_ahead_works_as_it_stands(known: User):
+    answer = known("forget", "flat", "--since", "2020-01-01", "--namespace", "default")
+    hint = answer.err.split("Go ahead: perdure ")[1].strip()
+    import shlex
+
+    assert known.done(*shlex.split(hint)).out.count("Forgot") == 2
+
+
+def test_a_token_confirms_the_list_it_came_with_and_no_other(known: User):
+    preview = known("forget", OSAKA, "--json")
+    assert (preview.code, preview.json["done"]) == (4, False)
+    known.done("remember", "An Osaka flat again")
+    assert "confirms other memories" in known.fails(4, "forget", OSAKA, "--confirm", preview.json["token"]).err
+    token = known.done("forget", OSAKA, "--dry-run", "--json").json["token"]
+    done = known.done("forget", OSAKA, "--confirm", token, "--json").json
+    assert (done["done"], [one["number"] for one in done["records"]], done["remaining"]) == (True, [1, 2, 4], 1)
+
+
+def test_what_went_together_comes_back_by_the_hint(known: User, store: Path):
+    answer = known.done("forget", OSAKA, "--yes", "--store", str(store))
+    hint = answer.err.removeprefix("take it back: perdure ").split()
+    known.done(*hint)
+    assert alive(known) == ["1", "2", "3"]
+
+
+def test_a_folder_is_a_scope(known: User):
+    assert known.done("forget", "--spec-folder", "007").out == "Forgot #1  The Osaka flat has two rooms\n"
+
+
+def test_everything_is_no_scope(known: User):
+    assert "does not say which" in known.fails(2, "forget", "everything", "--yes").err
+    assert "Nothing says which" in known.fails(2, "forget", "--yes").err
+
+
+def test_a_negated_order_forgets_nothing(known: User):
+    known.fails(2, "forget", "don't forget the Osaka flat", "--yes")
+    assert alive(known) == ["1", "2", "3"]
+
+
+def test_when_nothing_matches_what_is_near_is_shown_beside_the_answer(known: User):
+    answer = known.done("forget", "the Osaka castle")
+    assert answer.out == ""
+    assert "Nothing matches" in answer.err
+    assert "perhaps #1" in answer.err
+    assert alive(known) == ["1", "2", "3"]
+
+
+def test_a_dry_run_shows_and_leaves(known: User):
+    answer = known.done("forget", "oldest", "--dry-run")
+    assert answer.out == "Would forget #1  The Osaka flat has two rooms\n"
+    assert "least recently used" in answer.err
+    assert alive(known) == ["1", "2", "3"]
+
+
+@pytest.mark.parametrize(("key", "left"), [(b"y\n", ["3"]), (b"n\n", ["1", "2", "3"]), (b"\n", ["1", "2", "3"])])
+def test_on_a_terminal_it_asks_and_does_what_it_is_told(known: User, key: bytes, left: list[str]):
+    code, out, err = on_a_terminal(known, key, "forget", OSAKA)
+    assert code == 0
+    assert out.count("Would forget #") == 2
+    assert "Forget these 2? [y/N]" in err
+    assert alive(known) == left
+
+
+def test_erase_asks_on_a_terminal_even_for_one(known: User):
+    code, out, err = on_a_terminal(known, b"n\n", "erase", "3")
+    assert (code, "Erase this for ever? [y/N]" in err) == (0, True)
+    assert alive(known) == ["1", "2", "3"]
+    code, out, err = on_a_terminal(known, b"y\n", "erase", "3")
+    assert out.splitlines()[-1] == "Erased #3"
+    assert alive(known) == ["1", "2"]
+
+
+def test_erase_says_the_number_and_not_the_words(known: User, store: Path):
+    answer = known.done("erase", "person:alice")
+    assert answer.out == "Erased #3\n"
+    assert "dark" not in answer.err
+    assert "Exports" in answer.err
+    assert all(b"dark mode" not in file.read_bytes() for file in store.parent.iterdir() if file.is_file())
+
+
+def test_forget_hard_is_erase(known: User):
+    assert known.done("forget", "3", "--hard").out == "Erased #3\n"
+    known.fails(3, "show", "3")
+
+
+def test_erase_by_a_sentence_waits_for_a_yes_even_for_one(known: User):
+    answer = known("erase", "dark mode")
+    assert (answer.code, answer.out) == (4, "Would erase #3  Alice prefers dark mode\n")
+    assert known.done("erase", "dark mode", "--yes").out == "Erased #3\n"
+
+
+def test_what_was_forgotten_can_be_erased_by_its_state(known: User):
+    known.done("forget", "1", "2")
+    assert known.done("erase", "--state", "deleted", "--yes").out == "Erased #1\nErased #2\n"
+
+
+def test_erase_in_json_says_all_of_the_answer(known: User):
+    done = known.done("erase", "3", "--json").json
+    assert (done["mode"], done["done"], done["pending"], done["remaining"]) == ("hard", True, False, 2)

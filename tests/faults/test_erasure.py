@@ -1,0 +1,207 @@
+"""Erased means that the bytes are gone, from every file, whatever held them and whatever happened in the middle.
+
+Canaries have no vowels and everything else has hardly anything but vowels, so that even six letters of a canary are
+found where an index has cut a word into pieces.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import signal
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from faults.writers import start
+from store.behind import behind
+
+from perdure import Memory
+from perdure.model import Record
+from perdure.testing.embedder import WordEmbedder
+
+CONSONANTS = "bcdfghjklmnpqrstvwxz"
+PIECE = 6
+WINDOW = re.compile(rb"(?=([%s]{%d}))" % (CONSONANTS.encode(), PIECE))
+ERASURES = int(os.environ.get("PERDURE_ERASURES", "200"))
+# With this one SQLite leaves copies of rows in unused parts of pages, which only a rewrite of the file removes.
+SEED = int(os.environ.get("PERDURE_SEED", "11"))
+POINTS = [
+    "erase: begin", "erase: payloads deleted", "erase: memory deleted", "erase: vectors deleted",
+    "erase: line written", "erase: one erased", "erase: before commit", "before commit", "after commit",
+    "erase: noted", "erase: committed", "scrub: ledger complete", "scrub: log empty", "scrub: file rewritten",
+    "scrub: log empty again", "erase: scrubbed",
+]  # fmt: skip
+
+
+class Words:
+    def __init__(self, seed: int) -> None:
+        self.source = random.Random(seed)
+        self._used: set[bytes] = set()
+
+    def canary(self) -> str:
+        """No two share as much as a piece."""
+        while True:
+            canary = "".join(self.source.choices(CONSONANTS, k=14))
+            if self._used.isdisjoint(pieces(canary)):
+                self._used.update(pieces(canary))
+                return canary
+
+    def filler(self) -> str:
+        count = self.source.randint(3, self.source.choice([8, 40, 200]))
+        return " ".join("".join(self.source.choices("aeiouy", k=self.source.randint(2, 9))) for _ in range(count))
+
+
+def pieces(canary: str) -> Iterator[bytes]:
+    for at in range(len(canary) - PIECE + 1):
+        yield canary[at : at + PIECE].encode()
+
+
+def found_in(directory: Path, canaries: list[str]) -> dict[str, set[bytes]]:
+    """Every file, every byte; capital letters count as small ones."""
+    wanted = {piece for canary in canaries for piece in pieces(canary.lower())}
+    found: dict[str, set[bytes]] = {}
+    for path in sorted(each for each in directory.rglob("*") if each.is_file()):
+        hits = wanted & set(WINDOW.findall(path.read_bytes().lower()))
+        if hits:
+            found[path.name] = hits
+    return found
+
+
+@dataclass(frozen=True)
+class Planted:
+    number: int
+    canaries: list[str]
+    related: bool = False
+
+
+def plant(memory: Memory, words: Words) -> Planted:
+    """A memory that says something secret wherever a memory can."""
+    here = [words.canary() for _ in range(9)]
+    capital = here[8].capitalize()
+    record = memory.remember(
+        f"{words.filler()} {here[0]} {words.filler()} {capital}",
+        key=f"person:{here[1]}",
+        tags=[here[2], "oai"],
+        metadata={"aeiou": here[3], here[4]: [1, {"eia": here[5]}]},
+        title=f"aio {here[6]}",
+        reasoning=f"ouia {here[7]}",
+        keywords=[here[7]],
+    ).record
+    if words.source.random() < 0.5:
+        here += [words.canary(), words.canary()]
+        memory.update(record.number, text=f"{here[-1]} {words.filler()}", tags=[here[-2]])
+    if words.source.random() < 0.3:
+        memory.forget(record.number)
+    return Planted(record.number, here)
+
+
+def plant_merged(memory: Memory, words: Words) -> Planted:
+    """What it was merged from says it as well, and so does where it was heard."""
+    here = [words.canary() for _ in range(4)]
+    sources = [memory.remember(f"{words.filler()} {each}").record for each in here[:2]]
+    merged = memory.remember(f"{here[2]} {words.filler()}").record
+    link(memory, merged, *sources, heard=f"https://example.com/{here[3]}")
+    return Planted(merged.number, here, related=True)
+
+
+def link(memory: Memory, merged: Record, *sources: Record, heard: str) -> None:
+    now = datetime.now(UTC)
+    with memory._parts.store.write("default") as writer:
+        for source in sources:
+            writer.put_link(merged.id, "merged_from", source.id, now)
+        writer.put_link(merged.id, "evidence", heard, now)
+
+
+def fill(memory: Memory, words: Words, count: int) -> list[Planted]:
+    """Canaries among many other memories, so that rows are moved from page to page."""
+    planted: list[Planted] = []
+    for n in range(count):
+        for _ in range(2):
+            memory.remember(words.filler(), tags=["".join(words.source.choices("aeiou", k=8))])
+        planted.append(plant_merged(memory, words) if n % 8 == 3 else plant(memory, words))
+    return planted
+
+
+def test_a_byte_scan_finds_nothing_of_what_was_erased(tmp_path: Path):
+    words = Words(SEED)
+    with Memory(tmp_path / "memory.db", embedder=WordEmbedder()) as memory:
+        planted = fill(memory, words, ERASURES)
+        assert found_in(tmp_path, planted[0].canaries)
+        words.source.shuffle(planted)
+        for n, each in enumerate(planted, 1):
+            done = memory.erase(each.number, related=each.related, confirm=True)
+            assert done.done
+            assert not done.pending
+            if n % 20 == 0:
+                assert found_in(tmp_path, [canary for gone in planted[:n] for canary in gone.canaries]) == {}
+        canaries = [canary for gone in planted for canary in gone.canaries]
+        assert found_in(tmp_path, canaries) == {}
+        assert [finding for finding in memory.doctor() if finding.level == "problem"] == []
+        memory.remember(words.filler())
+    assert found_in(tmp_path, canaries) == {}
+    ledger = (tmp_path / "memory.db-erased").read_text("utf-8").splitlines()
+    assert len(ledger) == len(planted) + 2 * sum(each.related for each in planted)
+
+
+@pytest.mark.parametrize("point", POINTS)
+def test_an_erasure_that_was_killed_is_whole_or_has_not_begun(tmp_path: Path, point: str):
+    from perdure.testing.buggify import buggified
+
+    path, words = tmp_path / "memory.db", Words(len(point))
+    with Memory(path, embedder=WordEmbedder()) as memory:
+        planted = fill(memory, words, 8)
+
+    def erase(each: Planted) -> None:
+        with Memory(path, embedder=WordEmbedder()) as memory, buggified(point, "kill"):
+            memory.erase(each.number, related=each.related, confirm=True)
+
+    gone = 0
+    for each in planted:
+        _, status = start(lambda _, each=each: erase(each)).finish()
+        assert os.WTERMSIG(status) == signal.SIGKILL
+        with Memory(path, embedder="none") as memory:
+            left = memory._parts.store.fetch("default", [each.number])
+            if left:
+                assert any(canary in left[0].text.lower() for canary in each.canaries)
+            else:
+                gone += 1
+                assert found_in(tmp_path, each.canaries) == {}
+            assert [finding for finding in memory.doctor() if finding.level == "problem"] == []
+    assert gone == (0 if POINTS.index(point) < POINTS.index("after commit") else len(planted))
+
+
+def test_while_another_process_reads_the_answer_says_that_bytes_wait_and_later_they_are_gone(tmp_path: Path):
+    path, words = tmp_path / "memory.db", Words(5)
+    with Memory(path, embedder="none") as memory:
+        (each,) = fill(memory, words, 1)
+        with behind(path) as other:
+            other.execute("BEGIN")
+            assert other.execute("SELECT count(*) FROM memory").get
+            done = memory.erase(each.number, confirm=True)
+            assert done.pending
+            made = memory.backup(tmp_path / "copy")
+            assert not set(pieces(each.canaries[0])) & set(WINDOW.findall(Path(made.path).read_bytes()))
+            assert "memory.db-wal" in found_in(tmp_path, each.canaries)
+            other.execute("COMMIT")
+    assert found_in(tmp_path, each.canaries) == {}
+
+
+def test_use_and_vectors_that_come_late_bring_nothing_back(tmp_path: Path):
+    path, words = tmp_path / "memory.db", Words(6)
+    with Memory(path, embedder=WordEmbedder()) as memory, Memory(path, embedder="none") as other:
+        (each,) = fill(memory, words, 1)
+        assert memory.recall(each.canaries[0])
+        memory.get(each.number)
+        late = other.remember(each.canaries[0]).record.number
+        waiting = memory._parts.store.pending(WordEmbedder().generation, 10)
+        assert other.erase([each.number, late], confirm=True).done
+        rows = [(one.namespace, one.passage_hash, bytes(4 * WordEmbedder().generation.dimensions)) for one in waiting]
+        assert memory._parts.store.put_vectors(WordEmbedder().generation, rows) == 0
+        assert {each.number, late}.isdisjoint(hit.record.number for hit in memory.recall(each.canaries[0]))
+    assert found_in(tmp_path, each.canaries) == {}
+    with Memory(path, embedder="none") as memory:
+        assert [finding for finding in memory.doctor() if finding.level == "problem"] == []

@@ -1,0 +1,59 @@
+"""What tests of undo and of checkpoints compare: everything a namespace holds, as far as history goes."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import TypeAlias
+
+from perdure import Memory, Record
+from perdure.memory import MAX_LIMIT
+from perdure.model import STATES, evolve
+
+States: TypeAlias = dict[int, Record]
+
+
+class HandClock:
+    """Moves only when told to, and by a second with each look, so that no two changes are of one moment."""
+
+    def __init__(self) -> None:
+        self.now = datetime(2026, 3, 14, 9, 26, 53, tzinfo=UTC)
+
+    def __call__(self) -> datetime:
+        self.now += timedelta(seconds=1)
+        return self.now
+
+    def forward(self, **delta: float) -> None:
+        self.now += timedelta(**delta)
+
+
+def historic(record: Record) -> Record:
+    """Without its position in the log and the counts of its use, which are not history."""
+    return evolve(record, seq=0, recall_count=0, recalled_at=None, access_count=0, accessed_at=None)
+
+
+def states(memory: Memory) -> States:
+    """Every memory in whatever state, by number."""
+    found: States = {}
+    after: int | None = None
+    while True:
+        page = memory.list(states=STATES, limit=MAX_LIMIT, after=after)
+        found |= {record.number: historic(record) for record in page}
+        after = page.next
+        if after is None:
+            return dict(sorted(found.items()))
+
+
+def alive(memory: Memory) -> States:
+    return {number: record for number, record in states(memory).items() if record.state == "active"}
+
+
+def removed(record: Record) -> Record:
+    return evolve(record, state="deleted")
+
+
+def last_batch(memory: Memory) -> str:
+    return memory.log(limit=1)[0].change.batch
+
+
+def problems(memory: Memory) -> list[str]:
+    return [finding.sentence for finding in memory.doctor() if finding.level == "problem"]

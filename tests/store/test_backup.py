@@ -1,0 +1,434 @@
+"""A backup is a whole and checked copy; bringing it back is all or nothing, and never brings back what was erased."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+from collections.abc import Callable, Generator
+from contextlib import closing
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+from store.behind import behind
+from store.children import Child
+
+from perdure import Memory
+from perdure.buggify import arm, disarm
+from perdure.errors import BackupFailed, Conflict, StoreReadOnly
+from perdure.lifecycle import backups
+from perdure.store.sqlite import copies
+from perdure.store.sqlite import store as module
+from perdure.store.sqlite.file import Place
+from perdure.store.sqlite.store import SqliteStore
+from perdure.testing.buggify import Buggified, buggified
+from perdure.testing.embedder import WordEmbedder
+from perdure.testing.records import NAMESPACE, change, remember
+
+MAKING = ["backup: copying", "backup: copied", "backup: checked", "backup: named"]
+BEFORE = [
+    "restore: fetched",
+    "restore: checked",
+    "restore: erased",
+    "restore: adapted",
+    "restore: kept",
+    "restore: writing",
+]
+AFTER = ["restore: written", "restore: mirrored"]
+
+
+def texts(path: Path) -> list[str]:
+    with Memory(path, embedder="none") as memory:
+        return [record.text for record in memory.list(limit=100, newest=False)]
+
+
+def problems(path: Path) -> list[str]:
+    with Memory(path, embedder="none") as memory:
+        return [finding.sentence for finding in memory.doctor() if finding.level == "problem"]
+
+
+def rollback(_: Place) -> str:
+    return "delete"
+
+
+def killed_at(point: str, job: Callable[[], object]) -> bool:
+    def run() -> None:
+        with buggified(point, "kill"):
+            job()
+
+    status = Child(run).result()[1]
+    return os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    (tmp_path / "copies").mkdir()
+    return tmp_path / "copies" / "memories.backup"
+
+
+@pytest.fixture
+def memory(path: Path) -> Generator[Memory]:
+    with Memory(path, embedder=WordEmbedder()) as memory:
+        memory.remember("tea in the morning", key="drink:morning", tags=["tea"])
+        memory.remember("coffee in the evening")
+        memory.namespace("work").remember("the deploy runs at noon")
+        yield memory
+
+
+def test_a_backup_is_one_private_file_with_everything_in_it_and_its_checksum_beside_it(memory: Memory, copy: Path):
+    seen: list[tuple[int, int | None]] = []
+    made = memory.backup(copy, lambda done, total: seen.append((done, total)))
+    assert sorted(each.name for each in copy.parent.iterdir()) == ["memories.backup", "memories.backup.sha256"]
+    assert copy.stat().st_mode & 0o777 == 0o600
+    assert made.sha256 == sha256(copy.read_bytes()).hexdigest()
+    assert copy.with_name("memories.backup.sha256").read_text("utf-8") == f"{made.sha256}  memories.backup\n"
+    assert (made.path, made.bytes, made.memories, made.revisions) == (str(copy), copy.stat().st_size, 3, 3)
+    assert seen
+    assert seen[-1][0] == seen[-1][1]
+    assert texts(copy) == ["tea in the morning", "coffee in the evening"]
+    assert problems(copy) == []
+
+
+def test_a_backup_holds_one_moment_while_others_write(memory: Memory, path: Path, copy: Path):
+    with closing(SqliteStore.open(path)) as other:
+
+        def write(done: int, total: int | None) -> None:
+            remember(other, f"meanwhile {done} {total}")
+
+        memory.backup(copy, write)
+    assert len(texts(copy)) == 2
+    assert len(texts(path)) > 2
+
+
+def test_a_backup_never_replaces_a_store_in_use_a_directory_or_unasked_a_file(memory: Memory, path: Path, copy: Path):
+    for taken in (path, path.with_name(f"{path.name}-wal"), path.with_name(f"{path.name}-head")):
+        with pytest.raises(BackupFailed, match="in use"):
+            memory.backup(taken, overwrite=True)
+    for wrong in (copy.parent, copy / "no" / "such", ""):
+        with pytest.raises(BackupFailed):
+            memory.backup(wrong, overwrite=True)
+    copy.write_text("precious", encoding="utf-8")
+    with pytest.raises(Conflict, match="exists"):
+        memory.backup(copy)
+    assert copy.read_text("utf-8") == "precious"
+    assert memory.backup(copy, overwrite=True).memories == 3
+    copy.with_name("link").symlink_to(copy)
+    with pytest.raises(BackupFailed, match="not a plain file"):
+        memory.backup(copy.with_name("link"), overwrite=True)
+
+
+def test_a_damaged_store_gets_no_backup(memory: Memory, path: Path, copy: Path):
+    with behind(path) as database:
+        database.execute("UPDATE memory SET text = 'another' WHERE slot & 4294967295 = 1")
+    with pytest.raises(BackupFailed, match="not in order"):
+        memory.backup(copy)
+    assert list(copy.parent.iterdir()) == []
+
+
+@pytest.mark.parametrize("point", MAKING)
+def test_a_backup_that_was_killed_leaves_nothing_that_the_next_one_does_not_clean_up(
+    path: Path, copy: Path, point: str
+):
+    with closing(SqliteStore.open(path)) as store:
+        remember(store, "one")
+        made = store.backup(str(copy))
+        remember(store, "two")
+        before = copy.read_bytes()
+        assert killed_at(point, lambda: SqliteStore.open(path).backup(str(copy), overwrite=True))
+        if point != "backup: named":
+            assert copy.read_bytes() == before
+            assert sha256(before).hexdigest() == made.sha256
+        store.backup(str(copy), overwrite=True)
+    assert sorted(each.name for each in copy.parent.iterdir()) == ["memories.backup", "memories.backup.sha256"]
+    assert texts(copy) == ["one", "two"]
+
+
+def test_a_store_becomes_what_its_backup_was_and_can_be_taken_back(memory: Memory, path: Path, copy: Path):
+    memory.backup(copy)
+    memory.upsert("drink:morning", "water in the morning")
+    memory.remember("milk at night")
+    memory.namespace("later").remember("a namespace that the backup does not know")
+    done = memory.restore_backup(copy)
+    assert (done.memories, done.erased, done.notes) == (3, 0, ())
+    assert texts(path) == ["tea in the morning", "coffee in the evening"]
+    assert memory.namespace("later").list().records == ()
+    assert problems(path) == []
+    assert done.kept
+    assert Path(done.kept).name.startswith("memory.db.before-")
+    memory.restore_backup(done.kept)
+    assert texts(path) == ["water in the morning", "coffee in the evening", "milk at night"]
+    assert len(memory.namespace("later").list().records) == 1
+    assert problems(path) == []
+
+
+def test_connections_that_are_open_see_the_new_content_at_once(memory: Memory, path: Path, copy: Path):
+    with Memory(path, embedder=WordEmbedder()) as other:
+        memory.backup(copy)
+        other.remember("milk at night")
+        assert [hit.record.text for hit in other.recall("milk", limit=1)] == ["milk at night"]
+        assert memory.recall("milk tea")
+        memory.restore_backup(copy, keep=False)
+        for each in (memory, other):
+            assert sorted(hit.record.text for hit in each.recall("milk tea coffee")) == [
+                "coffee in the evening",
+                "tea in the morning",
+            ]
+        # Number 3 was given out; it is not given out again.
+        assert other.remember("juice at noon").record.number == 4
+        assert memory.list().records[0].text == "juice at noon"
+        assert memory.namespace("work").get(1).text == "the deploy runs at noon"
+    assert problems(path) == []
+
+
+def test_a_namespace_that_is_only_in_the_store_keeps_its_id(memory: Memory, path: Path, copy: Path):
+    """Another process remembers it, and must never write into another namespace by it."""
+    memory.backup(copy)
+    with Memory(path, namespace="later", embedder="none") as later:
+        later.remember("one")
+        memory.restore_backup(copy, keep=False)
+        memory.namespace("even later").remember("two")
+        assert later.list().records == ()
+        later.remember("three")
+    assert [record.text for record in memory.namespace("later").list()] == ["three"]
+    assert [record.text for record in memory.namespace("even later").list()] == ["two"]
+
+
+def test_what_was_erased_since_does_not_come_back(memory: Memory, path: Path, copy: Path):
+    memory.remember("brightwater is the password", key="secret:bank", tags=["brightwater"])
+    memory.backup(copy)
+    memory.erase("secret:bank", confirm=True)
+    done = memory.restore_backup(copy)
+    assert (done.memories, done.erased) == (3, 1)
+    memory.restore_backup(copy, keep=False)
+    for each in path.parent.iterdir():
+        assert each.is_dir() or b"brightwater" not in each.read_bytes(), each
+    assert [revision.change.operation for revision in memory.history(3)] == ["insert", "erase"]
+    assert memory.history(3)[-1].change.surface == "restore"
+    assert problems(path) == []
+
+
+def test_what_was_erased_does_not_come_back_when_the_store_itself_was_lost(path: Path, copy: Path):
+    with Memory(path, embedder="none") as memory:
+        memory.remember("brightwater is the password")
+        memory.remember("tea")
+        memory.backup(copy)
+        memory.erase(1, confirm=True)
+    for each in ("", "-wal", "-shm", "-head"):
+        path.with_name(path.name + each).unlink(missing_ok=True)
+    with Memory(path, embedder="none") as memory:
+        assert memory.restore_backup(copy).erased == 1
+    assert texts(path) == ["tea"]
+    assert b"brightwater" not in path.read_bytes()
+    assert problems(path) == []
+
+
+def test_the_backup_itself_is_never_changed_nor_given_company(memory: Memory, copy: Path):
+    memory.backup(copy)
+    copy.chmod(0o400)
+    before = copy.read_bytes()
+    memory.restore_backup(copy, keep=False)
+    assert copy.read_bytes() == before
+    assert sorted(each.name for each in copy.parent.iterdir()) == ["memories.backup", "memories.backup.sha256"]
+
+
+def damaged_bytes(copy: Path) -> None:
+    content = bytearray(copy.read_bytes())
+    content[len(content) // 2] ^= 1
+    copy.write_bytes(content)
+
+
+def damaged_memory(copy: Path) -> None:
+    copy.with_name(f"{copy.name}.sha256").unlink()
+    with behind(copy) as database:
+        database.execute("UPDATE memory SET text = 'another' WHERE slot & 4294967295 = 1")
+
+
+def half(copy: Path) -> None:
+    copy.with_name(f"{copy.name}.sha256").unlink()
+    os.truncate(copy, copy.stat().st_size // 2)
+
+
+def empty(copy: Path) -> None:
+    copy.with_name(f"{copy.name}.sha256").unlink()
+    os.truncate(copy, 0)
+
+
+def nonsense(copy: Path) -> None:
+    copy.with_name(f"{copy.name}.sha256").unlink()
+    copy.write_bytes(b"this is no database " * 1000)
+
+
+def missing(copy: Path) -> None:
+    copy.unlink()
+
+
+def unfinished(copy: Path) -> None:
+    copy.with_name(f"{copy.name}-wal").write_bytes(b"something")
+
+
+@pytest.mark.parametrize("damage", [damaged_bytes, damaged_memory, half, empty, nonsense, missing, unfinished])
+def test_a_backup_that_is_not_in_order_changes_nothing(
+    memory: Memory, path: Path, copy: Path, damage: Callable[[Path], None]
+):
+    memory.backup(copy)
+    memory.remember("milk at night")
+    damage(copy)
+    with pytest.raises(BackupFailed):
+        memory.restore_backup(copy)
+    assert len(texts(path)) == 3
+    assert not [each for each in path.parent.iterdir() if "restoring" in each.name or "before" in each.name]
+
+
+def test_a_backup_of_another_store_goes_only_into_an_empty_one(memory: Memory, path: Path, tmp_path: Path, copy: Path):
+    memory.backup(copy)
+    with Memory(tmp_path / "other.db", embedder="none") as other:
+        assert other.restore_backup(copy).memories == 3
+        other.remember("milk")
+    with Memory(tmp_path / "third.db", embedder="none") as third:
+        third.remember("mine")
+        with pytest.raises(BackupFailed, match="another store") as refused:
+            third.restore_backup(copy)
+        assert "--store" in refused.value.remedy
+        assert len(third.list()) == 1
+    assert problems(tmp_path / "other.db") == []
+
+
+def test_two_stores_that_went_different_ways_are_not_mixed(memory: Memory, path: Path, tmp_path: Path, copy: Path):
+    memory.backup(tmp_path / "twin.db")
+    memory.namespace("ours").remember("one")
+    with Memory(tmp_path / "twin.db", namespace="theirs", embedder="none") as twin:
+        twin.remember("two")
+        twin.backup(copy)
+    with pytest.raises(BackupFailed, match="different ways"):
+        memory.restore_backup(copy)
+
+
+def test_a_store_in_memory_can_be_backed_up_and_brought_back(copy: Path):
+    with Memory(":memory:", embedder="none") as memory:
+        memory.remember("tea")
+        memory.backup(copy)
+        memory.remember("coffee")
+        assert memory.restore_backup(copy).kept is None
+        assert [record.text for record in memory.list()] == ["tea"]
+
+
+def test_a_backup_comes_back_in_rollback_mode_too(path: Path, copy: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(module, "choose_journal", rollback)
+    with Memory(path, embedder="none") as memory:
+        memory.remember("tea")
+        memory.backup(copy)
+        memory.remember("coffee")
+        memory.restore_backup(copy)
+        assert [record.text for record in memory.list()] == ["tea"]
+    assert problems(path) == []
+
+
+def test_a_damaged_store_is_kept_as_it_is_and_replaced(memory: Memory, path: Path, copy: Path):
+    memory.backup(copy)
+    with behind(path) as database:
+        database.execute("UPDATE memory SET text = 'another' WHERE slot & 4294967295 = 1")
+    assert memory.restore_backup(copy).kept
+    assert problems(path) == []
+    assert texts(path)[0] == "tea in the morning"
+
+
+@pytest.mark.parametrize("point", [*BEFORE, *AFTER])
+def test_a_restore_that_was_killed_leaves_the_old_store_or_the_new_one(
+    path: Path, copy: Path, point: str, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(copies, "PAGES", 4)
+    with Memory(path, embedder="none") as memory:
+        gone = memory.remember("brightwater").record.number
+        memory.remember("tea")
+        memory.backup(copy)
+        memory.erase(gone, confirm=True)
+        memory.remember("coffee")
+    assert killed_at(point, lambda: Memory(path, embedder="none").restore_backup(copy))
+    expected = ["tea", "coffee"] if point in BEFORE else ["tea"]
+    assert texts(path) == expected
+    assert problems(path) == []
+    assert not any(b"brightwater" in each.read_bytes() for each in (path, path.with_name(f"{path.name}-head")))
+    with Memory(path, embedder="none") as memory:
+        memory.restore_backup(copy, keep=False)
+        memory.remember("milk")
+    assert texts(path) == ["tea", "milk"]
+    assert problems(path) == []
+    assert not [each.name for each in path.parent.iterdir() if "restoring" in each.name]
+    assert not [each for each in path.parent.iterdir() if each.is_file() and b"brightwater" in each.read_bytes()]
+
+
+@pytest.mark.parametrize("point", BEFORE)
+def test_a_restore_that_failed_leaves_a_store_that_works_on(
+    memory: Memory, path: Path, copy: Path, point: str, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(copies, "PAGES", 4)
+    memory.backup(copy)
+    memory.remember("milk")
+    with buggified(point), pytest.raises(Buggified):
+        memory.restore_backup(copy)
+    memory.remember("juice")
+    assert len(texts(path)) == 4
+    assert problems(path) == []
+
+
+def test_what_somebody_wrote_in_the_middle_is_in_the_copy_that_is_kept(memory: Memory, path: Path, copy: Path):
+    memory.backup(copy)
+    with closing(SqliteStore.open(path)) as other:
+
+        def write(label: str) -> None:
+            if label == "restore: kept":
+                disarm()
+                remember(other, "in the last moment")
+
+        arm(write)
+        try:
+            kept = memory.restore_backup(copy).kept
+        finally:
+            disarm()
+    assert kept
+    assert "in the last moment" in texts(Path(kept))
+    assert "in the last moment" not in texts(path)
+
+
+def test_what_somebody_erased_in_the_middle_stays_erased(memory: Memory, path: Path, copy: Path):
+    memory.backup(copy)
+    with closing(SqliteStore.open(path)) as other:
+
+        def erase(label: str) -> None:
+            if label == "restore: kept":
+                disarm()
+                with other.write(NAMESPACE) as writer:
+                    writer.erase(1, change("erase"))
+
+        arm(erase)
+        try:
+            assert memory.restore_backup(copy).erased == 1
+        finally:
+            disarm()
+    assert texts(path) == ["coffee in the evening"]
+
+
+def test_the_store_knows_where_its_copies_are_as_long_as_they_are_there(memory: Memory, copy: Path):
+    assert backups.known(memory._parts.store) == ()
+    memory.backup(copy)
+    memory.backup(copy.with_name("second"))
+    memory.backup(copy, overwrite=True)
+    assert backups.known(memory._parts.store) == (str(copy), str(copy.with_name("second")))
+    copy.with_name("second").unlink()
+    kept = memory.restore_backup(copy).kept
+    assert backups.known(memory._parts.store) == (kept, str(copy))
+
+
+def test_a_copy_made_by_hand_without_a_checksum_is_used_and_said(memory: Memory, path: Path, copy: Path):
+    memory.backup(copy)
+    shutil.copyfile(copy, copy.with_name("by hand"))
+    assert "no checksum" in memory.restore_backup(copy.with_name("by hand")).notes[0]
+
+
+def test_a_store_that_cannot_be_written_is_not_replaced(memory: Memory, path: Path, copy: Path):
+    memory.backup(copy)
+    with closing(SqliteStore.open(path)) as store:
+        store._mirror = None
+        with pytest.raises(StoreReadOnly):
+            store.restore_backup(str(copy), keep=True)
