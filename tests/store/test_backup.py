@@ -6,7 +6,7 @@ import os
 import shutil
 import signal
 from collections.abc import Callable, Generator
-from contextlib import closing
+from contextlib import closing, suppress
 from hashlib import sha256
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from store.children import Child
 
 from perdure import Memory
 from perdure.buggify import arm, disarm
-from perdure.errors import BackupFailed, Conflict, StoreReadOnly
+from perdure.errors import BackupFailed, Conflict, StoreBusy, StoreReadOnly
 from perdure.lifecycle import backups
 from perdure.store.sqlite import copies
 from perdure.store.sqlite import store as module
@@ -391,6 +391,27 @@ def test_what_somebody_wrote_in_the_middle_is_in_the_copy_that_is_kept(memory: M
     assert "in the last moment" not in texts(path)
 
 
+def test_somebody_who_writes_all_the_time_cannot_keep_a_backup_from_coming_back(memory: Memory, path: Path, copy: Path):
+    memory.backup(copy)
+    written: list[str] = []
+    with closing(SqliteStore.open(path, busy_seconds=0.01)) as other:
+
+        def write(label: str) -> None:
+            if label in {"restore: erased", "restore: adapted", "restore: kept"}:
+                with suppress(StoreBusy):
+                    written.append(remember(other, f"{label} {len(written)}").text)
+
+        arm(write)
+        try:
+            kept = memory.restore_backup(copy).kept
+        finally:
+            disarm()
+    assert kept
+    assert set(written) <= set(texts(Path(kept)))
+    assert texts(path) == ["tea in the morning", "coffee in the evening"]
+    assert problems(path) == []
+
+
 def test_what_somebody_erased_in_the_middle_stays_erased(memory: Memory, path: Path, copy: Path):
     memory.backup(copy)
     with closing(SqliteStore.open(path)) as other:
@@ -432,3 +453,25 @@ def test_a_store_that_cannot_be_written_is_not_replaced(memory: Memory, path: Pa
         store._mirror = None
         with pytest.raises(StoreReadOnly):
             store.restore_backup(str(copy), keep=True)
+
+
+def test_processes_that_write_while_a_backup_comes_back_go_on_without_an_error(path: Path, copy: Path):
+    with Memory(path, embedder="none") as memory:
+        memory.remember("tea")
+        memory.backup(copy)
+
+    def write(name: str) -> list[int]:
+        with Memory(path, embedder="none") as other:
+            numbers = [other.remember(f"{name} {n}").record.number for n in range(60)]
+            assert [finding for finding in other.doctor() if finding.level == "problem"] == []
+        return numbers
+
+    children = [Child(lambda name=name: write(name)) for name in ("one", "two", "three")]
+    with Memory(path, embedder="none") as memory:
+        for _ in range(3):
+            memory.restore_backup(copy, keep=False)
+    answers = [child.result() for child in children]
+    assert [status for _, status in answers] == [0, 0, 0]
+    given = [number for numbers, _ in answers for number in numbers]
+    assert len(given) == len(set(given)) == 180
+    assert problems(path) == []

@@ -50,5 +50,7 @@ DELETE FROM meta WHERE name = ?;
 SELECT (SELECT count(*) FROM memory), (SELECT count(*) FROM revision);
 
 -- name: compact
--- Nothing of what was deleted stays in the unused parts of a page.
+-- Nothing of what was deleted stays in the full-text index, which keeps the words of a deleted memory until its pieces
+-- are merged into one, nor in the unused parts of a page.
+INSERT INTO entry_fts (entry_fts) VALUES ('optimize');
 VACUUM;

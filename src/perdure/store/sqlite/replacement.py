@@ -10,11 +10,13 @@ import os
 import stat
 import tempfile
 from collections import defaultdict
+from collections.abc import Generator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from perdure.buggify import point
 from perdure.clock import Clock
@@ -37,7 +39,10 @@ from perdure.store.sqlite.rows import NUMBER_BITS, NUMBER_MASK, unpack_id
 from perdure.store.sqlite.sql import SQL
 from perdure.store.sqlite.writer import SqliteWriter
 
-_ATTEMPTS: Final = 5
+if TYPE_CHECKING:
+    import apsw
+
+_ATTEMPTS: Final = 3
 _PIECE: Final = 1 << 20
 _SECONDS: Final = 30.0
 # What a store remembers beside its memories, and does not forget because it is set back.
@@ -178,20 +183,35 @@ def _put_in_place(
 ) -> tuple[int, str | None]:
     """How many memories were erased again, and where the store as it was is kept."""
     erased, kept = 0, None
-    for _ in range(_ATTEMPTS):
-        with home.pool.snapshot() as connection:
-            present = _present(connection)
-        _refuse_strangers(copy, present, source)
-        erased += _erase_again(home, copy, present)
-        _adapt(copy, present)
-        point("restore: adapted")
-        if keep and home.place.identity is not None:
-            kept = _keep(home, kept)
-        point("restore: kept")
-        if _replace(home, copy, present, progress):
-            point("restore: written")
-            return erased, kept
+    for attempt in range(1, _ATTEMPTS + 1):
+        with ExitStack() as stack:
+            # When others write all the time, they have to wait until everything is done.
+            steps = stack.enter_context(_begun(home, copy)) if attempt == _ATTEMPTS else None
+            with home.pool.snapshot() as connection:
+                present = _present(connection)
+            _refuse_strangers(copy, present, source)
+            erased += _erase_again(home, copy, present)
+            _adapt(copy, present)
+            point("restore: adapted")
+            if keep and home.place.identity is not None:
+                kept = _keep(home, kept)
+            point("restore: kept")
+            if _replace(home, copy, present, steps, progress):
+                point("restore: written")
+                return erased, kept
     raise StoreBusy("Others kept writing to the store.", remedy="Try again when they are done; the store is as it was.")
+
+
+@contextmanager
+def _begun(home: Home, copy: Pool) -> Generator[apsw.Backup | None]:
+    """The store with its write lock taken. None in rollback mode, where the lock would keep us from reading it."""
+    with home.pool.maintaining() as target, copy.reading() as source:
+        if target.pragma("journal_mode") != "wal":
+            yield None
+            return
+        with copies.apsw_backup(target, source) as steps:
+            copies.lock(steps, Patience(_SECONDS))
+            yield steps
 
 
 def _present(connection: Database) -> Present:
@@ -285,18 +305,20 @@ def _keep(home: Home, earlier: str | None) -> str:
     return backup(home.pool, home.place, path, home.clock, overwrite=earlier is not None, insist=False).path
 
 
-def _replace(home: Home, copy: Pool, present: Present, progress: Progress | None) -> bool:
+def _replace(home: Home, copy: Pool, present: Present, steps: apsw.Backup | None, progress: Progress | None) -> bool:
     """False when somebody wrote meanwhile; then nothing has happened."""
-    with home.pool.maintaining() as target, copy.reading() as source:
-        ahead = target.pragma("journal_mode") == "wal"
-        if not ahead and _standing(target) != present.standing:
-            return False
-        with copies.apsw_backup(target, source) as steps:
-            copies.lock(steps, Patience(_SECONDS))
-            if ahead:
-                # Nobody can write any more, but reading goes on.
-                with home.pool.reading() as connection:
-                    if _standing(connection) != present.standing:
-                        return False
-            copies.advance(steps, progress, "restore: writing")
+    if steps is not None:
+        copies.advance(steps, progress, "restore: writing")
+        return True
+    with _begun(home, copy) as begun:
+        with home.pool.reading() as connection:
+            if _standing(connection) != present.standing:
+                return False
+        if begun is not None:
+            # Nobody could write any more when we looked, but reading goes on.
+            copies.advance(begun, progress, "restore: writing")
+            return True
+    with home.pool.maintaining() as target, copy.reading() as source, copies.apsw_backup(target, source) as late:
+        copies.lock(late, Patience(_SECONDS))
+        copies.advance(late, progress, "restore: writing")
     return True

@@ -204,8 +204,6 @@ CREATE VIRTUAL TABLE entry_fts USING fts5 (
     tokenize = 'porter unicode61 remove_diacritics 2'
 );
 
-INSERT INTO entry_fts (entry_fts, rank) VALUES ('secure-delete', 1);
-
 CREATE TRIGGER entry_insert AFTER INSERT ON entry BEGIN
     INSERT INTO entry_fts (rowid, title, text, keywords, reasoning, tags, anchor, folder)
     VALUES (new.slot, new.title, new.text, new.keywords, new.reasoning, new.tags, new.anchor, new.folder);
