@@ -15,7 +15,7 @@ UPGRADE ?=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test check format docs soak bench bench-peers bench-embedder lock build clean
+.PHONY: help setup demo test check format docs soak bench bench-lives bench-peers bench-embedder lock build clean
 
 help:  ## List these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -60,6 +60,9 @@ soak: setup  ## Kill writers 1,000 times (KILLS=n) and count what survived
 
 bench: setup  ## Measure Perdure on this machine; LOCOMO=path names the texts
 	$(BIN)/python -m bench
+
+bench-lives: setup  ## What correcting, undoing and checkpoints cost, as ratios within one run
+	$(BIN)/python -m bench.lives
 
 bench-peers: $(BENCH)/.ready  ## The same, in one run with chromadb, lancedb, sqlite-vec and txtai
 	$(BENCH)/bin/python -m bench --peers

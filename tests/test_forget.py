@@ -496,3 +496,18 @@ def test_a_sentence_means_the_memories_with_all_its_words_and_no_others(document
         memory.import_({"text": text} for text in documents)
         expected = {record.number for record in memory.list(limit=100) if stems(words) <= stems(record.text)}
         assert set(meant(memory, f"forget everything about the {words}")) == expected
+
+
+def test_a_model_may_forget_but_not_what_is_constitutional(tmp_path: Path):
+    path = tmp_path / "memory.db"
+    with Memory(path, embedder="none") as person:
+        person.remember("Never deploy on a Friday", tier="constitutional")
+        person.remember("The oven is on")
+    with Memory(path, embedder="none", writer="model") as model:
+        for what in (1, "oldest", "everything about Friday"):
+            with pytest.raises(errors.NotAllowed):
+                model.forget(what, confirm=True)
+        assert model.forget(2).done
+    with Memory(path, embedder="none") as person:
+        assert alive(person) == [1]
+        assert person.forget(1).done

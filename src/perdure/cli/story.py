@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
+from pathlib import Path
 from typing import IO, Final, cast
 
 from perdure.cli.screen import glyphs
@@ -14,7 +15,7 @@ FACTS: Final = (
     ("Alice keeps every editor on a black background", "--category", "preference", "--tag", "ui"),
     ("The staging database is rebuilt every night at 02:00", "--tag", "ops"),
     ("Never deploy on a Friday: the last rollback took the weekend", "--category", "anti-patterns"),
-    ("The Osaka office moved to Umeda", "--valid-at", "5mo"),
+    ("The Osaka office is in Namba", "--key", "office:osaka", "--valid-at", "3y"),
 )
 _QUESTION: Final = "which snacks are dangerous for our team?"
 _BY_WORDS: Final = "who gets hives?"
@@ -23,6 +24,10 @@ _CORRECTED: Final = "Bob gets hives from peanuts and from shellfish"
 _BOB: Final = "person:bob"
 _NOTES: Final = tuple(f"Note {number}: measurement {number * 7919 % 1000} of the night run" for number in range(1, 601))
 _ACKNOWLEDGED: Final = 40
+_OFFICE: Final = "where is the Osaka office?"
+_INTRUDER: Final = "mallory"
+_LOCKER: Final = "The locker of the Osaka office opens with zebra-quince-4711"
+_CANARY: Final = "quince"
 
 
 def tell(stage: Stage) -> bool:
@@ -30,7 +35,10 @@ def tell(stage: Stage) -> bool:
     _remember(stage)
     question, kept = _recall(stage)
     _correct(stage)
+    kept &= _look_back(stage)
     kept &= _forget_and_restore(stage, question)
+    kept &= _take_back(stage)
+    kept &= _erase(stage)
     _outlive(stage, question)
     kept &= _crash(stage)
     _explain(stage)
@@ -79,11 +87,45 @@ def _forget_and_restore(stage: Stage, question: str) -> bool:
     stage.perdure("recall", question, "--limit", "2")
     gone = all(hit["record"]["key"] != _BOB for hit in stage.ask("recall", question)["hits"])
     stage.remark("Nothing about Bob." if gone else "It is still there!", good=gone)
-    stage.chapter("Undo", "That was a mistake. Forgetting is a line in the log, so it can be taken back.")
+    stage.chapter("Restore", "That was a mistake. Forgetting is a line in the log, so it can be taken back.")
     stage.perdure("restore", _BOB, session="tuesday")
     back = any(hit["record"]["text"] == _CORRECTED for hit in stage.ask("recall", question)["hits"])
     stage.remark("It is back, with its correction." if back else "It did not come back!", good=back)
     return gone and back
+
+
+def _look_back(stage: Stage) -> bool:
+    stage.chapter("Look back", "The office moves. What is true now was not always true, and both can be asked for.")
+    moved = ("upsert", "office:osaka", "The Osaka office moved to Umeda", "--valid-at", "5mo")
+    stage.perdure(*moved, session="tuesday")
+    stage.perdure("recall", _OFFICE, "--limit", "1")
+    stage.perdure("recall", _OFFICE, "--limit", "1", "--as-of", "1y")
+    hits = stage.ask("recall", _OFFICE, "--as-of", "1y")["hits"]
+    good = any("Namba" in hit["record"]["text"] for hit in hits) and "Umeda" not in str(hits)
+    stage.remark("A year ago it was Namba." if good else "The past got lost!", good=good)
+    return good
+
+
+def _take_back(stage: Stage) -> bool:
+    stage.chapter("Take back a session", "A hostile web page talks an agent into writing nonsense. One call undoes it.")
+    stage.perdure("remember", "Peanuts are safe for everybody", session=_INTRUDER)
+    stage.perdure("upsert", _BOB, "Bob may eat whatever he likes", session=_INTRUDER)
+    stage.perdure("undo", "--session", _INTRUDER, "--yes", session="tuesday")
+    stored = {json.loads(line).get("text") for line in stage.output("export", "-").splitlines()}
+    good = _CORRECTED in stored and "Peanuts are safe for everybody" not in stored
+    stage.remark("Everything is as it was before that session." if good else "Something of it stayed!", good=good)
+    return good
+
+
+def _erase(stage: Stage) -> bool:
+    stage.chapter("Erase", "Some things should never have been written down. What is erased cannot be restored.")
+    stage.perdure("remember", _LOCKER, "--key", "locker:osaka", session="tuesday")
+    stage.perdure("erase", "locker:osaka", "--yes", session="tuesday")
+    location = Path(stage.ask("stats")["location"])
+    files = sorted(path for path in location.parent.iterdir() if path.name.startswith(location.name))
+    left = sum(_CANARY.encode() in path.read_bytes() for path in files)
+    stage.remark(f"Of {len(files)} files on disk {left or 'none'} still holds a word of it.", good=not left)
+    return not left
 
 
 def _outlive(stage: Stage, question: str) -> None:

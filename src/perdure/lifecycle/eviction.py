@@ -9,7 +9,6 @@ from perdure.buggify import point
 from perdure.errors import CapacityExceeded, StoreDamaged
 from perdure.lifecycle.author import Batch
 from perdure.lifecycle.engine import Engine, Policy
-from perdure.lifecycle.tombstone import settle
 from perdure.model import INDEXED_STATES, Record, Standing, evolve
 from perdure.store.port import EvictionRule, Load, Writer
 from perdure.text.entry import entry_of
@@ -108,7 +107,6 @@ def _candidates(
 
 def _evict(engine: Engine, writer: Writer, batch: Batch, record: Record) -> Record:
     evicted = writer.put(evolve(record, state="evicted"), batch.change("evict"), entry_of(record, engine.tokens.count))
-    settle(writer, "evict", record, evicted, batch.at)
     point("evict: put")
     if not engine.policy.grace:
         writer.erase(record.number, batch.change("erase"))

@@ -19,7 +19,6 @@ from perdure.clock import format_time
 from perdure.errors import StoreDamaged, StoreReadOnly
 from perdure.lifecycle.author import Batch
 from perdure.lifecycle.engine import Engine
-from perdure.lifecycle.tombstone import settle
 from perdure.model import Record, evolve
 from perdure.store.port import Store, Writer
 from perdure.text.entry import Entry, entry_of
@@ -114,8 +113,7 @@ def _expiring(engine: Engine, batch: Batch) -> _Prepare:
         entries: Mapping[int, Entry] = {one.number: entry_of(one, engine.tokens.count) for one in records}
 
         def expire(writer: Writer, record: Record) -> None:
-            expired = writer.put(evolve(record, state="expired"), batch.change("expire"), entries[record.number])
-            settle(writer, "expire", record, expired, batch.at)
+            writer.put(evolve(record, state="expired"), batch.change("expire"), entries[record.number])
             if not engine.policy.versioning:
                 writer.drop_payloads(record.number)
             point("expire: put")

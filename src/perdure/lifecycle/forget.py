@@ -6,12 +6,13 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final, Literal
 
-from perdure.errors import Conflict, NeedsConfirmation
+from perdure.errors import Conflict, NeedsConfirmation, NotAllowed
 from perdure.lifecycle.confirmation import require, token_of
 from perdure.lifecycle.engine import Engine
 from perdure.lifecycle.remember import Plan, Prepared, write
 from perdure.lifecycle.room import with_reserve
 from perdure.lifecycle.selection import Scope, Selection, select
+from perdure.lifecycle.tier import ONLY_PEOPLE
 from perdure.model import INDEXED_STATES, Filter, Forgotten, Record, evolve
 from perdure.text.entry import entry_of
 
@@ -37,7 +38,7 @@ def forget(scope: Scope, order: Order) -> Forgotten:
             remedy="Erase them for ever with mode='hard' (`perdure erase`), or switch it on; nothing was changed.",
         )
     for _ in range(TRIES):
-        selection = _forgettable(select(scope, order.what, engine.author.clock()))
+        selection = _forgettable(engine, select(scope, order.what, engine.author.clock()))
         preview = preview_of(scope, selection, "soft", selection.records)
         count = len(preview.records)
         certain = selection.named or count == 1
@@ -90,7 +91,11 @@ def take_back(engine: Engine, records: tuple[Record, ...], batch: str) -> str:
     return f"Take it back: perdure undo {batch}"
 
 
-def _forgettable(selection: Selection) -> Selection:
+def _forgettable(engine: Engine, selection: Selection) -> Selection:
+    if not engine.author.is_person:
+        for record in selection.records:
+            if record.tier == ONLY_PEOPLE and record.state == "active":
+                raise NotAllowed(f"Memory #{record.number} is constitutional: only a person may forget it.")
     forgotten = [record for record in selection.records if record.state == "deleted"]
     if forgotten and selection.named:
         number = forgotten[0].number

@@ -1,6 +1,7 @@
 """Texts that must not come back from older evidence: the one rule that every write obeys.
 
-A text is alive while an active memory says it. What a write ends is buried, what it makes alive is lifted again.
+A text is alive while an active memory says it. What a write ends is buried, what it makes alive is lifted again. Only
+what somebody took away counts: a memory that expired or had to make room may come back from any file.
 """
 
 from __future__ import annotations
@@ -13,8 +14,7 @@ from perdure.store.port import Writer
 
 # Why a text was buried. It is kept beside the tombstone, so it must not quote the text.
 _REASONS: Final[dict[Operation, str]] = {
-    "update": "corrected", "forget": "forgotten", "erase": "erased", "expire": "expired", "evict": "evicted",
-    "undo": "taken back", "rewind": "taken back",
+    "update": "corrected", "forget": "forgotten", "erase": "erased", "undo": "taken back", "rewind": "taken back",
 }  # fmt: skip
 
 

@@ -1,8 +1,8 @@
 """Make sure that what was erased is in no file any more.
 
 Three places still hold it after the deletion is committed. The write-ahead log has pages as they were. The full-text
-index keeps words until its pieces are merged. And SQLite, when it moves rows from page to page, leaves copies of them in
-the unused parts of pages, which `secure_delete` does not reach: only writing the file anew does.
+index keeps words until its pieces are merged. And SQLite, when it moves rows from page to page, leaves copies of them
+in the unused parts of pages, which `secure_delete` does not reach: only writing the file anew does.
 
 An erasure leaves a wish in the database, in its own transaction. It is granted by whoever comes first: the process that
 erased, or the next that opens or closes the store.
