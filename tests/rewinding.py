@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
 from typing import TypeAlias
 
 from perdure import Memory, Record
@@ -10,20 +9,6 @@ from perdure.memory import MAX_LIMIT
 from perdure.model import STATES, evolve
 
 States: TypeAlias = dict[int, Record]
-
-
-class HandClock:
-    """Moves only when told to, and by a second with each look, so that no two changes are of one moment."""
-
-    def __init__(self) -> None:
-        self.now = datetime(2026, 3, 14, 9, 26, 53, tzinfo=UTC)
-
-    def __call__(self) -> datetime:
-        self.now += timedelta(seconds=1)
-        return self.now
-
-    def forward(self, **delta: float) -> None:
-        self.now += timedelta(**delta)
 
 
 def historic(record: Record) -> Record:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from clocks import HandClock, Ticking
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from store.behind import behind
@@ -28,25 +29,6 @@ RULE = EvictionRule(0.3, 0.7)
 START = datetime(2026, 3, 14, tzinfo=UTC)
 
 
-class HandClock:
-    def __init__(self) -> None:
-        self.now = START
-
-    def __call__(self) -> datetime:
-        return self.now
-
-    def forward(self, **delta: float) -> None:
-        self.now += timedelta(**delta)
-
-
-class Ticking(HandClock):
-    """No two moments are the same."""
-
-    def __call__(self) -> datetime:
-        self.forward(seconds=1)
-        return self.now
-
-
 def opened(clock: HandClock, store: Any = ":memory:", embedder: Any = "none", **rules: object) -> Memory:
     loaded = configuration.load({}, store="unused", **rules)
     return Memory(store, embedder=embedder, settings=loaded, clock=clock, actor="ada")
@@ -54,7 +36,7 @@ def opened(clock: HandClock, store: Any = ":memory:", embedder: Any = "none", **
 
 @pytest.fixture
 def clock() -> HandClock:
-    return Ticking()
+    return Ticking(START)
 
 
 @pytest.fixture
@@ -415,7 +397,7 @@ def test_an_embedder_that_counts_tokens_is_the_counter():
             return len(text.split())
 
     assert counter_of(Counting()).name == "words"
-    with opened(HandClock(), embedder=Counting()) as memory:
+    with opened(HandClock(START), embedder=Counting()) as memory:
         memory.remember("four words are here")
         info = memory.capacity()
     assert (info.tokens, info.token_counter) == (4, "words")

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from clocks import HandClock, Ticking
 from faults.writers import start
 from hypothesis import given
 from hypothesis import strategies as st
-from rewinding import HandClock, States, alive, problems, states
+from rewinding import States, alive, problems, states
 from test_undo import OPERATION, attempt
 
 from perdure import Memory, buggify, errors, settings
@@ -22,7 +23,7 @@ from perdure.testing.embedder import WordEmbedder
 
 @pytest.fixture
 def clock() -> HandClock:
-    return HandClock()
+    return Ticking()
 
 
 @pytest.fixture
@@ -353,7 +354,7 @@ def test_what_is_born_while_a_restore_is_planned_is_younger_too(tmp_path: Path, 
 
 @given(st.lists(OPERATION, max_size=8), st.lists(OPERATION, max_size=8))
 def test_whatever_happens_in_between_the_state_comes_back(before: list[Any], after: list[Any]):
-    with Memory(":memory:", embedder="none", clock=HandClock()) as memory:
+    with Memory(":memory:", embedder="none", clock=Ticking()) as memory:
         for operation in before:
             attempt(memory, operation)
         memory.checkpoint("then")
@@ -374,7 +375,7 @@ def test_whatever_happens_in_between_the_state_comes_back(before: list[Any], aft
 
 @given(st.lists(OPERATION, max_size=6), st.lists(OPERATION, max_size=6))
 def test_without_clearing_what_is_younger_is_untouched(before: list[Any], after: list[Any]):
-    with Memory(":memory:", embedder="none", clock=HandClock()) as memory:
+    with Memory(":memory:", embedder="none", clock=Ticking()) as memory:
         for operation in before:
             attempt(memory, operation)
         memory.checkpoint("then")

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from clocks import HandClock
 from hypothesis import given
 from hypothesis import strategies as st
 from store.behind import behind
@@ -22,17 +23,6 @@ START = datetime(2026, 3, 14, tzinfo=UTC)
 DAY = timedelta(days=1)
 
 
-class HandClock:
-    def __init__(self) -> None:
-        self.now = START
-
-    def __call__(self) -> datetime:
-        return self.now
-
-    def forward(self, **delta: float) -> None:
-        self.now += timedelta(**delta)
-
-
 def opened(clock: HandClock, store: Any = ":memory:", **rules: object) -> Memory:
     return Memory(
         store, embedder="none", settings=configuration.load({}, store="unused", **rules), clock=clock, actor="ada"
@@ -41,7 +31,7 @@ def opened(clock: HandClock, store: Any = ":memory:", **rules: object) -> Memory
 
 @pytest.fixture
 def clock() -> HandClock:
-    return HandClock()
+    return HandClock(START)
 
 
 @pytest.fixture

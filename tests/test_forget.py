@@ -5,11 +5,12 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
+from clocks import HandClock
 from hypothesis import given
 from hypothesis import strategies as st
 from store.children import in_child
@@ -27,20 +28,9 @@ from perdure.text.entry import Entry, entry_of
 START = datetime(2026, 3, 18, 9, 26, 53, tzinfo=UTC)
 
 
-class HandClock:
-    def __init__(self) -> None:
-        self.now = START
-
-    def __call__(self) -> datetime:
-        return self.now
-
-    def forward(self, **delta: float) -> None:
-        self.now += timedelta(**delta)
-
-
 @pytest.fixture
 def clock() -> HandClock:
-    return HandClock()
+    return HandClock(START)
 
 
 @pytest.fixture

@@ -4,30 +4,17 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterator, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from clocks import HandClock
 
 from perdure import Memory, errors
 from perdure.clock import format_time
 from perdure.embed.port import Progress, Vectors
 from perdure.testing.embedder import WordEmbedder
-
-
-class HandClock:
-    """A clock that moves only when told to, so that nothing has to sleep."""
-
-    def __init__(self) -> None:
-        self.now = datetime(2026, 3, 14, 9, 26, 53, tzinfo=UTC)
-
-    def __call__(self) -> datetime:
-        return self.now
-
-    def forward(self, **delta: float) -> datetime:
-        self.now += timedelta(**delta)
-        return self.now
 
 
 class Interrupting(WordEmbedder):

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from clocks import HandClock
 from hypothesis import given
 from hypothesis import strategies as st
-from test_versions import DAY, NOON, HandClock
+from test_versions import DAY, NOON
 
 from perdure import Memory, errors
 from perdure.lifecycle.tombstone import keeps_out
@@ -23,7 +24,7 @@ AGAIN = "This was forgotten or corrected on 2026-03-14; it is remembered again."
 
 @pytest.fixture
 def clock() -> HandClock:
-    return HandClock()
+    return HandClock(NOON)
 
 
 @pytest.fixture

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from clocks import HandClock, Ticking
 from hypothesis import given
 from hypothesis import strategies as st
-from rewinding import HandClock, States, alive, historic, last_batch, problems, removed, states
+from rewinding import States, alive, historic, last_batch, problems, removed, states
 from store.behind import behind
 
 from perdure import Memory, buggify, errors, settings
@@ -22,7 +23,7 @@ from perdure.testing.embedder import WordEmbedder
 
 @pytest.fixture
 def clock() -> HandClock:
-    return HandClock()
+    return Ticking()
 
 
 @pytest.fixture
@@ -566,7 +567,7 @@ def attempt(memory: Memory, operation: tuple[Any, ...]) -> None:
 
 @given(st.lists(OPERATION, min_size=1, max_size=14), st.integers(0, 30))
 def test_undo_of_any_batch_brings_back_what_it_touched_and_nothing_else(operations: list[Any], place: int):
-    with Memory(":memory:", embedder="none", clock=HandClock()) as memory:
+    with Memory(":memory:", embedder="none", clock=Ticking()) as memory:
         passed: list[tuple[str, States]] = []
         for operation in operations:
             before, count = states(memory), len(memory.log(limit=1000))

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from clocks import HandClock
 from hypothesis import given
 from hypothesis import strategies as st
-from test_versions import HandClock
+from test_versions import NOON
 
 from perdure import Memory, errors
 from perdure.settings import load
@@ -21,7 +22,7 @@ KEY = "location:new_york"
 
 @pytest.fixture
 def clock() -> HandClock:
-    return HandClock()
+    return HandClock(NOON)
 
 
 @pytest.fixture

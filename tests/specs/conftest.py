@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from specs.hand import HandClock
+from clocks import HandClock
 
 from perdure import Memory, SemanticMemoryStore
 from perdure.testing.embedder import WordEmbedder

@@ -10,7 +10,7 @@ from perdure import SemanticMemoryStore, errors
 from perdure.testing.embedder import WordEmbedder
 
 if TYPE_CHECKING:
-    from specs.hand import HandClock
+    from clocks import HandClock
 
 NEW_YORK = "location:new_york"
 

@@ -12,7 +12,7 @@ from perdure.clock import format_time
 from perdure.semantic import Matches
 
 if TYPE_CHECKING:
-    from specs.hand import HandClock
+    from clocks import HandClock
 
 NEW_YORK = "location:new_york"
 

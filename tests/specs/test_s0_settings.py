@@ -11,7 +11,7 @@ from perdure import SemanticMemoryStore, errors
 from perdure.embed.local import unavailable
 
 if TYPE_CHECKING:
-    from specs.hand import HandClock
+    from clocks import HandClock
 
 NEW_YORK = "location:new_york"
 

@@ -9,7 +9,7 @@ import pytest
 from perdure import Memory, errors
 
 if TYPE_CHECKING:
-    from specs.hand import HandClock
+    from clocks import HandClock
 
 
 def texts(memory: Memory) -> list[str]:

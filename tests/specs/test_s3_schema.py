@@ -10,7 +10,7 @@ from perdure import Memory, errors
 from perdure.clock import format_time
 
 if TYPE_CHECKING:
-    from specs.hand import HandClock
+    from clocks import HandClock
 
 CONTEXT_TYPES = ("research", "implementation", "decision", "discovery", "general")
 TIERS = ("constitutional", "critical", "important", "normal", "temporary", "deprecated")

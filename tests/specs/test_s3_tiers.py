@@ -16,7 +16,7 @@ from perdure.testing.embedder import WordEmbedder
 from perdure.tiers import decay_factor
 
 if TYPE_CHECKING:
-    from specs.hand import HandClock
+    from clocks import HandClock
 
 # name: boost, days until it expires, always surfaced, decay per day, floor
 TABLE: dict[str, tuple[float, int | None, bool, float, float]] = {

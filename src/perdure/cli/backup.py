@@ -10,8 +10,7 @@ from perdure.cli.screen import dim, fancy, row, safe, say, tell
 from perdure.cli.target import Target, with_target
 from perdure.plain import plain
 
-_EXAMPLES = ("perdure backup memories.backup", "perdure backup /media/disk/memories.backup --overwrite",
-             "sha256sum --check memories.backup.sha256")  # fmt: skip
+_EXAMPLES = ("perdure backup memories.backup", "perdure backup /media/disk/memories.backup --overwrite")
 
 
 @command("backup", examples=_EXAMPLES)
