@@ -437,3 +437,32 @@ def test_a_tokenizer_that_cannot_be_had_leaves_the_estimate(local: LocalEmbedder
     monkeypatch.setattr("perdure.embed.local.open_counter", broken)
     other = LocalEmbedder(Path("nowhere"))
     assert (other.token_counter, other.count_tokens("12345")) == ("characters / 4", 2)
+
+
+def test_a_clock_that_was_wrong_at_the_eviction_does_not_end_the_grace(clock: HandClock):
+    with opened(clock, max_items=1) as memory:
+        memory.remember("tea")
+        clock.forward(days=-400)
+        memory.remember("milk")
+        clock.forward(days=400)
+        assert memory.work(expire=True).purged == 0
+        assert memory.restore(1).text == "tea"
+        clock.forward(days=31)
+        assert memory.work(expire=True).purged == 1
+
+
+def test_a_correction_that_makes_shorter_is_welcome_where_nothing_may_go(clock: HandClock):
+    with opened(clock) as memory:
+        memory.remember("tea, milk and a lot of sugar in a large cup", importance=0.9)
+        memory.capacity(max_tokens=2)
+        with pytest.raises(errors.CapacityExceeded):
+            memory.update(1, text="tea, milk and a lot of sugar in a large cup, and biscuits")
+        assert memory.update(1, text="tea and milk").record.text == "tea and milk"
+
+
+def test_making_room_leaves_no_wish_to_rewrite_the_file(clock: HandClock, tmp_path: Path):
+    with opened(clock, tmp_path / "m.db", grace_days=0, max_items=1) as memory:
+        memory.remember("tea")
+        assert memory.remember("milk").evicted[0].text == "tea"
+        with memory._parts.store._pool.reading() as connection:  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType, reportUnknownVariableType]
+            assert connection.execute("SELECT count(*) FROM meta WHERE name = 'scrub'").get == 0  # pyright: ignore[reportUnknownMemberType]

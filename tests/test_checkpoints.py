@@ -390,3 +390,11 @@ def test_without_clearing_what_is_younger_is_untouched(before: list[Any], after:
         held = {record.key for record in younger.values()} - {None}
         for number, record in then.items():
             assert now[number] == (evolve(record, key=None) if record.key in held else record)
+
+
+def test_a_checkpoint_of_everything_tells_a_namespace_nothing_of_the_others(memory: Memory):
+    memory.remember("tea")
+    memory.namespace("private").remember("milk")
+    memory.checkpoint("all", everything=True)
+    assert [set(one.positions) for one in memory.checkpoints()] == [{"default"}]
+    assert [set(one.positions) for one in memory.namespace("private").checkpoints()] == [{"private"}]

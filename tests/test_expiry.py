@@ -340,3 +340,13 @@ def test_a_grace_of_ages_is_no_error(clock: HandClock):
         memory.remember("one")
         memory.remember("two")
         assert memory.work(expire=True).purged == 0
+
+
+def test_what_was_true_before_it_expired_was_true_all_the_same(clock: HandClock):
+    with opened(clock) as memory:
+        memory.upsert("city:alice", "Alice lives in Osaka", tier="temporary")
+        asked = clock.forward(days=1)
+        clock.forward(days=10)
+        assert memory.work(expire=True).expired == 1
+        memory.upsert("city:alice", "Alice lives in Tokyo")
+        assert [hit.record.text for hit in memory.recall("Alice", as_of=asked)] == ["Alice lives in Osaka"]

@@ -18,8 +18,9 @@ from store.children import in_child
 from perdure import Memory, errors
 from perdure.lifecycle import forget as forgetting
 from perdure.lifecycle import selection
+from perdure.lifecycle.confirmation import token_of
 from perdure.lifecycle.instruction import parse
-from perdure.model import Forgotten
+from perdure.model import Forgotten, evolve
 from perdure.settings import load
 from perdure.store.port import Found
 from perdure.testing.embedder import WordEmbedder
@@ -195,6 +196,34 @@ def test_a_folder_goes_when_it_is_confirmed(known: Memory):
         known.forget(spec_folder="007-rent")
     assert numbers(known.forget(spec_folder="007-rent", confirm=True)) == [2, 4]
     assert alive(known) == [1, 3, 5]
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "forget everything I told you but the flat",
+        "forget what I said yesterday but Osaka",
+        "forget everything that isn\u00b4t about Osaka",
+        "forget everything that isn\u2018t about Osaka",
+        "forget everything \u2260 Osaka",
+        "forget everything about IT from yesterday",
+        "forget everything about \U0001f3e0 from yesterday",
+        "forget everything about \u2018Will\u2019 from yesterday",
+        "forget everything about ??? from yesterday",
+        "forget us yesterday",
+        "forget The Who yesterday",
+    ],
+)
+def test_an_exception_or_a_subject_without_words_never_means_the_whole_day(known: Memory, sentence: str):
+    with pytest.raises(errors.InvalidInput):
+        known.forget(sentence, confirm=True)
+    assert len(alive(known)) == 5
+
+
+def test_a_filter_does_not_make_an_order_of_a_pronoun(known: Memory):
+    with pytest.raises(errors.InvalidInput):
+        known.forget("forget about it", spec_folder="007-rent", confirm=True)
+    assert meant(known, "forget everything", spec_folder="007-rent") == [2, 4]
 
 
 def test_a_name_and_a_filter_together_are_refused(known: Memory):
@@ -501,3 +530,9 @@ def test_a_model_may_forget_but_not_what_is_constitutional(tmp_path: Path):
     with Memory(path, embedder="none") as person:
         assert alive(person) == [1]
         assert person.forget(1).done
+
+
+def test_a_token_stands_for_the_words_too_and_not_only_for_a_place_in_the_log(known: Memory):
+    record = known.get(1)
+    other = evolve(record, content_hash=known.get(2).content_hash)
+    assert token_of("default", "soft", [record]) != token_of("default", "soft", [other])

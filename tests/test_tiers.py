@@ -280,3 +280,36 @@ def test_neither_a_stranger_s_file_nor_a_model_s_rewords_a_constitutional_memory
         assert (done.updated, "constitutional" in " ".join(done.notes)) == (0, True)
     assert memory.get("rule:kind").text == "always be kind"
     assert memory.import_([other], trusted=True).updated == 1
+
+
+def test_a_model_cannot_bring_back_a_constitutional_memory_that_a_person_forgot(memory: Memory, model: Memory):
+    memory.remember("always be kind", tier="constitutional")
+    memory.forget(1)
+    with pytest.raises(errors.NotAllowed):
+        model.restore(1)
+    assert memory.constitution().records == ()
+    assert memory.restore(1).tier == "constitutional"
+
+
+def test_a_model_changes_no_limit_no_clock_and_no_store(model: Memory):
+    for attempt in (
+        lambda: model.capacity(max_items=1),
+        lambda: model.work(expire=True),
+        lambda: model.restore_backup("anything"),
+    ):
+        with pytest.raises(errors.NotAllowed):
+            attempt()
+    assert model.capacity().max_items is None
+
+
+@pytest.mark.parametrize("way", ["undo", "checkpoint"])
+def test_what_a_model_may_not_take_back_in_one_namespace_it_takes_back_in_none(memory: Memory, model: Memory, way: str):
+    memory.checkpoint("all", everything=True)
+    for name in ("a", "b"):
+        memory.namespace(name).remember("always be kind", tier="constitutional" if name == "b" else "normal")
+    with pytest.raises(errors.NotAllowed):
+        if way == "undo":
+            model.undo(actor="ada", everywhere=True, force=True)
+        else:
+            model.restore_checkpoint("all", clear_existing=True)
+    assert len(memory.namespace("a").list()) == 1

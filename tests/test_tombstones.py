@@ -246,3 +246,44 @@ def test_a_round_trip_keeps_everything_that_is_alive(memory: Memory, clock: Hand
         (one["text"], one["key"], one["tags"], one["created_at"]) for one in exported(memory)
     ]
     assert clock() - memory.get("home:alice").updated_at == DAY
+
+
+@pytest.mark.parametrize("ending", ["evicted", "expired"])
+def test_what_was_forgotten_after_it_had_ended_stays_forgotten(clock: HandClock, ending: str):
+    rules = load(max_items=1) if ending == "evicted" else None
+    with Memory(":memory:", embedder="none", clock=clock, settings=rules) as memory:
+        memory.remember("Osaka", expires_at=clock() + DAY if ending == "expired" else None)
+        old = exported(memory)
+        clock.forward(hours=25)
+        if ending == "evicted":
+            memory.remember("Tokyo")
+        else:
+            memory.work(expire=True)
+        assert memory.history(1)[-1].record and memory.history(1)[-1].record.state == ending
+        memory.forget(1)
+        assert memory.import_(old).buried == 1
+
+
+def test_a_text_that_a_memory_with_another_key_still_says_is_not_buried(memory: Memory):
+    memory.upsert("city:alice", "Osaka")
+    memory.upsert("city:bob", "Osaka")
+    memory.forget("city:alice")
+    assert memory.remember("Osaka").notes == ()
+
+
+@pytest.mark.parametrize("twin", [True, False], ids=["while a twin lives", "alone"])
+def test_a_newer_file_brings_a_forgotten_key_back(memory: Memory, clock: HandClock, twin: bool):
+    memory.upsert("city:alice", "Osaka")
+    if twin:
+        memory.remember("Osaka")
+    memory.forget("city:alice")
+    newer = {"text": "Kyoto", "key": "city:alice", "updated_at": (clock() + DAY).isoformat()}
+    clock.forward(days=2)
+    assert memory.import_([newer]).updated == 1
+    assert memory.get("city:alice").text == "Kyoto"
+
+
+def test_a_file_that_claims_to_come_from_the_future_brings_nothing_back(memory: Memory):
+    memory.remember("Osaka")
+    memory.forget(1)
+    assert memory.import_([{"text": "Osaka", "updated_at": "2999-01-01"}]).buried == 1

@@ -234,3 +234,14 @@ def test_when_nothing_may_go_the_write_is_refused_and_nothing_changes(clock: Han
         with pytest.raises(errors.CapacityExceeded):
             memory.restore("n:one")
         assert [record.text for record in memory.list()] == ["The number three"]
+
+
+def test_an_idempotency_key_used_again_for_other_words_is_a_conflict_whatever_the_version(memory: Memory):
+    memory.upsert(KEY, "one")
+    memory.upsert(KEY, "two", idempotency_key="r2")
+    with pytest.raises(errors.Conflict):
+        memory.upsert(KEY, "three", idempotency_key="r2")
+    assert memory.upsert(KEY, "two", idempotency_key="r2").outcome == "repeated"
+    memory.upsert(KEY, "four")
+    assert memory.upsert(KEY, "two", idempotency_key="r2").outcome == "repeated"
+    assert memory.get(KEY).text == "four"

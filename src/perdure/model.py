@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from operator import attrgetter
 from typing import Any, Literal, TypeAlias, overload
 
 from perdure.ids import ContentHash, MemoryId
@@ -108,6 +109,14 @@ def evolve(record: Record, **changes: Any) -> Record:
 
 
 USE_FIELDS = ("recall_count", "recalled_at", "access_count", "accessed_at")
+_history = attrgetter(*(name for name in Record.__slots__ if name != "seq" and name not in USE_FIELDS))
+
+
+def same(one: Record, other: Record) -> bool:
+    """As far as history goes: neither the position in the log nor the counts of use are part of it. A position alone
+    would not do: after a backup was restored, another change may stand there.
+    """
+    return _history(one) == _history(other)
 
 
 @dataclass(frozen=True, slots=True)

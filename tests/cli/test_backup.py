@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -45,8 +46,18 @@ def test_a_restore_is_never_done_unasked(user: User, tmp_path: Path):
     user.done("remember", "tea")
     user.done("backup", str(tmp_path / "copy"))
     user.done("remember", "coffee")
-    answer = user.fails(4, "restore-backup", str(tmp_path / "copy"))
-    assert "--yes" in answer.err
+    asked = user.fails(4, "restore-backup", str(tmp_path / "copy"))
+    assert len(user.done("list").rows) == 2
+    user.done(*shlex.split(asked.err.split("Go ahead: perdure ")[1]))
+    assert len(user.done("list").rows) == 1
+
+
+def test_whoever_says_no_keeps_what_is_there_and_that_is_no_error(user: User, tmp_path: Path):
+    user.done("remember", "tea")
+    user.done("backup", str(tmp_path / "copy"))
+    user.done("remember", "coffee")
+    code, out, err = user.on_a_terminal(b"n\n", "restore-backup", str(tmp_path / "copy"))
+    assert (code, out, "Nothing was changed." in err) == (0, "", True)
     assert len(user.done("list").rows) == 2
 
 
@@ -56,6 +67,7 @@ def test_a_file_that_is_there_is_replaced_only_when_asked(user: User, tmp_path: 
     assert "--overwrite" in user.fails(4, "backup", str(tmp_path / "copy")).err
     assert (tmp_path / "copy").read_text("utf-8") == "precious"
     user.done("backup", str(tmp_path / "copy"), "--overwrite")
+    user.done("backup", str(tmp_path / "copy"), "--force")
 
 
 def test_a_file_that_is_no_backup_is_refused_and_nothing_changes(user: User, tmp_path: Path):

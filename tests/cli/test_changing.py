@@ -21,7 +21,7 @@ def record(user: User):
 
 def test_a_correction_is_a_new_version(known: User):
     assert known.done("update", "1", "--text", "Alice prefers light mode").out == (
-        "Updated #1, now version 2  Alice prefers light mode\n"
+        "Updated #1, now version 2, expires in 1 week  Alice prefers light mode\n"
     )
     assert record(known)["version"] == 2
 
@@ -76,6 +76,16 @@ def test_forget_says_how_to_take_it_back_and_that_works(known: User, store: Path
     assert known.done("recall", "dark mode").out == ""
     assert known.done("restore", "1").out == "Restored #1  Alice prefers dark mode\n"
     assert "dark mode" in known.done("recall", "dark mode").out
+
+
+def test_if_one_cannot_be_restored_none_is(known: User):
+    known.done("remember", "Tea in the morning")
+    known.done("forget", "1")
+    assert "#2 is active" in known.fails(4, "restore", "1", "2").err
+    known.fails(3, "restore", "1", "99")
+    known.fails(3, "show", "1")
+    known.done("erase", "2")
+    assert "#2 was erased" in known.fails(3, "restore", "1", "2").err
 
 
 def test_several_are_forgotten_and_restored_at_once(known: User):

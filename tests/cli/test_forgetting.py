@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
+import json
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,21 +27,14 @@ def alive(user: User) -> list[str]:
     return sorted(row[0] for row in user.done("list").rows)
 
 
-def on_a_terminal(user: User, answer: bytes, *words: str) -> tuple[int, str, str]:
-    """As a person with a keyboard: standard input is a terminal, and they type `answer`."""
-    keyboard, screen = os.openpty()
-    running = user.start(*words, stdin=screen, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    os.write(keyboard, answer)
-    out, err = running.communicate(timeout=60)
-    os.close(keyboard)
-    os.close(screen)
-    return running.returncode, out.decode(), err.decode()
-
-
 def test_one_match_is_forgotten_at_once_and_can_be_taken_back(known: User):
     answer = known.done("forget", "everything about dark mode")
     assert answer.out == "Forgot #3  Alice prefers dark mode\n"
-    assert answer.err == "take it back: perdure restore 3\n"
+    understood, back = answer.err.splitlines()
+    assert understood.startswith("understood: every memory that speaks of")
+    assert back == "take it back: perdure restore 3"
+    known.done("restore", "3")
+    assert "understood" not in known.done("forget", "3").err
 
 
 def test_a_sentence_needs_no_quotes(known: User):
@@ -70,19 +63,31 @@ def test_in_a_pipe_several_matches_are_listed_and_wait_for_a_yes(known: User):
 def test_the_hint_to_go_ahead_works_as_it_stands(known: User):
     answer = known("forget", "flat", "--since", "2020-01-01", "--namespace", "default")
     hint = answer.err.split("Go ahead: perdure ")[1].strip()
-    import shlex
-
     assert known.done(*shlex.split(hint)).out.count("Forgot") == 2
 
 
 def test_a_token_confirms_the_list_it_came_with_and_no_other(known: User):
-    preview = known("forget", OSAKA, "--json")
-    assert (preview.code, preview.json["done"]) == (4, False)
+    token = json.loads(known.fails(4, "forget", OSAKA, "--json").err)["preview"]["token"]
     known.done("remember", "An Osaka flat again")
-    assert "confirms other memories" in known.fails(4, "forget", OSAKA, "--confirm", preview.json["token"]).err
+    assert "confirms other memories" in known.fails(4, "forget", OSAKA, "--confirm", token).err
     token = known.done("forget", OSAKA, "--dry-run", "--json").json["token"]
     done = known.done("forget", OSAKA, "--confirm", token, "--json").json
     assert (done["done"], [one["number"] for one in done["records"]], done["remaining"]) == (True, [1, 2, 4], 1)
+
+
+def test_with_json_the_list_is_part_of_the_failure_and_stdout_stays_empty(known: User):
+    failure = json.loads(known.fails(4, "forget", OSAKA, "--json").err)
+    assert (failure["code"], failure["preview"]["done"]) == ("needs_confirmation", False)
+    assert [record["number"] for record in failure["preview"]["records"]] == [1, 2]
+    assert failure["remedy"].endswith(failure["preview"]["token"])
+
+
+def test_a_dry_run_says_how_to_go_ahead_with_exactly_that(known: User):
+    for words in (("forget", OSAKA), ("forget", "oldest"), ("erase", "3")):
+        answer = known.done(*words, "--dry-run")
+        hint = answer.err.split("nothing was changed; go ahead: perdure ")[1].strip()
+        known.done(*shlex.split(hint))
+    assert alive(known) == []
 
 
 def test_what_went_together_comes_back_by_the_hint(known: User, store: Path):
@@ -123,7 +128,7 @@ def test_a_dry_run_shows_and_leaves(known: User):
 
 @pytest.mark.parametrize(("key", "left"), [(b"y\n", ["3"]), (b"n\n", ["1", "2", "3"]), (b"\n", ["1", "2", "3"])])
 def test_on_a_terminal_it_asks_and_does_what_it_is_told(known: User, key: bytes, left: list[str]):
-    code, out, err = on_a_terminal(known, key, "forget", OSAKA)
+    code, out, err = known.on_a_terminal(key, "forget", OSAKA)
     assert code == 0
     assert out.count("Would forget #") == 2
     assert "Forget these 2? [y/N]" in err
@@ -131,10 +136,10 @@ def test_on_a_terminal_it_asks_and_does_what_it_is_told(known: User, key: bytes,
 
 
 def test_erase_asks_on_a_terminal_even_for_one(known: User):
-    code, out, err = on_a_terminal(known, b"n\n", "erase", "3")
+    code, out, err = known.on_a_terminal(b"n\n", "erase", "3")
     assert (code, "Erase this for ever? [y/N]" in err) == (0, True)
     assert alive(known) == ["1", "2", "3"]
-    code, out, err = on_a_terminal(known, b"y\n", "erase", "3")
+    code, out, err = known.on_a_terminal(b"y\n", "erase", "3")
     assert out.splitlines()[-1] == "Erased #3"
     assert alive(known) == ["1", "2"]
 

@@ -219,6 +219,11 @@ def test_constitutional_memories_come_first_under_their_own_mark(ruled: User):
     assert lines[1] == "    Never push to main"
 
 
+def test_a_constitutional_memory_that_is_also_a_hit_is_shown_once(ruled: User):
+    assert ruled.screen("recall", "push to main").count("Never push to main") == 1
+    assert ruled.screen("recall", "push to main", "--explain").count("Never push to main") == 2
+
+
 def test_constitutional_memories_are_apart_in_json(ruled: User):
     answer = ruled.done("recall", "chess", "--json")
     assert [record["text"] for record in answer.json["constitutional"]] == ["Never push to main"]

@@ -45,14 +45,23 @@ def test_the_offers_are_listed_and_one_is_accepted(known: User):
     assert known.done("promote").rows == [["1", "normal", "critical", "0.90", "5", "Alice prefers dark mode"]]
     assert "critical" in known.screen("promote")
     assert known.done("promote", "--json").json["records"][0]["number"] == 1
-    assert known.done("promote", "1").out == "Promoted #1 to critical  Alice prefers dark mode\n"
+    assert known.done("promote", "1").out == "Made #1 critical  Alice prefers dark mode\n"
     nothing = known.done("promote")
     assert (nothing.out, "No memory has an offer" in nothing.err) == ("", True)
 
 
 def test_a_tier_may_be_named(known: User):
-    assert "to constitutional" in known.done("promote", "1", "--tier", "constitutional").out
+    assert known.done("promote", "1", "--tier", "constitutional").out.startswith("Made #1 constitutional  ")
     assert known.done("promote", "1", "--tier", "constitutional", "--json").json["outcome"] == "unchanged"
+
+
+def test_a_tier_that_brings_an_end_says_when(known: User):
+    assert known.done("promote", "1", "--tier", "temporary").out.startswith("Made #1 temporary, expires in 1 week  ")
+    assert known.done("remember", "For now", "--tier", "normal").out == "Remembered #2, expires in 3 months  For now\n"
+    assert known.done("update", "2", "--tier", "temporary").out.startswith(
+        "Updated #2, still version 1, expires in 1 w"
+    )
+    assert known.done("promote", "2", "--tier", "important").out == "Made #2 important  For now\n"
 
 
 def test_what_cannot_be_promoted_is_refused_with_a_way_out(known: User):

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import json
 import os
+import shlex
 import sys
 from typing import TYPE_CHECKING
 
@@ -27,6 +29,11 @@ def text(user: User, number: int = 1) -> str:
     return user.done("show", str(number), "--json").json["text"]
 
 
+def go_ahead(said: str) -> list[str]:
+    """The command that a refusal names."""
+    return shlex.split(said.split("Go ahead: perdure ")[1])
+
+
 # -- undo ------------------------------------------------------------------------------------------------------------
 
 
@@ -43,7 +50,7 @@ def test_undo_takes_a_batch_back_and_says_how_to_take_that_back(known: User, sto
 def test_undo_on_a_screen_is_a_sentence(known: User):
     made = known.done("remember", "coffee", "--json").json["batch"]
     assert known.screen("undo", made) == "Removed 1 memory: #3\n"
-    assert known.screen("undo", batch(known), "--dry-run") == "Would restore 1 memory: #1\n"
+    assert known.screen("undo", batch(known), "--dry-run") == "Would put 1 memory back as it was: #1\n"
     assert text(known) == "Alice prefers light mode"
 
 
@@ -56,11 +63,12 @@ def test_undo_in_json_is_the_answer_of_the_library(known: User):
 def test_the_last_change_is_undone_without_naming_it_when_it_is_confirmed(known: User):
     batch(known)
     answer = known.fails(4, "undo")
-    assert "Your last change was update of #1, just now. Take it back?" in answer.err
-    assert "--yes" in answer.err
+    assert "Your last change was to update #1, just now." in answer.err
     assert text(known) == "Alice prefers light mode"
-    known.done("undo", "--yes")
+    known.done(*go_ahead(answer.err))
     assert text(known) == "Alice prefers dark mode"
+    known.done("undo", "--yes")
+    assert text(known) == "Alice prefers light mode"
 
 
 def test_the_last_change_is_one_s_own(known: User):
@@ -74,9 +82,12 @@ def test_the_last_change_is_one_s_own(known: User):
 def test_a_session_is_undone_when_it_is_confirmed(known: User):
     known.done("remember", "a lie", PERDURE_SESSION="night")
     known.done("update", "2", "--text", "another", PERDURE_SESSION="night")
-    assert "Take back 2 memories?" in known.fails(4, "undo", "--session", "night").err
+    assert "done to 2 memories would be taken back" in known.fails(4, "undo", "--session", "night").err
+    failure = json.loads(known.fails(4, "undo", "--session", "night", "--json").err)
+    assert (failure["preview"]["restored"], failure["preview"]["removed"]) == ([2], [3])
     assert known.done("undo", "--session", "night", "--dry-run").rows == [["restored", "2"], ["removed", "3"]]
-    assert known.done("undo", "--session", "night", "--yes").rows == [["restored", "2"], ["removed", "3"]]
+    asked = known.fails(4, "undo", "--session", "night", "--since", "1h")
+    assert known.done(*go_ahead(asked.err)).rows == [["restored", "2"], ["removed", "3"]]
     assert text(known, 2) == "tea in the morning"
 
 
@@ -101,6 +112,13 @@ def test_an_unknown_batch_is_not_found_and_wrong_combinations_are_wrong_use(know
     known.fails(3, "undo", "01930f7e-6d2a-7c31-9f6e-2b7f0a4c9d11")
     known.fails(2, "undo", "01930f7e", "--session", "night")
     known.fails(2, "undo", "--session", "a", "--actor", "b", "--yes")
+    assert "--since narrows" in known.fails(2, "undo", "--since", "2h", "--yes").err
+
+
+def test_a_session_that_wrote_nothing_is_said_to_have_written_nothing_and_not_asked_about(known: User):
+    answer = known.done("undo", "--session", "nobody")
+    assert (answer.out, "wrote nothing here" in answer.err) == ("", True)
+    assert known.done("undo", "--session", "nobody", "--json").json["done"] is False
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a POSIX terminal")
@@ -153,7 +171,7 @@ def test_a_restore_can_be_undone_from_the_command_line(known: User):
 def test_a_dry_run_of_a_restore_changes_nothing(known: User):
     known.done("checkpoint", "create", "before")
     batch(known)
-    assert known.screen("checkpoint", "restore", "before", "--dry-run") == "Would restore 1 memory: #1\n"
+    assert known.screen("checkpoint", "restore", "before", "--dry-run") == "Would put 1 memory back as it was: #1\n"
     assert text(known) == "Alice prefers light mode"
 
 

@@ -107,7 +107,7 @@ def test_export_to_standard_output_is_no_json_document(user: User):
 
 def test_export_into_a_missing_directory_is_an_error_with_a_remedy(user: User, tmp_path: Path):
     user.done("remember", "one")
-    assert "cannot be written" in user.fails(2, "export", str(tmp_path / "no" / "out.jsonl")).err
+    assert "There is no directory" in user.fails(2, "export", str(tmp_path / "no" / "out.jsonl")).err
 
 
 def test_a_bad_line_stops_the_whole_import(user: User):
@@ -117,7 +117,7 @@ def test_a_bad_line_stops_the_whole_import(user: User):
 
 
 def test_a_missing_file_cannot_be_imported(user: User, tmp_path: Path):
-    assert "nowhere.jsonl" in user.fails(2, "import", str(tmp_path / "nowhere.jsonl")).err
+    assert "nowhere.jsonl." in user.fails(2, "import", str(tmp_path / "nowhere.jsonl")).err
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -159,7 +159,28 @@ def test_the_log_has_one_line_for_each_change_newest_first(moved: User):
     ]
     screen = moved.screen("log")
     assert all(row[1] in screen for row in rows)
-    assert len(screen.splitlines()) == 3
+    assert [line.split()[1:] for line in screen.splitlines()[2:4]] == [
+        ["ana", "·", "tuesday", "·", "just", "now"],
+        ["update", "#1", "Alice", "lives", "in", "Tokyo"],
+    ]
+
+
+def test_the_log_names_a_call_once_above_all_that_it_did(user: User):
+    for text in ("Tea in the morning", "Coffee at noon"):
+        user.done("remember", text)
+    user.done("forget", "1", "2")
+    screen = user.screen("log", "--operation", "forget", COLUMNS="80", NO_COLOR="1").splitlines()
+    assert [line.strip() for line in screen[1:]] == [
+        "4  forget    #2  Coffee at noon",
+        "3  forget    #1  Tea in the morning",
+    ]
+    assert screen[0].endswith("  ana · just now")
+
+
+def test_the_log_in_json_says_where_it_goes_on(moved: User):
+    page = moved.done("log", "--limit", "1", "--json").json
+    assert (page["revisions"][0]["seq"], page["next"]) == (2, 2)
+    assert moved.done("log", "--before", str(page["next"]), "--json").json["next"] is None
 
 
 def test_a_batch_from_the_log_can_be_undone(moved: User):
@@ -177,6 +198,11 @@ def test_the_log_can_be_narrowed_and_paged(moved: User):
     assert "more: perdure log --before 2 --limit 1 --since" in answer.err
     assert [row[0] for row in moved.done("log", "--before", "2").rows] == ["1"]
     assert "There is no operation" in moved.fails(2, "log", "--operation", "explode").err
+
+
+def test_the_versions_of_what_was_erased_hint_at_no_difference(moved: User):
+    moved.done("erase", "1")
+    assert moved.done("versions", "1").err == ""
 
 
 # -- import --------------------------------------------------------------------------------------------------------

@@ -74,6 +74,16 @@ class User:
             stderr=stderr,
         )
 
+    def on_a_terminal(self, answer: bytes, *words: str) -> tuple[int, str, str]:
+        """As a person with a keyboard: standard input is a terminal, and they type `answer`."""
+        keyboard, screen = os.openpty()
+        running = self.start(*words, stdin=screen)
+        os.write(keyboard, answer)
+        out, err = running.communicate(timeout=60)
+        os.close(keyboard)
+        os.close(screen)
+        return running.returncode, out.decode(), err.decode()
+
     def process(self, *words: str, **environment: str) -> tuple[int, bytes, bytes]:
         running = self.start(*words, environment=environment)
         out, err = running.communicate(timeout=60)

@@ -211,4 +211,5 @@ def test_a_store_that_lost_its_secret_is_still_written_checked_and_repaired(path
     with closing(SqliteStore.open(path)) as store:
         assert remember(store, "two").number == 2
         assert [finding.level for finding in mirror_of(store)] == ["problem"]
-        assert [finding for finding in store.repair() if finding.check == "repair_mirror"] == []
+        assert "repair_secret" in {finding.check for finding in store.repair() if finding.level == "warning"}
+        assert [finding.level for finding in mirror_of(store)] == ["ok"]

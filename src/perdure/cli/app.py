@@ -58,6 +58,8 @@ _OTHER_WORDS: Final = {
     "delete": "forget", "remove": "forget", "undelete": "restore", "purge": "erase", "revert": "undo",
     "check": "doctor", "info": "stats", "status": "stats", "embed": "work", "dump": "export", "load": "import",
     "help": "--help", "put": "upsert", "snapshot": "checkpoint", "audit": "log", "summary": "summarize",
+    "rollback": "undo", "redo": "undo", "wipe": "erase", "destroy": "erase", "compare": "diff", "limit": "capacity",
+    "quota": "capacity", "rate": "validate", "judge": "validate", "pin": "promote",
 }  # fmt: skip
 
 

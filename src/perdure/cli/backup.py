@@ -15,7 +15,7 @@ _EXAMPLES = ("perdure backup memories.backup", "perdure backup /media/disk/memor
 
 @command("backup", examples=_EXAMPLES)
 @click.argument("file", type=click.Path(dir_okay=False))
-@option("--overwrite", is_flag=True, help="Replace FILE if it exists.")
+@option("--overwrite", "--force", "-f", "overwrite", is_flag=True, help="Replace FILE if it exists.")
 @with_target()
 def main(target: Target, *, file: str, overwrite: bool) -> None:
     """Copy the whole store to a file, and check the copy.

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-import click
-
 from perdure.cli.command import command, option
 from perdure.cli.moments import age
 from perdure.cli.screen import dim, fancy, row, safe, say
@@ -28,8 +26,8 @@ _COLUMNS: Final = (
 
 
 @command("capacity", examples=_EXAMPLES)
-@option("--max-items", type=click.IntRange(0), metavar="COUNT", help="So many memories; 0: as the settings say.")
-@option("--max-tokens", type=click.IntRange(0), metavar="COUNT", help="So many tokens; 0: as the settings say.")
+@option("--max-items", type=int, metavar="COUNT", help="So many memories; 0: as the settings say.")
+@option("--max-tokens", type=int, metavar="COUNT", help="So many tokens; 0: as the settings say.")
 @with_target()
 def main(target: Target, *, max_items: int | None, max_tokens: int | None) -> None:
     """Show how full a namespace is, and set its limits.

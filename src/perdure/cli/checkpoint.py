@@ -7,6 +7,7 @@ from typing import Any, Final
 import click
 
 from perdure.cli.command import group, option
+from perdure.cli.consent import DRY_RUN
 from perdure.cli.fields import given
 from perdure.cli.moments import age
 from perdure.cli.rewound import counted, show_rewound
@@ -69,7 +70,7 @@ def create(target: Target, *, name: str, everything: bool, **options: Any) -> No
 
 @main.part("list", examples=("perdure checkpoint list", "perdure checkpoint list --spec-folder specs/auth --json"))
 @option("--spec-folder", metavar="NAME", help="Only those of this folder.")
-@option("--limit", type=int, default=50, show_default=True, help="How many at most.")
+@option("--limit", "-l", type=int, default=50, show_default=True, help="How many at most.")
 @with_target()
 def list_(target: Target, *, spec_folder: str | None, limit: int) -> None:
     """List the checkpoints, newest first.
@@ -106,7 +107,7 @@ def list_(target: Target, *, spec_folder: str | None, limit: int) -> None:
 )
 @click.argument("name")
 @option("--clear-existing", is_flag=True, help="Also remove the memories that came later.")
-@option("--dry-run", is_flag=True, help="Say what would happen, and change nothing.")
+@DRY_RUN
 @with_target()
 def restore(target: Target, *, name: str, clear_existing: bool, dry_run: bool) -> None:
     """Make everything as it was at a checkpoint.

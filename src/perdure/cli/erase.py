@@ -48,4 +48,4 @@ def main(
     with target.memory() as memory:
         call = partial(memory.erase, wanted, related=related, **filters)
         done = carry_out(target, Consent(yes, token, dry_run, always=True), again, call)
-    report(target, done, related=related)
+    report(target, done, again, related=related)

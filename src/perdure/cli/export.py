@@ -12,7 +12,7 @@ from perdure.cli.fields import completing
 from perdure.cli.progress import Bar
 from perdure.cli.screen import notes, safe, say, tell, utf8_output
 from perdure.cli.target import Target, with_target
-from perdure.errors import Conflict
+from perdure.errors import Conflict, ExportFailed
 from perdure.model import STATES, State
 from perdure.plain import plain
 
@@ -35,6 +35,8 @@ def main(target: Target, *, file: str, state: tuple[str, ...], force: bool) -> N
         raise click.UsageError("`export -` writes JSON Lines to standard output; leave out --json.")
     if file != "-" and not force and Path(file).exists():
         raise Conflict(f"{file} exists.", remedy="Choose another name, or replace it with --force.")
+    if file != "-" and not Path(file).parent.exists():
+        raise ExportFailed(f"There is no directory {Path(file).parent}.", remedy="Make it, or choose another place.")
     states = cast("tuple[State, ...]", state or ("active",))
     with target.memory() as memory, Bar("Exporting") as bar:
         exported = memory.export(utf8_output() if file == "-" else file, states=states, progress=bar)

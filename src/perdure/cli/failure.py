@@ -14,7 +14,7 @@ import click
 
 from perdure.cli.exits import FAILED, INTERRUPTED, READER_GONE
 from perdure.cli.screen import safe, tell
-from perdure.errors import PerdureError
+from perdure.errors import NeedsConfirmation, PerdureError
 
 _TRACEBACK = "PERDURE_TRACEBACK"
 
@@ -41,6 +41,10 @@ def _report(error: BaseException, *, as_json: bool) -> int:
 
 
 def _described(error: BaseException) -> tuple[dict[str, object], int]:
+    if isinstance(error, NeedsConfirmation) and error.preview is not None:
+        from perdure.plain import plain
+
+        return {**error.as_dict(), "preview": plain(error.preview)}, error.exit_code
     if isinstance(error, PerdureError):
         return error.as_dict(), error.exit_code
     if isinstance(error, click.UsageError):

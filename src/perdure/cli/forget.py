@@ -53,4 +53,4 @@ def main(
     with target.memory() as memory:
         call = partial(memory.forget, wanted, mode="hard" if hard else "soft", **filters)
         done = carry_out(target, Consent(yes, token, dry_run, always=hard), again, call)
-    report(target, done)
+    report(target, done, again)

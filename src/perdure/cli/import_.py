@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 from perdure.cli.command import command, option
@@ -9,6 +11,7 @@ from perdure.cli.progress import Bar
 from perdure.cli.screen import dim, notes, say, tell
 from perdure.cli.stdin import utf8_input
 from perdure.cli.target import Target, with_target
+from perdure.errors import ImportFailed
 from perdure.plain import plain
 
 _EXAMPLES = (
@@ -30,6 +33,8 @@ def main(target: Target, *, file: str, trusted: bool, revive: bool) -> None:
     first: one bad line, and nothing is stored. What is there already stays; of two texts of one key the newer one
     does. What was forgotten or corrected here after it was written down does not come back, unless you say --revive.
     """
+    if file != "-" and not Path(file).exists():
+        raise ImportFailed(f"There is no file {file}.", remedy="Check its name; nothing was stored.")
     with target.memory() as memory, Bar("Importing") as bar:
         imported = memory.import_(utf8_input() if file == "-" else file, trusted=trusted, revive=revive, progress=bar)
     if target.json:

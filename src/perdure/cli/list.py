@@ -6,8 +6,6 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any, Final
 
-import click
-
 from perdure.cli.command import command, option
 from perdure.cli.filters import KNOWN_AT, about_the_past, chosen, filter_options, in_words
 from perdure.cli.layout import clip
@@ -31,7 +29,7 @@ _FILTER_NAMES: Final = {"tags": "tag", "states": "state"}
 
 @command("list", examples=_EXAMPLES)
 @option("--limit", "-l", type=int, default=20, show_default=True, help="So many per page.")
-@option("--after", type=click.IntRange(0), metavar="NUMBER", help="Go on behind this memory.")
+@option("--after", type=int, metavar="NUMBER", help="Go on behind this memory.")
 @option("--oldest", is_flag=True, help="Oldest first.")
 @KNOWN_AT
 @filter_options(STATES)

@@ -10,6 +10,7 @@ from typing import Any, Final
 import click
 
 from perdure.cli.command import Function, option
+from perdure.cli.consent import DRY_RUN, YES
 from perdure.cli.layout import clip
 from perdure.cli.receipt import receipt
 from perdure.cli.screen import dim, glyphs, is_terminal, notes, safe, say, tell, width
@@ -32,11 +33,8 @@ class Consent:
 
 
 def consent_options(function: Function) -> Function:
-    for decorate in (
-        option("--dry-run", is_flag=True, help="Only show what would go."),
-        option("--confirm", "token", metavar="TOKEN", help="Go ahead if it is exactly what that preview showed."),
-        option("--yes", "-y", is_flag=True, help="Go ahead without asking."),
-    ):
+    confirm = option("--confirm", "token", metavar="TOKEN", help="Go ahead if it is exactly what that preview showed.")
+    for decorate in (DRY_RUN, confirm, YES):
         function = decorate(function)
     return function
 
@@ -65,28 +63,36 @@ def carry_out(target: Target, consent: Consent, again: tuple[str, ...], call: Ca
     except NeedsConfirmation as needed:
         preview: Forgotten = needed.preview
         if not asking:
-            show(target, preview)
-            again = (*again, "--confirm", preview.token)
-            raise NeedsConfirmation(needed.sentence, remedy=f"Go ahead: {target.hint(*again)}") from None
+            raise _refusal(target, again, needed) from None
     if preview.done or not preview.records:
         return preview
-    show(target, preview)
+    show(preview)
     if _agrees(preview):
         return call(confirm=preview.token, dry_run=False)
     tell("Nothing was changed.")
     raise click.exceptions.Exit(0)
 
 
-def report(target: Target, done: Forgotten, *, related: bool = False) -> None:
+def _refusal(target: Target, again: tuple[str, ...], needed: NeedsConfirmation) -> NeedsConfirmation:
+    """The list is on stdout; with --json it is part of the failure, because stdout is for what was done."""
+    preview: Forgotten = needed.preview
+    if not target.json:
+        show(preview)
+    hint = target.hint(*again, "--confirm", preview.token)
+    refusal = NeedsConfirmation(needed.sentence, remedy=f"Go ahead: {hint}")
+    refusal.preview = preview
+    return refusal
+
+
+def report(target: Target, done: Forgotten, again: tuple[str, ...], *, related: bool = False) -> None:
     if target.json:
         target.answer(plain(done))
     elif not done.done:
-        show(target, done)
+        show(done)
+        if done.records:
+            tell(dim(f"nothing was changed; go ahead: {target.hint(*again, '--confirm', done.token)}"))
     elif done.mode == "soft":
-        for record in done.records:
-            receipt("Forgot", "", record)
-        back = ("restore", done.records[0].number) if len(done.records) == 1 else ("undo", done.batch)
-        tell(dim(f"take it back: {target.hint(*back)}"))
+        _forgot(target, done)
     else:
         # Without its words: they should not stay on a screen or in somebody's log either.
         going = (*done.records, *(one.record for one in done.related if related))
@@ -95,11 +101,19 @@ def report(target: Target, done: Forgotten, *, related: bool = False) -> None:
         notes(done.notes)
 
 
-def show(target: Target, preview: Forgotten) -> None:
+def _forgot(target: Target, done: Forgotten) -> None:
+    one = len(done.records) == 1
+    # Several were shown before. One went at once, and its words may have been taken for others than were meant.
+    if one and not done.understood.startswith("memory #"):
+        tell(dim(f"understood: {safe(done.understood)}"))
+    for record in done.records:
+        receipt("Forgot", "", record)
+    back = ("restore", done.records[0].number) if one else ("undo", done.batch)
+    tell(dim(f"take it back: {target.hint(*back)}"))
+
+
+def show(preview: Forgotten) -> None:
     """What would happen. What may have been meant as well is said beside it."""
-    if target.json:
-        target.answer(plain(preview))
-        return
     tell(dim(f"understood: {safe(preview.understood)}"))
     for record in preview.records:
         receipt(f"Would {_VERBS[preview.mode]}", "", record)

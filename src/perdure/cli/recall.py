@@ -112,7 +112,9 @@ def show_hits(found: Recall, question: str, *, explain: bool, several: bool = Fa
             _row(hit, explain=explain)
         return
     words = _telling(question)
-    for position, hit in enumerate(found):
+    # What stands above already is said once, unless the arithmetic was asked for.
+    above = frozenset[str]() if explain else {record.id for record in found.constitutional}
+    for position, hit in enumerate(hit for hit in found if hit.record.id not in above):
         if position:
             say()
         _paragraph(hit, found[0].score, words, explain=explain, several=several, then=then)

@@ -7,6 +7,7 @@ import sys
 import click
 
 from perdure.cli.command import command, option
+from perdure.cli.consent import YES
 from perdure.cli.progress import Bar
 from perdure.cli.screen import dim, fancy, is_terminal, notes, row, safe, say, tell
 from perdure.cli.target import Target, with_target
@@ -20,19 +21,22 @@ _EXAMPLES = ("perdure restore-backup memories.backup", "perdure restore-backup m
 @command("restore-backup", examples=_EXAMPLES)
 @click.argument("file", type=click.Path(dir_okay=False))
 @option("--no-keep", is_flag=True, help="Keep no copy of what the store holds now.")
-@option("--yes", "-y", is_flag=True, help="Do not ask.")
+@option("--erased", type=click.Path(dir_okay=False), help="Erase what another store's list names: OLD.db-erased.")
+@YES
 @with_target()
-def main(target: Target, *, file: str, no_keep: bool, yes: bool) -> None:
+def main(target: Target, *, file: str, no_keep: bool, erased: str | None, yes: bool) -> None:
     """Make the store what a backup was.
 
-    All namespaces, all or nothing; programs that have the store open go on working. What was erased since the backup
-    was made is erased again. A copy of what the store holds now is kept beside it. In a pipe: file, memories, erased,
-    kept copy, with tabs.
+    All namespaces, all or nothing; programs that have the store open go on working. What was erased here since the
+    backup was made is erased again. A copy of what the store holds now is kept beside it. In a pipe: file, memories,
+    erased, kept copy, with tabs.
     """
-    if not yes:
-        _ask(file)
+    options = (*(("--no-keep",) if no_keep else ()), *(("--erased", erased) if erased else ()))
+    if not yes and not _agreed(target, file, *options):
+        tell("Nothing was changed.")
+        return
     with target.memory() as memory, Bar("Restoring") as bar:
-        done = memory.restore_backup(file, keep=not no_keep, progress=bar)
+        done = memory.restore_backup(file, keep=not no_keep, erased=erased, progress=bar)
     if target.json:
         target.answer(plain(done))
         return
@@ -47,9 +51,10 @@ def main(target: Target, *, file: str, no_keep: bool, yes: bool) -> None:
         tell(dim(f"take it back: {target.hint('restore-backup', safe(done.kept))}"))
 
 
-def _ask(file: str) -> None:
-    if not (is_terminal(sys.stdin) and is_terminal(sys.stderr)):
+def _agreed(target: Target, file: str, *options: str) -> bool:
+    if target.json or not is_terminal(sys.stdin):
         raise NeedsConfirmation(
-            "This replaces everything the store holds.", remedy="Say that it is meant with --yes; nothing was changed."
+            "This would replace everything the store holds.",
+            remedy=f"Go ahead: {target.hint('restore-backup', file, *options, '--yes')}",
         )
-    click.confirm(f"Replace everything the store holds by {safe(file)}?", abort=True, err=True)
+    return click.confirm(f"Replace everything the store holds by {safe(file)}?", default=False, err=True)

@@ -35,14 +35,15 @@ def show_rewound(target: Target, rewound: Rewound, *, dry_run: bool) -> None:
 
 
 def _sentences(rewound: Rewound, *, dry_run: bool) -> None:
-    verbs = ("Would restore", "Would remove") if dry_run else ("Restored", "Removed")
-    for verb, numbers in zip(verbs, (rewound.restored, rewound.removed), strict=True):
-        if numbers:
-            say(f"{verb} {counted(len(numbers))}: {_numbers(numbers)}")
+    # Not "restored": as it was may well be forgotten.
+    if rewound.restored:
+        verb, was = "Would put" if dry_run else "Put", "as it was" if len(rewound.restored) == 1 else "as they were"
+        say(f"{verb} {counted(len(rewound.restored))} back {was}: {_numbers(rewound.restored)}")
+    if rewound.removed:
+        verb = "Would remove" if dry_run else "Removed"
+        say(f"{verb} {counted(len(rewound.removed))}: {_numbers(rewound.removed)}")
     for left in rewound.left:
         say(f"Left #{left.number}: {safe(left.reason)}")
-    if not (rewound.restored or rewound.removed or rewound.left):
-        say("Nothing was brought back.")
 
 
 def counted(count: int) -> str:

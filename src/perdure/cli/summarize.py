@@ -25,7 +25,7 @@ _LISTED: Final = 20
 
 @command("summarize", examples=_EXAMPLES)
 @click.argument("scope", nargs=-1)
-@option("--tokens", type=int, default=500, show_default=True, help="At most so many.")
+@option("--tokens", "--token-limit", "tokens", type=int, default=500, show_default=True, help="At most so many tokens.")
 @filter_options(INDEXED_STATES)
 @with_target()
 def main(target: Target, *, scope: tuple[str, ...], tokens: int, **options: Any) -> None:

@@ -58,7 +58,7 @@ def main(target: Target, *, ref: str) -> None:
         for version in found:
             row(version.version, _standing(version), _sources(version), version.change.actor,
                 format_time(version.change.at), _words(version))  # fmt: skip
-    if len(found) > 1:
+    if sum(version.record is not None for version in found) > 1:
         tell(dim(f"what changed: {target.hint('diff', ref)}"))
 
 

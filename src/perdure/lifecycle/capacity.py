@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, Literal, TypeAlias
 
+from perdure.errors import NotAllowed
 from perdure.lifecycle.engine import Engine
 from perdure.lifecycle.eviction import choose, limits
 from perdure.model import Capacity, Json
@@ -21,6 +22,8 @@ _ORDER: Final = (
 
 def set_limits(engine: Engine, namespace: str, max_items: Limit, max_tokens: Limit) -> None:
     """0 and None give the namespace back to the settings. Nothing goes at once: the next write makes room."""
+    if not engine.author.is_person:
+        raise NotAllowed("Only a person may change the limits of a namespace.")
     with engine.store.write(namespace) as writer:
         load = writer.load()
         writer.set_limits(

@@ -7,12 +7,12 @@ from datetime import datetime
 from typing import TypeAlias
 
 from perdure.draft import Clean, changes_content, check_validity
-from perdure.errors import Conflict
+from perdure.errors import Conflict, NotAllowed
 from perdure.ids import content_hash
 from perdure.lifecycle.engine import Engine
 from perdure.lifecycle.remember import Plan, answer, prepare, write
-from perdure.lifecycle.tier import chosen
-from perdure.model import Record, Remembered, State, evolve
+from perdure.lifecycle.tier import ONLY_PEOPLE, chosen
+from perdure.model import Record, Remembered, State, evolve, same
 from perdure.store.port import Writer
 
 # A correction may depend on what is there: adding a tag, for one.
@@ -48,6 +48,8 @@ def restore(engine: Engine, found: Record) -> Remembered:
                 f"Memory #{record.number} is {record.state}, so there is nothing to restore.",
                 remedy=f"See what happened to it: perdure history {record.number}",
             )
+        if record.tier == ONLY_PEOPLE and not engine.author.is_person:
+            raise NotAllowed(f"Memory #{record.number} was constitutional: only a person brings it back.")
         back = evolve(record, state="active", expires_at=None if over else record.expires_at)
         return Plan(record, back, "restore", "updated")
 
@@ -64,7 +66,7 @@ def carry_out(engine: Engine, found: Record, plan_for: Planner) -> Remembered:
         prepared = prepare(engine, plan)
         with engine.store.write(found.namespace) as writer:
             current = writer.by_number(found.number)
-            if current is not None and current.seq == found.seq:
+            if current is not None and same(current, found):
                 _require_free_key(writer, plan)
                 written = write(engine, writer, plan, prepared, batch)
                 return answer(engine, plan, prepared, written, batch)

@@ -9,7 +9,7 @@ from typing import Final
 from perdure.buggify import point
 from perdure.errors import Conflict, NotFound
 from perdure.lifecycle.engine import Engine
-from perdure.lifecycle.rewind import Aim, rewind, rewind_all
+from perdure.lifecycle.rewind import Aim, rewind
 from perdure.model import Checkpoint, Json, Left, Operation, Record, Revision, Rewound
 from perdure.store.port import Store
 
@@ -104,10 +104,8 @@ def restore(engine: Engine, namespace: str, name: str, *, clear: bool, dry_run: 
         # A namespace that is younger than the checkpoint was empty then.
         return Returning(store, one, found.positions.get(one, 0), found.spec_folder, clear)
 
-    if found.namespace is None:
-        rewound = rewind_all(engine, [returning(one) for one in store.namespaces()], dry_run=dry_run)
-    else:
-        rewound = rewind(engine, returning(found.namespace), engine.author.batch(), dry_run=dry_run)
+    covered = store.namespaces() if found.namespace is None else [found.namespace]
+    rewound = rewind(engine, [returning(one) for one in covered], dry_run=dry_run)
     if rewound.restored or rewound.removed:
         return rewound
     return replace(rewound, notes=(*rewound.notes, _THE_REST if rewound.left else _AS_IT_WAS))

@@ -12,7 +12,11 @@ from perdure.model import Forgotten, Record
 
 def token_of(namespace: str, mode: Literal["soft", "hard"], records: Iterable[Record]) -> str:
     """Stands for exactly these memories as they are now: a change to one of them, or one more, makes another token."""
-    said = [namespace, mode, *sorted(f"{record.number}@{record.seq}" for record in records)]
+    said = [
+        namespace,
+        mode,
+        *sorted(f"{one.number}@{one.seq} {one.version} {one.state} {one.content_hash}" for one in records),
+    ]
     return sha256("\x00".join(said).encode("utf-8", "replace")).hexdigest()[:16]
 
 

@@ -16,17 +16,21 @@ from perdure.lifecycle.forget import TRIES, Order, agreed, counted, overtaken, p
 from perdure.lifecycle.room import with_reserve
 from perdure.lifecycle.selection import MOST, Scope, formerly, select
 from perdure.lifecycle.tombstone import settle
-from perdure.model import Forgotten, Record, Related
+from perdure.model import Forgotten, Record, Related, same
 from perdure.store.port import LinkKind, Writer
 
 SCRUB_PATIENCE: Final = 2.0
 # `references` is no descent: what mentions a memory does not say what it says.
 _DESCENT: Final[frozenset[LinkKind]] = frozenset({"supersedes", "merged_from", "evidence"})
 _NOT_OURS: Final = "Exports, copies and file system snapshots made before are not ours to erase."
+_RESTORED: Final = (
+    "Restoring one over this store erases it again; restoring it into another file does not, without the list beside "
+    "this one (--erased)."
+)
 _ONCE: Final = "Some memories said so in an earlier version only. They are suggested, and stay unless you name them."
 _WAITING: Final = (
-    "Its bytes still wait in a log that another process holds; they go when it lets go, or the next time anybody opens "
-    "the store."
+    "Its bytes still wait in a log or an unfinished copy that another process holds; they go when it lets go, or the "
+    "next time anybody opens the store."
 )
 
 
@@ -72,7 +76,7 @@ def _carry_out(scope: Scope, going: tuple[Record, ...], batch: Batch) -> int | N
             writer.erase(record.number, batch.change("erase"))
             point("erase: one erased")
         for record in going:
-            _bury(writer, record, batch)
+            settle(writer, "erase", record, None, batch.at)
         remaining = writer.load().items
         point("erase: before commit")
     point("erase: committed")
@@ -84,15 +88,7 @@ def _as_seen(writer: Writer, record: Record) -> bool:
         current = writer.by_number(record.number)
     except StoreDamaged:
         return True  # nobody can change it any more
-    return current is not None and current.seq == record.seq
-
-
-def _bury(writer: Writer, record: Record, batch: Batch) -> None:
-    """Also what was forgotten before: that it is gone must not let it come back."""
-    if record.state == "active":
-        settle(writer, "erase", record, None, batch.at)
-    elif writer.by_content(record.content_hash) is None:
-        writer.bury(record.content_hash, "erased", batch.at)
+    return current is not None and same(current, record)
 
 
 def _done(scope: Scope, done: Forgotten) -> Forgotten:
@@ -107,7 +103,7 @@ def _done(scope: Scope, done: Forgotten) -> Forgotten:
 
 def _backups(scope: Scope) -> tuple[str, ...]:
     paths = known(scope.engine.store)
-    return (f"Backups that may still hold it: {', '.join(paths)}. Restoring one erases it again.",) if paths else ()
+    return (f"Backups that may still hold it: {', '.join(paths)}. {_RESTORED}",) if paths else ()
 
 
 def _formerly(scope: Scope, order: Order, going: set[int]) -> tuple[Record, ...]:

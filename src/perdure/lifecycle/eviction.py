@@ -109,7 +109,7 @@ def _evict(engine: Engine, writer: Writer, batch: Batch, record: Record) -> Reco
     evicted = writer.put(evolve(record, state="evicted"), batch.change("evict"), entry_of(record, engine.tokens.count))
     point("evict: put")
     if not engine.policy.grace:
-        writer.erase(record.number, batch.change("erase"))
+        writer.erase(record.number, batch.change("erase"), traceless=False)
         point("evict: erased")
     elif not engine.policy.versioning:
         writer.drop_payloads(record.number)

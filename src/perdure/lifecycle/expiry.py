@@ -125,7 +125,7 @@ def _expiring(engine: Engine, batch: Batch) -> _Prepare:
 
 def _purging(batch: Batch) -> _Prepare:
     def purge(writer: Writer, record: Record) -> None:
-        writer.erase(record.number, batch.change("erase"))
+        writer.erase(record.number, batch.change("erase"), traceless=False)
         point("purge: erased")
 
     return lambda _: purge

@@ -13,7 +13,7 @@ from perdure.lifecycle.remember import Plan, Prepared, write
 from perdure.lifecycle.room import with_reserve
 from perdure.lifecycle.selection import Scope, Selection, select
 from perdure.lifecycle.tier import ONLY_PEOPLE
-from perdure.model import INDEXED_STATES, Filter, Forgotten, Record, evolve
+from perdure.model import INDEXED_STATES, Filter, Forgotten, Record, evolve, same
 from perdure.text.entry import entry_of
 
 TRIES: Final = 10
@@ -113,7 +113,7 @@ def _carry_out(scope: Scope, preview: Forgotten) -> Forgotten | None:
     with engine.store.write(scope.namespace) as writer:
         for record in preview.records:
             current = writer.by_number(record.number)
-            if current is None or current.seq != record.seq:
+            if current is None or not same(current, record):
                 return None
         written = tuple(
             write(engine, writer, plan, Prepared(entry, None, pending=False), batch).record

@@ -98,7 +98,7 @@ def _made_before(said: str) -> Instruction:
 
 
 def _sentence(text: str, now: datetime, *, scoped: bool) -> Instruction:
-    said = text.replace("\u2019", "'")
+    said = text.translate(_APOSTROPHES)
     _refuse_what_is_no_order(said)
     spans = find_spans(said, now)
     if len(spans) > 1:
@@ -107,6 +107,8 @@ def _sentence(text: str, now: datetime, *, scoped: bool) -> Instruction:
     rest = without_spans(said, spans)
     _refuse_what_words_cannot_say(rest)
     words = content_words(rest)
+    if not words:
+        _refuse_a_subject_without_words(rest)
     if not words and not spans:
         return _nothing_left(text, scoped=scoped)
     span = spans[0] if spans else None
@@ -160,6 +162,17 @@ def _refuse_what_words_cannot_say(rest: str) -> None:
         raise InvalidInput(
             "Nobody can tell from the words which one is meant by `this`.",
             remedy="Say conversation_id=…, spec_folder=… or another filter; nothing was changed.",
+        )
+
+
+def _refuse_a_subject_without_words(rest: str) -> None:
+    """`everything about IT from yesterday` must not mean everything from yesterday."""
+    tokens = _TOKEN.findall(_SAID.sub(" ", _ORDER.sub("", rest, count=1)))
+    subject = _ABOUT.search(rest) or any(token.lower() not in _EMPTY for token in tokens)
+    if subject:
+        raise InvalidInput(
+            "What it is about holds no word to search for.",
+            remedy="Name the memories by number or key, or with a word that they hold; nothing was changed.",
         )
 
 
@@ -225,15 +238,14 @@ _OF: Final = re.compile(r"^(?:of|for|over|from)\s+(?=\w+$)", re.IGNORECASE)
 _SAID: Final = re.compile(
     r"\b(?:i|we|you)(?:'ve|'d|\s+(?:have|had|ever|just|already|once)){0,3}\s+"
     r"(?:told|said|mentioned|saved|stored|wrote|noted|learned|learnt|heard|shared|gave|know|knew|remember|remembered"
-    r"|recorded|have|keep|kept)\b(?:\s+(?:to\s+)?(?:you|me|us))?(?:\s+down)?",
+    r"|recorded|have|keep|kept|did|discussed|talked|spoke)\b(?:\s+(?:to\s+)?(?:you|me|us))?(?:\s+down)?",
     re.IGNORECASE,
 )
 # An exception or a negation turns the meaning round, so the words alone must not decide.
 _EXCEPT: Final = re.compile(
     r"\b(?:not|never|neither|nor|none|nobody|nothing|without|unless|except|excepting|excluding|besides|instead|"
-    r"cannot|dont|doesnt|didnt|wont|cant|isnt|arent|wasnt|shouldnt|mustnt)\b|n't\b|\bno\b(?!\.?\s*[0-9])"
-    r"|\b(?:everything|anything|all|nothing)\s+but\b|\b(?:other|rather)\s+than\b|\b(?:apart|aside)\s+from\b"
-    r"|\bsave\s+for\b|\bbut\s+keep\b|\bkeep\s+(?:the|my|all|everything)\b",
+    r"cannot|dont|doesnt|didnt|wont|cant|isnt|arent|wasnt|shouldnt|mustnt|but|only)\b|n't\b|\bno\b(?!\.?\s*[0-9])|[≠¬]"
+    r"|\b(?:other|rather)\s+than\b|\b(?:apart|aside)\s+from\b|\bsave\s+for\b|\bkeep\s+(?:the|my|all|everything)\b",
     re.IGNORECASE,
 )
 _QUESTION: Final = re.compile(
@@ -246,4 +258,11 @@ _TOKEN: Final = re.compile(r"[^\s.,;:!?\"()\[\]{}<>]+")
 _QUANTITIES: Final = frozenset("everything all anything every each any whatever whole entire ever please".split())
 _LINKS: Final = frozenset("about regarding concerning on of from that which with in to related mentioning".split())
 _CONTAINERS: Final = frozenset("fact facts note notes info information detail details data item items record".split())
+# What people type for an apostrophe.
+_APOSTROPHES: Final = dict.fromkeys(map(ord, "\u2019\u2018\u02bc\u00b4`\uff07\u02b9"), "'")
+_ABOUT: Final = re.compile(r"\b(?:about|regarding|concerning|mentioning|related\s+to)\s+\S", re.IGNORECASE)
 _VAGUE: Final = frozenset("memory memories thing things stuff entry entries records".split())
+# An order may hold all of these and still say nothing of what it is about.
+_EMPTY: Final = frozenset(
+    {*_QUANTITIES, *_LINKS, *_CONTAINERS, *_VAGUE, *"the a an my our your what which that is are was were".split()}
+)

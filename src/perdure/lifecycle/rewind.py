@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from operator import attrgetter
@@ -15,7 +16,7 @@ from perdure.lifecycle.author import Batch
 from perdure.lifecycle.engine import Engine
 from perdure.lifecycle.tier import ONLY_PEOPLE
 from perdure.lifecycle.tombstone import settle
-from perdure.model import INDEXED_STATES, USE_FIELDS, Left, Operation, Record, Revision, Rewound, evolve
+from perdure.model import INDEXED_STATES, Left, Operation, Record, Revision, Rewound, evolve, same
 from perdure.store.port import LogFilter, Position, Store, Writer
 from perdure.text.entry import Entry, entry_of
 
@@ -24,7 +25,6 @@ Holder: TypeAlias = Callable[[str], Record | None]
 _ATTEMPTS: Final = 3
 _FEW: Final = 1000
 
-_history: Final = attrgetter(*(name for name in Record.__slots__ if name != "seq" and name not in USE_FIELDS))
 # What a person agreed to when a memory became constitutional.
 _agreed: Final = attrgetter(
     "text", "title", "abstract", "summary", "reasoning", "tier", "key", "valid_at", "invalid_at", "expires_at", "state"
@@ -68,56 +68,58 @@ class Step(NamedTuple):
     removal: bool
 
 
-def same(one: Record, other: Record) -> bool:
-    """As far as history goes: neither the position in the log nor the counts of use are part of it."""
-    return _history(one) == _history(other)
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """One namespace's part, as far as it could be prepared when the log stood at `seen`."""
+
+    intent: Intent
+    aim: Aim
+    seen: Position
+    steps: Sequence[Step] = ()
+    entries: Mapping[int, Entry] = field(default_factory=dict[int, Entry])
+    notes: tuple[str, ...] = ()
+
+    @property
+    def where(self) -> str:
+        return f"In namespace {self.intent.namespace!r}"
+
+    @property
+    def count(self) -> str:
+        removed = sum(step.removal for step in self.steps)
+        return f"{len(self.steps) - removed:,} as they were, {removed:,} removed."
 
 
-def rewind(engine: Engine, intent: Intent, batch: Batch, *, dry_run: bool = False) -> Rewound:
+def rewind(engine: Engine, intents: Sequence[Intent], *, dry_run: bool = False) -> Rewound:
     """Planned outside the transaction and checked inside it. When others write too fast for that, it is planned inside
     the transaction, where nobody else can. Nothing to do leaves `batch` of the answer empty.
     """
-    store, namespace = engine.store, intent.namespace
-    for _ in range(_ATTEMPTS):
-        seen = store.position(namespace, None)
-        aim = intent.plan()
-        steps, notes = steps_of(aim, _holder(store, namespace))
-        _require_leave(engine, steps)
-        if dry_run or not steps:
-            return _answer("", aim, steps, notes)
-        entries = _entries(engine, steps)
-        waiting = _waiting(engine, namespace, steps, entries)
-        point("rewind: planned")
-        with store.write(namespace) as writer:
-            if _still_true(store, intent, aim, seen):
-                steps, notes = _write(engine, writer, intent, aim, entries, batch)
-                return _answer(batch.id, aim, steps, (*notes, *waiting))
-    with store.write(namespace) as writer:
-        aim = intent.plan()
-        steps, notes = _write(engine, writer, intent, aim, {}, batch)
-    return _answer(batch.id if steps else "", aim, steps, notes)
-
-
-def rewind_all(engine: Engine, intents: Sequence[Intent], *, dry_run: bool) -> Rewound:
-    """One namespace after the other, each whole; whatever stands against it is found before the first is touched."""
     batch = engine.author.batch()
-    for intent in intents:
-        intent.plan()
-    together = Rewound("", ())
-    for intent in intents:
-        one = rewind(engine, intent, batch, dry_run=dry_run)
-        point("rewind: between namespaces")
-        where = f"In namespace {intent.namespace!r}"
-        count = f"{len(one.restored):,} as they were, {len(one.removed):,} removed"
-        said = [f"{where}: {count}."] if one.restored or one.removed else []
-        together = Rewound(
-            together.batch or one.batch,
-            (*together.restored, *one.restored),
-            (*together.removed, *one.removed),
-            (*together.left, *(replace(left, reason=f"{where}: {left.reason}") for left in one.left)),
-            (*together.notes, *said, *(f"{where}: {note}" for note in one.notes)),
-        )
-    return together
+    for _ in range(_ATTEMPTS):
+        drafts = [_drafted(engine, intent) for intent in intents]
+        if dry_run or not any(draft.steps for draft in drafts):
+            return _answer("", drafts)
+        point("rewind: planned")
+        with _writing(engine, drafts) as writers:
+            if all(_still_true(engine.store, draft) for draft in drafts):
+                return _answer(batch.id, [_write(engine, *each, batch) for each in zip(writers, drafts, strict=True)])
+    with engine.store.write_together([intent.namespace for intent in intents]) as writers:
+        drafts = [Draft(intent, intent.plan(), Position()) for intent in intents]
+        drafts = [_write(engine, *each, batch) for each in zip(writers, drafts, strict=True)]
+    return _answer(batch.id if any(draft.steps for draft in drafts) else "", drafts)
+
+
+def _drafted(engine: Engine, intent: Intent) -> Draft:
+    seen = engine.store.position(intent.namespace, None)
+    aim = intent.plan()
+    steps, notes = steps_of(aim, _holder(engine.store, intent.namespace))
+    _require_leave(engine, steps)
+    entries = _entries(engine, steps)
+    waiting = _waiting(engine, intent.namespace, steps, entries)
+    return Draft(intent, aim, seen, steps, entries, (*notes, *waiting))
+
+
+def _writing(engine: Engine, drafts: Sequence[Draft]) -> AbstractContextManager[Sequence[Writer]]:
+    return engine.store.write_together([draft.intent.namespace for draft in drafts])
 
 
 def steps_of(aim: Aim, holder: Holder) -> tuple[list[Step], tuple[str, ...]]:
@@ -161,12 +163,10 @@ def _may_go(aim: Aim, restored: Mapping[int, Record], key: str, held_by: Record 
     return number in aim.goals and (number not in restored or restored[number].key != key)
 
 
-def _write(
-    engine: Engine, writer: Writer, intent: Intent, aim: Aim, entries: Mapping[int, Entry], batch: Batch
-) -> tuple[list[Step], tuple[str, ...]]:
-    steps, notes = steps_of(aim, writer.by_key)
+def _write(engine: Engine, writer: Writer, draft: Draft, batch: Batch) -> Draft:
+    steps, notes = steps_of(draft.aim, writer.by_key)
     _require_leave(engine, steps)
-    change = batch.change(intent.operation)
+    change = batch.change(draft.intent.operation)
     for before, after, _ in steps:
         if before.key is not None and before.key != after.key:
             writer.release_key(before.number)
@@ -174,13 +174,13 @@ def _write(
     for count, (_, after, _) in enumerate(steps):
         if count == len(steps) // 2:
             point("rewind: half written")
-        writer.put(after, change, entries.get(after.number) or _entry(engine, after))
+        writer.put(after, change, draft.entries.get(after.number) or _entry(engine, after))
         if not engine.policy.versioning:
             writer.drop_payloads(after.number)
     point("rewind: records written")
-    _settle(writer, intent.operation, steps, batch.at)
+    _settle(writer, draft.intent.operation, steps, batch.at)
     point("rewind: written")
-    return steps, notes
+    return replace(draft, steps=steps, notes=draft.notes or notes)
 
 
 def _settle(writer: Writer, operation: Operation, steps: Iterable[Step], at: datetime) -> None:
@@ -195,15 +195,16 @@ def _settle(writer: Writer, operation: Operation, steps: Iterable[Step], at: dat
         writer.unbury(content_hash)
 
 
-def _still_true(store: Store, intent: Intent, aim: Aim, seen: Position) -> bool:
+def _still_true(store: Store, draft: Draft) -> bool:
     """Inside the transaction nobody else writes, so what the store says now stays true until its end."""
+    intent, seen = draft.intent, draft.seen
     now = store.position(intent.namespace, None)
     if now.repairs != seen.repairs or now.seq < seen.seq:
         return False
     if now.seq == seen.seq:
         return True
     since = store.log(intent.namespace, LogFilter(after=seen.seq), limit=_FEW)
-    touched = any(line.number in aim.goals or intent.selects(line) for line in since)
+    touched = any(line.number in draft.aim.goals or intent.selects(line) for line in since)
     return not touched and len(since) < _FEW
 
 
@@ -242,12 +243,21 @@ def _waiting(engine: Engine, namespace: str, steps: Iterable[Step], entries: Map
     return (f"{said}: found by keyword now, by meaning after `perdure work`.",) if missing else ()
 
 
-def _answer(batch: str, aim: Aim, steps: Iterable[Step], notes: tuple[str, ...]) -> Rewound:
-    done = list(steps)
+def _answer(batch: str, drafts: Sequence[Draft]) -> Rewound:
+    """Of several namespaces each says its own; of one there is nothing to tell apart."""
+    several = len(drafts) > 1
     return Rewound(
         batch,
-        tuple(step.after.number for step in done if not step.removal),
-        tuple(step.after.number for step in done if step.removal),
-        aim.left,
-        (*aim.notes, *notes),
+        tuple(step.after.number for draft in drafts for step in draft.steps if not step.removal),
+        tuple(step.after.number for draft in drafts for step in draft.steps if step.removal),
+        tuple(
+            replace(left, reason=f"{draft.where}: {left.reason}") if several else left
+            for draft in drafts
+            for left in draft.aim.left
+        ),
+        tuple(
+            f"{draft.where}: {note}" if several else note
+            for draft in drafts
+            for note in (*draft.aim.notes, *((draft.count,) if several and draft.steps else ()), *draft.notes)
+        ),
     )

@@ -17,6 +17,9 @@ _REASONS: Final[dict[Operation, str]] = {
     "update": "corrected", "forget": "forgotten", "erase": "erased", "undo": "taken back", "rewind": "taken back",
 }  # fmt: skip
 
+# Also of a memory that had expired or been evicted before.
+_TAKING_AWAY: Final[frozenset[Operation]] = frozenset({"forget", "erase"})
+
 
 def settle(
     writer: Writer, operation: Operation, before: Record | None, after: Record | None, at: datetime
@@ -24,12 +27,13 @@ def settle(
     """After the write that made `after` of `before` (None: no memory). Answers when the text that came to life was
     buried, None when it was not.
     """
-    ended = before.content_hash if before and before.state == "active" else None
+    taken_away = operation in _TAKING_AWAY
+    ended = before.content_hash if before and (taken_away or before.state == "active") else None
     alive = after.content_hash if after and after.state == "active" else None
     if ended == alive:
         return None
-    # Another memory without a key may say the same; then the text is alive still.
-    if ended and writer.by_content(ended) is None:
+    # Another memory may say the same; then the text is alive still.
+    if ended and not writer.says(ended):
         writer.bury(ended, _REASONS.get(operation, "replaced"), at)
     since = writer.buried_at(alive) if alive else None
     if alive and since:

@@ -218,7 +218,7 @@ def _take_in_group(
     engine: Engine, namespace: str, group: list[Incoming], batch: Batch, *, revive: bool
 ) -> Counter[str]:
     counts: Counter[str] = Counter()
-    active = [_proposing(engine, one) for one in group if one.active]
+    active = [_credible(_proposing(engine, one), batch.at) for one in group if one.active]
     plans = [plan_for(None, namespace, one.clean, batch.at) for one in active]
     prepared = [_prepared(engine, plan) for plan in plans]
     last: int | None = None
@@ -247,6 +247,11 @@ def _proposing(engine: Engine, incoming: Incoming) -> Incoming:
     return replace(incoming, clean=only_proposed(incoming.clean))
 
 
+def _credible(incoming: Incoming, now: datetime) -> Incoming:
+    """A time that has not come yet says nothing about when it was said."""
+    return replace(incoming, said_at=None) if incoming.said_at and incoming.said_at > now else incoming
+
+
 def _is_a_person_s(engine: Engine, incoming: Incoming) -> bool:
     return engine.author.is_person and incoming.trusted
 
@@ -269,11 +274,12 @@ def _fate(engine: Engine, writer: Writer, existing: Record | None, incoming: Inc
 
 
 def _rests(writer: Writer, existing: Record | None, incoming: Incoming) -> bool:
-    """Whether the memory of this key was ended after the incoming was said, or nobody knows when."""
-    if existing is None or existing.state == "active":
+    """Whether somebody ended the memory of this key after the incoming was said. What expired or was evicted may come
+    back.
+    """
+    if existing is None or existing.state in {"active", "expired", "evicted"}:
         return False
-    ended_at = writer.buried_at(existing.content_hash)
-    return ended_at is None or keeps_out(ended_at, incoming.said_at)
+    return keeps_out(writer.changed_at(existing.number), incoming.said_at)
 
 
 def _prepared(engine: Engine, plan: Plan) -> Prepared:

@@ -9,8 +9,8 @@ from typing import Final
 
 from perdure.errors import AmbiguousReference, Conflict, InvalidInput, NotFound
 from perdure.lifecycle.engine import Engine
-from perdure.lifecycle.rewind import Aim, rewind, rewind_all, same
-from perdure.model import Left, Operation, Record, Revision, Rewound
+from perdure.lifecycle.rewind import Aim, rewind
+from perdure.model import Left, Operation, Record, Revision, Rewound, same
 from perdure.store.port import LogFilter, Store
 
 SHORTEST_PREFIX: Final = 8
@@ -120,9 +120,7 @@ def undo(
             raise _unknown(wanted.batch)
         who = f"session {wanted.session!r}" if wanted.session is not None else f"{wanted.actor!r}"
         return Rewound("", (), notes=(f"There is nothing to undo: {who} wrote nothing here.",))
-    if len(namespaces) == 1:
-        return rewind(engine, Undoing(store, found[0], wanted, force), engine.author.batch(), dry_run=dry_run)
-    return rewind_all(engine, [Undoing(store, name, wanted, force) for name in found], dry_run=dry_run)
+    return rewind(engine, [Undoing(store, name, wanted, force) for name in found], dry_run=dry_run)
 
 
 def lines_of(store: Store, namespace: str, wanted: LogFilter) -> Iterator[Revision]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime
 
 from perdure.clock import parse_time
@@ -35,8 +36,7 @@ class Undoing(Core):
 
         What others changed since, or what was erased, is a Conflict that says so, and nothing happens; with `force`
         their changes are overruled and the erased ones are named in `left`. Nothing to do, or `dry_run`: the answer
-        has no batch. `everywhere` means all namespaces: each is taken back whole, one after the other, and whoever is
-        interrupted calls again.
+        has no batch. `everywhere` means all namespaces, in one transaction.
         """
         from perdure.lifecycle.undo import undo
 
@@ -88,14 +88,16 @@ class Undoing(Core):
         most = check_whole(limit, "limit", 1, _MOST_LISTED)
         folder = None if spec_folder is None else check_line(spec_folder, "spec_folder")
         found = self._parts.store.checkpoints(self._namespace)
-        return [one for one in found if folder is None or one.spec_folder == folder][:most]
+        wanted = [one for one in found if folder is None or one.spec_folder == folder][:most]
+        # One namespace does not learn of the others, not even their names.
+        own = self._namespace
+        return [replace(one, positions={own: one.positions[own]} if own in one.positions else {}) for one in wanted]
 
     def restore_checkpoint(self, name: str, *, clear_existing: bool = False, dry_run: bool = False) -> Rewound:
         """Make everything that the checkpoint covers what it was then. What came later stays, unless `clear_existing`.
 
         It appends, so undoing the batch of the answer takes it back. What was erased since does not come back: `left`
-        names it. A checkpoint of everything is restored one namespace after the other, each whole; whoever is
-        interrupted restores again.
+        names it.
         """
         from perdure.lifecycle.checkpoint import restore
 

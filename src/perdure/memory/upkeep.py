@@ -10,7 +10,7 @@ from itertools import chain
 from typing import Any, TextIO, TypeGuard, cast
 
 from perdure.draft import check_filters, check_switch, check_whole
-from perdure.errors import BackupFailed, ExportFailed, ImportFailed, shown
+from perdure.errors import BackupFailed, ExportFailed, ImportFailed, NotAllowed, shown
 from perdure.ids import MAX_NUMBER
 from perdure.memory.core import Core, Progress
 from perdure.memory.parts import CLOSE_PATIENCE, why_no_embedder
@@ -30,6 +30,8 @@ class Upkeep(Core):
             check_whole(limit, "limit", 0, MAX_NUMBER)
         if expire is not None:
             check_switch(expire, "expire")
+        if expire and not parts.author.is_person:
+            raise NotAllowed("Only a person may say that a clock that leapt is right.")
         parts.uses.flush(patience=CLOSE_PATIENCE)
         done = work(parts.engine, limit=limit, expire=expire, progress=progress)
         if parts.embedder is None:
@@ -100,15 +102,25 @@ class Upkeep(Core):
         return parts.store.backup(_path(path), progress, overwrite=check_switch(overwrite, "overwrite"))
 
     def restore_backup(
-        self, path: str | os.PathLike[str], *, keep: bool = True, progress: Progress | None = None
+        self,
+        path: str | os.PathLike[str],
+        *,
+        keep: bool = True,
+        erased: str | os.PathLike[str] | None = None,
+        progress: Progress | None = None,
     ) -> BackupRestored:
         """Make the whole store, all namespaces, what a backup was, all or nothing; programs that have it open go on.
-        What was erased since the backup is erased again. With `keep`, a backup of what was there is made first.
+        What was erased here since the backup is erased again. Elsewhere nobody knows of it, unless `erased` names the
+        list beside the store that it was erased from, `<store>-erased`. With `keep`, a backup of what was there is
+        made first.
         """
         parts = self._parts
+        if not parts.author.is_person:
+            raise NotAllowed("Only a person may put a backup in the place of the store.")
         keep = check_switch(keep, "keep")
         parts.uses.flush(patience=CLOSE_PATIENCE)
-        return parts.store.restore_backup(_path(path), keep=keep, progress=progress)
+        known = None if erased is None else _path(erased)
+        return parts.store.restore_backup(_path(path), keep=keep, erased=known, progress=progress)
 
     def doctor(self, *, repair: bool = False) -> Iterator[Finding]:
         """Look at everything that can be wrong. With `repair`, first rebuild what is derived, and bring damaged records

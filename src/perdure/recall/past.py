@@ -150,6 +150,8 @@ def _true(lines: Sequence[Revision], moment: datetime) -> Old | object | None:
             record = window.epoch.last.record
             if record is None:
                 return _UNKNOWN
+            if record.state in {"expired", "evicted"}:  # it was true all the same
+                record = evolve(record, state="active")
             return Old(record, None, newest and newest.expires_at) if record.state in INDEXED_STATES else None
     return None
 

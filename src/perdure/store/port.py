@@ -181,6 +181,18 @@ class Writer(Protocol):
         """The memory that an earlier call with this idempotency key wrote."""
         ...
 
+    def said_by_request(self, request: str) -> Record | None:
+        """That memory as the call wrote it; None also when it was erased since."""
+        ...
+
+    def says(self, content_hash: ContentHash) -> bool:
+        """Whether an active memory, with a key or without, says this."""
+        ...
+
+    def changed_at(self, number: int) -> datetime | None:
+        """When the newest line of the memory was written."""
+        ...
+
     def next_number(self) -> int:
         """Small, per namespace, never reused."""
         ...
@@ -237,10 +249,10 @@ class Writer(Protocol):
         """Remove what earlier revisions of the memory said; the newest stays, and the chain stays provable."""
         ...
 
-    def erase(self, number: int, change: Change) -> None:
+    def erase(self, number: int, change: Change, *, traceless: bool = True) -> None:
         """Remove the memory with everything that says what it said: record, payloads of all its revisions, index,
         tags, use, links, and the vectors of passages that no other memory has. Appends a line without a payload.
-        The bytes are gone from every file when `Store.scrub` has answered true.
+        With `traceless` the bytes are gone from every file when `Store.scrub` has answered true.
         """
         ...
 
@@ -250,6 +262,10 @@ class Store(Protocol):
 
     def write(self, namespace: str) -> AbstractContextManager[Writer]:
         """Commits on leaving; an exception leaves everything as it was."""
+        ...
+
+    def write_together(self, namespaces: Sequence[str]) -> AbstractContextManager[Sequence[Writer]]:
+        """One transaction on several namespaces, a writer for each."""
         ...
 
     def find(self, namespace: str, reference: Reference) -> list[Record]:
@@ -405,13 +421,16 @@ class Store(Protocol):
 
     def backup(self, path: str, progress: Progress | None = None, *, overwrite: bool = False) -> Backup:
         """A copy of the whole store, made while others read and write, and checked before it gets its name. The note
-        `backups` lists where copies are, newest first, as JSON.
+        `backups` lists where copies are, or were begun, newest first, as JSON.
         """
         ...
 
-    def restore_backup(self, path: str, *, keep: bool, progress: Progress | None = None) -> BackupRestored:
-        """Become what the backup was, all or nothing, under the feet of every open connection; what was erased since
-        is erased again. With `keep`, a backup of what was there is made first.
+    def restore_backup(
+        self, path: str, *, keep: bool, erased: str | None = None, progress: Progress | None = None
+    ) -> BackupRestored:
+        """Become what the backup was, all or nothing, under the feet of every open connection; what was erased here
+        since is erased again, and what another store's `-erased` file lists. With `keep`, a backup of what was there
+        is made first.
         """
         ...
 

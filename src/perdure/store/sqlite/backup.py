@@ -5,16 +5,17 @@ from __future__ import annotations
 import json
 import os
 import stat
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import Final, cast
 
 from perdure.buggify import point
 from perdure.clock import Clock
-from perdure.errors import BackupFailed, Conflict
+from perdure.errors import BackupFailed, Conflict, StoreError
 from perdure.model import Backup
 from perdure.store.port import Progress
-from perdure.store.sqlite import copies, fork
+from perdure.store.sqlite import copies, fork, unfinished
 from perdure.store.sqlite.beside import BESIDE, remove, write_all
 from perdure.store.sqlite.database import run
 from perdure.store.sqlite.file import Place, identity_of, sync_directory
@@ -22,57 +23,64 @@ from perdure.store.sqlite.pool import Pool
 from perdure.store.sqlite.sql import SQL
 
 CHECKSUM: Final = ".sha256"
-NOTE: Final = "backups"
+NOTED: Final = "note:backups"
 _REMEMBERED: Final = 100
 _PIECE: Final = 1 << 20
 _OWN: Final = ("", "-wal", "-shm", "-journal", "-head", "-erased", "-reserve")
 
 
 def backup(
-    pool: Pool,
-    place: Place,
-    path: str,
-    clock: Clock,
-    *,
-    overwrite: bool,
-    insist: bool = True,
-    progress: Progress | None = None,
+    pool: Pool, place: Place, path: str, clock: Clock, *, overwrite: bool, progress: Progress | None = None
 ) -> Backup:
-    """Unless it is told not to `insist`, a copy that is not in order gets no name."""
     target = _target(place, path, overwrite=overwrite)
+    known = remember(pool, target)
+    made = copy_to(pool, target, clock, overwrite=overwrite, progress=progress)
+    if not known:
+        remember(pool, target)
+    return made
+
+
+def copy_to(
+    pool: Pool, target: str, clock: Clock, *, overwrite: bool, insist: bool = True, progress: Progress | None = None
+) -> Backup:
+    """To a place that is remembered already. Unless it is told not to `insist`, a copy that is not in order gets no
+    name.
+    """
     made_at = clock()
-    partial = copies.temporary(target, "partial")
     try:
-        copies.create(partial)
-        memories, revisions = _copy(pool, partial, progress, insist=insist)
-        point("backup: checked")
-        digest, size = _settled(partial)
-        # A checksum of an earlier file would be wrong for this one.
-        remove(target + CHECKSUM)
-        if not overwrite and identity_of(target) is not None:
-            raise _exists(target)
-        Path(partial).replace(target)
-        point("backup: named")
-        _write_checksum(target, digest)
-        sync_directory(Path(target).parent)
+        with unfinished.begun(target, "partial") as partial:
+            memories, revisions = _copy(pool, partial, progress, insist=insist)
+            point("backup: checked")
+            digest, size = _settled(partial)
+            if not overwrite and identity_of(target) is not None:
+                raise _exists(target)
+            # A checksum of an earlier file would be wrong for this one.
+            remove(target + CHECKSUM)
+            Path(partial).replace(target)
+            point("backup: named")
+            _write_checksum(target, digest)
+            sync_directory(Path(target).parent)
     except OSError as error:
         raise copies.failed(error, target) from error
-    finally:
-        copies.discard(partial)
     return Backup(target, size, digest, memories, revisions, made_at)
 
 
-def noted(known: str | None, path: str) -> str:
-    """The note with one path more, newest first."""
-    return json.dumps([path, *(each for each in paths_in(known) if each != path)][:_REMEMBERED])
+def remember(pool: Pool, *paths: str) -> bool:
+    """Where copies are, newest first, so that an erasure can name those that still hold what was erased. Before the
+    copy is made: whoever dies in the middle leaves a part of it. False when it could not be written down.
+    """
+    with suppress(StoreError):
+        with pool.writing() as connection:
+            known = _listed(connection.execute(SQL["get_meta"], (NOTED,)).get)
+            listed = [*paths, *(each for each in known if each not in paths)][:_REMEMBERED]
+            connection.execute(SQL["change_meta"], (NOTED, json.dumps(listed)))
+        return True
+    return False
 
 
-def paths_in(note: str | None) -> list[str]:
-    try:
-        listed: object = json.loads(note or "[]")
-    except ValueError:
-        return []
-    return [each for each in cast("list[object]", listed) if isinstance(each, str)] if isinstance(listed, list) else []
+def remembered(pool: Pool) -> list[str]:
+    with pool.reading() as connection:
+        return _listed(connection.execute(SQL["get_meta"], (NOTED,)).get)
 
 
 def hash_of(path: str) -> str:
@@ -82,6 +90,14 @@ def hash_of(path: str) -> str:
         while piece := stream.read(_PIECE):
             digest.update(piece)
     return digest.hexdigest()
+
+
+def _listed(note: object) -> list[str]:
+    try:
+        listed: object = json.loads(note) if isinstance(note, str) else None
+    except ValueError:
+        return []
+    return [each for each in cast("list[object]", listed) if isinstance(each, str)] if isinstance(listed, list) else []
 
 
 def _copy(pool: Pool, partial: str, progress: Progress | None, *, insist: bool) -> tuple[int, int]:
@@ -143,9 +159,8 @@ def _settled(path: str) -> tuple[str, int]:
 
 def _write_checksum(target: str, digest: str) -> None:
     """As `sha256sum --check` reads it."""
-    path = target + CHECKSUM
-    copies.create(path)
-    descriptor = os.open(path, os.O_WRONLY | getattr(os, "O_NOFOLLOW", 0))
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+    descriptor = os.open(target + CHECKSUM, flags, 0o600)
     try:
         write_all(descriptor, f"{digest}  {Path(target).name}\n".encode(errors="surrogateescape"))
         os.fsync(descriptor)

@@ -41,6 +41,14 @@ UPDATE namespace SET number = max(number, ?), vector = max(vector, ?) WHERE id =
 -- To find those that were erased since.
 SELECT slot, id FROM memory;
 
+-- name: erased_texts
+-- The tombstones that a store keeps even when it is set back.
+SELECT namespace, digest, at, reason FROM tombstone WHERE reason = 'erased';
+
+-- name: living_texts
+-- What is said now is not buried.
+SELECT DISTINCT content_hash FROM memory WHERE namespace = ? AND state = 'active';
+
 -- name: drop_meta
 -- A remark that does not belong into a copy.
 DELETE FROM meta WHERE name = ?;

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import itertools
-import os
 from collections.abc import Generator
-from contextlib import contextmanager, suppress
-from pathlib import Path
+from contextlib import contextmanager
 from typing import Final, cast
 
 import apsw
@@ -14,7 +12,7 @@ import apsw
 from perdure.buggify import point
 from perdure.errors import BackupFailed
 from perdure.store.port import Progress
-from perdure.store.sqlite.beside import BESIDE, remove
+from perdure.store.sqlite.beside import BESIDE
 from perdure.store.sqlite.check import check_content
 from perdure.store.sqlite.connection import Patience, Role, connect, set_journal
 from perdure.store.sqlite.database import Database
@@ -25,34 +23,6 @@ from perdure.store.sqlite.pool import Pool
 # Small enough that others are let in between, large enough that a store of a gigabyte takes a few hundred.
 PAGES: Final = 1024
 _SECONDS: Final = 30.0
-_SIDES: Final = ("", "-journal", "-wal", "-shm")
-
-
-def temporary(path: str, what: str) -> str:
-    """A name beside `path` for this process; what processes that are gone have left under theirs is removed."""
-    stem = f"{path}.{what}-"
-    for each in Path(path).parent.glob(f"{glob_escaped(Path(stem).name)}*"):
-        owner = each.name.removeprefix(Path(stem).name).split("-")[0]
-        if owner.isdigit() and not _is_alive(int(owner)):
-            with suppress(OSError):
-                remove(str(each))
-    return f"{stem}{os.getpid()}"
-
-
-def glob_escaped(name: str) -> str:
-    return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in name)
-
-
-def create(path: str) -> None:
-    """Empty, for its owner alone; an OSError when it is there."""
-    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
-    os.close(os.open(path, flags, 0o600))
-
-
-def discard(path: str) -> None:
-    for side in _SIDES:
-        with suppress(OSError):
-            remove(path + side)
 
 
 @contextmanager
@@ -120,13 +90,3 @@ def contents(pool: Pool) -> tuple[int, int]:
 
 def failed(error: OSError, path: str) -> BackupFailed:
     return BackupFailed(f"{path}: {error.strerror or error}.")
-
-
-def _is_alive(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except (OSError, OverflowError):
-        return True
-    return True

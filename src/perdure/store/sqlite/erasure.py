@@ -14,6 +14,7 @@ from perdure.store.sqlite.sql import SQL
 from perdure.text.passage import passage_hash
 
 ERASE: Final = "erase"
+_UNVERSIONED: Final = "unversioned:"
 
 
 class Erased(NamedTuple):
@@ -25,7 +26,7 @@ class Erased(NamedTuple):
     tokens: int
 
 
-def erase(connection: Database, namespace: int, number: int) -> Erased:
+def erase(connection: Database, namespace: int, number: int, *, traceless: bool) -> Erased:
     """Without its line in the log, which is the writer's."""
     lines = connection.execute(SQL["memory_lines"], (namespace, number)).fetchall()
     slot = slot_of(namespace, number)
@@ -42,18 +43,26 @@ def erase(connection: Database, namespace: int, number: int) -> Erased:
     for each in {memory, own_id}:
         connection.execute(SQL["delete_links"], (namespace, each))
     _delete_passages(connection, namespace, [line[-1] for line in lines], {passage} if passage else set())
-    connection.execute(BESIDE["ask_scrub"])
+    if traceless:
+        connection.execute(BESIDE["ask_scrub"])
     point("erase: vectors deleted")
     return Erased(memory, version, terms, tokens or 0)
 
 
 def drop_payloads(connection: Database, namespace: int, number: int) -> None:
-    """Of all lines but the newest."""
+    """Of all lines but the newest. Leaves a mark, so that doctor does not take it for damage."""
     lines = connection.execute(SQL["memory_lines"], (namespace, number)).fetchall()[1:]
     for seq, *_, body in lines:
         if body is not None:
             connection.execute(SQL["delete_payload"], (slot_of(namespace, seq),))
+            connection.execute(SQL["raise_mark"], (f"{_UNVERSIONED}{namespace}", seq))
     _delete_passages(connection, namespace, [line[-1] for line in lines], set())
+
+
+def dropped_until(connection: Database, namespace: int) -> int:
+    """The last line that lost its payload because no versions were kept; 0 when there is none."""
+    mark = connection.execute(SQL["get_meta"], (f"{_UNVERSIONED}{namespace}",)).get
+    return mark if isinstance(mark, int) else 0
 
 
 def _delete_passages(connection: Database, namespace: int, said: Iterable[bytes | None], known: set[bytes]) -> None:

@@ -7,17 +7,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
-from zlib import crc32
 
 from perdure.errors import StoreDamaged
 from perdure.ids import content_hash
 from perdure.model import INDEXED_STATES, Finding, Record
 from perdure.store.queries import load_queries
-from perdure.store.sqlite.chain import Line, digest_of, genesis, link
+from perdure.store.sqlite.chain import Line
 from perdure.store.sqlite.checkpoints import decode_checkpoint
 from perdure.store.sqlite.damage import rows_after
 from perdure.store.sqlite.database import Database, Row
 from perdure.store.sqlite.rows import (
+    NUMBER_BITS,
     NUMBER_MASK,
     RESTORE,
     decode_payload,
@@ -27,7 +27,9 @@ from perdure.store.sqlite.rows import (
     unpack_id,
     unpack_name,
 )
+from perdure.store.sqlite.vectors import is_own
 from perdure.text.entry import entry_of, terms_length
+from perdure.text.passage import passage_hash
 from perdure.text.tokens import estimate
 
 CHECKS: Final = load_queries(Path(__file__).with_name("checks.sql"))
@@ -37,10 +39,12 @@ REPAIR_ERASED: Final = "Run `perdure doctor --repair`: it erases the rest."
 FORGET_CHECKPOINT: Final = "Delete it with `perdure checkpoint delete`, or bring the store back from a backup."
 RESCUE: Final = "Export what can be read with `perdure export`, and bring the store back from a backup."
 _SHOWN: Final = 5
-# Where the columns of `examine_memory` begin that stand behind a record's own.
+# Of `examine_memory`: the hash that a vector is found by, and the columns behind the record's own.
+_PASSAGE: Final = 3
 _ENTRY: Final = 45
 _TOKENS: Final = 53
 _TAGS: Final = 54
+_NAMESPACE: Final = 55
 # No tokenizer makes more of one character; a count beyond that would drive every other memory out.
 _TOKENS_PER_CHARACTER: Final = 32
 
@@ -79,7 +83,7 @@ def examine_records(connection: Database) -> list[Finding]:
         entries.add(name_of(names, slot))
     for slot in [slot for (slot,) in connection.execute(CHECKS["tags_left_over"])]:
         tags.add(name_of(names, slot))
-    for slot in [slot for namespace in names for slot in missing(connection, namespace)]:
+    for slot in [*(slot for namespace in names for slot in missing(connection, namespace)), *_nowhere(connection)]:
         damaged.add(name_of(names, slot))
     for namespace, name in names.items():
         for slot, row in examined(connection, namespace):
@@ -115,6 +119,10 @@ def missing(connection: Database, namespace: int) -> list[int]:
     return [slot for (slot,) in connection.execute(CHECKS["memories_missing"], {"namespace": namespace})]
 
 
+def _nowhere(connection: Database) -> Iterator[int]:
+    return (slot for (slot,) in connection.execute(CHECKS["memories_nowhere"]))
+
+
 def erased_and_there(connection: Database, namespace: int) -> dict[int, int]:
     """Slots of memories that should not be there, and the position of the line that erased each."""
     return dict(connection.execute(CHECKS["erased_and_there"], {"namespace": namespace}).fetchall())
@@ -142,7 +150,8 @@ def entry_agrees(record: Record, row: Row) -> bool:
 def entry_as_it_should_be(record: Record, row: Row) -> Row:
     """The tokens were counted by whoever wrote it, and only when they cannot be right they are estimated."""
     kept: int = row[_TOKENS]
-    return entry_columns(entry_of(record, (lambda _: kept) if _plausible(record, kept) else estimate))
+    own = row[_ENTRY] == entry_of(record).terms and _plausible(record, kept)
+    return entry_columns(entry_of(record, (lambda _: kept) if own else estimate))
 
 
 def _plausible(record: Record, tokens: object) -> bool:
@@ -163,7 +172,7 @@ def examine_statistics(connection: Database) -> list[Finding]:
             wrong.add(repr(name))
         bindings = {"namespace": namespace, "first": first, "last": last}
         ((newest, newest_vector),) = connection.execute(CHECKS["newest_of_namespace"], bindings).fetchall()
-        if newest > number or newest_vector > vector:
+        if not newest <= number <= NUMBER_MASK or not newest_vector <= vector <= NUMBER_MASK:
             counters.add(repr(name))
     return [
         wrong.finding("The statistics of the index are right.", "Namespaces with wrong index statistics"),
@@ -196,39 +205,26 @@ def examine_checkpoints(connection: Database) -> Finding:
     return wrong.finding("Every checkpoint is a position in the log.", "Checkpoints that are no position in the log")
 
 
-def examine_chain(connection: Database) -> Finding:
-    """Hashes, digests and order of every namespace's log, computed again."""
-    broken = Tally("chain", RESCUE)
-    erased = 0
-    for namespace, name, seq, _, head, *_ in connection.execute(CHECKS["counters"]).fetchall():
-        expected, last = genesis(name), 0
-        for row in connection.execute(CHECKS["examine_revisions"], (namespace,)):
-            line, stored, salt, body = line_of(row)
-            expected = link(expected, line)
-            erased += body is None
-            intact = body is None or digest_of(salt, body) == line.digest
-            if not intact or expected != stored or line.seq != last + 1:
-                broken.add(f"{name!r} at {line.seq}")
-            # Go on from what is stored, so that one broken line is counted once.
-            expected, last = stored, line.seq
-        if (last, expected) != (seq, head):
-            broken.add(f"{name!r} at its end")
-    note = f" {erased} payloads were erased." if erased else ""
-    return broken.finding(f"The log of every namespace is unbroken.{note}", "Lines of the log that do not fit")
-
-
 def bad_vectors(connection: Database) -> Iterator[int]:
-    """Ids of vectors that are not what was stored, or are no vectors."""
+    """Ids of vectors that are not what was stored, are there twice, or are no vectors."""
     import numpy as np
 
-    for vector_id, checksum, data, dimensions in connection.execute(CHECKS["examine_vectors"]):
-        sound = crc32(data) == checksum and dimensions is not None and len(data) == 4 * dimensions
-        if not sound or not np.isfinite(np.frombuffer(data, "<f4")).all():
+    for vector_id, namespace, passage, checksum, data, dimensions in connection.execute(CHECKS["examine_vectors"]):
+        sound = is_own(checksum, passage, data) and dimensions is not None and len(data) == 4 * dimensions
+        if not sound or namespace != vector_id >> NUMBER_BITS:
             yield vector_id
+            continue
+        numbers = np.frombuffer(data, "<f4")
+        if not (np.isfinite(numbers).all() and numbers.any()):
+            yield vector_id
+    for (vector_id,) in connection.execute(CHECKS["duplicate_vectors"]):
+        yield vector_id
 
 
 def examine_vectors(connection: Database) -> Finding:
     bad = Tally("vectors", REPAIR)
+    for (name,) in connection.execute(CHECKS["bad_generations"]):
+        bad.add(f"all of {name!r}")
     for vector_id in bad_vectors(connection):
         bad.add(str(vector_id & NUMBER_MASK))
     return bad.finding("Every vector is as it was stored.", "Vectors that are not as they were stored")
@@ -244,9 +240,12 @@ def name_of(names: dict[int, str], slot: int) -> str:
 
 
 def sound_record(row: Row | None, namespace: str) -> Record | None:
-    """None when the row, or only its content hash, is not as it was written."""
+    """None when the row, or only one of its hashes, is not as it was written."""
     record = decode_sound(row, namespace)
-    return record if record and record.content_hash == content_hash(record.text) else None
+    if row is None or record is None or row[_NAMESPACE] != row[0] >> NUMBER_BITS:
+        return None
+    hashes = (content_hash(record.text), passage_hash(record))
+    return record if hashes == (record.content_hash, row[_PASSAGE]) else None
 
 
 def history_agrees(record: Record, row: Row) -> bool:

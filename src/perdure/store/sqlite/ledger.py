@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from hashlib import sha256
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 from perdure.clock import format_time, from_micros
 from perdure.ids import MemoryId
@@ -20,8 +20,11 @@ from perdure.store.sqlite.database import Database
 from perdure.store.sqlite.file import Place, sync_directory
 from perdure.store.sqlite.rows import unpack_id
 
-_LINE: Final = re.compile(rb"^([0-9a-f]{64}) ", re.MULTILINE)
+_LINE: Final = re.compile(rb"^([0-9a-f]{64}) ([0-9TZ:.+-]{0,40})$", re.MULTILINE)
 _PIECE: Final = 1 << 20
+
+
+Lines: TypeAlias = Mapping[str, str]
 
 
 class Erasure(NamedTuple):
@@ -40,6 +43,11 @@ def erasures(connection: Database) -> list[Erasure]:
     return [Erasure(unpack_id(memory), at) for memory, at in connection.execute(BESIDE["erasures"])]
 
 
+def lines_in(content: bytes) -> Lines:
+    """The hash of each id, and when it was erased. What is torn or foreign is left out."""
+    return {memory.decode(): at.decode() for memory, at in _LINE.findall(content)}
+
+
 class Ledger:
     """The file `<store>-erased`: a line for each memory, a hash of its id and when it was erased."""
 
@@ -49,9 +57,12 @@ class Ledger:
 
     def append(self, erased: Iterable[Erasure]) -> None:
         """On disk when this returns; an OSError when it is not."""
-        lines = "".join(f"{fingerprint(each.memory)} {format_time(from_micros(each.at))}\n" for each in erased)
-        if not lines:
+        self._append({fingerprint(each.memory): format_time(from_micros(each.at)) for each in erased})
+
+    def _append(self, erased: Lines) -> None:
+        if not erased:
             return
+        lines = "".join(f"{memory} {at}\n" for memory, at in erased.items())
         with opened(self._place, self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND) as descriptor:
             lock(descriptor)
             size = os.fstat(descriptor).st_size
@@ -66,6 +77,11 @@ class Ledger:
         known = self.known()
         self.append(each for each in erased if fingerprint(each.memory) not in known)
 
+    def adopt(self, erased: Lines) -> None:
+        """What another store's ledger says: from here on it counts here as well."""
+        known = self.known()
+        self._append({memory: at for memory, at in erased.items() if memory not in known})
+
     def known(self) -> set[str]:
         """The hashes of the ids; an OSError when there is a file that cannot be read."""
         try:
@@ -73,7 +89,7 @@ class Ledger:
                 content = b"".join(_pieces(descriptor))
         except FileNotFoundError:
             return set()
-        return {line.decode() for line in _LINE.findall(content)}
+        return set(lines_in(content))
 
 
 def _pieces(descriptor: int) -> Iterator[bytes]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator
+from collections.abc import Generator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -11,13 +12,15 @@ from typing import Final
 import apsw
 
 from perdure.buggify import point
-from perdure.errors import StoreForeign, StoreNewer
+from perdure.errors import StoreDamaged, StoreForeign, StoreNewer
 from perdure.store.sqlite.database import Database, run
 from perdure.store.sqlite.engine import APPLICATION_ID
 from perdure.store.sqlite.file import Place
 from perdure.store.sqlite.sql import SQL
+from perdure.store.sqlite.structure import differences, statements
 
 _HERE: Final = Path(__file__).parent
+_FROM_BACKUP: Final = "Bring the store back from a backup."
 
 
 @cache
@@ -58,16 +61,24 @@ def _signs(connection: Database) -> tuple[int, int, bool]:
 
 def migrate(connection: Database, place: Place) -> None:
     """One transaction, which first looks again: another process may have done it while we waited."""
+    try:
+        with _transaction(connection):
+            _advance(connection, check_ours(connection, place))
+    except apsw.SQLError as error:
+        with _transaction(connection):
+            if any(differences(connection)):
+                raise StoreDamaged(
+                    f"{place.path} is not of the schema that it claims to be: {error}.", remedy=_FROM_BACKUP
+                ) from error
+            # Only the number is wrong.
+            _stamp(connection)
+
+
+@contextmanager
+def _transaction(connection: Database) -> Generator[None]:
     run(connection, SQL["begin_write"])
     try:
-        version = check_ours(connection, place)
-        if version == 0:
-            _create(connection)
-        for migration in migrations()[version:] if version else ():
-            _step(connection, migration)
-        if version != newest_schema():
-            connection.pragma("application_id", APPLICATION_ID)
-            connection.pragma("user_version", newest_schema())
+        yield
         point("migrate: before commit")
         run(connection, SQL["commit"])
     except BaseException:
@@ -76,22 +87,25 @@ def migrate(connection: Database, place: Place) -> None:
         raise
 
 
+def _advance(connection: Database, version: int) -> None:
+    if version == newest_schema():
+        return
+    if version == 0:
+        _create(connection)
+    for migration in migrations()[version:] if version else ():
+        _step(connection, migration)
+    _stamp(connection)
+
+
+def _stamp(connection: Database) -> None:
+    connection.pragma("application_id", APPLICATION_ID)
+    connection.pragma("user_version", newest_schema())
+
+
 def _step(connection: Database, migration: Path) -> None:
     for statement in statements(migration.read_text(encoding="utf-8")):
         run(connection, statement)
         point("migrate: between statements")
-
-
-def statements(sql: str) -> Iterator[str]:
-    """One at a time, triggers whole."""
-    statement = ""
-    for line in sql.splitlines(keepends=True):
-        statement += line
-        if apsw.complete(statement):
-            yield statement
-            statement = ""
-    if statement.strip():
-        yield statement
 
 
 def _create(connection: Database) -> None:

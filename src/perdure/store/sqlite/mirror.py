@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import Final
 from zlib import crc32
 
-from perdure.errors import StoreDamaged
+from perdure.errors import StoreDamaged, StoreError
 from perdure.model import Finding
 from perdure.store.sqlite.beside import BESIDE, lock, opened
 from perdure.store.sqlite.database import Database
@@ -65,7 +65,9 @@ def owner_of(connection: Database) -> Owner:
     secret = connection.execute(SQL["get_meta"], ("secret",)).get
     if not isinstance(secret, bytes):
         raise StoreDamaged("The store has lost its secret.")
-    era: int = connection.execute(SQL["get_meta"], ("era",)).get or 0
+    era = connection.execute(SQL["get_meta"], ("era",)).get or 0
+    if not isinstance(era, int) or era < 0:
+        raise StoreDamaged("The store does not know any more how often it was brought back.")
     return Owner(hmac.digest(secret, b"mirror", "sha256")[:16], era)
 
 
@@ -162,7 +164,7 @@ def accept(pool: Pool, mirror: Mirror) -> Iterator[Finding]:
             owner, ends = owner_of(connection), ends_of(connection)
             wrong = [finding for finding in compare(connection, mirrored) if finding.level != "ok"]
         mirror.replace(owner, ends)
-    except StoreDamaged:
+    except StoreError:
         return  # Doctor says so.
     except OSError as error:
         yield Finding("repair_mirror", "warning", f"The mirror of the log cannot be written: {error}.", _WRITABLE)

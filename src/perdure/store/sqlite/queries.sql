@@ -53,6 +53,10 @@ SELECT value FROM meta WHERE name = ?;
 -- The few that change.
 INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value;
 
+-- name: raise_mark
+-- One that only grows.
+INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = max(value, excluded.value);
+
 -- name: namespace_id
 -- The name stands in one row; everything else knows the id.
 SELECT id FROM namespace WHERE name = ?;
@@ -244,6 +248,20 @@ namespace = ? AND content_hash = ? ORDER BY memory.slot
 -- name: by_content
 -- The duplicate that an unkeyed memory would be.
 namespace = ? AND content_hash = ? AND key IS NULL AND state = 'active' ORDER BY memory.slot LIMIT 1
+
+-- name: says
+-- Whether a text is alive, under whatever key.
+SELECT EXISTS (SELECT 1 FROM memory WHERE namespace = ? AND content_hash = ? AND state = 'active');
+
+-- name: changed_at
+-- When the newest line of a memory was written.
+SELECT at FROM revision WHERE namespace = ?1 AND seq = (SELECT seq FROM memory WHERE slot = ?2);
+
+-- name: said_by_request
+-- What an earlier call with this idempotency key wrote, as it was then; NULL when that was erased.
+SELECT payload.body
+FROM revision LEFT JOIN payload ON payload.id = (revision.namespace << 32 | revision.seq)
+WHERE revision.namespace = ? AND revision.request = ? AND revision.request IS NOT NULL;
 
 -- name: by_request
 -- The idempotency key of an earlier call.
@@ -538,13 +556,20 @@ WHERE memory.expires_at <= ? AND memory.state = 'active'
 ORDER BY memory.expires_at, memory.slot;
 
 -- name: purgeable
--- What was evicted long enough ago: by its newest line, so that whoever touched it since has put it off.
-SELECT namespace.name, memory.slot
-FROM namespace
-CROSS JOIN memory INDEXED BY memory_evicted ON memory.namespace = namespace.id
-CROSS JOIN revision ON revision.namespace = memory.namespace AND revision.seq = memory.seq
-WHERE memory.state = 'evicted' AND revision.at <= ?
-ORDER BY revision.at, memory.slot;
+-- What was evicted long enough ago: by its newest line, so that whoever touched it since has put it off. A clock that had
+-- gone back by then is found out by the lines before.
+SELECT name, slot
+FROM (
+    SELECT namespace.name AS name, memory.slot AS slot, (
+        SELECT max(revision.at) FROM revision
+        WHERE revision.namespace = memory.namespace AND revision.seq BETWEEN memory.seq - 1000 AND memory.seq
+    ) AS evicted_at
+    FROM namespace
+    CROSS JOIN memory INDEXED BY memory_evicted ON memory.namespace = namespace.id
+    WHERE memory.state = 'evicted'
+)
+WHERE evicted_at <= ?
+ORDER BY evicted_at, slot;
 
 -- name: times_after
 -- The first and the last of each hour: no gap between two of them is longer than it was.

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+import apsw
+
 from perdure.model import INDEXED_STATES, Finding, Record
 from perdure.store.sqlite.connection import triggers_off
 from perdure.store.sqlite.database import Database, Row, run
 from perdure.store.sqlite.examination import (
     CHECKS,
+    RESCUE,
     bad_vectors,
     count_entries,
     entry_agrees,
@@ -17,30 +20,40 @@ from perdure.store.sqlite.examination import (
     examined,
     has_entry,
 )
+from perdure.store.sqlite.facts import repair_facts, sound_fact
 from perdure.store.sqlite.pool import Pool
 from perdure.store.sqlite.restoration import restore_records
 from perdure.store.sqlite.rows import decode_sound, range_of
 from perdure.store.sqlite.sql import SQL
+from perdure.store.sqlite.structure import differences, remake_full_text, repair_structure
 
 _PUT_TAG: Final = SQL["put_tag"]
 
 
 def repair(pool: Pool) -> Iterator[Finding]:
     with pool.writing() as connection:
-        findings = [
-            *restore_records(connection),
-            _repair_index(connection),
-            _repair_vectors(connection),
-            _repair_counters(connection),
-        ]
-        _announce(connection)
+        structure = differences(connection)
+        if structure.fatal:
+            sentence = f"Nothing was repaired, because the schema is not as it was made: {structure}."
+            findings = [Finding("repair_schema", "problem", sentence, RESCUE)]
+        else:
+            findings = [
+                *repair_structure(connection),
+                *restore_records(connection),
+                _repair_index(connection),
+                _repair_vectors(connection),
+                _repair_counters(connection),
+                *repair_facts(connection),
+                *repair_structure(connection),
+            ]
+            _announce(connection)
     yield from findings
 
 
 def _announce(connection: Database) -> None:
     """What a repair changes is in no log: recall indexes of running processes learn of it by this count."""
-    repairs: int = connection.execute(SQL["get_meta"], ("repairs",)).get or 0
-    connection.execute(SQL["change_meta"], ("repairs", repairs + 1))
+    repairs = sound_fact(connection, "repairs")
+    connection.execute(SQL["change_meta"], ("repairs", repairs + 1 if isinstance(repairs, int) else 1))
 
 
 def _repair_index(connection: Database) -> Finding:
@@ -57,7 +70,10 @@ def _repair_index(connection: Database) -> Finding:
                 changed += _repair_entry(connection, record, row)
                 for tag in record.tags:
                     connection.execute(_PUT_TAG, (namespace, tag, row[0]))
-    run(connection, CHECKS["rebuild_full_text"])
+    try:
+        run(connection, CHECKS["rebuild_full_text"])
+    except (apsw.SQLError, apsw.CorruptError):
+        remake_full_text(connection)
     sentence = f"The keyword index and the tags were rebuilt; {changed} entries were wrong."
     return Finding("repair_index", "ok", sentence)
 
@@ -74,6 +90,7 @@ def _repair_vectors(connection: Database) -> Finding:
     bad = list(bad_vectors(connection))
     for vector_id in bad:
         connection.execute(CHECKS["delete_vector"], (vector_id,))
+    run(connection, CHECKS["delete_bad_generations"])
     run(connection, CHECKS["delete_orphan_vectors"])
     sentence = f"{len(bad)} bad vectors and {connection.changes()} of earlier texts were removed."
     return Finding("repair_vectors", "ok", sentence)

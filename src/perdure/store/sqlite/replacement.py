@@ -21,22 +21,23 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from perdure.buggify import point
 from perdure.clock import Clock
 from perdure.errors import BackupFailed, StoreBusy, StoreError
-from perdure.ids import new_id
+from perdure.ids import ContentHash, new_id
 from perdure.model import BackupRestored, Change
 from perdure.store.port import Progress
-from perdure.store.sqlite import copies, fork
-from perdure.store.sqlite.backup import CHECKSUM, backup
+from perdure.store.sqlite import copies, fork, unfinished
+from perdure.store.sqlite.backup import CHECKSUM, NOTED, copy_to, remember
 from perdure.store.sqlite.beside import BESIDE, write_all
 from perdure.store.sqlite.chain import genesis
 from perdure.store.sqlite.connection import Patience
 from perdure.store.sqlite.database import Database, run
 from perdure.store.sqlite.file import Place, identity_of, size_of
-from perdure.store.sqlite.ledger import Erasure, Ledger, erasures, fingerprint
+from perdure.store.sqlite.ledger import Erasure, Ledger, Lines, erasures, fingerprint, lines_in
 from perdure.store.sqlite.migrate import check_ours, migrate
 from perdure.store.sqlite.mirror import End, Mirror, ends_of, owner_of
 from perdure.store.sqlite.pool import Pool
 from perdure.store.sqlite.rows import NUMBER_BITS, NUMBER_MASK, unpack_id
 from perdure.store.sqlite.sql import SQL
+from perdure.store.sqlite.tombstones import Graveyard
 from perdure.store.sqlite.writer import SqliteWriter
 
 if TYPE_CHECKING:
@@ -46,8 +47,14 @@ _ATTEMPTS: Final = 3
 _PIECE: Final = 1 << 20
 _SECONDS: Final = 30.0
 # What a store remembers beside its memories, and does not forget because it is set back.
-_CARRIED: Final = ("note:backups", "note:clock")
+_CARRIED: Final = (NOTED, "note:clock")
 _ACTOR: Final = "perdure"
+_UNPROVED: Final = "There is no checksum beside the backup; what it holds was checked all the same."
+_UNKNOWING: Final = (
+    "If anything was erased after the backup was made, it is back. The list of it stands beside the store it was "
+    "erased from, in a file whose name ends in -erased; restore once more with it, and keep no copy of this: "
+    "erased=FILE, keep=False (--erased FILE --no-keep)."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +76,21 @@ class Numbering(NamedTuple):
     created_at: int
 
 
+class Grave(NamedTuple):
+    """A text that was erased, by its digest. Whoever has the same secret has the same digests."""
+
+    namespace: int
+    digest: bytes
+    at: int
+    reason: str
+
+
 class Standing(NamedTuple):
-    """How a store stands: when this is the same, nothing was written, forgotten or erased meanwhile."""
+    """How a store stands: when this is the same, nothing was written, forgotten or erased meanwhile, nor copied."""
 
     numbering: tuple[Numbering, ...]
     ends: dict[int, End]
+    copies: object
 
 
 class Present(NamedTuple):
@@ -81,29 +98,50 @@ class Present(NamedTuple):
     secret: object
     meta: dict[str, Any]
     erased: list[Erasure]
+    graves: list[Grave]
 
 
-def restore_backup(home: Home, path: str, *, keep: bool, progress: Progress | None) -> BackupRestored:
+class Request(NamedTuple):
+    """`kept` is where the store as it was goes, None for nowhere; `erased` says what else was erased, and where."""
+
+    source: str
+    kept: str | None
+    erased: Lines
+    progress: Progress | None
+
+
+class Answer(NamedTuple):
+    """`knowing` whether anything could be known of what was erased since the backup."""
+
+    erased: int
+    knowing: bool
+
+
+def restore_backup(
+    home: Home, path: str, *, keep: bool, erased: str | None, progress: Progress | None
+) -> BackupRestored:
     source = _source(path)
+    lines = None if erased is None else _list_of(erased)
     stem = home.place.path if home.place.identity is not None else str(Path(tempfile.gettempdir()) / "perdure-memory")
-    partial = copies.temporary(stem, "restoring")
     try:
-        copies.create(partial)
-        proved = _fetch(source, partial, progress)
-        point("restore: fetched")
-        with copies.opened(partial) as (place, copy):
-            _bring_up_to_date(copy, place, source)
-            point("restore: checked")
-            erased, kept = _put_in_place(home, copy, source, keep=keep, progress=progress)
-            memories, _ = copies.contents(copy)
+        with unfinished.begun(stem, "restoring") as partial:
+            proved = _fetch(source, partial, progress)
+            point("restore: fetched")
+            with copies.opened(partial) as (place, copy):
+                _bring_up_to_date(copy, place, source)
+                point("restore: checked")
+                kept = _place_for_the_old(home) if keep and home.place.identity is not None else None
+                # Before a copy is made, and before what the store remembers is carried over.
+                remember(home.pool, *filter(None, (kept, source)))
+                answer = _put_in_place(home, copy, Request(source, kept, lines or {}, progress))
+                memories, _ = copies.contents(copy)
     except OSError as error:
         raise copies.failed(error, source) from error
-    finally:
-        copies.discard(partial)
     mirror_anew(home)
     point("restore: mirrored")
-    notes = () if proved else ("There is no checksum beside the backup; what it holds was checked all the same.",)
-    return BackupRestored(source, memories, erased, kept, notes)
+    knowing = answer.knowing or lines is not None
+    notes = (*(() if proved else (_UNPROVED,)), *(() if knowing else (_UNKNOWING,)))
+    return BackupRestored(source, memories, answer.erased, kept, notes)
 
 
 def mirror_anew(home: Home) -> None:
@@ -118,21 +156,39 @@ def mirror_anew(home: Home) -> None:
 
 
 def _source(path: str) -> str:
-    source = str(Path(path).absolute())
-    try:
-        found = Path(source).stat()
-    except (OSError, ValueError) as error:
-        raise BackupFailed(f"{path}: there is no such file.") from error
-    if not stat.S_ISREG(found.st_mode):
-        raise BackupFailed(f"{source} is not a plain file.")
-    if fork.is_open((found.st_dev, found.st_ino)):
-        raise BackupFailed(f"{source} is a store that is in use.", remedy="Name a file that `perdure backup` wrote.")
+    source = _plain(path, "Name a file that `perdure backup` wrote.")
     if size_of(f"{source}-wal"):
         raise BackupFailed(
             f"{source} has a write-ahead log beside it, so it is not a finished backup.",
             remedy=f"Make one from it: perdure backup FILE --store {source}",
         )
     return source
+
+
+def _plain(path: str, remedy: str) -> str:
+    """A file that may be read: no connection of this process has it open."""
+    wanted = str(Path(path).absolute())
+    try:
+        found = Path(wanted).stat()
+    except (OSError, ValueError) as error:
+        raise BackupFailed(f"{path}: there is no such file.") from error
+    if not stat.S_ISREG(found.st_mode):
+        raise BackupFailed(f"{wanted} is not a plain file.")
+    if fork.is_open((found.st_dev, found.st_ino)):
+        raise BackupFailed(f"{wanted} is a store that is in use.", remedy=remedy)
+    return wanted
+
+
+def _list_of(path: str) -> Lines:
+    remedy = "Name the file beside the store that it was erased from; its name ends in -erased."
+    source = _plain(path, remedy)
+    try:
+        lines = lines_in(Path(source).read_bytes())
+    except OSError as error:
+        raise copies.failed(error, source) from error
+    if not lines:
+        raise BackupFailed(f"{source} is no list of what was erased.", remedy=remedy)
+    return lines
 
 
 def _fetch(source: str, partial: str, progress: Progress | None) -> bool:
@@ -178,27 +234,27 @@ def _bring_up_to_date(copy: Pool, place: Place, source: str) -> None:
         raise BackupFailed(f"{source} is damaged: {damage}")
 
 
-def _put_in_place(
-    home: Home, copy: Pool, source: str, *, keep: bool, progress: Progress | None
-) -> tuple[int, str | None]:
-    """How many memories were erased again, and where the store as it was is kept."""
-    erased, kept = 0, None
+def _put_in_place(home: Home, copy: Pool, request: Request) -> Answer:
+    erased, knowing = 0, False
     for attempt in range(1, _ATTEMPTS + 1):
         with ExitStack() as stack:
             # When others write all the time, they have to wait until everything is done.
             steps = stack.enter_context(_begun(home, copy)) if attempt == _ATTEMPTS else None
             with home.pool.snapshot() as connection:
                 present = _present(connection)
-            _refuse_strangers(copy, present, source)
-            erased += _erase_again(home, copy, present)
+            _refuse_strangers(copy, present, request.source)
+            gone = _gone(home, present, request.erased)
+            knowing = bool(gone or present.standing.numbering)
+            erased += _erase_again(home, copy, gone)
             _adapt(copy, present)
             point("restore: adapted")
-            if keep and home.place.identity is not None:
-                kept = _keep(home, kept)
+            if request.kept is not None:
+                # A store that is damaged is kept as it is: that may be why it is replaced.
+                copy_to(home.pool, request.kept, home.clock, overwrite=attempt > 1, insist=False)
             point("restore: kept")
-            if _replace(home, copy, present, steps, progress):
+            if _replace(home, copy, present, steps, request.progress):
                 point("restore: written")
-                return erased, kept
+                return Answer(erased, knowing)
     raise StoreBusy("Others kept writing to the store.", remedy="Try again when they are done; the store is as it was.")
 
 
@@ -217,12 +273,14 @@ def _begun(home: Home, copy: Pool) -> Generator[apsw.Backup | None]:
 def _present(connection: Database) -> Present:
     names = ("secret", "era", "repairs", *_CARRIED)
     meta = {name: connection.execute(SQL["get_meta"], (name,)).get for name in names}
-    return Present(_standing(connection), meta["secret"], meta, erasures(connection))
+    graves = [Grave(*row) for row in connection.execute(BESIDE["erased_texts"])]
+    return Present(_standing(connection), meta["secret"], meta, erasures(connection), graves)
 
 
 def _standing(connection: Database) -> Standing:
     rows = connection.execute(BESIDE["numbering"])
-    return Standing(tuple(Numbering(*row) for row in rows), ends_of(connection))
+    known = connection.execute(SQL["get_meta"], (NOTED,)).get
+    return Standing(tuple(Numbering(*row) for row in rows), ends_of(connection), known)
 
 
 def _refuse_strangers(copy: Pool, present: Present, source: str) -> None:
@@ -240,12 +298,17 @@ def _refuse_strangers(copy: Pool, present: Present, source: str) -> None:
         raise BackupFailed(f"{source} and this store went different ways from one beginning.", remedy=elsewhere)
 
 
-def _erase_again(home: Home, copy: Pool, present: Present) -> int:
-    gone = {fingerprint(each.memory) for each in present.erased}
+def _gone(home: Home, present: Present, elsewhere: Lines) -> set[str]:
+    gone = {fingerprint(each.memory) for each in present.erased} | elsewhere.keys()
     if home.ledger is not None:
         # The log that names them is about to be replaced; other backups may still hold them.
         home.ledger.complete(present.erased)
+        home.ledger.adopt(elsewhere)
         gone |= home.ledger.known()
+    return gone
+
+
+def _erase_again(home: Home, copy: Pool, gone: set[str]) -> int:
     with copy.reading() as connection:
         names = dict(connection.execute(SQL["namespace_names"]).fetchall())
         alive: dict[int, list[int]] = defaultdict(list)
@@ -269,7 +332,7 @@ def _erase(copy: Pool, namespace: str, numbers: list[int], clock: Clock) -> None
         for number in numbers:
             record = writer.by_number(number)
             writer.erase(number, change)
-            if record is not None and writer.by_content(record.content_hash) is None:
+            if record is not None and not writer.says(record.content_hash):
                 writer.bury(record.content_hash, "erased", now)
         writer.finish()
 
@@ -284,6 +347,7 @@ def _adapt(copy: Pool, present: Present) -> None:
             else:
                 row = (each.namespace, each.name, each.number, each.vector, genesis(each.name), each.created_at)
                 connection.execute(BESIDE["reserve_namespace"], row)
+        _bury_again(connection, present.graves)
         for name in ("era", "repairs"):
             own: int = connection.execute(SQL["get_meta"], (name,)).get or 0
             connection.execute(SQL["change_meta"], (name, max(own, present.meta[name] or 0) + 1))
@@ -294,15 +358,22 @@ def _adapt(copy: Pool, present: Present) -> None:
         connection.execute(SQL["change_meta"], ("scrub", f"log {new_id()}"))
 
 
-def _keep(home: Home, earlier: str | None) -> str:
-    """A store that is damaged is kept as it is: that may be why it is replaced."""
-    if earlier is not None:
-        path = earlier
-    else:
-        stem = f"{home.place.path}.before-{home.clock().astimezone(UTC):%Y%m%dT%H%M%SZ}"
-        names = (stem if n == 1 else f"{stem}-{n}" for n in range(1, 1000))
-        path = next(name for name in names if identity_of(name) is None)
-    return backup(home.pool, home.place, path, home.clock, overwrite=earlier is not None, insist=False).path
+def _bury_again(connection: Database, graves: list[Grave]) -> None:
+    """What was erased since must not come back from older evidence either, unless the backup says it by another id."""
+    names = dict(connection.execute(SQL["namespace_names"]).fetchall())
+    for namespace in {grave.namespace for grave in graves}:
+        graveyard = Graveyard(connection, namespace, names[namespace])
+        rows = connection.execute(BESIDE["living_texts"], (namespace,))
+        alive = {graveyard.digest(ContentHash(content_hash.hex())) for (content_hash,) in rows}
+        for grave in graves:
+            if grave.namespace == namespace and grave.digest not in alive:
+                connection.execute(SQL["bury"], grave)
+
+
+def _place_for_the_old(home: Home) -> str:
+    stem = f"{home.place.path}.before-{home.clock().astimezone(UTC):%Y%m%dT%H%M%SZ}"
+    names = (stem if n == 1 else f"{stem}-{n}" for n in range(1, 1000))
+    return next(name for name in names if identity_of(name) is None)
 
 
 def _replace(home: Home, copy: Pool, present: Present, steps: apsw.Backup | None, progress: Progress | None) -> bool:

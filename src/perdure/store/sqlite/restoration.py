@@ -10,7 +10,7 @@ from perdure.errors import StoreDamaged
 from perdure.model import Finding, Record
 from perdure.store.sqlite.chain import digest_of, genesis, link
 from perdure.store.sqlite.connection import triggers_off
-from perdure.store.sqlite.database import Database
+from perdure.store.sqlite.database import Database, run
 from perdure.store.sqlite.erasure import ERASE, erase
 from perdure.store.sqlite.examination import (
     CHECKS,
@@ -42,9 +42,10 @@ def restore_records(connection: Database) -> list[Finding]:
         for slot, seq in there.items():
             done = seq >= proved and _erase(connection, namespace, slot & NUMBER_MASK)
             (erased if done else left).add(name_of(names, slot))
-        for slot in sorted(wrong):
-            done = _restore(connection, namespace, name, slot & NUMBER_MASK, proved)
-            (restored if done else left).add(name_of(names, slot))
+        back = {slot: _newest(connection, (namespace, name), slot & NUMBER_MASK, proved) for slot in sorted(wrong)}
+        done = _restore(connection, namespace, {slot: record for slot, record in back.items() if record is not None})
+        for slot in back:
+            (restored if slot in done else left).add(name_of(names, slot))
     found: list[Finding] = []
     if restored.count:
         found.append(Finding("repair_records", "ok", f"Brought back from their history: {restored.shown}."))
@@ -59,7 +60,7 @@ def restore_records(connection: Database) -> list[Finding]:
 def _erase(connection: Database, namespace: int, number: int) -> bool:
     # The full-text index may be too damaged to be told; it is rebuilt after.
     with triggers_off(connection):
-        erase(connection, namespace, number)
+        erase(connection, namespace, number, traceless=True)
     return True
 
 
@@ -84,19 +85,32 @@ def _proved_from(connection: Database, namespace: int, name: str) -> int:
     return proved if (last, expected) == (seq, head) else max(seq, last) + 1
 
 
-def _restore(connection: Database, namespace: int, name: str, number: int, proved: int) -> bool:
-    record = _newest(connection, namespace, number, proved)
-    if record is None or (record.namespace, record.number) != (name, number):
-        return False
+def _restore(connection: Database, namespace: int, back: dict[int, Record]) -> set[int]:
+    """Those that came back. One whose id or key a damaged memory has that stays as it is cannot."""
+    while back:
+        run(connection, CHECKS["savepoint"])
+        for slot in back:
+            connection.execute(CHECKS["vacate"], {"namespace": namespace, "slot": slot})
+        taken = [slot for slot, record in back.items() if not _put(connection, namespace, record)]
+        if taken:
+            run(connection, CHECKS["rollback_to_savepoint"])
+        run(connection, CHECKS["release_savepoint"])
+        if not taken:
+            break
+        back = {slot: record for slot, record in back.items() if slot not in taken}
+    return set(back)
+
+
+def _put(connection: Database, namespace: int, record: Record) -> bool:
     try:
         connection.execute(SQL["put_memory"], encode_row(record, namespace, passage_hash(record)))
     except apsw.ConstraintError:
-        # Another damaged memory goes by its id or its key.
         return False
     return True
 
 
-def _newest(connection: Database, namespace: int, number: int, proved: int) -> Record | None:
+def _newest(connection: Database, of: tuple[int, str], number: int, proved: int) -> Record | None:
+    namespace, name = of
     rows = connection.execute(CHECKS["newest_payload"], (namespace, number)).fetchall()
     if not rows:
         return None
@@ -104,6 +118,7 @@ def _newest(connection: Database, namespace: int, number: int, proved: int) -> R
     if operation == ERASE or body is None or seq < proved or digest_of(salt, body) != digest:
         return None
     try:
-        return decode_payload(body)
+        record = decode_payload(body)
     except StoreDamaged:
         return None
+    return record if (record.namespace, record.number) == (name, number) else None

@@ -2,7 +2,8 @@
 
 Three places still hold it after the deletion is committed. The write-ahead log has pages as they were. The full-text
 index keeps words until its pieces are merged. And SQLite, when it moves rows from page to page, leaves copies of them
-in the unused parts of pages, which `secure_delete` does not reach: only writing the file anew does.
+in the unused parts of pages, which `secure_delete` does not reach: only writing the file anew does. Besides, whoever
+died while making a backup or bringing one back has left a part of a copy.
 
 An erasure leaves a wish in the database, in its own transaction. It is granted by whoever comes first: the process that
 erased, or the next that opens or closes the store.
@@ -17,6 +18,8 @@ import apsw
 
 from perdure.buggify import point
 from perdure.errors import StoreBusy, StoreError, StoreFull
+from perdure.store.sqlite import unfinished
+from perdure.store.sqlite.backup import remembered
 from perdure.store.sqlite.beside import BESIDE
 from perdure.store.sqlite.database import run
 from perdure.store.sqlite.file import Place
@@ -32,6 +35,8 @@ _REWRITTEN: Final = "log "
 def scrub(pool: Pool, place: Place, ledger: Ledger | None, patience: float) -> bool:
     try:
         asked = _wish(pool)
+        swept = _sweep(pool, place)
+        point("scrub: swept")
         if asked is not None and ledger is not None:
             with pool.reading() as connection:
                 erased = erasures(connection)
@@ -41,10 +46,10 @@ def scrub(pool: Pool, place: Place, ledger: Ledger | None, patience: float) -> b
         _empty_log(pool, place, patience)
         point("scrub: log empty")
         if asked is not None:
-            _grant(pool, place, asked, patience)
+            _grant(pool, place, asked, patience, swept=swept)
     except (OSError, StoreBusy, StoreFull):
         return False
-    return True
+    return swept
 
 
 def scrub_in_passing(pool: Pool, place: Place, ledger: Ledger | None) -> None:
@@ -59,7 +64,14 @@ def _wish(pool: Pool) -> str | None:
         return connection.execute(SQL["get_meta"], ("scrub",)).get
 
 
-def _grant(pool: Pool, place: Place, asked: str, patience: float) -> None:
+def _sweep(pool: Pool, place: Place) -> bool:
+    """Also false while somebody works on a copy: what will become of it, nobody knows yet."""
+    restored = place.identity is None or unfinished.sweep([place.path], "restoring")
+    return unfinished.sweep(remembered(pool), "partial") and restored
+
+
+def _grant(pool: Pool, place: Place, asked: str, patience: float, *, swept: bool) -> None:
+    """As far as it can be. What is left of the wish is for whoever comes next."""
     if place.identity is not None and not asked.startswith(_REWRITTEN):
         with pool.maintaining(patience) as connection:
             run(connection, BESIDE["compact"])
@@ -70,8 +82,9 @@ def _grant(pool: Pool, place: Place, asked: str, patience: float) -> None:
         asked = rewritten
         _empty_log(pool, place, patience)
         point("scrub: log empty again")
-    with pool.writing(patience) as connection:
-        connection.execute(BESIDE["clear_scrub"], (asked,))
+    if swept:
+        with pool.writing(patience) as connection:
+            connection.execute(BESIDE["clear_scrub"], (asked,))
 
 
 def _empty_log(pool: Pool, place: Place, patience: float) -> None:

@@ -46,6 +46,7 @@ from perdure.store.sqlite import (
     scrub,
     search,
     statistics,
+    unfinished,
 )
 from perdure.store.sqlite.connection import Patience, Role, choose_journal, connect, set_journal
 from perdure.store.sqlite.database import Database
@@ -104,6 +105,7 @@ class SqliteStore:
             if vfs is None and place.identity is not None and not pool.read_only:
                 store._mirror, store._ledger, store._reserve = Mirror(place), Ledger(place), Reserve(place)
                 store._reserve.keep()
+                unfinished.sweep([place.path], "restoring")
             scrub.scrub_in_passing(pool, place, store._ledger)
         except BaseException:
             pool.close()
@@ -127,17 +129,25 @@ class SqliteStore:
 
     @contextmanager
     def write(self, namespace: str) -> Generator[SqliteWriter]:
+        with self.write_together([namespace]) as writers:
+            yield writers[0]
+
+    @contextmanager
+    def write_together(self, namespaces: Sequence[str]) -> Generator[Sequence[SqliteWriter]]:
         with self._pool.writing() as connection:
             self._sign(connection)
-            writer = SqliteWriter(connection, namespace, self._clock)
-            before = writer.end_of_log[1]
+            writers = [SqliteWriter(connection, namespace, self._clock) for namespace in namespaces]
+            before = [writer.end_of_log[1] for writer in writers]
             owner = self._owner(connection)
             try:
-                yield writer
-                writer.finish()
+                yield writers
+                for writer in writers:
+                    writer.finish()
             finally:
-                writer.end()
-        self._committed(writer, owner, before)
+                for writer in writers:
+                    writer.end()
+        for writer, end in zip(writers, before, strict=True):
+            self._committed(writer, owner, end)
 
     def _owner(self, connection: Database) -> Owner | None:
         try:
@@ -386,28 +396,21 @@ class SqliteStore:
         return True
 
     def backup(self, path: str, progress: Progress | None = None, *, overwrite: bool = False) -> Backup:
-        done = backup.backup(self._pool, self._place, path, self._clock, overwrite=overwrite, progress=progress)
-        self._remember_copy(done.path)
-        return done
+        return backup.backup(self._pool, self._place, path, self._clock, overwrite=overwrite, progress=progress)
 
-    def restore_backup(self, path: str, *, keep: bool, progress: Progress | None = None) -> BackupRestored:
+    def restore_backup(
+        self, path: str, *, keep: bool, erased: str | None = None, progress: Progress | None = None
+    ) -> BackupRestored:
         if self._place.identity is not None and self._mirror is None:
             raise StoreReadOnly(f"{self._place.path} cannot be written.")
         home = replacement.Home(self._pool, self._place, self._mirror, self._ledger, self._clock)
         try:
-            done = replacement.restore_backup(home, path, keep=keep, progress=progress)
+            done = replacement.restore_backup(home, path, keep=keep, erased=erased, progress=progress)
         finally:
             self._ids.clear()
         self._signed = False
         scrub.scrub_in_passing(self._pool, self._place, self._ledger)
-        for each in filter(None, (done.path, done.kept)):
-            self._remember_copy(each)
         return done
-
-    def _remember_copy(self, path: str) -> None:
-        """Where copies are, so that an erasure can name those that still hold what was erased."""
-        with suppress(StoreError):
-            self.put_note(backup.NOTE, backup.noted(self.note(backup.NOTE), path))
 
     def close(self) -> None:
         scrub.scrub_in_passing(self._pool, self._place, self._ledger)

@@ -27,16 +27,16 @@ class Graveyard:
         self._secret: bytes | None = None
 
     def bury(self, content_hash: ContentHash, reason: str, at: datetime) -> None:
-        self._connection.execute(_BURY, (self._namespace, self._digest(content_hash), to_micros(at), reason))
+        self._connection.execute(_BURY, (self._namespace, self.digest(content_hash), to_micros(at), reason))
 
     def buried_at(self, content_hash: ContentHash) -> datetime | None:
-        at: int | None = self._connection.execute(_BURIED, (self._namespace, self._digest(content_hash))).get
+        at: int | None = self._connection.execute(_BURIED, (self._namespace, self.digest(content_hash))).get
         return None if at is None else from_micros(at)
 
     def unbury(self, content_hash: ContentHash) -> None:
-        self._connection.execute(_UNBURY, (self._namespace, self._digest(content_hash)))
+        self._connection.execute(_UNBURY, (self._namespace, self.digest(content_hash)))
 
-    def _digest(self, content_hash: ContentHash) -> bytes:
+    def digest(self, content_hash: ContentHash) -> bytes:
         if self._secret is None:
             self._secret = _secret_of(self._connection)
         return hmac.digest(self._secret, self._name + b"\x00" + content_hash.encode(), "sha256")

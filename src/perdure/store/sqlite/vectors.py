@@ -51,7 +51,7 @@ def put_vector(
         raise InvalidInput(f"A vector of {len(vector)} bytes does not have {dimensions} dimensions.")
     if not 0.0 < math.hypot(*struct.unpack(f"<{dimensions}f", vector)) < math.inf:
         raise InvalidInput("A vector that is zero, or not of finite numbers, has no direction.")
-    row = (vector_id, vector_id >> NUMBER_BITS, known, passage_hash, crc32(vector), vector)
+    row = (vector_id, vector_id >> NUMBER_BITS, known, passage_hash, _checksum(passage_hash, vector), vector)
     connection.execute(_PUT, row)
     return connection.changes() > 0
 
@@ -103,9 +103,19 @@ def passage_vectors(
     found: dict[bytes, bytes] = {}
     for passage_hash in passage_hashes:
         for checksum, data in connection.execute(_PASSAGE, (namespace, known, passage_hash)):
-            if len(data) == generation.dimensions * _FLOAT_BYTES and crc32(data) == checksum:
+            if len(data) == generation.dimensions * _FLOAT_BYTES and is_own(checksum, passage_hash, data):
                 found[passage_hash] = data
     return found
+
+
+def _checksum(passage_hash: bytes, vector: bytes) -> int:
+    """With the passage in it, so that two vectors that changed places are found."""
+    return crc32(vector, crc32(passage_hash))
+
+
+def is_own(checksum: int, passage_hash: bytes, vector: bytes) -> bool:
+    """Vectors of the first schema have a checksum of themselves alone."""
+    return checksum in (_checksum(passage_hash, vector), crc32(vector))
 
 
 def pending_count(connection: Database, generation: int, namespace: int) -> int:

@@ -11,7 +11,7 @@ from typing import Final, Never, cast
 import apsw
 
 from perdure.buggify import point
-from perdure.clock import Clock, to_micros
+from perdure.clock import Clock, from_micros, to_micros
 from perdure.embed.port import Generation
 from perdure.errors import Conflict, InvalidInput
 from perdure.ids import ContentHash, MemoryId
@@ -26,6 +26,7 @@ from perdure.store.sqlite.mirror import End
 from perdure.store.sqlite.rows import (
     NUMBER_BITS,
     NUMBER_MASK,
+    decode_payload,
     decode_row,
     encode_payload,
     encode_row,
@@ -112,6 +113,21 @@ class SqliteWriter:
     def by_request(self, request: str) -> Record | None:
         return self._named(_BY_REQUEST, request)
 
+    def said_by_request(self, request: str) -> Record | None:
+        body = self._connection.execute(SQL["said_by_request"], (self._space.id, request)).get if self._space else None
+        return None if body is None else decode_payload(body)
+
+    def says(self, content_hash: ContentHash) -> bool:
+        row = (self._space.id, bytes.fromhex(content_hash)) if self._space else None
+        return row is not None and self._connection.execute(SQL["says"], row).get == 1
+
+    def changed_at(self, number: int) -> datetime | None:
+        if self._space is None or not 0 < number <= NUMBER_MASK:
+            return None
+        row = (self._space.id, slot_of(self._space.id, number))
+        at: int | None = self._connection.execute(SQL["changed_at"], row).get
+        return None if at is None else from_micros(at)
+
     def next_number(self) -> int:
         space = self._opened()
         if space.number >= NUMBER_MASK:
@@ -189,9 +205,9 @@ class SqliteWriter:
         if self._space is not None:
             erasure.drop_payloads(self._connection, self._space.id, number)
 
-    def erase(self, number: int, change: Change) -> None:
+    def erase(self, number: int, change: Change, *, traceless: bool = True) -> None:
         space = self._opened()
-        gone = erasure.erase(self._connection, space.id, number)
+        gone = erasure.erase(self._connection, space.id, number, traceless=traceless)
         if gone.terms is not None:
             self._count(space, -1, -terms_length(gone.terms), -gone.tokens)
         # No payload, and nobody keeps the salt: the digest proves nothing about what the memory said.

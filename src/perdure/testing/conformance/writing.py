@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from perdure.errors import InvalidInput
+from perdure.ids import content_hash
 from perdure.model import CATEGORIES, STATES, TIERS, USE_FIELDS, Filter, Record
 from perdure.store.port import Position, Store
 from perdure.testing.conformance.opening import RELAXED, Opening
@@ -210,6 +211,49 @@ class Writing(Opening):
         with pytest.raises(InvalidInput), store.write("other") as writer:
             writer.put(replace(record, number=7), change(), entry_of(record))
         assert store.namespaces() == ["other"]
+
+    def test_what_a_request_said_is_known_after_the_memory_changed(self, store: Store):
+        with store.write(NAMESPACE) as writer:
+            record = insert(writer, draft("tea"), request="call-1")
+        amend(store, record, text="milk")
+        with store.write(NAMESPACE) as writer:
+            said = writer.said_by_request("call-1")
+            assert said is not None and said.text == "tea"
+            assert writer.said_by_request("call-2") is None
+            writer.erase(1, change("erase"))
+            assert writer.said_by_request("call-1") is None
+
+    def test_a_text_is_said_while_an_active_memory_says_it_with_a_key_or_without(self, store: Store):
+        with store.write(NAMESPACE) as writer:
+            assert not writer.says(content_hash("tea"))
+        record = remember(store, "tea", key="drink:tea")
+        with store.write(NAMESPACE) as writer:
+            assert writer.says(record.content_hash)
+        amend(store, record, "forget", state="deleted")
+        with store.write(NAMESPACE) as writer:
+            assert not writer.says(record.content_hash)
+
+    def test_it_is_known_when_a_memory_last_changed(self, store: Store):
+        record = remember(store, "tea")
+        later = replace(change("annotate"), at=NOON + timedelta(days=1))
+        with store.write(NAMESPACE) as writer:
+            assert (writer.changed_at(1), writer.changed_at(2)) == (NOON, None)
+            writer.put(record, later, entry_of(record))
+            assert writer.changed_at(1) == later.at
+        with store.write("nowhere") as writer:
+            assert writer.changed_at(1) is None
+
+    def test_several_namespaces_are_written_together_or_not_at_all(self, store: Store):
+        with store.write_together(["one", "two"]) as (one, two):
+            insert(one, draft("tea", "one"))
+            insert(two, draft("milk", "two"))
+        with pytest.raises(RuntimeError), store.write_together(["one", "two"]) as (one, two):
+            insert(one, draft("lost", "one"))
+            insert(two, draft("lost", "two"))
+            raise RuntimeError
+        for name, text in (("one", "tea"), ("two", "milk")):
+            assert [record.text for record in store.fetch(name, range(1, 9))] == [text]
+            assert store.position(name, None).seq == 1
 
 
 def _everything(store: Store) -> tuple[object, ...]:
