@@ -24,8 +24,8 @@ SCRUB_PATIENCE: Final = 2.0
 _DESCENT: Final[frozenset[LinkKind]] = frozenset({"supersedes", "merged_from", "evidence"})
 _NOT_OURS: Final = "Exports, copies and file system snapshots made before are not ours to erase."
 _RESTORED: Final = (
-    "Restoring one over this store erases it again; restoring it into another file does not, without the list beside "
-    "this one (--erased)."
+    "Restoring one over this store erases it again; into another file only with this store's list of what was erased "
+    "(--erased)."
 )
 _ONCE: Final = "Some memories said so in an earlier version only. They are suggested, and stay unless you name them."
 _WAITING: Final = (

@@ -71,9 +71,8 @@ def remember(pool: Pool, *paths: str) -> bool:
     """
     with suppress(StoreError):
         with pool.writing() as connection:
-            known = _listed(connection.execute(SQL["get_meta"], (NOTED,)).get)
-            listed = [*paths, *(each for each in known if each not in paths)][:_REMEMBERED]
-            connection.execute(SQL["change_meta"], (NOTED, json.dumps(listed)))
+            known = connection.execute(SQL["get_meta"], (NOTED,)).get
+            connection.execute(SQL["change_meta"], (NOTED, joined(json.dumps(paths), known)))
         return True
     return False
 
@@ -81,6 +80,12 @@ def remember(pool: Pool, *paths: str) -> bool:
 def remembered(pool: Pool) -> list[str]:
     with pool.reading() as connection:
         return _listed(connection.execute(SQL["get_meta"], (NOTED,)).get)
+
+
+def joined(*notes: object) -> str:
+    """One list of the paths in several, none of them twice."""
+    paths = dict.fromkeys(path for note in notes for path in _listed(note))
+    return json.dumps([*paths][:_REMEMBERED])
 
 
 def hash_of(path: str) -> str:

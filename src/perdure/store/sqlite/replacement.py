@@ -46,8 +46,7 @@ if TYPE_CHECKING:
 _ATTEMPTS: Final = 3
 _PIECE: Final = 1 << 20
 _SECONDS: Final = 30.0
-# What a store remembers beside its memories, and does not forget because it is set back.
-_CARRIED: Final = (NOTED, "note:clock")
+_CLOCK: Final = "note:clock"
 _ACTOR: Final = "perdure"
 _UNPROVED: Final = "There is no checksum beside the backup; what it holds was checked all the same."
 _UNKNOWING: Final = (
@@ -132,11 +131,13 @@ def restore_backup(
                 point("restore: checked")
                 kept = _place_for_the_old(home) if keep and home.place.identity is not None else None
                 # Before a copy is made, and before what the store remembers is carried over.
-                remember(home.pool, *filter(None, (kept, source)))
+                known = remember(home.pool, *filter(None, (kept, source)))
                 answer = _put_in_place(home, copy, Request(source, kept, lines or {}, progress))
                 memories, _ = copies.contents(copy)
     except OSError as error:
         raise copies.failed(error, source) from error
+    if not known:
+        remember(home.pool, *filter(None, (kept, source)))
     mirror_anew(home)
     point("restore: mirrored")
     knowing = answer.knowing or lines is not None
@@ -271,7 +272,7 @@ def _begun(home: Home, copy: Pool) -> Generator[apsw.Backup | None]:
 
 
 def _present(connection: Database) -> Present:
-    names = ("secret", "era", "repairs", *_CARRIED)
+    names = ("secret", "era", "repairs", NOTED, _CLOCK)
     meta = {name: connection.execute(SQL["get_meta"], (name,)).get for name in names}
     graves = [Grave(*row) for row in connection.execute(BESIDE["erased_texts"])]
     return Present(_standing(connection), meta["secret"], meta, erasures(connection), graves)
@@ -351,9 +352,11 @@ def _adapt(copy: Pool, present: Present) -> None:
         for name in ("era", "repairs"):
             own: int = connection.execute(SQL["get_meta"], (name,)).get or 0
             connection.execute(SQL["change_meta"], (name, max(own, present.meta[name] or 0) + 1))
-        for name in _CARRIED:
-            if present.meta[name] is not None:
-                connection.execute(SQL["change_meta"], (name, present.meta[name]))
+        # What a store remembers beside its memories it does not forget because it is set back.
+        if present.meta[_CLOCK] is not None:
+            connection.execute(SQL["change_meta"], (_CLOCK, present.meta[_CLOCK]))
+        theirs = connection.execute(SQL["get_meta"], (NOTED,)).get
+        connection.execute(SQL["change_meta"], (NOTED, joined(present.meta[NOTED], theirs)))
         # The log of the store still has pages as they were: whoever opens it next empties it.
         connection.execute(SQL["change_meta"], ("scrub", f"log {new_id()}"))
 

@@ -218,7 +218,8 @@ class Writing(Opening):
         amend(store, record, text="milk")
         with store.write(NAMESPACE) as writer:
             said = writer.said_by_request("call-1")
-            assert said is not None and said.text == "tea"
+            assert said is not None
+            assert said.text == "tea"
             assert writer.said_by_request("call-2") is None
             writer.erase(1, change("erase"))
             assert writer.said_by_request("call-1") is None
