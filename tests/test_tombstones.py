@@ -17,6 +17,7 @@ from test_versions import DAY, NOON
 
 from perdure import Memory, errors
 from perdure.lifecycle.tombstone import keeps_out
+from perdure.model import State
 from perdure.settings import load
 
 AGAIN = "This was forgotten or corrected on 2026-03-14; it is remembered again."
@@ -249,7 +250,7 @@ def test_a_round_trip_keeps_everything_that_is_alive(memory: Memory, clock: Hand
 
 
 @pytest.mark.parametrize("ending", ["evicted", "expired"])
-def test_what_was_forgotten_after_it_had_ended_stays_forgotten(clock: HandClock, ending: str):
+def test_what_was_forgotten_after_it_had_ended_stays_forgotten(clock: HandClock, ending: State):
     rules = load(max_items=1) if ending == "evicted" else None
     with Memory(":memory:", embedder="none", clock=clock, settings=rules) as memory:
         memory.remember("Osaka", expires_at=clock() + DAY if ending == "expired" else None)
