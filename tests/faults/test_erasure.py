@@ -32,7 +32,7 @@ SEED = int(os.environ.get("PERDURE_SEED", "11"))
 POINTS = [
     "erase: begin", "erase: payloads deleted", "erase: memory deleted", "erase: vectors deleted",
     "erase: line written", "erase: one erased", "erase: before commit", "before commit", "after commit",
-    "erase: noted", "erase: committed", "scrub: ledger complete", "scrub: log empty", "scrub: file rewritten",
+    "erase: noted", "erase: committed", "scrub: swept", "scrub: ledger complete", "scrub: log empty", "scrub: file rewritten",
     "scrub: log empty again", "erase: scrubbed",
 ]  # fmt: skip
 
@@ -188,6 +188,30 @@ def test_while_another_process_reads_the_answer_says_that_bytes_wait_and_later_t
             assert "memory.db-wal" in found_in(tmp_path, each.canaries)
             other.execute("COMMIT")
     assert found_in(tmp_path, each.canaries) == {}
+
+
+@pytest.mark.parametrize("point", ["backup: copying", "backup: checked", "restore: fetched", "restore: checked"])
+def test_what_is_erased_is_gone_from_what_a_killed_backup_or_restore_has_left(tmp_path: Path, point: str):
+    from perdure.testing.buggify import buggified
+
+    path, words, elsewhere = tmp_path / "memory.db", Words(7), tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    with Memory(path, embedder="none") as memory:
+        planted = fill(memory, words, 3)
+        memory.backup(tmp_path / "first")
+
+        def die() -> None:
+            with Memory(path, embedder="none") as other, buggified(point, "kill"):
+                other.backup(elsewhere / "copy") if point.startswith("backup") else other.restore_backup(
+                    tmp_path / "first", keep=False
+                )
+
+        assert os.WTERMSIG(start(lambda _: die()).finish()[1]) == signal.SIGKILL
+        (tmp_path / "first").unlink()
+        assert any("partial" in name or "restoring" in name for name in found_in(tmp_path, planted[0].canaries))
+        done = memory.erase([each.number for each in planted], related=True, confirm=True)
+        assert not done.pending
+    assert found_in(tmp_path, [canary for each in planted for canary in each.canaries]) == {}
 
 
 def test_use_and_vectors_that_come_late_bring_nothing_back(tmp_path: Path):

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from store.behind import behind
-from store.children import Child
+from store.children import Child, in_child
 
 from perdure import Memory
 from perdure.buggify import arm, disarm
@@ -144,6 +144,109 @@ def test_a_backup_that_was_killed_leaves_nothing_that_the_next_one_does_not_clea
     assert texts(copy) == ["one", "two"]
 
 
+@pytest.mark.parametrize("point", MAKING)
+def test_what_is_erased_after_a_backup_was_killed_is_gone_from_what_it_left_or_that_is_named(
+    path: Path, copy: Path, point: str
+):
+    with Memory(path, embedder="none") as memory:
+        memory.remember("brightwater")
+        assert killed_at(point, lambda: Memory(path, embedder="none").backup(copy))
+        assert [each for each in copy.parent.iterdir() if "partial" in each.name]
+        done = memory.erase(1, confirm=True)
+        assert not done.pending
+        named = any(str(copy) in note for note in done.notes)
+    assert named == (point == "backup: named")
+    assert [each.name for each in copy.parent.iterdir()] == (["memories.backup"] if named else [])
+
+
+def test_a_copy_that_a_killed_restore_has_kept_is_named_by_an_erasure(path: Path, copy: Path):
+    with Memory(path, embedder="none") as memory:
+        memory.backup(copy)
+        memory.remember("brightwater")
+        assert killed_at("restore: kept", lambda: Memory(path, embedder="none").restore_backup(copy))
+        (kept,) = (each for each in path.parent.iterdir() if ".before-" in each.name and each.suffix != ".sha256")
+        done = memory.erase(1, confirm=True)
+    assert any(str(kept) in note for note in done.notes)
+
+
+def test_what_somebody_is_working_on_is_left_to_them_and_an_erasure_waits_for_it(path: Path, copy: Path):
+    answers: list[tuple[bool, list[str]]] = []
+
+    def erase(number: int) -> tuple[bool, list[str]]:
+        with Memory(path, embedder="none") as other:
+            pending = other.erase(number, confirm=True).pending
+        return pending, [each.name for each in path.parent.iterdir() if "restoring" in each.name]
+
+    def meanwhile(label: str) -> None:
+        if label == "restore: checked":
+            disarm()
+            answers.extend([in_child(lambda: erase(1)), erase(2)])
+
+    with Memory(path, embedder="none") as memory:
+        for text in ("brightwater", "coldstream", "tea"):
+            memory.remember(text)
+        memory.backup(copy)
+        arm(meanwhile)
+        try:
+            assert memory.restore_backup(copy, keep=False).erased == 2
+        finally:
+            disarm()
+    assert [(pending, bool(left)) for pending, left in answers] == [(True, True), (True, True)]
+    assert not [each for each in path.parent.iterdir() if each.is_file() and b"brightwater" in each.read_bytes()]
+    with behind(path) as database:
+        assert database.execute("SELECT count(*) FROM meta WHERE name = 'scrub'").get == 0
+
+
+def test_a_leftover_is_not_taken_for_that_of_a_living_process_with_the_same_number(path: Path, copy: Path):
+    with Memory(path, embedder="none") as memory:
+        memory.remember("tea")
+        memory.backup(copy)
+        for number in (1, os.getpid()):
+            for side in ("", "-journal"):
+                path.with_name(f"{path.name}.restoring-{number}{side}").touch()
+            copy.with_name(f"{copy.name}.partial-{number}").touch()
+        memory.restore_backup(copy, keep=False)
+        memory.backup(copy, overwrite=True)
+    assert not [each for each in (*path.parent.iterdir(), *copy.parent.iterdir()) if each.name[-1].isdigit()]
+
+
+def test_a_file_with_a_name_like_ours_is_left_alone(path: Path, copy: Path):
+    mine = [path.with_name(f"{path.name}.restoring-{name}") for name in ("notes.txt", "1-mine", "")]
+    for each in mine:
+        each.touch()
+    with Memory(path, embedder="none") as memory:
+        memory.remember("tea")
+        memory.backup(copy)
+        memory.restore_backup(copy, keep=False)
+        assert not memory.erase(1, confirm=True).pending
+    assert all(each.exists() for each in mine)
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_two_backups_to_one_place_at_once_do_not_disturb_each_other(
+    memory: Memory, path: Path, copy: Path, overwrite: bool
+):
+    with Memory(path, embedder="none") as other:
+
+        def meanwhile(label: str) -> None:
+            if label == "backup: copied":
+                disarm()
+                other.backup(copy, overwrite=overwrite)
+
+        arm(meanwhile)
+        try:
+            if overwrite:
+                memory.backup(copy, overwrite=True)
+            else:
+                with pytest.raises(Conflict, match="exists"):
+                    memory.backup(copy)
+        finally:
+            disarm()
+    assert sorted(each.name for each in copy.parent.iterdir()) == ["memories.backup", "memories.backup.sha256"]
+    assert sha256(copy.read_bytes()).hexdigest() in copy.with_name("memories.backup.sha256").read_text("utf-8")
+    assert texts(copy) == ["tea in the morning", "coffee in the evening"]
+
+
 def test_a_store_becomes_what_its_backup_was_and_can_be_taken_back(memory: Memory, path: Path, copy: Path):
     memory.backup(copy)
     memory.upsert("drink:morning", "water in the morning")
@@ -221,6 +324,60 @@ def test_what_was_erased_does_not_come_back_when_the_store_itself_was_lost(path:
     assert texts(path) == ["tea"]
     assert b"brightwater" not in path.read_bytes()
     assert problems(path) == []
+
+
+def test_what_was_erased_since_does_not_come_back_from_an_older_file_either(path: Path, copy: Path):
+    old = [{"text": text, "updated_at": "2020-01-01T00:00:00Z"} for text in ("brightwater", "tea", "milk")]
+    with Memory(path, embedder="none") as memory:
+        twice = memory.remember("tea").record.number
+        memory.backup(copy)
+        memory.namespace("later").remember("brightwater")
+        memory.namespace("later").erase(1, confirm=True)
+        memory.erase(memory.remember("brightwater").record.number, confirm=True)
+        # The same text by another id: the backup brings it back, and what is alive is not buried.
+        memory.forget(twice)
+        memory.erase(memory.remember("tea").record.number, confirm=True)
+        memory.forget(memory.remember("milk").record.number)
+        memory.restore_backup(copy, keep=False)
+        assert memory.namespace("later").import_(old[:1]).buried == 1
+        again = memory.import_(old)
+        assert (again.buried, again.present, again.inserted) == (1, 1, 1)
+        memory.upsert("drink:any", "tea")
+    assert texts(path) == ["tea", "milk", "tea"]
+    assert problems(path) == []
+
+
+def test_a_backup_that_is_restored_elsewhere_says_what_it_cannot_know_and_can_be_told(tmp_path: Path, copy: Path):
+    old, new, third = (tmp_path / f"{name}.db" for name in ("old", "new", "third"))
+    with Memory(old, embedder="none") as memory:
+        memory.remember("brightwater is the password")
+        memory.remember("tea")
+        memory.backup(copy)
+        notes = " ".join(memory.erase(1, confirm=True).notes)
+        assert "over this store" in notes
+        assert "--erased" in notes
+        wrong = [old, copy, tmp_path, tmp_path / "nothing"]
+        with Memory(new, embedder="none") as moved:
+            done = moved.restore_backup(copy)
+            assert done.erased == 0
+            assert "--erased" in " ".join(done.notes)
+            for each in wrong:
+                with pytest.raises(BackupFailed):
+                    moved.restore_backup(copy, erased=each)
+            assert len(moved.list()) == 2
+            done = moved.restore_backup(copy, keep=False, erased=tmp_path / "old.db-erased")
+            assert (done.erased, done.notes) == (1, ())
+            assert moved.import_([{"text": "brightwater is the password"}]).buried == 1
+    assert texts(new) == ["tea"]
+    assert b"brightwater" not in new.read_bytes()
+    # It is told once.
+    for side in ("", "-wal", "-shm", "-head"):
+        new.with_name(new.name + side).unlink(missing_ok=True)
+    with Memory(new, embedder="none") as moved:
+        assert (moved.restore_backup(copy).erased, len(moved.list())) == (1, 1)
+    with Memory(third, embedder="none") as moved:
+        done = moved.restore_backup(copy, erased=tmp_path / "old.db-erased")
+        assert (done.erased, done.notes) == (1, ())
 
 
 def test_the_backup_itself_is_never_changed_nor_given_company(memory: Memory, copy: Path):
@@ -347,6 +504,7 @@ def test_a_restore_that_was_killed_leaves_the_old_store_or_the_new_one(
     assert killed_at(point, lambda: Memory(path, embedder="none").restore_backup(copy))
     expected = ["tea", "coffee"] if point in BEFORE else ["tea"]
     assert texts(path) == expected
+    assert not [each.name for each in path.parent.iterdir() if "restoring" in each.name]
     assert problems(path) == []
     assert not any(b"brightwater" in each.read_bytes() for each in (path, path.with_name(f"{path.name}-head")))
     with Memory(path, embedder="none") as memory:
@@ -439,6 +597,46 @@ def test_the_store_knows_where_its_copies_are_as_long_as_they_are_there(memory: 
     copy.with_name("second").unlink()
     kept = memory.restore_backup(copy).kept
     assert backups.known(memory._parts.store) == (kept, str(copy))
+
+
+def test_a_store_that_came_from_a_backup_knows_the_copies_of_the_first_one_too(
+    memory: Memory, tmp_path: Path, copy: Path
+):
+    memory.backup(copy.with_name("first"))
+    memory.backup(copy)
+    with Memory(tmp_path / "new.db", embedder="none") as moved:
+        kept = moved.restore_backup(copy).kept
+        assert backups.known(moved._parts.store) == (kept, str(copy), str(copy.with_name("first")))
+
+
+def test_backups_made_at_once_are_all_known(memory: Memory, path: Path, copy: Path):
+    def back_up(name: str) -> None:
+        with closing(SqliteStore.open(path)) as store:
+            for n in range(4):
+                store.backup(str(copy.with_name(f"{name}{n}")))
+
+    children = [Child(lambda name=name: back_up(name)) for name in "abcd"]
+    assert [child.result()[1] for child in children] == [0] * 4
+    assert {Path(each).name for each in backups.known(memory._parts.store)} == {
+        f"{name}{n}" for name in "abcd" for n in range(4)
+    }
+
+
+def test_a_backup_made_while_another_comes_back_is_known_afterwards(memory: Memory, path: Path, copy: Path):
+    memory.backup(copy)
+    with Memory(path, embedder="none") as other:
+
+        def meanwhile(label: str) -> None:
+            if label == "restore: kept":
+                disarm()
+                other.backup(copy.with_name("meanwhile"))
+
+        arm(meanwhile)
+        try:
+            memory.restore_backup(copy, keep=False)
+        finally:
+            disarm()
+    assert set(backups.known(memory._parts.store)) == {str(copy), str(copy.with_name("meanwhile"))}
 
 
 def test_a_copy_made_by_hand_without_a_checksum_is_used_and_said(memory: Memory, path: Path, copy: Path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import signal
 from contextlib import closing
@@ -87,7 +88,7 @@ def test_a_reader_that_comes_in_the_middle_leaves_only_the_log_to_do(store: Sqli
 
 @pytest.mark.parametrize(
     "point",
-    ["after commit", "erase: noted", "scrub: ledger complete", "scrub: log empty",
+    ["after commit", "erase: noted", "scrub: swept", "scrub: ledger complete", "scrub: log empty",
      "scrub: file rewritten", "scrub: log empty again"],
 )  # fmt: skip
 def test_a_scrub_that_was_killed_is_finished_by_whoever_opens_the_store_next(path: Path, point: str):
@@ -108,6 +109,25 @@ def test_a_scrub_that_was_killed_is_finished_by_whoever_opens_the_store_next(pat
         assert [finding for finding in store.check() if finding.level == "problem"] == []
     assert not is_wished(path)
     assert len(path.with_name(f"{path.name}-erased").read_text("utf-8").splitlines()) == 1
+
+
+@pytest.mark.parametrize("place", ["memory.db.restoring-5", "copy.partial-5"])
+def test_a_copy_that_somebody_works_on_delays_the_scrub_until_they_are_gone(store: SqliteStore, path: Path, place: str):
+    store.backup(str(path.with_name("copy")))
+    remember(store, SECRET.decode())
+    unfinished = path.with_name(place)
+    unfinished.write_bytes(SECRET)
+    with path.with_name(f"{place}-owner").open("wb") as owner:
+        fcntl.flock(owner, fcntl.LOCK_EX)
+        erase(store, 1)
+        for _ in range(2):
+            assert not store.scrub(patience=1)
+            assert files_with(path) == [place]
+            assert is_wished(path)
+    with closing(SqliteStore.open(path)):
+        assert files_with(path) == []
+        assert not is_wished(path)
+    assert not path.with_name(f"{place}-owner").exists()
 
 
 def test_somebody_who_erases_meanwhile_has_a_wish_of_their_own(store: SqliteStore, path: Path):

@@ -25,7 +25,7 @@ from perdure.ids import ContentHash, new_id
 from perdure.model import BackupRestored, Change
 from perdure.store.port import Progress
 from perdure.store.sqlite import copies, fork, unfinished
-from perdure.store.sqlite.backup import CHECKSUM, NOTED, copy_to, remember
+from perdure.store.sqlite.backup import CHECKSUM, NOTED, copy_to, joined, remember
 from perdure.store.sqlite.beside import BESIDE, write_all
 from perdure.store.sqlite.chain import genesis
 from perdure.store.sqlite.connection import Patience
