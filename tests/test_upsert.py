@@ -245,3 +245,12 @@ def test_an_idempotency_key_used_again_for_other_words_is_a_conflict_whatever_th
     memory.upsert(KEY, "four")
     assert memory.upsert(KEY, "two", idempotency_key="r2").outcome == "repeated"
     assert memory.get(KEY).text == "four"
+
+
+def test_what_becomes_true_later_says_so_and_is_found_by_asking_for_the_time(memory: Memory, clock: HandClock):
+    memory.upsert("city:alice", "Alice lives in Osaka")
+    now, june = clock.forward(days=1), clock() + timedelta(days=80)
+    done = memory.upsert("city:alice", "Alice lives in Tokyo", valid_at=june)
+    assert "becomes true on 2026-06-03" in done.notes[0]
+    assert [hit.record.text for hit in memory.recall("Alice", as_of=now)] == ["Alice lives in Osaka"]
+    assert [hit.record.text for hit in memory.recall("Alice", as_of=june)] == ["Alice lives in Tokyo"]

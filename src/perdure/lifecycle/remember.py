@@ -23,6 +23,11 @@ from perdure.tiers import offered_tier
 
 PENDING: Final = "Stored without a vector: found by keyword now, by meaning after `perdure work`."
 
+_LATER: Final = (
+    "It becomes true on {:%Y-%m-%d}. Until then recall shows neither it nor what it replaces, unless it is asked with "
+    "as_of (--as-of)."
+)
+
 # What adds up when a memory is said again; whatever else is said about it replaces what was known.
 _GATHERED: Final = ("tags", "evidence")
 # What belongs to one statement and not to the next: when it is true.
@@ -115,6 +120,9 @@ def plan_for(existing: Record | None, namespace: str, clean: Clean, at: datetime
     else:
         plan = _restated(existing, clean, at)
     check_validity(plan.record.valid_at, plan.record.invalid_at)
+    begins = clean.get("valid_at")
+    if begins and begins > at:
+        plan = replace(plan, notes=(*plan.notes, _LATER.format(begins)))
     return plan
 
 
