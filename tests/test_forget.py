@@ -212,6 +212,12 @@ def test_a_folder_goes_when_it_is_confirmed(known: Memory):
         "forget everything about ??? from yesterday",
         "forget us yesterday",
         "forget The Who yesterday",
+        "the last thing I told you",
+        "newest",
+        "most important",
+        "the 3 oldest",
+        "everything before midnight",
+        "everything from session Monday",
     ],
 )
 def test_an_exception_or_a_subject_without_words_never_means_the_whole_day(known: Memory, sentence: str):
@@ -536,3 +542,17 @@ def test_a_token_stands_for_the_words_too_and_not_only_for_a_place_in_the_log(kn
     record = known.get(1)
     other = evolve(record, content_hash=known.get(2).content_hash)
     assert token_of("default", "soft", [record]) != token_of("default", "soft", [other])
+
+
+def test_behind_about_every_word_is_a_word(memory: Memory):
+    memory.remember("The last train leaves at 23:10")
+    memory.remember("Backups run before midnight")
+    assert meant(memory, "forget everything about the last train") == [1]
+    assert meant(memory, "everything regarding backups before midnight") == [2]
+
+
+def test_a_word_with_signs_is_meant_to_the_letter(memory: Memory):
+    memory.remember("Vitamin C is healthy")
+    memory.remember("The parser is written in C++")
+    assert meant(memory, "forget everything about C++") == [2]
+    assert meant(memory, "C#") == []

@@ -84,3 +84,18 @@ def test_a_backup_opens_a_new_store_elsewhere(user: User, tmp_path: Path):
     new = str(tmp_path / "new.db")
     user.done("restore-backup", str(tmp_path / "copy"), "--yes", "--store", new)
     assert len(user.done("list", "--store", new).rows) == 1
+
+
+def test_a_backup_restored_elsewhere_is_told_what_was_erased_and_no_hint_forgets_it(user: User, tmp_path: Path):
+    user.done("remember", "brightwater is the password")
+    user.done("remember", "tea")
+    user.done("backup", str(tmp_path / "copy"))
+    user.done("erase", "1", "--yes")
+    elsewhere = ("--store", str(tmp_path / "elsewhere.db"))
+    assert "--erased" in user.done("restore-backup", str(tmp_path / "copy"), "--yes", *elsewhere).err
+    assert len(user.done("list", *elsewhere).rows) == 2
+    (ledger,) = tmp_path.rglob("*-erased")
+    asked = user.fails(4, "restore-backup", str(tmp_path / "copy"), "--no-keep", "--erased", str(ledger), *elsewhere)
+    (done,) = user.done(*shlex.split(asked.err.split("Go ahead: perdure ")[1])).rows
+    assert done[1:] == ["1", "1", ""]
+    assert [row[-1] for row in user.done("list", *elsewhere).rows] == ["tea"]

@@ -32,8 +32,8 @@ SEED = int(os.environ.get("PERDURE_SEED", "11"))
 POINTS = [
     "erase: begin", "erase: payloads deleted", "erase: memory deleted", "erase: vectors deleted",
     "erase: line written", "erase: one erased", "erase: before commit", "before commit", "after commit",
-    "erase: noted", "erase: committed", "scrub: swept", "scrub: ledger complete", "scrub: log empty", "scrub: file rewritten",
-    "scrub: log empty again", "erase: scrubbed",
+    "erase: noted", "erase: committed", "scrub: swept", "scrub: ledger complete", "scrub: log empty",
+    "scrub: file rewritten", "scrub: log empty again", "erase: scrubbed",
 ]  # fmt: skip
 
 

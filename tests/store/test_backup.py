@@ -207,7 +207,8 @@ def test_a_leftover_is_not_taken_for_that_of_a_living_process_with_the_same_numb
             copy.with_name(f"{copy.name}.partial-{number}").touch()
         memory.restore_backup(copy, keep=False)
         memory.backup(copy, overwrite=True)
-    assert not [each for each in (*path.parent.iterdir(), *copy.parent.iterdir()) if each.name[-1].isdigit()]
+    left = [each.name for each in (*path.parent.iterdir(), *copy.parent.iterdir())]
+    assert not [name for name in left if "restoring" in name or "partial" in name]
 
 
 def test_a_file_with_a_name_like_ours_is_left_alone(path: Path, copy: Path):

@@ -124,13 +124,13 @@ def _readable(writer: Writer, number: int) -> Record | None:
 
 
 def _full(load: Load, max_items: int | None, max_tokens: int | None) -> CapacityExceeded:
-    if _fits(load.items, max_items):
-        held, most, unit = load.tokens, max_tokens, "tokens"
-    else:
-        held, most, unit = load.items, max_items, "memories"
-    return CapacityExceeded(
-        f"The namespace may hold {most:,} {unit} and would hold {held:,}; what is left in it is protected."
-    )
+    held = ((load.items, max_items, "memory", "memories"), (load.tokens, max_tokens, "token", "tokens"))
+    over = [
+        f"{most:,} {one if most == 1 else many} and would hold {count:,}"
+        for count, most, one, many in held
+        if most is not None and count > most
+    ]
+    return CapacityExceeded(f"The namespace may hold {', and '.join(over)}; what is left in it is protected.")
 
 
 def _fits(held: int, most: int | None) -> bool:

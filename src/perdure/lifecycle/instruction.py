@@ -21,11 +21,13 @@ Kind: TypeAlias = Literal["reference", "oldest", "least important", "matching"]
 class Instruction:
     """Either one memory that is named, or the last in some order, or all that match: those that hold every one of
     `words` and were made between `since` (included) and `until` (not). Without words and times: all in the scope.
+    `letters` are words like C++, which the index knows only in part: the text must hold them to the letter.
     """
 
     kind: Kind
     reference: Reference | None = None
     words: tuple[str, ...] = ()
+    letters: tuple[str, ...] = ()
     since: datetime | None = None
     until: datetime | None = None
     understood: str
@@ -115,6 +117,7 @@ def _sentence(text: str, now: datetime, *, scoped: bool) -> Instruction:
     return Instruction(
         kind="matching",
         words=words,
+        letters=tuple(token.casefold() for token in _TOKEN.findall(rest) if _SIGNS.search(token)),
         since=span and span.since,
         until=span and span.until,
         understood=_understood(words, span),
@@ -152,16 +155,27 @@ def _refuse_what_is_no_order(text: str) -> None:
 
 
 def _refuse_what_words_cannot_say(rest: str) -> None:
-    """`the last memory`, `this conversation`: the words of it would find something else."""
+    """`the last memory`, `this conversation`, `before midnight`: the words of it would find something else. Behind
+    `about` they are words like all others.
+    """
+    if _ABOUT.search(rest):
+        return
     if _PLACE.search(rest):
         raise InvalidInput(
             "By their place only `oldest` and `least important` are known.",
-            remedy="Name the others by number, as `perdure list` shows them; nothing was changed.",
+            remedy="Name the others by number, as `perdure list` shows them, or say `everything about …`; nothing was "
+            "changed.",
         )
     if _HERE.search(rest):
         raise InvalidInput(
             "Nobody can tell from the words which one is meant by `this`.",
             remedy="Say conversation_id=…, spec_folder=… or another filter; nothing was changed.",
+        )
+    if _SOME_TIME.search(rest):
+        raise InvalidInput(
+            "That seems to name a time, but not one that is understood.",
+            remedy="Say it as in `before 2026-03-14`, `yesterday` or `last week`, or say `everything about …`; nothing "
+            "was changed.",
         )
 
 
@@ -227,11 +241,13 @@ _SEVERAL: Final = re.compile(
     r"(?:(?:the\s)?(?:memories|numbers|items)\s)?#?[0-9]{1,10}(?:(?:\s|,|and|&){1,8}#?[0-9]{1,10})+", re.IGNORECASE
 )
 _PLACE: Final = re.compile(
-    r"\b(?:last|latest|newest|recent|first|second|third|next|previous|oldest|important)\s+(?:\w+\s+){0,2}"
-    r"(?:memory|memories|ones?|entry|entries|items?|things?|facts?|notes?|records?)\W*$",
+    r"\b(?:last|latest|newest|most|recent|recently|first|second|third|next|previous|oldest|least)\b", re.IGNORECASE
+)
+_HERE: Final = re.compile(
+    r"\b(?:this|that|from|of|in)\s+(?:\w+\s+)?(?:conversation|session|chat|thread|project|folder|namespace)\b",
     re.IGNORECASE,
 )
-_HERE: Final = re.compile(r"\bthis\s+(?:conversation|session|chat|thread|project|folder)\b", re.IGNORECASE)
+_SOME_TIME: Final = re.compile(r"\b(?:before|after|since|until|till|during|between|older|newer)\b", re.IGNORECASE)
 _AGE: Final = re.compile("older|newer|younger|more|less", re.IGNORECASE)
 _OF: Final = re.compile(r"^(?:of|for|over|from)\s+(?=\w+$)", re.IGNORECASE)
 # `what I told you about`, `that we have saved`, `you know`.
@@ -255,6 +271,7 @@ _QUESTION: Final = re.compile(
     re.IGNORECASE,
 )
 _TOKEN: Final = re.compile(r"[^\s.,;:!?\"()\[\]{}<>]+")
+_SIGNS: Final = re.compile(r"\w[+#@&/\\*=|~^%$]|[+#@&/\\*=|~^%$]\w")
 _QUANTITIES: Final = frozenset("everything all anything every each any whatever whole entire ever please".split())
 _LINKS: Final = frozenset("about regarding concerning on of from that which with in to related mentioning".split())
 _CONTAINERS: Final = frozenset("fact facts note notes info information detail details data item items record".split())

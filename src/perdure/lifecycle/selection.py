@@ -125,7 +125,16 @@ def _matching(scope: Scope, instruction: Instruction, now: datetime) -> Iterator
     else:
         needed = _terms(instruction)
         found = (record for record in _candidates(scope, instruction, wanted, now) if _holds(record, needed))
-    return (record for record in found if instruction.covers(record.created_at))
+    return (
+        record for record in found if instruction.covers(record.created_at) and _spells(record, instruction.letters)
+    )
+
+
+def _spells(record: Record, letters: Sequence[str]) -> bool:
+    said = " ".join(
+        (record.text, record.title or "", record.reasoning or "", *record.tags, *record.keywords)
+    ).casefold()
+    return all(word in said for word in letters)
 
 
 def formerly(scope: Scope, what: object, now: datetime) -> Iterator[Record]:
