@@ -233,7 +233,8 @@ class Forgotten:
     """What `forget` or `erase` did, or would do: while `done` is false nothing has happened.
 
     `understood` says how the instruction was read, `token` confirms exactly these memories. `suggested` may have been
-    meant as well, and are never touched. `pending` says that erased bytes wait in a log that another process holds.
+    meant as well, and are never touched. `pending` says that erased bytes wait in a log, or in an unfinished copy, that
+    another process holds.
     """
 
     records: tuple[Record, ...]

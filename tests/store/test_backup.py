@@ -12,12 +12,13 @@ from pathlib import Path
 
 import pytest
 from store.behind import behind
-from store.children import Child, in_child
+from store.children import Child, give_away, in_child, unprivileged
 
 from perdure import Memory
 from perdure.buggify import arm, disarm
 from perdure.errors import BackupFailed, Conflict, StoreBusy, StoreReadOnly
 from perdure.lifecycle import backups
+from perdure.model import Forgotten
 from perdure.store.sqlite import copies
 from perdure.store.sqlite import store as module
 from perdure.store.sqlite.file import Place
@@ -197,6 +198,30 @@ def test_what_somebody_is_working_on_is_left_to_them_and_an_erasure_waits_for_it
         assert database.execute("SELECT count(*) FROM meta WHERE name = 'scrub'").get == 0
 
 
+def test_a_backup_that_is_being_made_is_named_by_an_erasure_that_comes_too_late_for_it(path: Path, copy: Path):
+    answers: list[Forgotten] = []
+
+    def meanwhile(label: str) -> None:
+        if label == "backup: checked":
+            disarm()
+            answers.append(in_child(erase))
+
+    def erase() -> Forgotten:
+        with Memory(path, embedder="none") as other:
+            return other.erase(1, confirm=True)
+
+    with Memory(path, embedder="none") as memory:
+        memory.remember("brightwater")
+        arm(meanwhile)
+        try:
+            memory.backup(copy)
+        finally:
+            disarm()
+    assert texts(copy) == ["brightwater"]
+    assert answers[0].pending
+    assert any(str(copy) in note for note in answers[0].notes)
+
+
 def test_a_leftover_is_not_taken_for_that_of_a_living_process_with_the_same_number(path: Path, copy: Path):
     with Memory(path, embedder="none") as memory:
         memory.remember("tea")
@@ -215,6 +240,8 @@ def test_a_file_with_a_name_like_ours_is_left_alone(path: Path, copy: Path):
     mine = [path.with_name(f"{path.name}.restoring-{name}") for name in ("notes.txt", "1-mine", "")]
     for each in mine:
         each.touch()
+    mine.append(path.with_name(f"{path.name}.restoring-7"))
+    mine[-1].mkdir()
     with Memory(path, embedder="none") as memory:
         memory.remember("tea")
         memory.backup(copy)
@@ -598,6 +625,24 @@ def test_the_store_knows_where_its_copies_are_as_long_as_they_are_there(memory: 
     copy.with_name("second").unlink()
     kept = memory.restore_backup(copy).kept
     assert backups.known(memory._parts.store) == (kept, str(copy))
+
+
+def test_a_copy_that_cannot_be_looked_at_is_known_all_the_same(commons: Path):
+    ours, hidden = commons / "ours", commons / "hidden"
+
+    def known() -> tuple[str, ...]:
+        with closing(SqliteStore.open(ours / "memory.db")) as store:
+            store.backup(str(hidden / "copy"))
+            hidden.chmod(0)
+            try:
+                return backups.known(store)
+            finally:
+                hidden.chmod(0o700)
+
+    ours.mkdir()
+    hidden.mkdir()
+    give_away(ours, hidden)
+    assert unprivileged(known) == (str(hidden / "copy"),)
 
 
 def test_a_store_that_came_from_a_backup_knows_the_copies_of_the_first_one_too(

@@ -98,6 +98,7 @@ def _close(owner: str) -> None:
 
 def _beside(paths: Iterable[str], kind: Kind) -> Iterator[str]:
     """The copies that are there, whole or in part. Each directory is read once."""
+    mark = f".{kind}-"
     names: dict[Path, set[str]] = defaultdict(set)
     for path in paths:
         names[Path(path).parent].add(Path(path).name)
@@ -105,10 +106,12 @@ def _beside(paths: Iterable[str], kind: Kind) -> Iterator[str]:
         found: set[str] = set()
         with suppress(OSError, ValueError), os.scandir(directory) as entries:
             for entry in entries:
-                stem, _, rest = entry.name.rpartition(f".{kind}-")
+                if mark not in entry.name:
+                    continue
+                stem, _, rest = entry.name.rpartition(mark)
                 number = _NUMBER.fullmatch(rest)
-                if number and stem in stems:
-                    found.add(str(directory / f"{stem}.{kind}-{number[1]}"))
+                if number and stem in stems and not entry.is_dir(follow_symlinks=False):
+                    found.add(str(directory / f"{stem}{mark}{number[1]}"))
         yield from found
 
 
