@@ -30,7 +30,7 @@ def test_the_environment_beats_the_file_and_an_argument_beats_both(tmp_path: Pat
 
 def test_every_setting_can_come_from_its_variable(tmp_path: Path):
     samples = {"path": "/x/y", "text": "none", "words": "moods, dreams", "number": "5", "switch": "off"}
-    samples |= {"count": "9", "share": "0.5"}
+    samples |= {"count": "9", "share": "0.5", "tables": "{mine = {like = 'facts'}}"}
     environment = {row.variable: samples[row.kind] for row in settings.SETTINGS} | {"HOME": str(tmp_path)}
     environment |= {"PERDURE_DECAY_EXEMPT": "important"}
     found = settings.load(environment)
@@ -38,6 +38,7 @@ def test_every_setting_can_come_from_its_variable(tmp_path: Path):
     assert {"moods", "dreams", "preference"} <= found.categories
     assert (found.redact, found.busy_seconds, found.session) == (False, 5.0, "none")
     assert (found.max_items, found.importance_low, found.decay_exempt) == (9, 0.5, ("important",))
+    assert found.recipes == {"mine": {"like": "facts"}}
 
 
 @pytest.mark.parametrize(
@@ -55,6 +56,8 @@ def test_every_setting_can_come_from_its_variable(tmp_path: Path):
         "grace_days = true",
         "importance_high = 1.1",
         "decay_exempt = ['criticl']",
+        "recipes = 'mine'",
+        "recipes = {mine = 5}",
     ],
 )
 def test_a_bad_value_in_the_file_is_an_error_that_names_it(tmp_path: Path, content: str):

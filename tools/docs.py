@@ -22,7 +22,8 @@ from perdure import draft, errors, model, settings
 from perdure.cli.app import COMMANDS, ENVIRONMENT
 from perdure.cli.app import perdure as program
 from perdure.cli.exits import EXIT_CODES
-from perdure.recall.recipe import RECIPES, Recipe
+from perdure.recall.cookbook import LIKE, WEIGHTS
+from perdure.recall.recipe import BALANCED, FIELDS, RECIPES, Recipe
 from perdure.store import port
 
 REFERENCE: Final = Path(__file__).parent.parent / "docs" / "reference"
@@ -132,7 +133,7 @@ def settings_page() -> str:
     """
     values = """
         A switch is `true` or `false`; `yes`, `no`, `on`, `off`, `1` and `0` are understood. Words are a list in the
-        file, and separated by commas in a variable.
+        file, and separated by commas in a variable. Tables are tables in the file, and one inline table in a variable.
 
         ## Variables that are not settings
     """
@@ -194,17 +195,67 @@ def command_section(parent: click.Context, name: str, heading: str = "##") -> It
 
 
 def recipes_page() -> str:
-    rows = [
-        (code(recipe.name), str(recipe.keyword_weight), str(recipe.vector_weight), str(recipe.candidates), recipe.about)
-        for recipe in RECIPES.values()
-    ]
     about = """
         A recipe is how recall weighs its signals: a value with a name, chosen by the setting `recipe`, by
         `recall(…, recipe=…)` or by `perdure recall --recipe`. Every hit's `explain` shows each signal's part in its
-        score.
+        score. The weights are shares of it and add up to 1; a signal that is missing leaves its share to the others.
     """
-    head = ("recipe", "words", "meaning", "candidates", "how it weighs")
-    return document("Recipes", "src/perdure/recall/recipe.py", dedent(about), *table(head, rows), "", sentence(Recipe))
+    own = """
+        ## Your own
+
+        A table in `perdure.toml` makes a recipe; from then on its name is good wherever a recipe is named. It begins
+        as the built-in recipe that it is `like` (`balanced` when it does not say), and changes what it says. Weights
+        only have to be right among each other: they are brought to a sum of 1, and so are the parts of prominence.
+
+        ```toml
+        [recipes.fresh]
+        like = "learnings"
+        about = "What was learned lately."
+        prominence_weight = 0.6
+        recency_part = 0.8
+        recency_days = 7
+        ```
+    """
+    head = ("recipe", *(name.removesuffix("_weight") for name in WEIGHTS), "fusion", "candidates", "how it weighs")
+    rows = [recipe_row(recipe) for recipe in RECIPES.values()]
+    fields = [(code(name), in_balanced(name), meaning) for name, meaning in FIELDS.items()]
+    fields.insert(0, (code(LIKE), code(BALANCED.name), "the built-in recipe to begin with"))
+    return document(
+        "Recipes", "src/perdure/recall/recipe.py", dedent(about), *table(head, rows), dedent(own),
+        *table(("field", "in `balanced`", "what it is"), fields),
+    )  # fmt: skip
+
+
+def recipe_row(recipe: Recipe) -> tuple[str, ...]:
+    weights = (f"{getattr(recipe, name):g}" for name in WEIGHTS)
+    fusion = f"{recipe.fusion}, k = {recipe.rank_constant}" if recipe.fusion == "rank" else recipe.fusion
+    return code(recipe.name), *weights, fusion, str(recipe.candidates), f"{recipe.about} {unusual(recipe)}".strip()
+
+
+def unusual(recipe: Recipe) -> str:
+    """The fields that the other columns leave out, where a recipe differs from the usual or a weight asks for them."""
+    shown = {field.name for field in dataclasses.fields(Recipe)} - {"name", "about", "fusion", "rank_constant"}
+    shown -= {"candidates", *WEIGHTS}
+    usual = {field.name: field.default for field in dataclasses.fields(Recipe)}
+    parts = {name for name in FIELDS if name.startswith(("observation", "confidence", "recency", "recall"))}
+    told = [
+        name
+        for name in FIELDS
+        if name in shown and (getattr(recipe, name) != usual[name] or (name in parts and recipe.prominence_weight))
+    ]
+    if recipe.per_category:
+        told.append("balanced_categories")
+    return f"({', '.join(f'{name} {plain(getattr(recipe, name))}' for name in told)})" if told else ""
+
+
+def plain(value: str | float | tuple[str, ...]) -> str:
+    if isinstance(value, tuple):
+        return " ".join(value)
+    return str(value).lower() if isinstance(value, bool) else f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def in_balanced(name: str) -> str:
+    return code(plain(getattr(BALANCED, name))) if name != "about" else ""
 
 
 def records_page() -> str:
@@ -240,6 +291,7 @@ def python_page() -> str:
     lines += table(("filter", "type"), typed(draft.Filters))
     lines += ["", "## Other types\n", "They come with the answers above; none has to be imported.\n"]
     choices = {"State": model.State, "Outcome": model.Outcome, "Operation": model.Operation, "Mode": model.Mode}
+    choices |= {"Form": model.Form, "Level": model.Level, "Format": model.Format}
     allowed = {code(name): codes(map(repr, get_args(choice))) for name, choice in choices.items()}
     lines += table(("type", "what it is"), (OTHER_TYPES | allowed).items())
     for thing in (model.Change, port.StoreStats, port.NamespaceStats):

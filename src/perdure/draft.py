@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import datetime
 from functools import partial
+from itertools import islice
 from typing import Any, Final, TypeAlias, TypedDict, cast
 
 from perdure.clock import parse_time
@@ -17,6 +18,8 @@ from perdure.model import CATEGORIES, CONTEXT_TYPES, STATES, TIERS, TRUSTS, Filt
 MAX_TEXT_BYTES: Final = 1 << 20
 MAX_LINE: Final = 1024
 MAX_KEYWORDS: Final = 10
+MIN_CONCEPTS: Final = 2
+MAX_CONCEPTS: Final = 5
 MAX_ITEMS: Final = 64
 MAX_METADATA_BYTES: Final = 1 << 16
 MAX_METADATA_DEPTH: Final = 32
@@ -67,7 +70,9 @@ class Fields(KeyedFields, total=False):
 
 
 class Filters(TypedDict, total=False):
-    """What `recall` and `list` may be narrowed by. `tags`: all of them; `category`, `source`: any of them."""
+    """What `recall` and `list` may be narrowed by. `tags`: all of them; `category`, `source`: any of them. `when` is a
+    time in words: `last week`, `in March`, `since Monday`.
+    """
 
     tags: str | Iterable[str]
     category: str | Iterable[str] | None
@@ -79,6 +84,7 @@ class Filters(TypedDict, total=False):
     conversation_id: str | None
     since: datetime | str | None
     until: datetime | str | None
+    when: str | None
     states: State | Iterable[State]
 
 
@@ -113,6 +119,24 @@ def check_query(query: object) -> str:
     if not isinstance(query, str):
         raise InvalidInput(f"A query must be text, not {shown(query)}.", remedy="Ask in words.")
     return query
+
+
+def check_concepts(concepts: object) -> tuple[str, ...]:
+    """Two to five words or groups of words, each of which an answer must hold; None is none."""
+    if concepts is None:
+        return ()
+    if isinstance(concepts, str) or not isinstance(concepts, Iterable):
+        raise InvalidInput("concepts must be a list of texts.", remedy="Write concepts=['oauth', 'errors'].")
+    found = list(islice(cast("Iterable[object]", concepts), MAX_ITEMS))
+    texts = dict.fromkeys(one.strip() for one in found if isinstance(one, str))
+    if not all(isinstance(one, str) for one in found) or "" in texts:
+        raise InvalidInput("Each concept must be a word or some words.", remedy="Write concepts=['oauth', 'errors'].")
+    if not MIN_CONCEPTS <= len(texts) <= MAX_CONCEPTS:
+        raise InvalidInput(
+            f"{MIN_CONCEPTS} to {MAX_CONCEPTS} different concepts can be asked for, not {len(texts)}.",
+            remedy="Ask for a single one as the query; of more, choose the most telling.",
+        )
+    return tuple(texts)
 
 
 def check_whole(value: object, field: str, least: int, most: int) -> int:
@@ -151,8 +175,12 @@ def check_namespaces(names: object) -> list[str]:
     return [check_namespace(name) for name in cast("Iterable[object]", names)]
 
 
-def check_filters(filters: Mapping[str, Any], known_categories: Collection[str] = CATEGORIES) -> Filter:
-    """Values that no memory can have are errors too: a misspelt filter must not look like an empty memory."""
+def check_filters(
+    filters: Mapping[str, Any], known_categories: Collection[str] = CATEGORIES, now: datetime | None = None
+) -> Filter:
+    """Values that no memory can have are errors too: a misspelt filter must not look like an empty memory. Words of
+    time are reckoned from `now`.
+    """
     unknown = set(filters) - set(Filters.__annotations__)
     if unknown:
         raise UnknownChoice(
@@ -166,6 +194,7 @@ def check_filters(filters: Mapping[str, Any], known_categories: Collection[str] 
     categories = _some(given.get("category", ()), "category")
     for category in categories:
         _check_category(category, known_categories)
+    since, until = _stretch(given, now)
     return Filter(
         tags=_some(given.get("tags", ()), "tags"),
         categories=categories,
@@ -175,10 +204,30 @@ def check_filters(filters: Mapping[str, Any], known_categories: Collection[str] 
         source_project=_optional(check_line, given.get("source_project"), "source_project"),
         spec_folder=_optional(check_line, given.get("spec_folder"), "spec_folder"),
         conversation_id=_optional(check_line, given.get("conversation_id"), "conversation_id"),
-        since=_optional(parse_time, given.get("since"), "since"),
-        until=_optional(parse_time, given.get("until"), "until"),
+        since=since,
+        until=until,
         states=cast("tuple[State, ...]", states),
     )
+
+
+def _stretch(given: Mapping[str, Any], now: datetime | None) -> tuple[datetime | None, datetime | None]:
+    """What `since`, `until` and `when` leave together."""
+    since = _optional(parse_time, given.get("since"), "since")
+    until = _optional(parse_time, given.get("until"), "until")
+    if "when" not in given:
+        return since, until
+    from perdure.text.moments import read_span
+
+    said = _string(given["when"], "when")
+    span = None if now is None else read_span(said, now)
+    if span is None:
+        raise InvalidInput(
+            f"when is not a time: {shown(said)}.",
+            remedy="Say it as 'last week', 'in March', 'since Monday' or '2026-03-14', or use since and until.",
+        )
+    starts = [moment for moment in (since, span.since) if moment]
+    ends = [moment for moment in (until, span.until) if moment]
+    return max(starts, default=None), min(ends, default=None)
 
 
 def changes_content(clean: Clean) -> bool:

@@ -216,6 +216,13 @@ class StoreDamaged(StoreError):
     default_remedy = "Run `perdure doctor`; export what can be read before you repair."
 
 
+class IndexDamaged(StoreDamaged):
+    """The full-text index cannot be read."""
+
+    code = "index_damaged"
+    default_remedy = "Run `perdure doctor --repair`: it is made anew from the memories, which are all there."
+
+
 class StoreNewer(StoreError):
     """The store was written by a newer Perdure."""
 

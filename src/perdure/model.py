@@ -20,6 +20,9 @@ Outcome: TypeAlias = Literal[
     "inserted", "observed", "updated", "annotated", "validated", "promoted", "unchanged", "repeated"
 ]
 Mode: TypeAlias = Literal["hybrid", "keyword", "vector", "none"]
+Form: TypeAlias = Literal["full", "summary", "abstract", "excerpt"]
+Format: TypeAlias = Literal["text", "json"]
+Level: TypeAlias = Literal["index", "abstract", "full"]
 
 STATES: tuple[State, ...] = ("active", "superseded", "merged", "deleted", "expired", "evicted")
 TIERS = ("constitutional", "critical", "important", "normal", "temporary", "deprecated")
@@ -35,6 +38,7 @@ CATEGORIES = LEARNING_CATEGORIES + FACT_CATEGORIES
 INDEXED_STATES: tuple[State, ...] = ("active", "superseded")
 
 _NOTHING: Mapping[str, Json] = {}
+_NO_CONCEPTS: Mapping[str, int] = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,6 +169,7 @@ class Filter:
     created_until: datetime | None = None
     offered: bool = False
     unexpired_at: datetime | None = None
+    numbers: tuple[int, ...] | None = None
     states: tuple[State, ...] = ("active",)
 
 
@@ -375,11 +380,21 @@ class Signal:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """`score` compares the hits of one answer, where the best of each signal is 1; it does not compare two answers."""
+    """`score` compares the hits of one answer, where the best of each signal is 1; it does not compare two answers.
+    `concepts` says how often each of the concepts asked for stands in the memory.
+    """
 
     record: Record
     score: float
     explain: Mapping[str, Signal]
+    concepts: Mapping[str, int] = field(default_factory=lambda: _NO_CONCEPTS)
+
+    @property
+    def line(self) -> str:
+        """The memory on one line of about 20 tokens; `Memory.recall_detail` tells the rest."""
+        from perdure.text.glance import index_line
+
+        return index_line(self.record)
 
 
 @dataclass(frozen=True, slots=True)
@@ -403,6 +418,63 @@ class Recall(Sequence[Hit]):
 
     def __iter__(self) -> Iterator[Hit]:
         return iter(self.hits)
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """A memory as a context says it: `said` is its text, or what of it found room. `score` is None for what is always
+    surfaced.
+    """
+
+    record: Record
+    said: str
+    form: Form
+    score: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Omitted:
+    """A memory that was found and is not in the context: there was no room, or something else says the same."""
+
+    record: Record
+    reason: Literal["budget", "duplicate"]
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What a model should know, within `budget` tokens: `text` is data between two lines with a `mark` that no memory
+    can hold, and empty when there is nothing to say. `items` are in the order of the text.
+    """
+
+    text: str
+    tokens: int
+    budget: int
+    token_counter: str
+    items: tuple[Packed, ...]
+    left_out: tuple[Omitted, ...]
+    mark: str
+    mode: Mode
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Detail:
+    """A memory at one level of detail: a line of about 20 tokens, an abstract, or everything it says."""
+
+    record: Record
+    level: Level
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Triggered:
+    """A memory that a prompt brings to mind, the phrase that does it, and how sure that is: 1 when the prompt is the
+    phrase, 0.95 when it holds the phrase word for word, less when words are inflected.
+    """
+
+    record: Record
+    phrase: str
+    confidence: float
 
 
 @dataclass(frozen=True, slots=True)

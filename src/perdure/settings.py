@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, cast
 
 from perdure.errors import SettingsInvalid, shown
 from perdure.model import CATEGORIES, TIERS
@@ -18,7 +18,7 @@ class Setting:
     """One row of the settings table: the reference page is made from these."""
 
     name: str
-    kind: Literal["path", "text", "words", "number", "count", "share", "switch"]
+    kind: Literal["path", "text", "words", "number", "count", "share", "switch", "tables"]
     default: str
     help: str
 
@@ -32,6 +32,9 @@ SETTINGS: Final = (
     Setting("namespace", "text", "default", "Whose memories: a user, a team or an agent. Namespaces never mix."),
     Setting("embedder", "text", "local", "`local` (the packaged model) or `none` (keyword search alone)."),
     Setting("recipe", "text", "balanced", "How recall weighs its signals; docs/reference/recipes.md lists them."),
+    Setting(
+        "recipes", "tables", "", "Recipes of your own, each a table; docs/reference/recipes.md says what is in it."
+    ),
     Setting("categories", "words", "", "Categories of your own, besides the built-in ones."),
     Setting("cache", "path", "the user's cache directory", "Where derived files go, such as the model's weights."),
     Setting("redact", "switch", "true", "Replace secrets by [REDACTED:kind] before anything is stored."),
@@ -61,6 +64,7 @@ class Settings:
     namespace: str = "default"
     embedder: str = "local"
     recipe: str = "balanced"
+    recipes: Mapping[str, Mapping[str, object]] = field(default_factory=dict[str, Mapping[str, object]])
     categories: frozenset[str] = frozenset(CATEGORIES)
     cache: Path
     redact: bool = True
@@ -190,9 +194,20 @@ def _share(value: Any) -> float:
     return number
 
 
+def _tables(value: Any) -> dict[str, dict[str, object]]:
+    """In a variable as an inline table: `{mine = {like = "facts"}}`."""
+    if isinstance(value, str):
+        import tomllib
+
+        value = tomllib.loads(f"value = {value}")["value"]
+    if not isinstance(value, Mapping):
+        raise TypeError
+    return {name: dict(**table) for name, table in cast("Mapping[str, Any]", value).items()}
+
+
 _KINDS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "path": _path, "text": _text, "words": _words, "switch": _switch, "number": _number, "count": _count,
-    "share": _share,
+    "share": _share, "tables": _tables,
 }  # fmt: skip
 _LARGEST: Final = 1e6
 _MOST: Final = 10**12

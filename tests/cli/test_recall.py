@@ -50,7 +50,7 @@ def test_json_answers_mode_notes_and_hits_with_their_reasons(filled: User):
     assert set(answer.json) == {"mode", "notes", "hits", "constitutional"}
     assert answer.json["mode"] == "keyword"
     hit = answer.json["hits"][0]
-    assert set(hit) == {"score", "explain", "record"}
+    assert set(hit) == {"score", "explain", "record", "concepts"}
     assert hit["record"]["text"] == "Alice prefers dark mode"
     for signal in hit["explain"].values():
         assert set(signal) == {"raw", "rank", "normalised", "weight", "contribution"}
@@ -241,3 +241,33 @@ def test_the_tiered_recipe_explains_tier_decay_and_anchor(filled: User):
         assert any(line.strip().startswith(name) for line in screen.splitlines())
     ((_, score, *_),) = filled.done("recall", "chess", "--recipe", "tiered", "--no-decay").rows
     assert float(score) == pytest.approx(40 + 25 / 3 + 20, abs=1e-3)
+
+
+def test_concepts_need_no_question_and_each_hit_says_what_it_contains(filled: User):
+    filled.done("remember", "OAuth errors: oauth failed")
+    screen = filled.screen("recall", "--concept", "oauth", "--concept", "error")
+    assert "Contains: oauth (2), error (1)" in screen
+    ((*_, text, contains),) = filled.done("recall", "--concept", "oauth", "--concept", "error").rows
+    assert (text, contains) == ("OAuth errors: oauth failed", "oauth (2), error (1)")
+    answer = filled.done("recall", "what failed?", "--concept", "oauth", "--concept", "error", "--json")
+    assert answer.json["hits"][0]["concepts"] == {"oauth": 2, "error": 1}
+
+
+def test_one_concept_is_refused_with_a_remedy(filled: User):
+    answer = filled.fails(2, "recall", "--concept", "oauth")
+    assert "2 to 5 different concepts" in answer.err
+
+
+def test_a_phrase_in_quotation_marks_is_meant_word_for_word(filled: User):
+    assert texts(filled.done("recall", '"dark mode"', "--json")) == ["Alice prefers dark mode"]
+    assert texts(filled.done("recall", '"mode dark"', "--json")) == []
+
+
+def test_a_time_in_words_is_a_filter(filled: User):
+    assert texts(filled.done("recall", "chess", "--when", "in May 2020", "--json")) == ["Bob plays chess"]
+    assert texts(filled.done("recall", "chess", "--when", "today", "--json")) == []
+    assert "when is not a time" in filled.fails(2, "recall", "chess", "--when", "banana").err
+
+
+def test_an_empty_namespace_names_those_that_are_not(filled: User):
+    assert "Namespaces with memories: default" in filled.done("recall", "chess", "-n", "nobody").err

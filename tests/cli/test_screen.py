@@ -26,7 +26,8 @@ STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\u2
 def hostile(user: User):
     user.done(
         "remember", HOSTILE, "--title", HOSTILE, "--tag", HOSTILE, "--reasoning", HOSTILE, "--source", HOSTILE,
-        "--key", "a:x", PERDURE_ACTOR=HOSTILE.replace("\x00", ""),
+        "--key", "a:x", "--trigger-phrase", HOSTILE, "--trigger-phrase", "red",
+        PERDURE_ACTOR=HOSTILE.replace("\x00", ""),
     )  # fmt: skip
     user.done("update", "1", "--text", HOSTILE + " once more")
     return user
@@ -38,6 +39,8 @@ def hostile(user: User):
     [
         ("show", "1"), ("list",), ("recall", "red end"), ("recall", "red end", "--explain"), ("history", "1"),
         ("stats",), ("update", "1", "--text", HOSTILE), ("forget", "1"), ("remember", HOSTILE + " other"),
+        ("context", "red end"), ("context", "red end", "--format", "json"), ("context", HOSTILE, "--tag", HOSTILE),
+        ("recall", "red end", "--brief"), ("triggers", "a red end"), ("triggers", HOSTILE + " other"),
         ("recall", HOSTILE, "--tag", HOSTILE), ("show", HOSTILE), ("list", "--tag", HOSTILE + "x"), ("doctor",),
     ],
     ids=str,
@@ -49,7 +52,16 @@ def test_no_command_lets_stored_text_steer_the_terminal(hostile: User, words: tu
 
 
 @pytest.mark.parametrize(
-    "words", [("show", "1"), ("list",), ("recall", "red end"), ("history", "1"), ("show", HOSTILE)]
+    "words",
+    [
+        ("show", "1"),
+        ("list",),
+        ("recall", "red end"),
+        ("history", "1"),
+        ("show", HOSTILE),
+        ("context", "red end"),
+        ("triggers", "red"),
+    ],
 )
 def test_json_escapes_what_could_steer_the_terminal(hostile: User, words: tuple[str, ...]):
     answer = hostile(*words, "--json")

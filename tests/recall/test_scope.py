@@ -53,6 +53,7 @@ filters = st.builds(
     created_until=st.none() | moments,
     unexpired_at=st.none() | moments,
     offered=st.booleans(),
+    numbers=st.none() | st.lists(st.integers(0, 8), unique=True).map(tuple),
     states=st.lists(st.sampled_from(STATES), min_size=1, unique=True).map(tuple) | st.just(("active",)),
 )
 

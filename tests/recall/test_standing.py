@@ -1,7 +1,8 @@
-"""The score of the recipe `tiered` as a pure function: what must hold for any memory."""
+"""The score of a candidate as a pure function, mostly by the recipe `tiered`: what must hold for any memory."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from random import Random
@@ -12,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from perdure.model import TIERS, Record
-from perdure.recall.fuse import Word
-from perdure.recall.recipe import TIERED
-from perdure.recall.standing import Candidate, Fading, Listing, listed, overlap, rank_standing, score
+from perdure.recall.fuse import Ranked, Word
+from perdure.recall.recipe import TIERED, Recipe
+from perdure.recall.standing import Candidate, Fading, Listing, Scoring, listed, overlap, rank_standing, score
 from perdure.testing.records import draft
 from perdure.text.words import terms
 from perdure.tiers import boost
@@ -43,15 +44,23 @@ records = st.builds(memory, st.sampled_from(TIERS), st.floats(0, 1), st.floats(-
 exemptions = st.lists(st.sampled_from(TIERS), unique=True).map(tuple)
 
 
+def scored(candidate: Candidate, record: Record, fading: Fading, recipe: Recipe = TIERED) -> Ranked:
+    return score(Scoring.of(recipe, [candidate], WORDS[:3], fading), candidate, record)
+
+
 def total(candidate: Candidate, record: Record, fading: Fading) -> float:
-    return score(TIERED, candidate, record, ASKED, fading).score
+    return scored(candidate, record, fading).score
+
+
+def in_order(found: Sequence[Candidate], known: Mapping[tuple[int, int], Record], limit: int) -> list[Ranked]:
+    return rank_standing(Scoring.of(TIERED, found, WORDS, Fading(NOW)), found, known, limit)
 
 
 @given(candidates, records, st.booleans(), exemptions)
 def test_a_score_lies_between_0_and_100_and_is_the_sum_of_its_parts(
     candidate: Candidate, record: Record, on: bool, exempt: tuple[str, ...]
 ):
-    ranked = score(TIERED, candidate, record, ASKED, Fading(NOW, on, exempt))
+    ranked = scored(candidate, record, Fading(NOW, on, exempt))
     assert 0 <= ranked.score <= 100 + 1e-9
     assert ranked.score == sum(signal.contribution for signal in ranked.explain.values())
     assert sum(signal.weight for signal in ranked.explain.values()) == pytest.approx(100)
@@ -102,24 +111,23 @@ def test_the_order_does_not_depend_on_the_order_in_which_they_came(
     known = {candidate[:2]: record for candidate, record in found}
     some = [candidate for candidate, _ in found]
     shuffled = random.sample(some, len(some))
-    fading = Fading(NOW)
-    ranked = rank_standing(TIERED, some, known, WORDS, fading, 12)
-    assert rank_standing(TIERED, shuffled, known, WORDS, fading, 12) == ranked
+    ranked = in_order(some, known, 12)
+    assert in_order(shuffled, known, 12) == ranked
     order = [(-one.score, -one.number, one.place) for one in ranked]
     assert order == sorted(order)
-    assert rank_standing(TIERED, some, known, WORDS, fading, 3) == ranked[:3]
+    assert in_order(some, known, 3) == ranked[:3]
 
 
 def test_of_equal_memories_the_newer_comes_first():
     some = [Candidate(0, number, Listing(1.0, 1), None) for number in (3, 9, 5)]
     known = {candidate[:2]: memory() for candidate in some}
-    ranked = rank_standing(TIERED, some, known, WORDS, Fading(NOW), 9)
+    ranked = in_order(some, known, 9)
     assert [one.number for one in ranked] == [9, 5, 3]
 
 
 def test_a_candidate_that_is_gone_by_now_is_left_out():
     some = [Candidate(0, number, Listing(1.0, number), None) for number in (1, 2)]
-    assert [one.number for one in rank_standing(TIERED, some, {(0, 2): memory()}, WORDS, Fading(NOW), 9)] == [2]
+    assert [one.number for one in in_order(some, {(0, 2): memory()}, 9)] == [2]
 
 
 BEST = Listing(1.0, 1)
@@ -161,8 +169,8 @@ def test_the_formula_of_the_specification(
 def test_an_exempt_tier_does_not_fade():
     old = memory(tier="critical", days=300)
     candidate = Candidate(0, 1, BEST, BEST)
-    assert score(TIERED, candidate, old, ASKED, Fading(NOW)).explain["decay"].normalised == 0.7
-    assert score(TIERED, candidate, old, ASKED, Fading(NOW, exempt=("critical",))).explain["decay"].normalised == 1
+    assert scored(candidate, old, Fading(NOW)).explain["decay"].normalised == 0.7
+    assert scored(candidate, old, Fading(NOW, exempt=("critical",))).explain["decay"].normalised == 1
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,9 @@
 """What the specifications state, each under a short name and a phrase to find it by. Every one has a test of its own:
 the test's docstring begins with the name, and `test_coverage.py` holds the two against each other.
 
-S0 is the semantic memory store. Of S3, the memory tools, these are sections 4 (tiers and decay) and 5 (schema), and the
-tools that update, validate and checkpoint.
+S0 is the semantic memory store. Of S1, the sessions, these are D2 (retrieval), D3 (ranking) and the criteria about
+them; of S2, the conversations, "Retrieval"; of S4, the merging memory, "Search". Of S3, the memory tools, these are
+sections 3 (search), 4 (tiers and decay) and 5 (schema), and the tools that update, validate and checkpoint.
 """
 
 from __future__ import annotations
@@ -116,7 +117,86 @@ S0: Final = {
     "S0 scenario search": "cities in America",
 }
 
+S1: Final = {
+    "S1 retrieval no query": "If no signals at all, context query is None",
+    "S1 retrieval no call": "no API call",
+    "S1 retrieval zero scores": "All entries are passed to ranking with zero retrieval scores",
+    "S1 retrieval vector": "vector_score in [-1.0, 1.0]",
+    "S1 retrieval all entries": "Output: all entries",
+    "S1 retrieval same model": "same model used at write time",
+    "S1 retrieval fields": "name, description, keywords, and reasoning",
+    "S1 retrieval keyword": "negated so higher = more relevant",
+    "S1 retrieval matching": "Output: matching entries",
+    "S1 merge union": "Union the two candidate sets",
+    "S1 merge both": "carry both scores",
+    "S1 merge one": "carry a zero for the other",
+    "S1 degradation provider": "vector retrieval skipped, keyword retrieval only",
+    "S1 degradation fts": "keyword retrieval skipped, vector retrieval only",
+    "S1 degradation both": "If both unavailable",
+    "S1 degradation numpy": "If numpy is not importable",
+    "S1 scoring formula": "final_score",
+    "S1 scoring vector": "cosine similarity normalised to [0.0, 1.0] (divide by max in candidate set)",
+    "S1 scoring keyword": "BM25 score normalised to [0.0, 1.0] (divide by max in candidate set)",
+    "S1 prominence observations": "Observation count (normalised by max across all entries)",
+    "S1 prominence confidence": "high=3, medium=2, low=1, normalised to [0, 1]",
+    "S1 prominence recency": "1.0 / (1.0 + days_since_updated / 30.0)",
+    "S1 prominence recalled at": "does NOT drive this recency component",
+    "S1 prominence recalls": "min(recall_count / 10.0, 1.0)",
+    "S1 weights default": "vector_weight=0.5, keyword_weight=0.2, prominence_weight=0.3",
+    "S1 weights own": "User-configurable",
+    "S1 edge zero": "If max score for a signal is 0",
+    "S1 edge identical": "If all entries have identical scores for a signal",
+    "S1 edge unavailable": "its weight is redistributed proportionally to the remaining signals",
+    "S1 edge no differentiation": "other signals (keyword, prominence) drive ranking",
+    "S1 selection scores": "Score all candidates using the formula above",
+    "S1 selection balance": "min-3 entries per non-empty category (when limit >= 9)",
+    "S1 selection within": "sorted by final_score within each category bucket",
+    "S1 selection fill": "Fill remaining slots by final_score descending across all categories",
+    "S1 selection limit": "Respect the injection limit",
+    "S1 criterion 1": "at least 15 of the 20 parser entries",
+    "S1 criterion 1b": "at least 18 of 20 parser entries",
+    "S1 criterion 2": "Cross-project retrieval works",
+    "S1 criterion 7a": "retrieval uses FTS5 + prominence",
+    "S1 criterion 7b": "retrieval uses vector + prominence",
+    "S1 criterion 12": "Category balance preserved",
+}
+
+S2: Final = {
+    "S2 fulltext rank": "ORDER BY pdb.score(id) DESC",
+    "S2 semantic rank": "ORDER BY embedding <#> $vec",
+    "S2 conversation": "conversation_id = $id",
+    "S2 active": "invalid_at IS NULL",
+    "S2 candidates": "LIMIT 100",
+    "S2 search text": "fact || ' ' || keywords joined",
+    "S2 rrf": "score = Σ 1.0 / (60 + rank)",
+    "S2 no decay": "No FSRS reranking",
+    "S2 category": 'When Some("guideline") is passed',
+    "S2 every category": "pass None for a full search",
+}
+
+S4: Final = {
+    "S4 search fusion": "Hybrid search via Reciprocal Rank Fusion (K=60)",
+    "S4 search dense": "Embedding cosine similarity",
+    "S4 search sparse": "FTS5 BM25 keyword matching",
+    "S4 search scale": "RRF score scale that search already normalizes to [0, 1]",
+}
+
 S3: Final = {
+    "S3 search keyword": "Fast keyword-based ranking using BM25",
+    "S3 search vector": "Semantic similarity using embeddings",
+    "S3 search fusion": "Reciprocal Rank Fusion (RRF) combines both",
+    "S3 search rrf": "sum( 1 / (k + rank_i(d)) )",
+    "S3 search k": "smoothing constant (default: 60)",
+    "S3 search candidates": "limit * 2",
+    "S3 relevance rrf": "Hybrid RRF Score | 40%",
+    "S3 relevance tier": "Importance Tier | 25%",
+    "S3 relevance decay": "Recency/Decay | 20%",
+    "S3 relevance keywords": "Keyword Overlap | 15%",
+    "S3 relevance formula": "(rrf*0.40 + tier_boost*0.25 + decay*0.20 + keywords*0.15) * 100",
+    "S3 fallback no words": "No FTS matches",
+    "S3 fallback no vectors": "No vector matches",
+    "S3 fallback empty": "Return empty with suggestion",
+    "S3 fallback no embedder": "Fall back to FTS-only",
     "S3 tier boost": "Boost",
     "S3 tier expiry": "Auto-Expire",
     "S3 tier expiry never": "Never",
@@ -171,6 +251,7 @@ S3: Final = {
 
 # What is there in another way than it is stated, and why.
 OTHERWISE: Final = {
+    "S1 FTS5 unavailable": "beside vectors words are looked up in memory, so that a damaged FTS5 index costs nothing",
     "S3 file_path NOT NULL UNIQUE": "a memory need not come from a file; its number, id and key identify it",
     "S3 spec_folder NOT NULL": "a memory need not belong to a specification",
     "S3 snapshot_path": "a checkpoint is a position in the log, so there is no file to point to",

@@ -6,9 +6,9 @@ import ast
 import re
 from pathlib import Path
 
-from specs.statements import S0, S3
+from specs.statements import S0, S1, S2, S3, S4
 
-STATEMENTS = S0 | S3
+STATEMENTS = S0 | S1 | S2 | S3 | S4
 NAME = re.compile(r"(S\d [^:]+): ")
 
 

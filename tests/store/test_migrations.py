@@ -36,7 +36,7 @@ BACK = {
     1: """
         DROP TABLE checkpoint;
         DROP INDEX memory_constitutional; DROP INDEX memory_folder; DROP INDEX memory_evicted;
-        DROP INDEX memory_age;
+        DROP INDEX memory_age; DROP INDEX memory_triggers;
         DROP INDEX revision_session; DROP INDEX revision_version;
         CREATE INDEX revision_number ON revision (namespace, number);
         ALTER TABLE namespace DROP COLUMN tokens;
@@ -213,7 +213,7 @@ def test_every_named_query_is_used():
     code = "".join(path.read_text(encoding="utf-8") for path in PACKAGE.glob("*.py"))
     built = {f"where_{name}" for name in ("context_type", "tier", "source_project", "spec_folder", "conversation_id")}
     built |= {f"where_{name}" for name in ("categories", "sources", "since", "until", "created_since", "created_until")}
-    built |= {"where_unexpired_at"}
+    built |= {"where_unexpired_at", "where_numbers"}
     built |= {f"lines_{name}" for name in ("session", "actor", "operation", "before", "after", "since", "until")}
     unused = {name for name in {**SQL, **CHECKS} if f'"{name}"' not in code and f"'{name}'" not in code}
     assert unused - built == set()

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "remember": ("remember", "Store a memory."),
     "recall": ("recall", "Find memories by meaning and by words."),
+    "context": ("context", "Pack what matters for a question into a budget of tokens."),
+    "triggers": ("triggers", "Show which memories a prompt brings to mind."),
     "show": ("show", "Show everything about one memory."),
     "list": ("list", "List memories, newest first."),
     "summarize": ("summarize", "Make one short text of many memories."),
@@ -60,6 +62,7 @@ _OTHER_WORDS: Final = {
     "help": "--help", "put": "upsert", "snapshot": "checkpoint", "audit": "log", "summary": "summarize",
     "rollback": "undo", "redo": "undo", "wipe": "erase", "destroy": "erase", "compare": "diff", "limit": "capacity",
     "quota": "capacity", "rate": "validate", "judge": "validate", "pin": "promote",
+    "pack": "context", "prompt": "context", "match": "triggers",
 }  # fmt: skip
 
 

@@ -25,6 +25,7 @@ _OPTIONS: Final = (
     option("--since", section=_SECTION, **moment("since"), help="from this time on: 2026-03-14, 3d, 2w, yesterday."),
     option("--until", section=_SECTION, **moment("until", whole_day=True),
            help="up to this time; a date includes the whole day."),
+    option("--when", section=_SECTION, metavar="WORDS", help="of this time: 'last week', 'in March', 'since Monday'."),
     option("--context-type", section=_SECTION, metavar="NAME", shell_complete=completing(CONTEXT_TYPES),
            help=f"made in: {', '.join(CONTEXT_TYPES)}."),
     option("--tier", section=_SECTION, metavar="NAME", shell_complete=completing(TIERS), help="of this tier."),

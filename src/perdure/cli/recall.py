@@ -3,29 +3,31 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from perdure.cli.command import command, option
+from perdure.cli.explain import show_bars, signals_field
 from perdure.cli.filters import AS_OF, KNOWN_AT, about_the_past, chosen, filter_options, in_words
-from perdure.cli.layout import cells, clip, pad, wrap
+from perdure.cli.layout import clip, wrap
 from perdure.cli.moments import age
-from perdure.cli.screen import Glyphs, dim, fancy, glyphs, notes, row, safe, say, tell, width
+from perdure.cli.screen import dim, fancy, glyphs, notes, row, safe, say, tell, width
 from perdure.cli.stdin import words_or_stdin
 from perdure.cli.target import Target, with_target
 from perdure.clock import format_time
-from perdure.model import INDEXED_STATES, Hit, Recall, Record, Signal
+from perdure.model import INDEXED_STATES, Hit, Recall, Record
 from perdure.plain import plain
 
 if TYPE_CHECKING:
     from perdure.memory import Memory
 
 _LINES_PER_HIT: Final = 5
-_BAR_CELLS: Final = 24
 _ALWAYS: Final = "constitutional"
+# So many other namespaces are named where one is empty.
+_NAMED: Final = 8
 _EXAMPLES = (
     'perdure recall "which theme does she like?"',
     "perdure recall deployment --tag ops --since 2w --limit 3 --explain",
@@ -33,6 +35,9 @@ _EXAMPLES = (
     "perdure recall 'where does Alice live' --as-of 2026-01-01",
     "perdure recall 'where does Alice live' --known-at yesterday",
     "perdure recall deployment --recipe tiered --no-decay",
+    "perdure recall deployment --brief",
+    "perdure recall --concept oauth --concept errors",
+    """perdure recall 'who said "over my dead body" last week'""",
     "perdure recall theme --json | jq -r '.hits[].record.text'",
 )
 
@@ -40,41 +45,57 @@ _EXAMPLES = (
 @command("recall", examples=_EXAMPLES)
 @click.argument("query", nargs=-1)
 @option("--limit", "-l", type=int, default=10, show_default=True, help="At most so many.")
+@option(
+    "--concept",
+    "concepts",
+    multiple=True,
+    metavar="WORDS",
+    help="Only memories that hold this, and how often; two to five of them.",
+)
 @option("--recipe", metavar="NAME", help="How to weigh the signals.  [default: balanced]")
 @option("--explain", is_flag=True, help="Show what each signal gave to the score.")
+@option("--brief", is_flag=True, help="Show one short line of each memory; `show` tells the rest.")
 @AS_OF
 @KNOWN_AT
 @option("--no-decay", is_flag=True, help="Let memories that were not used for long count as much as others.")
 @option("--no-constitutional", is_flag=True, help="Leave out the memories that are always shown.")
 @filter_options(INDEXED_STATES)
 @with_target(several=True)
-def main(
+def main(  # noqa: PLR0913 - one for each option
     target: Target,
     *,
     query: tuple[str, ...],
+    concepts: tuple[str, ...],
     limit: int,
     recipe: str | None,
     explain: bool,
+    brief: bool,
     no_decay: bool,
     no_constitutional: bool,
     **options: Any,
 ) -> None:
     r"""Find memories by meaning and by words.
 
-    QUERY is a question or some words; `-`, or nothing with a pipe, reads standard input. In a pipe each hit is one
-    line of fields with tabs between them: number, score, namespace, time, category, tags, title, text (and with
-    --explain the signals). Tab, line break and backslash inside a field are written \t, \n and \\.
+    QUERY is a question or some words; `-`, or nothing with a pipe, reads standard input. A "phrase" in quotation marks
+    must stand in the memory word for word; a time such as `last week` makes memories of that time come up. With
+    --concept there need not be a QUERY.
+
+    In a pipe each hit is one line of fields with tabs between them: number, score, namespace, time, category, tags,
+    title, text (with --concept how often each is held, with --explain the signals). Tab, line break and backslash
+    inside a field are written \t, \n and \\.
 
     Constitutional memories come first, with that word in place of a score. With --as-of or --known-at there are none:
     such an answer shows only what was, and does not count as use.
     """
-    question = words_or_stdin(query, "The question")
+    question = words_or_stdin(query, "The question") if query or not concepts else None
+    asked = " ".join(concepts) if question is None else question
     past: dict[str, datetime | None] = {name: options.pop(name) for name in ("as_of", "known_at")}
     filters = chosen(options)
     several = target.namespaces if len(target.namespaces) > 1 else None
     with target.memory() as memory:
         found = memory.recall(
             question,
+            concepts=concepts or None,
             limit=limit,
             namespaces=several,
             recipe=recipe,
@@ -84,13 +105,25 @@ def main(
             **filters,
         )
         if target.json:
-            target.answer({**plain({name: moment for name, moment in past.items() if moment}), **plain(found)})
+            answer = {"lines": list(_brief(found))} if brief else plain(found)
+            target.answer({**plain({name: moment for name, moment in past.items() if moment}), **answer})
             return
         notes((*about_the_past(**past), *found.notes))
         if not found:
-            _nothing(target, memory, question, found, filters, then=any(past.values()))
+            _nothing(target, memory, asked, found, filters, then=any(past.values()))
+    if brief:
+        for one in _brief(found):
+            say(safe(f"{one['namespace']} {one['line']}" if several else one["line"]))
+        return
     show_constitutional(found, several=several is not None)
-    show_hits(found, question, explain=explain, several=several is not None, then=any(past.values()))
+    show_hits(found, asked, explain=explain, several=several is not None, then=any(past.values()))
+
+
+def _brief(found: Recall) -> Iterator[dict[str, Any]]:
+    from perdure.text.glance import index_line
+
+    for record in (*found.constitutional, *(hit.record for hit in found)):
+        yield {"number": record.number, "namespace": record.namespace, "line": index_line(record)}
 
 
 def show_constitutional(found: Recall, *, several: bool = False) -> None:
@@ -121,8 +154,8 @@ def show_hits(found: Recall, question: str, *, explain: bool, several: bool = Fa
 
 
 def _row(hit: Hit, *, explain: bool) -> None:
-    signals = [",".join(f"{name}={signal.contribution:.4f}" for name, signal in hit.explain.items())] if explain else []
-    row(*_fields(hit.record, f"{hit.score:.4f}"), *signals)
+    concepts = [_counted(hit.concepts)] if hit.concepts else []
+    row(*_fields(hit.record, f"{hit.score:.4f}"), *concepts, *([signals_field(hit.explain)] if explain else []))
 
 
 def _fields(record: Record, score: str) -> tuple[object, ...]:
@@ -138,8 +171,14 @@ def _paragraph(hit: Hit, best: float, words: frozenset[str], *, explain: bool, s
     facts = _joined([f"version {record.version}", *_facts(record)] if then else _facts(record))
     say(f"{place}{name}  {click.style(f'{hit.score:.2f}', fg='green')}  {dim(facts)}")
     _text(record, words)
+    if hit.concepts:
+        say(f"    {dim(safe(f'Contains: {_counted(hit.concepts)}'))}")
     if explain:
-        _bars(hit.explain, best, glyphs())
+        show_bars(hit.explain, best)
+
+
+def _counted(concepts: Mapping[str, int]) -> str:
+    return ", ".join(f"{concept} ({count})" for concept, count in concepts.items())
 
 
 def _text(record: Record, words: frozenset[str]) -> None:
@@ -161,22 +200,6 @@ def _facts(record: Record) -> list[str]:
     if record.state != "active":
         facts.append(record.state)
     return [safe(fact) for fact in facts if fact]
-
-
-def _bars(signals: Mapping[str, Signal], best: float, marks: Glyphs) -> None:
-    column = max((cells(name) for name in signals), default=0)
-    for name, signal in signals.items():
-        share = signal.contribution / best if best > 0 else 0.0
-        filled = round(_BAR_CELLS * min(max(share, 0.0), 1.0))
-        bar = click.style(marks.full * filled, fg="green") + dim(marks.rest * (_BAR_CELLS - filled))
-        say(f"    {pad(safe(name), column)}  {bar}  {signal.contribution:.3f} {dim(_arithmetic(signal))}")
-
-
-def _arithmetic(signal: Signal) -> str:
-    if not signal.contribution and not signal.raw:
-        return "(no match)"
-    rank = f", rank {signal.rank}" if signal.rank is not None else ""
-    return f"= {signal.weight:.2f} x {signal.normalised:.2f} (raw {signal.raw:.3f}{rank})"
 
 
 def _telling(question: str) -> frozenset[str]:
@@ -204,6 +227,10 @@ def _nothing(
         tell(f"  Try other words, or look through everything: {target.hint('list')}")
     else:
         tell(f"  There is no memory here yet. Store one: {target.hint('remember', 'Alice prefers dark mode')}")
+        elsewhere = [safe(one.name) for one in memory.stats().namespaces if any(one.states.values())]
+        if elsewhere:
+            more = glyphs().more if len(elsewhere) > _NAMED else ""
+            tell(f"  Namespaces with memories: {', '.join(elsewhere[:_NAMED])}{more}")
 
 
 _MODES: Final = {"hybrid": "meaning and words", "keyword": "words alone", "vector": "meaning alone"}

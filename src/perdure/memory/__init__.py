@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from perdure.memory.context import Contextual
 from perdure.memory.core import Progress, Reference
 from perdure.memory.forgetting import Forgetting
 from perdure.memory.past import Past
-from perdure.memory.reading import MAX_LIMIT, Reading
+from perdure.memory.reading import MAX_LIMIT
 from perdure.memory.standing import Standing
 from perdure.memory.summing import Summing
 from perdure.memory.undoing import Undoing
@@ -15,7 +16,7 @@ from perdure.memory.writing import Writing
 __all__ = ["MAX_LIMIT", "Memory", "Progress", "Reference"]
 
 
-class Memory(Writing, Forgetting, Reading, Past, Undoing, Standing, Summing, Upkeep):
+class Memory(Writing, Forgetting, Contextual, Past, Undoing, Standing, Summing, Upkeep):
     """One durable memory: a local file, or whatever else implements the store.
 
     Without arguments it opens the user's own memory. It is safe to share between threads, and any number of

@@ -73,7 +73,7 @@ class Forgetting(Core):
 
         parts = self._parts
         given = {name: value for name, value in filters.items() if value is not None}
-        wanted = check_filters(given, parts.settings.categories) if given else None
+        wanted = check_filters(given, parts.settings.categories, parts.author.clock()) if given else None
         if wanted is not None and "states" not in given:
             wanted = replace(wanted, states=())
         note_use = partial(parts.uses.flush, patience=_USE_PATIENCE)
@@ -90,7 +90,6 @@ class Forgetting(Core):
 
     def _suggestions(self, what: str, filter: Filter | None) -> tuple[Record, ...]:
         from perdure.lifecycle.instruction import parse
-        from perdure.recall.recipe import recipe_named
 
         parts = self._parts
         now = parts.author.clock()
@@ -103,7 +102,7 @@ class Forgetting(Core):
             [self._namespace],
             replace(filter or Filter(), states=states or INDEXED_STATES),
             limit=_SUGGESTED,
-            recipe=recipe_named(parts.settings.recipe),
+            recipe=parts.recipe(None),
             now=now,
         )
         return tuple(hit.record for hit in found)

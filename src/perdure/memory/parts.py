@@ -20,6 +20,8 @@ from perdure.store.port import Store
 
 if TYPE_CHECKING:
     from perdure.recall.pipeline import Recaller
+    from perdure.recall.recipe import Recipe
+    from perdure.recall.triggers import Triggers
 
 CLOSE_PATIENCE: Final = 0.25
 
@@ -34,6 +36,7 @@ class Parts:
         self.embedder = embedder
         self.settings = settings
         self.author = author
+        self.recipes = _own_recipes(settings)
         self.uses = UseCounter(store)
         self.engine = Engine(store, embedder, author, Policy.of(settings), self.uses)
         self._owned = owned
@@ -41,6 +44,7 @@ class Parts:
         self._said = False
         self._lock = threading.Lock()
         self._recaller: Recaller | None = None
+        self._triggers: Triggers | None = None
         _alive.add(self)
 
     def renew(self) -> None:
@@ -48,6 +52,7 @@ class Parts:
         self.uses = UseCounter(self.store)
         self._lock = threading.Lock()
         self._recaller = None
+        self._triggers = None
         if isinstance(self.embedder, local.LocalEmbedder):
             self.embedder = _local_embedder(self.settings)
         self.engine = replace(self.engine, embedder=self.embedder, uses=self.uses)
@@ -60,6 +65,12 @@ class Parts:
         finding = why_no_embedder(self.settings)
         return (f"Stored without a vector, so found by keyword alone. {finding.sentence} {finding.remedy}",)
 
+    def recipe(self, name: str | None) -> Recipe:
+        """The one of this name, built in or the user's own; without a name the usual one."""
+        from perdure.recall.recipe import recipe_named
+
+        return recipe_named(self.settings.recipe if name is None else name, self.recipes)
+
     def recaller(self) -> Recaller:
         from perdure.recall.pipeline import Recaller
 
@@ -68,6 +79,14 @@ class Parts:
                 size = int(self.settings.index_megabytes * (1 << 20))
                 self._recaller = Recaller(self.store, self.embedder, memory_bytes=size)
             return self._recaller
+
+    def triggers(self) -> Triggers:
+        from perdure.recall.triggers import Triggers
+
+        with self._lock:
+            if self._triggers is None:
+                self._triggers = Triggers(self.store)
+            return self._triggers
 
     def close(self) -> None:
         with self._lock:
@@ -93,6 +112,14 @@ def assemble(
 
     opened = SqliteStore.open(rules.store, busy_seconds=rules.busy_seconds, clock=author.clock)
     return Parts(opened, owned=True, embedder=chosen, settings=rules, author=author)
+
+
+def _own_recipes(settings: Settings) -> dict[str, Recipe]:
+    if not settings.recipes:
+        return {}
+    from perdure.recall.cookbook import own_recipes
+
+    return own_recipes(settings.recipes)
 
 
 def _local_embedder(settings: Settings) -> Embedder | None:

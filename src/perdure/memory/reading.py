@@ -8,7 +8,15 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Final, Unpack
 
 from perdure.clock import parse_time
-from perdure.draft import Filters, check_filters, check_namespaces, check_query, check_switch, check_whole
+from perdure.draft import (
+    Filters,
+    check_concepts,
+    check_filters,
+    check_namespaces,
+    check_query,
+    check_switch,
+    check_whole,
+)
 from perdure.errors import NotFound, UnknownChoice
 from perdure.ids import MAX_NUMBER
 from perdure.memory.core import Core, Reference
@@ -23,10 +31,11 @@ _GONE: Final = frozenset({"deleted", "evicted", "expired"})
 
 
 class Reading(Core):
-    def recall(
+    def recall(  # noqa: PLR0913 - one for each thing a caller may decide
         self,
-        query: str,
+        query: str | None = None,
         *,
+        concepts: Sequence[str] | None = None,
         limit: int = 10,
         namespaces: Sequence[str] | None = None,
         recipe: str | None = None,
@@ -38,29 +47,63 @@ class Reading(Core):
     ) -> Recall:
         """The memories that answer the query best, each with its reasons. Never waits for a writer.
 
+        A "phrase" in quotation marks must stand in the memory word for word; a time in the query (`last week`) makes
+        memories of that time count more. Each of two to five `concepts` must stand in it, too, and `Hit.concepts` says
+        how often it does; without a query they are the query.
+
         `as_of` asks what was true at a time, of what is known now; `known_at` asks what was known at a time, in the
         words of then. Filters look at the memories as they were. An answer from the past counts as no use, shows none,
         and surfaces no constitutional memories.
         """
+        found = self._recalled(
+            query,
+            concepts=concepts,
+            limit=limit,
+            namespaces=namespaces,
+            recipe=recipe,
+            as_of=as_of,
+            known_at=known_at,
+            use_decay=use_decay,
+            include_constitutional=include_constitutional,
+            filters=filters,
+        )
+        if as_of is None and known_at is None:
+            self._parts.uses.recalled((hit.record for hit in found), self._parts.author.clock())
+        return found
+
+    def _recalled(  # noqa: PLR0913 - as recall
+        self,
+        query: str | None,
+        *,
+        concepts: Sequence[str] | None,
+        limit: int,
+        namespaces: Sequence[str] | None,
+        recipe: str | None,
+        as_of: datetime | str | None,
+        known_at: datetime | str | None,
+        use_decay: bool | None,
+        include_constitutional: bool,
+        filters: Filters,
+    ) -> Recall:
+        """What recall finds, before anything is counted as used."""
         from perdure.recall.past import When
-        from perdure.recall.recipe import recipe_named
         from perdure.recall.standing import Fading
 
         parts = self._parts
         now = parts.author.clock()
-        wanted = check_filters(filters, parts.settings.categories)
+        when = When(_moment(as_of, "as_of"), _moment(known_at, "known_at"))
+        wanted = check_filters(filters, parts.settings.categories, when.true(now))
         if not set(wanted.states) <= set(INDEXED_STATES):
             raise UnknownChoice(
                 f"Recall does not look into memories that are {', '.join(wanted.states)}.",
                 remedy=f"It can look into {' and '.join(INDEXED_STATES)} ones; `list` shows all.",
             )
-        when = When(_moment(as_of, "as_of"), _moment(known_at, "known_at"))
         names = [self._namespace] if namespaces is None else check_namespaces(namespaces)
-        chosen = recipe_named(recipe or parts.settings.recipe)
+        chosen = parts.recipe(recipe or None)
         decays = _decays(chosen, asked=use_decay, usual=parts.settings.decay)
         surfaced = check_switch(include_constitutional, "include_constitutional") and not when.is_past
         found = parts.recaller().recall(
-            check_query(query),
+            None if query is None else check_query(query),
             names,
             wanted,
             limit=check_whole(limit, "limit", 1, MAX_LIMIT),
@@ -68,9 +111,8 @@ class Reading(Core):
             now=now,
             when=when,
             fading=Fading(when.known(now), decays, parts.settings.decay_exempt),
+            concepts=check_concepts(concepts),
         )
-        if not when.is_past:
-            parts.uses.recalled((hit.record for hit in found), now)
         always = self._constitutional(names) if surfaced else ()
         return replace(found, constitutional=always) if always else found
 
@@ -82,22 +124,26 @@ class Reading(Core):
 
     def get(self, ref: Reference, *, known_at: datetime | str | None = None) -> Record:
         """One memory by its number, id, content hash or key, as it is now or as it was at a time."""
-        record = self._find(ref)
         moment = _moment(known_at, "known_at")
         if moment is not None:
-            return self._as_known(record, moment)
+            return self._as_known(self._find(ref), moment)
+        now = self._parts.author.clock()
+        record = self._present(ref, now)
+        self._parts.uses.accessed(record, now)
+        return record
+
+    def _present(self, ref: Reference, now: datetime) -> Record:
+        record = self._find(ref)
         if record.state in _GONE:
             raise NotFound(
                 f"Memory #{record.number} is {record.state}.",
                 remedy=f"Bring it back with `perdure restore {record.number}`.",
             )
-        now = self._parts.author.clock()
         if record.expires_at and record.expires_at <= now:
             raise NotFound(
                 f"Memory #{record.number} expired on {record.expires_at:%Y-%m-%d}.",
                 remedy=f"Bring it back with `perdure restore {record.number}`.",
             )
-        self._parts.uses.accessed(record, now)
         return record
 
     def _as_known(self, record: Record, moment: datetime) -> Record:
@@ -134,10 +180,11 @@ class Reading(Core):
         most = check_whole(limit, "limit", 1, MAX_LIMIT)
         if after is not None:
             check_whole(after, "after", 0, MAX_NUMBER)
-        wanted = check_filters(filters, self._parts.settings.categories)
         moment = _moment(known_at, "known_at")
+        now = moment or self._parts.author.clock()
+        wanted = check_filters(filters, self._parts.settings.categories, now)
         if wanted.states == ("active",):
-            wanted = replace(wanted, unexpired_at=moment or self._parts.author.clock())
+            wanted = replace(wanted, unexpired_at=now)
         store, name = self._parts.store, self._namespace
         if moment is None:
             records = store.page(name, wanted, after=after, limit=most + 1, newest=newest)
@@ -162,7 +209,7 @@ def _moment(value: datetime | str | None, field: str) -> datetime | None:
 def _decays(recipe: Recipe, *, asked: bool | None, usual: bool) -> bool:
     if asked is None:
         return usual
-    if check_switch(asked, "use_decay") and not recipe.decay_weight:
+    if check_switch(asked, "use_decay") and not recipe.fades:
         raise UnknownChoice(
             f"The recipe {recipe.name} knows no decay.", remedy="Ask with recipe='tiered', or leave use_decay out."
         )

@@ -38,7 +38,7 @@ class Summing(Core):
         parts = self._parts
         now = parts.author.clock()
         limit = check_whole(token_limit, "token_limit", 1, MAX_SUMMARY_TOKENS)
-        wanted = check_filters(filters, parts.settings.categories)
+        wanted = check_filters(filters, parts.settings.categories, now)
         if not set(wanted.states) <= set(INDEXED_STATES):
             raise UnknownChoice(
                 f"A summary is not made of memories that are {', '.join(wanted.states)}.",

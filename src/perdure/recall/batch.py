@@ -13,7 +13,7 @@ from perdure.text.entry import TERM_BYTES
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from perdure.store.port import IndexRow
+    from perdure.store.port import IndexRow, Told
 
 ALWAYS: Final = np.iinfo(np.int64).min
 FOREVER: Final = np.iinfo(np.int64).max
@@ -37,10 +37,11 @@ class Batch:
     signatures: NDArray[np.uint64]
     present: NDArray[np.bool_]
     vectors: NDArray[np.float32]
+    told: Sequence[Told | None]
 
     @classmethod
     def of(cls, rows: Sequence[IndexRow], dimensions: int) -> Batch:
-        numbers, visible, valid_from, valid_until, packed, vectors = zip(*rows, strict=True)
+        numbers, visible, valid_from, valid_until, packed, vectors, told = zip(*rows, strict=True)
         entries = np.frombuffer(b"".join(packed), _TERM)
         terms, frequencies = entries["term"].astype(np.uint32), entries["frequency"].copy()
         ends = np.cumsum([len(one) // TERM_BYTES for one in packed], dtype=np.intp)
@@ -57,6 +58,7 @@ class Batch:
             _sums(terms * frequencies.astype(np.uint64), ends),
             present,
             matrix,
+            told,
         )
 
 

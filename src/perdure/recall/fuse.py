@@ -9,17 +9,19 @@ there are. 1 is the best of this one answer: scores compare the hits of one answ
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from perdure.model import Signal
-from perdure.recall.recipe import Recipe
+from perdure.recall.recipe import Recipe, Structure
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-_DEVIATIONS: Final = 3.0
+    from perdure.recall.surroundings import Raise, Setting
+
+_DEVIATIONS: Final = 2.0
 # Cosines that differ by less than this say the same. It keeps two memories that are equally near from being 0 and 1.
 _LEAST_SPREAD: Final = 0.05
 # Shares are rounded, so that the last bits of a float never decide between two memories.
@@ -56,7 +58,8 @@ class Word(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Pool:
     """The candidates of all namespaces as columns. Each has both scores; `by_keyword` and `by_vector` say which lists
-    it was on, `present` whether it has a vector at all. `chance` is the sample of cosines.
+    it was on, `present` whether it has a vector at all. `chance` is the sample of cosines. `setting` is what stands
+    around each, where that is known and counts.
     """
 
     place: NDArray[np.intp]
@@ -67,6 +70,7 @@ class Pool:
     by_keyword: NDArray[np.bool_]
     by_vector: NDArray[np.bool_]
     chance: NDArray[np.float32]
+    setting: Setting | None = None
 
 
 def weigh(recipe: Recipe, *, keyword: bool, vector: bool) -> Weights:
@@ -91,7 +95,7 @@ def rank_words(found: Iterable[Word], limit: int) -> list[Ranked]:
     ]
 
 
-def rank(pool: Pool, weights: Weights, limit: int) -> list[Ranked]:
+def rank(pool: Pool, weights: Weights, limit: int, structure: Structure | None = None) -> list[Ranked]:
     """Best first; of equal ones the newer, then the one in the namespace named first."""
     import numpy as np
 
@@ -99,10 +103,21 @@ def rank(pool: Pool, weights: Weights, limit: int) -> list[Ranked]:
     by_meaning = vector_shares(pool.cosine, pool.present, pool.chance)
     word_weights = np.where(pool.present, weights.keyword, weights.without_vector.keyword)
     score = word_weights * by_words + weights.vector * by_meaning
+    raised = None
+    if pool.setting is not None and structure:
+        from perdure.recall.surroundings import lift
+
+        raised = lift(score, pool.setting, structure)
+        score = raised.score
     best = np.lexsort((pool.place, -pool.number, -score))[:limit]
+    # No word in common, and no nearer than chance: that is no answer.
+    best = best[score[best] > 0]
     shares = zip(by_words[best].tolist(), by_meaning[best].tolist(), strict=True)
     places = _ranks(pool, best)
-    return [_explained(pool, weights, *each) for each in zip(best.tolist(), shares, places, strict=True)]
+    ranked = [_explained(pool, weights, *each) for each in zip(best.tolist(), shares, places, strict=True)]
+    if raised is None:
+        return ranked
+    return [_raised(one, raised.signals(row)) for one, row in zip(ranked, best.tolist(), strict=True)]
 
 
 def keyword_shares(scores: NDArray[np.float32]) -> NDArray[np.float64]:
@@ -122,7 +137,7 @@ def vector_shares(
 
 
 def chance_floor(chance: NDArray[np.float32]) -> float:
-    """Below this a cosine says nothing: as low as the lowest of some hundred memories taken at random."""
+    """Below this a cosine says nothing: of memories taken at random about one in forty is farther away."""
     if not len(chance):
         return 1.0
     mean = float(chance.sum()) / len(chance)
@@ -165,3 +180,13 @@ def _explained(
     }
     score = sum(signal.contribution for signal in explain.values())
     return Ranked(int(pool.place[row]), int(pool.number[row]), score, explain)
+
+
+def _raised(one: Ranked, raised: Raise) -> Ranked:
+    """With what surroundings add; words and meaning weigh less beside them."""
+    own = {
+        name: replace(signal, weight=signal.weight * raised.own, contribution=signal.contribution * raised.own)
+        for name, signal in one.explain.items()
+    }
+    explain = {**own, **raised.signals}
+    return one._replace(score=sum(signal.contribution for signal in explain.values()), explain=explain)

@@ -13,6 +13,7 @@ from perdure.recall.batch import ALWAYS, FOREVER, Batch
 from perdure.recall.growing import Growing
 from perdure.recall.lexical import LexicalBuilder
 from perdure.recall.snapshot import Snapshot
+from perdure.recall.telling import Telling
 from perdure.recall.vectors import VectorBuilder
 from perdure.store.port import IndexRow, Position, Store
 
@@ -47,6 +48,7 @@ class NamespaceIndex:
         self._valid_until = Growing(np.int64)
         self._signatures = Growing(np.uint64)
         self._alive = Growing(np.bool_)
+        self._telling = Telling()
         self._row_of = np.full(1, -1, np.intp)
         self._timed = False
         self._documents = 0
@@ -57,7 +59,8 @@ class NamespaceIndex:
     @property
     def nbytes(self) -> int:
         growing = (self._numbers, self._visible, self._valid_from, self._valid_until, self._signatures, self._alive)
-        return _EMPTY_BYTES + sum(part.nbytes for part in (*growing, self._row_of, self._lexical, self._vectors))
+        others = (self._telling, self._row_of, self._lexical, self._vectors)
+        return _EMPTY_BYTES + sum(part.nbytes for part in (*growing, *others))
 
     def current(self, store: Store) -> Snapshot:
         """The namespace as it is now. Readers wait for each other only when it has changed."""
@@ -104,6 +107,7 @@ class NamespaceIndex:
             self._timed,
             self._lexical.view(alive, self._documents, self._words),
             self._vectors.view(),
+            self._telling.view(self._numbers.view, alive),
         )
 
     def _load(self, store: Store) -> None:
@@ -149,6 +153,7 @@ class NamespaceIndex:
         self._valid_until.extend(batch.valid_until)
         self._signatures.extend(batch.signatures)
         self._alive.extend(np.ones(len(batch.numbers), np.bool_))
+        self._telling.extend(batch.told)
         self._lexical.extend(batch.terms, batch.frequencies, batch.ends, batch.lengths)
         self._vectors.extend(batch.vectors, batch.present)
         self._documents += len(batch.numbers)
@@ -188,6 +193,7 @@ class NamespaceIndex:
             & (self._visible.view[old] == batch.visible)
             & (self._valid_from.view[old] == batch.valid_from)
             & (self._valid_until.view[old] == batch.valid_until)
+            & self._telling.same(old, batch.told)
         )
         had = self._vectors.present[old]
         arrived = same & ~had & batch.present

@@ -117,6 +117,13 @@ class Lexical:
             np.add.at(scores, rows, gains)
         return scores
 
+    def holding(self, wanted: Sequence[int]) -> NDArray[np.bool_]:
+        """The rows that hold each of these words; what it says of rows that are gone means nothing."""
+        held = np.zeros(len(self.lengths), np.uint16)
+        for _, rows, _ in self._find(wanted):
+            held[rows] += 1
+        return held == len(wanted)
+
     def _norms_among(self, rows: Rows, counts: WordCounts) -> NDArray[np.float32]:
         return length_norm(self.lengths.take(rows).astype(np.float32), counts.average)
 

@@ -15,7 +15,8 @@ from perdure.embed.port import Generation
 from perdure.lineage import windows
 from perdure.model import INDEXED_STATES, Filter, Record, Revision, evolve
 from perdure.recall.scope import passes
-from perdure.store.port import IndexRow, Store
+from perdure.store.port import IndexRow, Store, Told
+from perdure.text.asking import asking_share
 from perdure.text.entry import entry_of
 from perdure.text.passage import passage_hash
 
@@ -76,6 +77,9 @@ class Past:
         """Of what was true then only the time is known at which it expires."""
         return numbers
 
+    def seen(self, numbers: Sequence[int]) -> Sequence[Record]:
+        return [self.old[number].record for number in numbers if number in self.old]
+
     def rows(self, store: Store, namespace: str, generation: Generation | None) -> list[IndexRow]:
         """What an index of the time would have held of them."""
         hashes = {number: passage_hash(one.record) for number, one in self.old.items()}
@@ -89,15 +93,28 @@ class Past:
                 None if one.until is None else to_micros(one.until),
                 entry_of(one.record).terms,
                 vectors.get(hashes[number]),
+                _told(one.record),
             )
             for number, one in self.old.items()
         ]
 
     def records(self, store: Store, namespace: str, numbers: Sequence[int]) -> Iterator[Record]:
-        """Those that changed since this was made are left out: whoever looks again sees them as they were."""
+        """Those that changed since this was made come from the log, as they were before that."""
         yield from (self.old[number].record for number in numbers if number in self.old)
-        same = [number for number in numbers if number not in self.old]
-        yield from (unused(record) for record in store.fetch(namespace, same) if record.seq <= self.seq)
+        same = store.fetch(namespace, [number for number in numbers if number not in self.old])
+        yield from (unused(record) for record in same if record.seq <= self.seq)
+        changed = [record.number for record in same if record.seq > self.seq]
+        lines = store.states_at(namespace, changed, self.seq).values() if changed else ()
+        yield from (unused(line.record) for line in lines if line.record)
+
+
+def _told(record: Record) -> Told | None:
+    """As the store tells it of the memories of today."""
+    speaker = record.metadata.get("speaker")
+    if record.conversation_id is None:
+        return Told(speaker=speaker) if isinstance(speaker, str) else None
+    spoken = speaker if isinstance(speaker, str) else None
+    return Told(record.conversation_id, record.session_id, spoken, asking_share(record.text))
 
 
 def unused(record: Record) -> Record:

@@ -10,7 +10,7 @@ from typing import Final, TypeAlias
 from perdure.clock import to_micros
 from perdure.model import Filter
 from perdure.recall.past import Past, When, look_back
-from perdure.recall.question import Lookup, Question
+from perdure.recall.question import Lookup, Question, meeting
 from perdure.store.port import IndexRow, Scored, Store
 from perdure.text.bm25 import WordCounts, length_norm, saturation
 from perdure.text.entry import terms_length, unpack_terms
@@ -48,6 +48,12 @@ class Scan:
         scored.sort(key=lambda one: (-one.score, -one.number))
         return scored[:limit]
 
+    def _meeting(self, question: Question, today: Lookup) -> frozenset[int]:
+        needed = frozenset(question.needs.terms)
+        holding = [row.number for row, _ in self.rows if needed <= unpack_terms(row.terms).keys()]
+        old = meeting(question, self.past, (number for number in holding if number in self.past.old))
+        return frozenset(old).union(meeting(question, today, (one for one in holding if one not in self.past.old)))
+
     def allowing(self, question: Question, today: Lookup) -> Allowed:
         scope, at, known = question.scope, to_micros(question.moment), to_micros(question.known)
 
@@ -59,12 +65,15 @@ class Scan:
         ended = [row.number for row, _ in self.rows if row.valid_until is not None and at < row.valid_until <= known]
         expired = {*self.past.old.keys() & ended, *today.expired([one for one in ended if one not in self.past.old])}
 
+        met = self._meeting(question, today) if question.needs else None
+
         def allowed(row: IndexRow) -> bool:
             return (
                 (row.visible or not scope.visible)
                 and (wanted is None or row.number in wanted)
                 and row.number not in unwanted
                 and row.number not in expired
+                and (met is None or row.number in met)
                 and (not scope.valid or _holds(row, at))
             )
 

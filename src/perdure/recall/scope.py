@@ -60,5 +60,6 @@ def passes(filter: Filter, record: Record) -> bool:
         and (filter.created_since is None or record.created_at >= filter.created_since)
         and (filter.created_until is None or record.created_at < filter.created_until)
         and (filter.unexpired_at is None or record.expires_at is None or record.expires_at > filter.unexpired_at)
+        and (filter.numbers is None or record.number in filter.numbers)
         and (not filter.offered or offered_tier(record) is not None)
     )

@@ -5,15 +5,16 @@ Where several namespaces are asked, `counts` are those of all together, so that 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from perdure.clock import to_micros
 from perdure.recall.cut import largest, newest
-from perdure.recall.fuse import Pool, ranks
-from perdure.recall.standing import Candidate, Listing
+from perdure.recall.fuse import Pool
+from perdure.recall.question import hashes_of, meeting
+from perdure.recall.surroundings import NOBODY, no_setting, setting_of, settings_together
 from perdure.store.port import Scored
 
 if TYPE_CHECKING:
@@ -21,11 +22,27 @@ if TYPE_CHECKING:
 
     from perdure.recall.question import Lookup, Question
     from perdure.recall.snapshot import Snapshot
+    from perdure.recall.surroundings import Surroundings
     from perdure.text.bm25 import WordCounts
 
 
+# So many of the best by words and of the best by meaning bring their neighbours along.
+_LENDING: Final = 50
+
+
 def allowed_rows(snapshot: Snapshot, question: Question, lookup: Lookup) -> NDArray[np.bool_] | None:
-    """What the ordinary rules and the filter leave; None when that is everything."""
+    """What the ordinary rules, the filter and the needs of the question leave; None when that is everything."""
+    allowed = _filtered(snapshot, question, lookup)
+    if not question.needs:
+        return allowed
+    holding = snapshot.lexical.holding(question.needs.terms)
+    holding &= snapshot.alive if allowed is None else allowed
+    if question.needs.told_by_an_index:
+        return holding
+    return holding & snapshot.holding(meeting(question, lookup, snapshot.numbers[holding].tolist()))
+
+
+def _filtered(snapshot: Snapshot, question: Question, lookup: Lookup) -> NDArray[np.bool_] | None:
     scope = question.scope
     allowed = snapshot.within(scope, question.moment)
     if snapshot.timed and question.moment < question.known:
@@ -65,12 +82,19 @@ def by_both(
     count: int,
     place: int,
     counts: WordCounts | None,
+    named: Collection[str] | None = None,
 ) -> Pool:
+    """`named`: whom the question names, when what stands around a memory counts as well."""
     scores = _scores(snapshot, terms, allowed, counts)
     worded = _best(snapshot, scores, count) if terms else np.empty(0, np.intp)
     near = snapshot.vectors.nearest(vector, allowed, count)
     nearest = near.rows[newest(np.arange(len(near.rows)), near.cosines, snapshot.numbers[near.rows], count)]
     rows = _union(worded, nearest)
+    setting = None
+    if named is not None and snapshot.surroundings is not None:
+        best = _union(_foremost(worded, scores[worded]), _foremost(near.rows, near.cosines + np.float32(2)))
+        rows = _union(rows, _neighbours(snapshot.surroundings, best, allowed))
+        setting = setting_of(snapshot.surroundings, rows, _named(snapshot, rows, named))
     return Pool(
         place=np.full(len(rows), place, np.intp),
         number=snapshot.numbers[rows],
@@ -80,24 +104,50 @@ def by_both(
         by_keyword=_among(rows, worded),
         by_vector=_among(rows, nearest),
         chance=snapshot.vectors.sample(vector),
+        setting=setting,
     )
-
-
-def candidates_of(pool: Pool, *, keyword: bool) -> list[Candidate]:
-    """The pool row by row; `keyword` is false when no word was asked for."""
-    columns = (pool.place, pool.number, pool.keyword, pool.cosine)
-    return [
-        Candidate(place, number, Listing(word, by_word) if keyword else None, Listing(cosine, by_meaning))
-        for place, number, word, cosine, (by_word, by_meaning) in zip(
-            *(column.tolist() for column in columns), ranks(pool), strict=True
-        )
-    ]
 
 
 def together(pools: Sequence[Pool]) -> Pool:
     if len(pools) == 1:
         return pools[0]
-    return Pool(*(np.concatenate([getattr(pool, name) for pool in pools]) for name in Pool.__dataclass_fields__))
+    columns = (name for name in Pool.__dataclass_fields__ if name != "setting")
+    told = any(pool.setting for pool in pools)
+    settings = [pool.setting or no_setting(len(pool.number)) for pool in pools] if told else []
+    return Pool(
+        *(np.concatenate([getattr(pool, name) for pool in pools]) for name in columns),
+        setting=settings_together(settings) if told else None,
+    )
+
+
+def _foremost(rows: NDArray[np.intp], values: NDArray[np.float32]) -> NDArray[np.intp]:
+    return rows[largest(values, _LENDING)]
+
+
+def _neighbours(
+    surroundings: Surroundings, rows: NDArray[np.intp], allowed: NDArray[np.bool_] | None
+) -> NDArray[np.intp]:
+    """What stands next to the candidates, although it may not match at all."""
+    around = surroundings.around(rows).ravel()
+    around = around[around >= 0]
+    return around if allowed is None else around[allowed[around]]
+
+
+def _named(snapshot: Snapshot, rows: NDArray[np.intp], words: Collection[str]) -> NDArray[np.bool_]:
+    """Those said by one whom the question names; of what nobody said, those that hold the name."""
+    surroundings = snapshot.surroundings
+    if surroundings is None or not words:
+        return np.zeros(len(rows), np.bool_)
+    speaker = surroundings.speaker[rows]
+    # The last place is that of nobody.
+    meant = np.zeros(len(surroundings.speakers) + 1, np.bool_)
+    meant[surroundings.speakers.called(words)] = True
+    named = meant[speaker]
+    silent = speaker == NOBODY
+    if silent.any():
+        for term in hashes_of(list(words)):
+            named |= silent & snapshot.lexical.holding([term])[rows]
+    return named
 
 
 def _scores(

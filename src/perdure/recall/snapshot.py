@@ -12,6 +12,7 @@ import numpy as np
 from perdure.clock import to_micros
 from perdure.recall.lexical import Lexical
 from perdure.recall.scope import Scope
+from perdure.recall.surroundings import Surroundings
 from perdure.recall.vectors import Vectors
 from perdure.store.port import Position
 
@@ -26,7 +27,8 @@ _CHOICES_KEPT: Final = 16
 @dataclass(frozen=True, slots=True)
 class Snapshot:
     """It never changes, so any number of threads can read it. A row is one version of a memory; `alive` are the newest
-    versions of memories that are still there. `timed`: some rows are valid only for a time.
+    versions of memories that are still there. `timed`: some rows are valid only for a time. `surroundings` is None when
+    nobody speaks here.
     """
 
     position: Position
@@ -38,6 +40,7 @@ class Snapshot:
     timed: bool
     lexical: Lexical
     vectors: Vectors
+    surroundings: Surroundings | None = None
     _choices: dict[Scope, Choice] = field(default_factory=dict[Scope, Choice])
 
     def within(self, scope: Scope, now: datetime) -> Choice | None:
@@ -80,5 +83,6 @@ class Snapshot:
                 words=lexical.words - int(lexical.lengths[gone].sum()),
             ),
             vectors=replace(self.vectors, present=present, count=int(np.count_nonzero(present))),
+            surroundings=self.surroundings and replace(self.surroundings, alive=alive),
             _choices={},
         )

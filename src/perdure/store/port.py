@@ -41,8 +41,19 @@ class Position:
     repairs: int = 0
 
 
+class Told(NamedTuple):
+    """Where a memory comes from: the conversation and its session, who speaks, and which share of what is said asks."""
+
+    conversation: str | None = None
+    session: str | None = None
+    speaker: str | None = None
+    asking: float = 0.0
+
+
 class IndexRow(NamedTuple):
-    """One memory as the recall index keeps it. `visible` is false for what ordinary recall must not show."""
+    """One memory as the recall index keeps it. `visible` is false for what ordinary recall must not show. `told` is
+    None for a memory that nobody said and that stands in no conversation.
+    """
 
     number: int
     visible: bool
@@ -50,6 +61,7 @@ class IndexRow(NamedTuple):
     valid_until: int | None
     terms: bytes
     vector: bytes | None
+    told: Told | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +70,18 @@ class IndexChanges:
 
     rows: Sequence[IndexRow]
     removed: Sequence[int]
+
+
+class TriggerRow(NamedTuple):
+    """The trigger phrases of one active memory that is not deprecated. The times are microseconds, as of an IndexRow:
+    from when, and until when, it may be brought up.
+    """
+
+    number: int
+    phrases: tuple[str, ...]
+    importance: float
+    valid_from: int | None
+    valid_until: int | None
 
 
 class Scored(NamedTuple):
@@ -70,6 +94,16 @@ class Found(NamedTuple):
 
     best: list[Scored]
     complete: bool = True
+
+
+class Merit(NamedTuple):
+    """What prominence looks at besides use; `updated_at` in microseconds."""
+
+    number: int
+    category: str | None
+    observations: int
+    confidence: float
+    updated_at: int
 
 
 class Pending(NamedTuple):
@@ -276,6 +310,10 @@ class Store(Protocol):
         """In the order asked for; numbers that are gone or damaged are left out."""
         ...
 
+    def times(self, namespace: str, numbers: Sequence[int]) -> dict[int, datetime]:
+        """Of which time each memory is: when it became true, else when it was made."""
+        ...
+
     def page(self, namespace: str, filter: Filter, *, after: int | None, limit: int, newest: bool) -> list[Record]:
         """Ordered by number, from `after` on (exclusive). `since` of a filter is included, `until` is not. Damaged
         memories are left out, and others take their place: a page is shorter than `limit` only at the end.
@@ -347,6 +385,12 @@ class Store(Protocol):
         """What `keyword` counts by itself when it is asked about one namespace alone."""
         ...
 
+    def holding(self, namespace: str, words: Sequence[str]) -> Sequence[int]:
+        """The numbers of the memories that hold every one of the words, in whatever form; words as `all_words` gives
+        them. Without a word, none. IndexDamaged, here and in `keyword`, when the words cannot be looked up on disk.
+        """
+        ...
+
     def position(self, namespace: str, generation: Generation | None) -> Position: ...
 
     def index_rows(self, namespace: str, generation: Generation | None, after: int, limit: int) -> Sequence[IndexRow]:
@@ -355,6 +399,24 @@ class Store(Protocol):
 
     def index_changes(self, namespace: str, generation: Generation | None, since: Position) -> IndexChanges:
         """What a recall index that stood at `since` has to change."""
+        ...
+
+    def merits(self, namespace: str, after: int, limit: int) -> Sequence[Merit]:
+        """Of the memories that may be found with a number above `after`, by number."""
+        ...
+
+    def recall_counts(self, namespace: str) -> Sequence[tuple[int, int]]:
+        """Number and count of the memories that were ever recalled."""
+        ...
+
+    def most_observed(self, namespace: str, seq: int | None = None) -> int:
+        """How often the most often said memory that may be found was said; of those without a line after `seq`. 0 when
+        there is none.
+        """
+        ...
+
+    def trigger_phrases(self, namespace: str) -> Sequence[TriggerRow]:
+        """Of all memories that have any, by number."""
         ...
 
     def pending(self, generation: Generation, limit: int) -> list[Pending]:

@@ -36,7 +36,14 @@ class Entry:
 
 def entry_of(record: Record, count: Callable[[str], int] = estimate) -> Entry:
     """`count` says how many tokens the text has; it is kept beside the words, for the limits of a namespace."""
-    columns = (
+    columns = columns_of(record)
+    packed = pack_terms(terms("\n".join(columns)))
+    return Entry(*columns, terms=packed, passage_hash=passage_hash(record), tokens=count(record.text))
+
+
+def columns_of(record: Record) -> tuple[str, str, str, str, str, str, str]:
+    """What is searched of a memory: title, text, keywords, reasoning, tags, anchor, folder."""
+    return (
         searchable(record.title or ""),
         searchable(setting(record) + record.text),
         searchable(" ".join((*record.keywords, *record.trigger_phrases))),
@@ -45,8 +52,6 @@ def entry_of(record: Record, count: Callable[[str], int] = estimate) -> Entry:
         searchable(record.anchor_id or ""),
         searchable(record.spec_folder or ""),
     )
-    packed = pack_terms(terms("\n".join(columns)))
-    return Entry(*columns, terms=packed, passage_hash=passage_hash(record), tokens=count(record.text))
 
 
 def term_hash(term: str) -> int:

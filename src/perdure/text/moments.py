@@ -32,6 +32,13 @@ class Span:
         return (self.since is None or self.since <= moment) and (self.until is None or moment < self.until)
 
     @property
+    def is_named(self) -> bool:
+        """Whether a text about that time may have these words: `in March` and `two years ago`, neither `last week` nor
+        `before March`.
+        """
+        return self.since is not None and self.until is not None and _NAMED.search(self.words) is not None
+
+    @property
     def dates(self) -> str:
         """The same in figures: `2026-03-13`, `2026-03-01 to 2026-03-31`, `until 2026-03-14 09:26`."""
         if self.since is None:
@@ -59,6 +66,16 @@ def find_spans(text: str, now: datetime) -> tuple[Span, ...]:
             found.append(span)
         start = span.end if span else _WORD_END.match(text, word.start()).end()  # pyright: ignore[reportOptionalMemberAccess]
     return tuple(found)
+
+
+def read_span(text: str, now: datetime) -> Span | None:
+    """The stretch of time that a text means, if it is nothing but words of time; also `March` and `2025` alone."""
+    said = text.strip()
+    for words in (said, f"in {said}"):
+        spans = find_spans(words, now)
+        if len(spans) == 1 and (spans[0].start, spans[0].end) == (0, len(words)):
+            return spans[0]
+    return None
 
 
 def without_spans(text: str, spans: tuple[Span, ...]) -> str:
@@ -380,9 +397,9 @@ _EXACT: Final[tuple[tuple[re.Pattern[str], _Reading], ...]] = (
     (_compiled("(tonight|last night)"), _read_night),
     (_compiled("this (morning|afternoon|evening)"), _read_part_of_today),
     (_compiled("this (week|month|year)"), _read_this),
-    (_compiled("(?:last|previous) (week|month|year)"), _read_previous),
-    (_compiled("(?:past|last) (minute|hour|day|week|month|year)"), _read_past),
-    (_compiled(rf"(?:last|past|previous) {_COUNT} {_UNIT}"), _read_last_few),
+    (_compiled("(?:last|previous) (week|month|year)(?! of )"), _read_previous),
+    (_compiled("(?:past|last) (minute|hour|day|week|month|year)(?! of )"), _read_past),
+    (_compiled(rf"(?:last|past|previous) {_COUNT} {_UNIT}(?! of )"), _read_last_few),
     (_compiled(rf"{_COUNT} {_UNIT} ago"), _read_ago),
     (_compiled(rf"(last|this) ({_WEEKDAY}|{_MONTH})"), _read_last_name),
 )  # fmt: skip
@@ -392,6 +409,7 @@ _RECURRING: Final[tuple[tuple[re.Pattern[str], _Reading], ...]] = (
     (_compiled(f"({_YEAR})"), _read_year),
 )
 
+_NAMED: Final = re.compile(rf"(?<![a-z])(?:{_MONTH}|{_WEEKDAY})(?![a-z])|{_YEAR}|\bago$", re.IGNORECASE | re.ASCII)
 _AGED: Final = _compiled(rf"(older|newer|younger|more|less) than {_COUNT} {_UNIT}(?: (ago|old))?")
 _WORD: Final = re.compile(r"(?<![\w-])\w")
 _WORD_END: Final = re.compile(r"[\w-]+")

@@ -51,17 +51,44 @@ def searchable_query(text: str) -> str:
     return _CAMEL.sub(_with_parts, text)
 
 
+def unspaced(character: str) -> bool:
+    """Whether it is of a script that puts no space between words."""
+    return _UNSPACED.match(character) is not None
+
+
 def terms(searchable_text: str) -> list[str]:
     """Stemmed terms, in order, with repetitions."""
     return [token for (token, *_) in _tokenize("porter", searchable_text)]
 
 
+def words_and_stems(text: str, *, parts: bool = False) -> list[tuple[str, str]]:
+    """Every word, its case and accents folded, with its stem, in the order of the text; of an unspaced script every
+    character. `parts`: `parseFile` as `parse File`.
+    """
+    text = clean(text)
+    if not text.isascii():
+        text = _UNSPACED.sub(lambda run: f" {' '.join(run[0])} ", unicodedata.normalize("NFKC", text))
+    if parts:
+        text = _CAMEL.sub(lambda identifier: _HUMP.sub(" ", identifier[0]), text)
+    return list(zip((word for (word, *_) in _tokenize("unicode61", text)), terms(text), strict=True))
+
+
+def has_parts(text: str) -> bool:
+    """Whether a word of it is made of several, as `parseFile` is."""
+    return _CAMEL.search(text) is not None
+
+
 def query_words(query: str) -> list[str]:
     """The distinct words worth searching for, in order. Stopwords leave, unless there is nothing else."""
-    text = searchable_query(clean(query[:MAX_QUERY_CHARACTERS]))
-    words = list(dict.fromkeys(token for (token, *_) in _tokenize("unicode61", text)))
+    words = all_words(query)
     telling = [word for word in words if word not in STOPWORDS]
     return (telling or words)[:MAX_QUERY_WORDS]
+
+
+def all_words(query: str) -> list[str]:
+    """The distinct words of a question or a phrase, in order."""
+    text = searchable_query(clean(query[:MAX_QUERY_CHARACTERS]))
+    return list(dict.fromkeys(token for (token, *_) in _tokenize("unicode61", text)))
 
 
 def _tokenize(name: str, text: str) -> list[tuple[str, ...]]:

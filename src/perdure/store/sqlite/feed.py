@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
+from typing import Final
 
 from perdure.embed.port import Generation
-from perdure.store.port import IndexChanges, IndexRow, Position
-from perdure.store.sqlite.database import Database
+from perdure.store.port import IndexChanges, IndexRow, Position, Told, TriggerRow
+from perdure.store.sqlite.database import Database, Row
 from perdure.store.sqlite.rows import NUMBER_MASK, range_of, slot_of
 from perdure.store.sqlite.sql import SQL
 from perdure.store.sqlite.vectors import generation_id
+from perdure.text.asking import asking_share
+
+_TERMS: Final = 4
 
 
 def position(connection: Database, name: str, generation: Generation | None) -> Position:
@@ -30,7 +35,7 @@ def index_rows(
         "limit": limit,
     }
     rows = connection.execute(SQL["index_rows"], bindings)
-    return [IndexRow(number, visible == 1, *rest) for number, visible, *rest in rows]
+    return [_row(row) for row in rows]
 
 
 def index_changes(connection: Database, namespace: int, generation: Generation | None, since: Position) -> IndexChanges:
@@ -45,9 +50,28 @@ def index_changes(connection: Database, namespace: int, generation: Generation |
     }
     rows: list[IndexRow] = []
     removed: list[int] = []
-    for number, visible, valid_from, valid_until, terms, vector in connection.execute(SQL["index_changes"], bindings):
-        if terms is None:
-            removed.append(number)
+    for row in connection.execute(SQL["index_changes"], bindings):
+        if row[_TERMS] is None:
+            removed.append(row[0])
         else:
-            rows.append(IndexRow(number, visible == 1, valid_from, valid_until, terms, vector))
+            rows.append(_row(row))
     return IndexChanges(rows, removed)
+
+
+def _row(row: Row) -> IndexRow:
+    number, visible, valid_from, valid_until, terms, vector, *told = row
+    known = None if told[0] is None and told[2] is None else _told(*told)
+    return IndexRow(number, visible == 1, valid_from, valid_until, terms, vector, known)
+
+
+def _told(conversation: bytes | None, session: bytes | None, speaker: bytes | None, asking: bytes | None) -> Told:
+    return Told(_text(conversation), _text(session), _text(speaker), asking_share(_text(asking) or ""))
+
+
+def _text(stored: bytes | None) -> str | None:
+    return None if stored is None else stored.decode("utf-8", "replace")
+
+
+def trigger_phrases(connection: Database, namespace: int) -> Sequence[TriggerRow]:
+    rows = connection.execute(SQL["trigger_phrases"], (namespace,))
+    return [TriggerRow(number, tuple(map(str, json.loads(phrases))), *rest) for number, phrases, *rest in rows]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Final, TypeAlias
 
 from perdure.clock import to_micros
 from perdure.model import Filter
 from perdure.store.sqlite.database import Value
-from perdure.store.sqlite.rows import range_of
+from perdure.store.sqlite.rows import NUMBER_MASK, range_of
 from perdure.store.sqlite.sql import SQL
 from perdure.tiers import PROMOTED_TO, PROMOTION_CONFIDENCE, PROMOTION_VALIDATIONS, PROPOSED, TIERS
 
@@ -40,10 +41,9 @@ def conditions(namespace: int, filter: Filter) -> tuple[list[str], Bindings]:
     if filter.tier == "constitutional":
         found.append(SQL["where_constitutional"])
         bindings["namespace"] = namespace
-    for name, values in (("categories", filter.categories), ("sources", filter.sources)):
-        if values:
-            found.append(SQL[f"where_{name}"])
-            bindings[name] = json.dumps(values)
+    for name, values in _lists(filter, first):
+        found.append(SQL[f"where_{name}"])
+        bindings[name] = json.dumps(values)
     for name in _MOMENTS:
         moment = getattr(filter, name)
         if moment is not None:
@@ -69,6 +69,15 @@ def ordinary(filter: Filter, now: datetime) -> tuple[list[str], Bindings]:
         found.append(SQL["where_valid"])
         bindings["now"] = to_micros(now)
     return found, bindings
+
+
+def _lists(filter: Filter, first: int) -> Iterator[tuple[str, Sequence[str | int]]]:
+    if filter.categories:
+        yield "categories", filter.categories
+    if filter.sources:
+        yield "sources", filter.sources
+    if filter.numbers is not None:
+        yield "numbers", [first | number for number in filter.numbers if 0 < number <= NUMBER_MASK]
 
 
 def _states(filter: Filter, bindings: Bindings) -> str:

@@ -233,6 +233,11 @@ memory.slot = ?
 -- Several numbers at once, as a JSON list.
 memory.slot IN (SELECT value FROM json_each(?))
 
+-- name: times
+-- Without the texts, for a question that names a time.
+SELECT memory.slot & 4294967295, coalesce(valid_at, created_at) FROM memory
+WHERE memory.slot IN (SELECT value FROM json_each(?));
+
 -- name: by_id
 -- A UUID, within the namespace.
 namespace = ? AND id = ?
@@ -372,6 +377,10 @@ created_at < :created_until
 -- name: where_unexpired_at
 -- What is due is hidden at once, whenever `work` comes round to it.
 coalesce(expires_at > :unexpired_at, TRUE)
+
+-- name: where_numbers
+-- Slots, as a JSON list.
+memory.slot IN (SELECT value FROM json_each(:numbers))
 
 -- name: where_offered
 -- As `perdure.tiers.offered_tier` decides: proposed by a model, or earned by being useful.
@@ -696,9 +705,12 @@ SELECT seq, vector, coalesce((SELECT value FROM meta WHERE meta.name = 'repairs'
 
 -- name: index_rows
 -- How a recall index is filled, in the order of the slots. The vector comes by the passage's hash, never by the memory.
+-- Texts are read as bytes, so that one that is damaged spoils no other; of a conversation those that may ask something.
 SELECT entry.slot & 4294967295, memory.state = 'active' AND memory.tier <> 'deprecated', memory.valid_at,
        coalesce(min(memory.invalid_at, memory.expires_at), memory.invalid_at, memory.expires_at),
-       entry.terms, vector.data
+       entry.terms, vector.data, CAST(memory.conversation_id AS BLOB), CAST(memory.session_id AS BLOB),
+       CASE WHEN json_valid(memory.metadata) THEN CAST(memory.metadata ->> '$.speaker' AS BLOB) END,
+       CASE WHEN memory.conversation_id IS NOT NULL AND memory.text GLOB '*[?？؟]*' THEN CAST(memory.text AS BLOB) END
 FROM entry
 CROSS JOIN memory ON memory.slot = entry.slot
 LEFT JOIN vector ON vector.namespace = memory.namespace AND vector.generation = :generation
@@ -712,7 +724,9 @@ LIMIT :limit;
 -- erased is not even a memory any more.
 SELECT changed.slot & 4294967295, memory.state = 'active' AND memory.tier <> 'deprecated', memory.valid_at,
        coalesce(min(memory.invalid_at, memory.expires_at), memory.invalid_at, memory.expires_at),
-       entry.terms, vector.data
+       entry.terms, vector.data, CAST(memory.conversation_id AS BLOB), CAST(memory.session_id AS BLOB),
+       CASE WHEN json_valid(memory.metadata) THEN CAST(memory.metadata ->> '$.speaker' AS BLOB) END,
+       CASE WHEN memory.conversation_id IS NOT NULL AND memory.text GLOB '*[?？؟]*' THEN CAST(memory.text AS BLOB) END
 FROM (
     SELECT namespace << 32 | number AS slot FROM revision WHERE namespace = :namespace AND seq > :seq
     UNION
@@ -726,6 +740,15 @@ LEFT JOIN entry ON entry.slot = changed.slot
 LEFT JOIN vector ON vector.namespace = memory.namespace AND vector.generation = :generation
     AND vector.passage_hash = memory.passage_hash
 ORDER BY changed.slot;
+
+-- name: trigger_phrases
+-- Written so that the index of the memories that have any is used. Malformed lists are damage, and left out.
+SELECT slot & 4294967295, trigger_phrases, importance, valid_at,
+       coalesce(min(invalid_at, expires_at), invalid_at, expires_at)
+FROM memory INDEXED BY memory_triggers
+WHERE namespace = ? AND trigger_phrases IS NOT NULL AND state = 'active' AND tier <> 'deprecated'
+    AND CASE WHEN json_valid(trigger_phrases) THEN json_type(trigger_phrases) = 'array' ELSE FALSE END
+ORDER BY slot;
 
 -- name: pending
 -- Passages that may be found but have no vector of the generation, straight from two indexes and one at a time: read
@@ -761,3 +784,20 @@ SELECT id, name, seq FROM namespace ORDER BY name;
 -- Counted, because nobody asks often enough to keep a count.
 SELECT namespace, state, category, count(*), min(created_at), max(created_at)
 FROM memory GROUP BY namespace, state, category;
+
+-- name: merits
+-- What prominence looks at, of the memories that may be found, in the order of the slots.
+SELECT memory.slot & 4294967295, memory.category, memory.observation_count, memory.confidence, memory.updated_at
+FROM memory
+WHERE memory.slot > :after AND memory.slot <= :last AND memory.state IN ('active', 'superseded')
+ORDER BY memory.slot
+LIMIT :limit;
+
+-- name: recall_counts
+-- Of a whole namespace: those that were never recalled are left out.
+SELECT slot & 4294967295, recall_count FROM use WHERE slot BETWEEN :first AND :last AND recall_count > 0;
+
+-- name: most_observed
+-- Of the memories that are as they were when the log stood at a position.
+SELECT max(observation_count) FROM memory
+WHERE slot BETWEEN :first AND :last AND state IN ('active', 'superseded') AND seq <= :seq;

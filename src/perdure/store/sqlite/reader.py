@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from array import array
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 from itertools import islice
 from typing import Final
 
+from perdure.clock import from_micros
 from perdure.errors import StoreDamaged
 from perdure.ids import Reference
 from perdure.model import Filter, Record
@@ -72,6 +74,11 @@ def fetch(connection: Database, namespace: int, name: str, numbers: Sequence[int
         rows = [row for slot in slots for row in _readable(connection, slot)]
     found = {row[0] & NUMBER_MASK: decode_sound(row, name) for row in rows}
     return [record for number in numbers if (record := found.get(number))]
+
+
+def times(connection: Database, namespace: int, numbers: Sequence[int]) -> dict[int, datetime]:
+    slots = [slot_of(namespace, number) for number in numbers if 0 < number <= NUMBER_MASK]
+    return {number: from_micros(moment) for number, moment in connection.execute(SQL["times"], (json.dumps(slots),))}
 
 
 def page(

@@ -83,6 +83,8 @@ CREATE INDEX memory_expiry ON memory (expires_at) WHERE expires_at IS NOT NULL;
 CREATE INDEX memory_constitutional ON memory (namespace) WHERE tier = 'constitutional' AND state = 'active';
 CREATE INDEX memory_folder ON memory (namespace, spec_folder, state) WHERE spec_folder IS NOT NULL;
 CREATE INDEX memory_evicted ON memory (namespace) WHERE state = 'evicted';
+CREATE INDEX memory_triggers ON memory (namespace)
+WHERE trigger_phrases IS NOT NULL AND state = 'active' AND tier <> 'deprecated';
 -- All that eviction looks at, the oldest first.
 CREATE INDEX memory_age ON memory (namespace, state, updated_at, importance, tier)
 WHERE state IN ('active', 'superseded');

@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 
 import apsw
 
+from perdure.errors import IndexDamaged
 from perdure.model import Filter
 from perdure.store.port import Found, Scored
 from perdure.store.sqlite.database import Database
@@ -79,6 +80,18 @@ def keyword(
 
     complete = _in_time(connection, _SCORING_SECONDS, score) and complete
     return Found(search.ranked(limit), complete)
+
+
+def holding(connection: Database, namespace: int, words: Sequence[str]) -> Sequence[int]:
+    match = " AND ".join(map(_quoted, _stems(words).values()))
+    found: list[int] = []
+
+    def look() -> None:
+        found.extend(json.loads(connection.execute(SQL["memories_with_word"], (match, *range_of(namespace))).get))
+
+    if match:
+        _in_time(connection, _COUNTING_SECONDS, look)
+    return found
 
 
 def word_counts(connection: Database, namespace: int, words: Sequence[str]) -> WordCounts:
@@ -198,7 +211,7 @@ def _count(connection: Database, namespace: int, words: Sequence[str], counted: 
     """Words of one stem count once, words that no memory holds not at all."""
     first, last = range_of(namespace)
     for stem, word in _stems(words).items():
-        quoted = '"' + word.replace('"', '""') + '"'
+        quoted = _quoted(word)
         containing = connection.execute(_COUNT, (quoted, first, last)).get
         if containing:
             counted.append(_Counted(term_hash(stem), quoted, containing))
@@ -226,6 +239,10 @@ def _stems(words: Sequence[str]) -> dict[str, str]:
         elif stems:
             found |= {terms(part)[0]: part for part in query_words(word) if terms(part)}
     return found
+
+
+def _quoted(word: str) -> str:
+    return '"' + word.replace('"', '""') + '"'
 
 
 def _portions(worth: dict[int, float], room: int) -> Iterator[list[int]]:
@@ -273,6 +290,8 @@ def _in_time(connection: Database, seconds: float, work: Callable[[], None]) -> 
         work()
     except apsw.InterruptError:
         return False
+    except (apsw.CorruptError, apsw.SQLError) as error:
+        raise IndexDamaged(f"The full-text index cannot be read: {error}.") from error
     finally:
         connection.set_progress_handler(None)
     return True

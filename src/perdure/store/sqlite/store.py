@@ -24,10 +24,12 @@ from perdure.store.port import (
     IndexRow,
     Link,
     LogFilter,
+    Merit,
     Pending,
     Position,
     Progress,
     StoreStats,
+    TriggerRow,
     Use,
 )
 from perdure.store.sqlite import (
@@ -40,6 +42,7 @@ from perdure.store.sqlite import (
     fork,
     links,
     log,
+    merits,
     reader,
     repair,
     replacement,
@@ -195,6 +198,11 @@ class SqliteStore:
             known = self._id(connection, namespace)
             return [] if known is None else reader.fetch(connection, known, namespace, numbers)
 
+    def times(self, namespace: str, numbers: Sequence[int]) -> dict[int, datetime]:
+        with self._pool.reading() as connection:
+            known = self._id(connection, namespace)
+            return {} if known is None else reader.times(connection, known, numbers)
+
     def page(self, namespace: str, filter: Filter, *, after: int | None, limit: int, newest: bool) -> list[Record]:
         with self._pool.reading() as connection:
             known = self._id(connection, namespace)
@@ -267,6 +275,11 @@ class SqliteStore:
             known = self._id(connection, namespace)
             return WordCounts(0, 0, {}) if known is None else search.word_counts(connection, known, words)
 
+    def holding(self, namespace: str, words: Sequence[str]) -> Sequence[int]:
+        with self._pool.reading() as connection:
+            known = self._id(connection, namespace)
+            return [] if known is None else search.holding(connection, known, words)
+
     def links(self, namespace: str, memory: MemoryId) -> list[Link]:
         with self._pool.reading() as connection:
             known = self._id(connection, namespace)
@@ -287,6 +300,26 @@ class SqliteStore:
             if known is None:
                 return IndexChanges((), ())
             return feed.index_changes(connection, known, generation, since)
+
+    def merits(self, namespace: str, after: int, limit: int) -> Sequence[Merit]:
+        with self._pool.reading() as connection:
+            known = self._id(connection, namespace)
+            return [] if known is None else merits.merits(connection, known, after, limit)
+
+    def recall_counts(self, namespace: str) -> Sequence[tuple[int, int]]:
+        with self._pool.reading() as connection:
+            known = self._id(connection, namespace)
+            return [] if known is None else merits.recall_counts(connection, known)
+
+    def most_observed(self, namespace: str, seq: int | None = None) -> int:
+        with self._pool.reading() as connection:
+            known = self._id(connection, namespace)
+            return 0 if known is None else merits.most_observed(connection, known, seq)
+
+    def trigger_phrases(self, namespace: str) -> Sequence[TriggerRow]:
+        with self._pool.reading() as connection:
+            known = self._id(connection, namespace)
+            return () if known is None else feed.trigger_phrases(connection, known)
 
     def pending(self, generation: Generation, limit: int) -> list[Pending]:
         with self._pool.snapshot() as connection:

@@ -15,6 +15,7 @@ from perdure.testing.conformance.finding import Finding
 from perdure.testing.conformance.isolation import Isolation
 from perdure.testing.conformance.keeping import Keeping
 from perdure.testing.conformance.linking import Linking
+from perdure.testing.conformance.merits import Merits
 from perdure.testing.conformance.past import Past
 from perdure.testing.conformance.room import Room
 from perdure.testing.conformance.searching import Searching
@@ -32,6 +33,7 @@ class StoreConformance(
     Feeding,
     Vectors,
     Linking,
+    Merits,
     Past,
     Room,
     Deadlines,

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from perdure.clock import to_micros
-from perdure.store.port import IndexRow, Position, Store
+from perdure.store.port import IndexRow, Position, Store, TriggerRow
 from perdure.testing.conformance.opening import RELAXED, Opening
 from perdure.testing.records import GENERATION, NAMESPACE, NOON, amend, embed, remember, vector
 from perdure.text.entry import entry_of
@@ -111,6 +111,23 @@ class Feeding(Opening):
         _follow(store, index, position)
         assert sorted(index.values()) == list(store.index_rows(NAMESPACE, GENERATION, 0, 99))
         store.close()
+
+    def test_trigger_phrases_are_those_of_memories_that_may_be_brought_up(self, store: Store):
+        hour = timedelta(hours=1)
+        first = remember(store, "one", trigger_phrases=("save context", "東京 \u2028"), importance=0.9)
+        remember(store, "none")
+        remember(store, "old", trigger_phrases=("old",), state="superseded")
+        remember(store, "bad", trigger_phrases=("bad",), tier="deprecated")
+        remember(store, "ending", trigger_phrases=("end",), valid_at=NOON, invalid_at=NOON + hour)
+        noon, later = to_micros(NOON), to_micros(NOON + hour)
+        ending = TriggerRow(5, ("end",), 0.5, noon, later)
+        assert list(store.trigger_phrases(NAMESPACE)) == [
+            TriggerRow(1, ("save context", "東京 \u2028"), 0.9, None, None),
+            ending,
+        ]
+        amend(store, first, trigger_phrases=())
+        assert list(store.trigger_phrases(NAMESPACE)) == [ending]
+        assert list(store.trigger_phrases("nowhere")) == []
 
 
 def _follow(store: Store, index: dict[int, IndexRow], since: Position) -> Position:

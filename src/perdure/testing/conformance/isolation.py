@@ -53,7 +53,7 @@ class Isolation(Opening):
         embed(store, [ours])
         position, rows = store.position("ours", GENERATION), store.index_rows("ours", GENERATION, 0, 9)
         score = store.keyword("ours", ["tea"], Filter(), NOON, 9).best
-        theirs = [remember(store, "tea " * n, "theirs") for n in range(1, 9)]
+        theirs = [remember(store, "tea " * n, "theirs", trigger_phrases=("tea",)) for n in range(1, 9)]
         embed(store, theirs)
         amend(store, theirs[0], "forget", state="deleted")
         store.note_use([Use("theirs", 1, 1, NOON, 1, NOON)], patience=5)
@@ -61,7 +61,9 @@ class Isolation(Opening):
         assert store.index_rows("ours", GENERATION, 0, 9) == rows
         assert store.index_changes("ours", GENERATION, position).rows == []
         assert store.keyword("ours", ["tea"], Filter(), NOON, 9).best == score
+        assert list(store.trigger_phrases("ours")) == []
         assert store.fetch("ours", [1]) == [ours]
+        assert ([merit.number for merit in store.merits("ours", 0, 9)], store.recall_counts("ours")) == ([1], [])
 
     def test_the_same_passage_in_two_namespaces_has_two_vectors(self, store: Store):
         ours, theirs = remember(store, "tea", "ours"), remember(store, "tea", "theirs")

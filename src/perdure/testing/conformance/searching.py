@@ -51,6 +51,43 @@ def agree(store: Store, words: list[str], limit: int = 1000) -> None:
 
 
 class Searching(Opening):
+    def test_holding_tells_who_holds_every_word_in_whatever_form(self, store: Store):
+        remember(store, "tea running in the café", tags=("hot",))
+        remember(store, "tea and milk", title="Runs")
+        remember(store, "milk")
+        gone = remember(store, "tea runs")
+        amend(store, gone, state="deleted")
+        remember(store, "tea runs elsewhere", namespace="elsewhere")
+        assert sorted(store.holding(NAMESPACE, ["tea"])) == [1, 2]
+        assert sorted(store.holding(NAMESPACE, ["tea", "run"])) == [1, 2]
+        assert list(store.holding(NAMESPACE, ["cafe", "hot"])) == [1]
+        assert list(store.holding(NAMESPACE, ["tea", "coffee"])) == []
+        assert list(store.holding(NAMESPACE, [])) == []
+        assert list(store.holding("nobody", ["tea"])) == []
+
+    @pytest.mark.parametrize("word", HOSTILE)
+    def test_no_word_to_hold_is_an_error(self, store: Store, word: str):
+        remember(store, "tea")
+        store.holding(NAMESPACE, [word, "tea"])
+
+    def test_the_time_of_a_memory_is_when_it_became_true_else_when_it_was_made(self, store: Store):
+        remember(store, "tea")
+        remember(store, "coffee", valid_at=NOON - timedelta(days=9))
+        remember(store, "milk", namespace="elsewhere")
+        made = store.fetch(NAMESPACE, [1])[0].created_at
+        assert store.times(NAMESPACE, [2, 1, 99, -1]) == {1: made, 2: NOON - timedelta(days=9)}
+        assert store.times(NAMESPACE, []) == store.times("nobody", [1]) == {}
+
+    def test_numbers_are_a_filter(self, store: Store):
+        for _ in range(3):
+            remember(store, "tea")
+        for wanted in ((), (2,), (1, 3, 99, -1)):
+            filter = Filter(numbers=wanted)
+            assert {found.number for found in store.keyword(NAMESPACE, ["tea"], filter, NOON, 9).best} == {
+                number for number in wanted if number in (1, 2, 3)
+            }
+            assert set(store.matching(NAMESPACE, filter)) == set(wanted) & {1, 2, 3}
+
     def test_the_best_match_comes_first(self, store: Store):
         remember(store, "Bob likes coffee")
         remember(store, "Alice prefers dark mode in every editor she uses")

@@ -1,0 +1,92 @@
+"""Exact phrases: what stands in quotation marks in a question has to stand so in a memory.
+
+Case, accents and white space do not matter, everything else does. A phrase is made of whole words, but for scripts that
+put no space between them. Pure functions.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from perdure.model import Record
+from perdure.text.passage import setting
+from perdure.text.words import all_words, unspaced
+
+# More than a question needs. The marks of those beyond are just text.
+MAX_PHRASES: Final = 8
+
+_MARKS: Final = frozenset('"“”„«»「」『』')
+# Behind a letter or a digit a straight mark opens nothing (5" x 3"), and before one it closes nothing.
+_QUOTED: Final = re.compile(
+    '(?<![A-Za-z0-9])"([^"]+)"(?![A-Za-z0-9])|“([^“”„]+)”|„([^“”„]+)[“”]|«([^«»]+)»|»([^«»]+)«|「([^「」]+)」|『([^『』]+)』'
+)
+_ACCENTS: Final = re.compile("[\u0300-\u036f]")
+_APOSTROPHES: Final = str.maketrans("\u2018\u2019\u02bc\uff07", "''''")
+
+
+class Quoted(NamedTuple):
+    """A question without its marks, what is not quoted of it, and what is."""
+
+    text: str
+    rest: str
+    phrases: tuple[str, ...] = ()
+
+
+def read_phrases(query: str) -> Quoted:
+    """A mark without its partner, and marks around no word, are just text."""
+    if _MARKS.isdisjoint(query):
+        return Quoted(query, query)
+    phrases: dict[str, None] = {}
+    text: list[str] = []
+    rest: list[str] = []
+    start = 0
+    for match in _QUOTED.finditer(query):
+        phrase = next(filter(None, match.groups()))
+        if len(phrases) < MAX_PHRASES and all_words(phrase):
+            phrases[phrase] = None
+            before = query[start : match.start()]
+            text += [before, phrase]
+            rest.append(before)
+            start = match.end()
+    return Quoted(" ".join([*text, query[start:]]).strip(), " ".join([*rest, query[start:]]), tuple(phrases))
+
+
+def folded(text: str) -> str:
+    """The same for two texts that differ in case, accents, white space or the form of the characters alone."""
+    if not text.isascii():
+        apart = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", text).casefold())
+        text = unicodedata.normalize("NFKC", _ACCENTS.sub("", apart)).translate(_APOSTROPHES)
+    return " ".join(text.casefold().split())
+
+
+def occurs(phrase: str, text: str) -> bool:
+    """Both folded. Where the phrase begins and ends, no word may go on."""
+    at = text.find(phrase)
+    while at >= 0:
+        if not _goes_on(text, at) and not _goes_on(text, at + len(phrase)):
+            return True
+        at = text.find(phrase, at + 1)
+    return False
+
+
+def holds(record: Record, phrases: tuple[str, ...]) -> bool:
+    """Whether each of the phrases, folded, stands in one of the fields that are searched."""
+    fields = [folded(field) for field in _fields(record)]
+    return all(any(occurs(phrase, field) for field in fields) for phrase in phrases)
+
+
+def _fields(record: Record) -> Iterator[str]:
+    yield setting(record) + record.text
+    alone = (record.title, record.reasoning, record.category, record.anchor_id, record.spec_folder)
+    yield from (field for field in alone if field)
+    yield from (*record.keywords, *record.trigger_phrases, *record.tags)
+
+
+def _goes_on(text: str, at: int) -> bool:
+    if not 0 < at < len(text):
+        return False
+    before, after = text[at - 1], text[at]
+    return before.isalnum() and after.isalnum() and not unspaced(before) and not unspaced(after)

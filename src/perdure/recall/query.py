@@ -1,0 +1,53 @@
+"""From what was asked to what is looked for: words, exact phrases, concepts, and the times that are named."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from perdure.recall.concepts import Needs
+from perdure.recall.phrases import read_phrases
+from perdure.text.stopwords import STOPWORDS
+from perdure.text.words import MAX_QUERY_CHARACTERS, clean, query_words
+
+if TYPE_CHECKING:
+    from perdure.text.moments import Span
+
+# Something of this stands in every text that names a time. Most texts have nothing of it, and need no closer look.
+_OF_TIME: Final = re.compile(
+    "day|week|month|year|night|morning|noon|evening|sec|min|hour|hr"
+    "|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|19|20"
+)
+
+
+class Asked(NamedTuple):
+    """`text` is what a model embeds, `words` are what the keyword index is asked for."""
+
+    text: str
+    words: Sequence[str]
+    needs: Needs
+    spans: tuple[Span, ...]
+
+
+def understand(query: str | None, concepts: Sequence[str], moment: datetime) -> Asked:
+    """Never an error, whatever the text. Times are reckoned from the moment that the question is about."""
+    quoted = read_phrases(clean((query or "")[:MAX_QUERY_CHARACTERS]).strip())
+    needs = Needs(tuple(dict.fromkeys(map(clean, concepts))), quoted.phrases)
+    rest, spans = _times(quoted.rest, moment)
+    needed = (*quoted.phrases, *needs.concepts)
+    words = query_words(" ".join((rest, *needed)))
+    if STOPWORDS.issuperset(words):
+        words = query_words(" ".join((quoted.rest, *needed)))
+    return Asked(quoted.text or " ".join(needs.concepts), words, needs, spans)
+
+
+def _times(text: str, moment: datetime) -> tuple[str, tuple[Span, ...]]:
+    """The times that a text names, and the text without those of their words that no memory of that time has."""
+    if _OF_TIME.search(text.lower()) is None:
+        return text, ()
+    from perdure.text.moments import find_spans, without_spans
+
+    spans = find_spans(text, moment)
+    return without_spans(text, tuple(span for span in spans if not span.is_named)), spans

@@ -1,0 +1,241 @@
+"""Which memories a prompt brings to mind: those with a trigger phrase in it, whatever its case, accents and inflection.
+
+No model and no search: the stems of every phrase are a key of one dictionary, and the prompt is looked up in it, from
+every word of it, as many words at a time as a phrase that begins there has.
+"""
+
+from __future__ import annotations
+
+import threading
+import unicodedata
+from collections import Counter, OrderedDict, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+from typing import Final, NamedTuple, TypeAlias, TypeVar
+
+from perdure.clock import to_micros
+from perdure.model import Record, Triggered
+from perdure.store.port import Position, Store, TriggerRow
+from perdure.text.words import clean, has_parts, words_and_stems
+
+# A phrase that is all of the prompt; one that is in it word for word; and what it loses when every word is inflected.
+_ALL: Final = 1.0
+_WITHIN: Final = 0.95
+_INFLECTED: Final = 0.2
+
+_LOOKED_AT: Final = 1 << 20
+_NAMESPACES: Final = 256
+# Beyond so many changes reading everything again is quicker.
+_CHANGES: Final = 1000
+
+Stems: TypeAlias = tuple[str, ...]
+Key = TypeVar("Key", bound="Stems | str")
+
+
+class Match(NamedTuple):
+    """`words` is how many of them the phrase has."""
+
+    number: int
+    phrase: str
+    confidence: float
+    words: int
+    importance: float
+
+
+class _Phrase(NamedTuple):
+    row: TriggerRow
+    text: str
+    words: tuple[str, ...]
+
+
+class Phrases:
+    """The trigger phrases of one namespace, by their stems."""
+
+    def __init__(self, rows: Iterable[TriggerRow] = ()) -> None:
+        self._rows: dict[int, TriggerRow] = {}
+        self._phrases: defaultdict[Stems, list[_Phrase]] = defaultdict(list)
+        # By the first stem: how many phrases that begin with it have how many words.
+        self._lengths: defaultdict[str, Counter[int]] = defaultdict(Counter)
+        # Phrases without a word, such as a lone emoji, are looked for as they are written.
+        self._signs: defaultdict[str, list[_Phrase]] = defaultdict(list)
+        for row in rows:
+            self.put(row)
+
+    def put(self, row: TriggerRow) -> None:
+        self.remove(row.number)
+        self._rows[row.number] = row
+        for phrase, stems in _keys(row):
+            if stems:
+                self._phrases[stems].append(phrase)
+                self._lengths[stems[0]][len(stems)] += 1
+            else:
+                self._signs[_sign(phrase.text)].append(phrase)
+
+    def remove(self, number: int) -> None:
+        row = self._rows.pop(number, None)
+        for phrase, stems in _keys(row) if row else ():
+            if stems:
+                _take_out(self._phrases, stems, phrase)
+                self._lengths[stems[0]] -= Counter({len(stems): 1})
+                if not self._lengths[stems[0]]:
+                    del self._lengths[stems[0]]
+            else:
+                _take_out(self._signs, _sign(phrase.text), phrase)
+
+    def matches(self, prompt: str, now: datetime) -> list[Match]:
+        """The best of each memory: by confidence, then the longest phrase, the most important, the newest."""
+        moment = to_micros(now)
+        best: dict[int, Match] = {}
+        for match, row in self._found(prompt[:_LOOKED_AT]):
+            after = row.valid_from is None or row.valid_from <= moment
+            if not after or (row.valid_until is not None and row.valid_until <= moment):
+                continue
+            known = best.get(match.number)
+            if known is None or _order(match) < _order(known):
+                best[match.number] = match
+        return sorted(best.values(), key=_order)
+
+    def _found(self, prompt: str) -> Iterator[tuple[Match, TriggerRow]]:
+        for spoken in _readings(prompt):
+            yield from self._spoken(spoken)
+        if self._signs:
+            said = _sign(prompt)
+            for sign, phrases in self._signs.items():
+                if sign in said:
+                    confidence = _ALL if sign == said else _WITHIN
+                    yield from (_match(phrase, confidence) for phrase in phrases)
+
+    def _spoken(self, spoken: Sequence[tuple[str, str]]) -> Iterator[tuple[Match, TriggerRow]]:
+        words = tuple(word for word, _ in spoken)
+        stems = tuple(stem for _, stem in spoken)
+        for place, stem in enumerate(stems):
+            for length in self._lengths.get(stem, ()):
+                for phrase in self._phrases.get(stems[place : place + length], ()):
+                    confidence = _confidence(phrase.words, words[place : place + length], len(words))
+                    yield _match(phrase, confidence)
+
+
+class Triggers:
+    """Finds what prompts bring to mind, from phrases that follow the log. Safe to use from any thread."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._lock = threading.Lock()
+        self._held: OrderedDict[str, _Following] = OrderedDict()
+
+    def match(self, prompt: str, namespaces: Sequence[str], limit: int, now: datetime) -> list[Triggered]:
+        found = [(_order(match), name, match) for name in namespaces for match in self._matches(name, prompt, now)]
+        found.sort()
+        triggered: list[Triggered] = []
+        for start in range(0, len(found), limit):
+            triggered += self._still_so([(name, match) for _, name, match in found[start : start + limit]])
+            if len(triggered) >= limit:
+                break
+        return triggered[:limit]
+
+    def _still_so(self, found: Sequence[tuple[str, Match]]) -> Iterator[Triggered]:
+        """What the index said is of a moment ago; the record is as it is."""
+        numbers: defaultdict[str, list[int]] = defaultdict(list)
+        for name, match in found:
+            numbers[name].append(match.number)
+        records = {(name, one.number): one for name in numbers for one in self._store.fetch(name, numbers[name])}
+        for name, match in found:
+            record = records.get((name, match.number))
+            row = _row(record) if record else None
+            if record and row and match.phrase in row.phrases:
+                yield Triggered(record, match.phrase, match.confidence)
+
+    def _matches(self, namespace: str, prompt: str, now: datetime) -> list[Match]:
+        with self._lock:
+            following = self._held.setdefault(namespace, _Following(self._store, namespace))
+            self._held.move_to_end(namespace)
+            if len(self._held) > _NAMESPACES:
+                self._held.popitem(last=False)
+        return following.matches(prompt, now)
+
+
+class _Following:
+    def __init__(self, store: Store, namespace: str) -> None:
+        self._store = store
+        self._namespace = namespace
+        self._lock = threading.Lock()
+        self._position: Position | None = None
+        self._phrases = Phrases()
+
+    def matches(self, prompt: str, now: datetime) -> list[Match]:
+        with self._lock:
+            self._follow()
+            return self._phrases.matches(prompt, now)
+
+    def _follow(self) -> None:
+        position = self._store.position(self._namespace, None)
+        if position == self._position:
+            return
+        changed = self._changed(position)
+        if changed is None:
+            self._phrases = Phrases(self._store.trigger_phrases(self._namespace))
+        else:
+            rows = {record.number: _row(record) for record in self._store.fetch(self._namespace, changed)}
+            for number in changed:
+                row = rows.get(number)
+                if row is None:
+                    self._phrases.remove(number)
+                else:
+                    self._phrases.put(row)
+        self._position = position
+
+    def _changed(self, position: Position) -> list[int] | None:
+        """None when it is quicker, or the only way, to read everything."""
+        known = self._position
+        if known is None or known.repairs != position.repairs or not 0 < position.seq - known.seq <= _CHANGES:
+            return None
+        return self._store.changed_after(self._namespace, known.seq)
+
+
+def _row(record: Record) -> TriggerRow | None:
+    """What the store answers for this record, if it is one that may be brought up."""
+    if not record.trigger_phrases or record.state != "active" or record.tier == "deprecated":
+        return None
+    ends = [to_micros(end) for end in (record.invalid_at, record.expires_at) if end]
+    begins = to_micros(record.valid_at) if record.valid_at else None
+    return TriggerRow(record.number, record.trigger_phrases, record.importance, begins, min(ends, default=None))
+
+
+def _keys(row: TriggerRow) -> Iterator[tuple[_Phrase, Stems]]:
+    """Every phrase with its stems; `parseFile` also as the two words it is made of."""
+    for text in row.phrases:
+        for spoken in _readings(text):
+            words = tuple(word for word, _ in spoken)
+            yield _Phrase(row, text, words), tuple(stem for _, stem in spoken)
+
+
+def _readings(text: str) -> Iterator[list[tuple[str, str]]]:
+    yield words_and_stems(text)
+    if has_parts(text):
+        yield words_and_stems(text, parts=True)
+
+
+def _take_out(phrases: dict[Key, list[_Phrase]], key: Key, phrase: _Phrase) -> None:
+    held = phrases[key]
+    held.remove(phrase)
+    if not held:
+        del phrases[key]
+
+
+def _sign(text: str) -> str:
+    return unicodedata.normalize("NFKC", clean(text)).casefold().strip()
+
+
+def _match(phrase: _Phrase, confidence: float) -> tuple[Match, TriggerRow]:
+    row = phrase.row
+    return Match(row.number, phrase.text, confidence, len(phrase.words), row.importance), row
+
+
+def _confidence(phrase: tuple[str, ...], said: tuple[str, ...], total: int) -> float:
+    inflected = sum(first != second for first, second in zip(phrase, said, strict=True))
+    most = _ALL if len(said) == total else _WITHIN
+    return round(most - _INFLECTED * inflected / len(phrase), 4)
+
+
+def _order(match: Match) -> tuple[float, int, int, float, int]:
+    return -match.confidence, -match.words, -len(match.phrase), -match.importance, -match.number

@@ -1,0 +1,158 @@
+"""Memories and questions in four languages, written for these tests. A question names the memory that answers it by its
+place in the list.
+"""
+
+# ruff: noqa: RUF001 - the characters are those of the languages
+from __future__ import annotations
+
+from typing import Final
+
+CHINESE: Final = (
+    (
+        "我每天早上喝绿茶，不喝咖啡。",
+        "王芳住在上海，她的办公室在浦东。",
+        "项目的数据库密码每三个月更换一次。",
+        "我们决定用红色作为品牌的主要颜色。",
+        "李明对花生过敏，聚餐时要注意。",
+        "会议改到星期四下午三点。",
+        "服务器在香港，备份在新加坡。",
+        "她的女儿今年上小学一年级。",
+        "发布新版本之前必须运行全部测试。",
+        "爷爷喜欢听京剧，特别是《霸王别姬》。",
+        "下个月我们全家去北京旅行。",
+        "猫咪的名字叫豆豆，三岁了。",
+        "合同由张律师审核。",
+        "他正在学习弹钢琴。",
+        "公司的网站使用繁體字和简体字。",
+    ),
+    (
+        ("早上喝什么茶？", 0),
+        ("王芳住在哪里", 1),
+        ("数据库密码多久更换？", 2),
+        ("品牌的颜色是什么", 3),
+        ("谁对花生过敏？", 4),
+        ("会议是星期几？", 5),
+        ("服务器备份在哪个城市", 6),
+        ("女儿上几年级", 7),
+        ("发布之前要做什么测试", 8),
+        ("爷爷喜欢什么京剧", 9),
+        ("去哪里旅行？", 10),
+        ("猫咪叫什么名字", 11),
+        ("合同谁来审核", 12),
+        ("学习什么乐器，钢琴吗", 13),
+        ("网站的繁體字", 14),
+    ),
+)
+
+JAPANESE: Final = (
+    (
+        "毎朝、抹茶ラテを飲みます。",
+        "田中さんは大阪に住んでいます。",
+        "データベースのパスワードは三か月ごとに変更する。",
+        "ブランドの色は青に決まりました。",
+        "佐藤さんは卵アレルギーがある。",
+        "会議は木曜日の午後三時に変わった。",
+        "サーバーは東京、バックアップは札幌にある。",
+        "娘は来年小学校に入ります。",
+        "リリースの前に必ずテストを実行すること。",
+        "祖父は歌舞伎が大好きだ。",
+        "来月、家族で北海道へ旅行します。",
+        "ネコの名前はタマで、三歳です。",
+        "契約書は山本弁護士が確認する。",
+        "彼はピアノを習っている。",
+        "ﾊﾝｶｸ文字も検索できるようにする。",
+    ),
+    (
+        ("毎朝何を飲む？抹茶？", 0),
+        ("田中さんはどこに住んでいますか", 1),
+        ("パスワードの変更はいつ", 2),
+        ("ブランドの色は？", 3),
+        ("卵アレルギーの人は誰", 4),
+        ("会議は何曜日ですか", 5),
+        ("バックアップはどこ", 6),
+        ("娘の小学校", 7),
+        ("リリース前のテスト", 8),
+        ("祖父の好きなもの、歌舞伎", 9),
+        ("旅行の行き先は北海道", 10),
+        ("猫（ネコ）の名前", 11),
+        ("契約書の弁護士", 12),
+        ("ピアノを習う", 13),
+        ("ハンカク文字の検索", 14),
+    ),
+)
+
+GERMAN: Final = (
+    (
+        "Anna trinkt jeden Morgen grünen Tee.",
+        "Herr Müller wohnt in der Goethestraße in Köln.",
+        "Das Passwort der Datenbank wechselt alle drei Monate.",
+        "Die Markenfarbe ist seit gestern Dunkelblau.",
+        "Jörg ist allergisch gegen Erdnüsse.",
+        "Die Besprechung wurde auf Donnerstag um 15 Uhr verschoben.",
+        "Der Server steht in Zürich, die Sicherung in Genf.",
+        "Ihre Tochter kommt im Herbst in die Schule.",
+        "Vor jeder Veröffentlichung müssen alle Tests laufen.",
+        "Großvater hört am liebsten Opern von Mozart.",
+        "Nächsten Sommer fahren wir an die Ostsee.",
+        "Die Katze heißt Mieze und ist drei Jahre alt.",
+        "Den Vertrag prüft Rechtsanwältin Özdemir.",
+        "Er lernt Klavier spielen.",
+        "Der Schlüssel liegt unter der Fußmatte.",
+    ),
+    (
+        ("Was trinkt Anna am Morgen?", 0),
+        ("Wo wohnt Herr Mueller oder Müller?", 1),
+        ("Wie oft wechselt das Passwort?", 2),
+        ("Welche Markenfarbe haben wir?", 3),
+        ("Wer ist gegen Erdnüsse allergisch?", 4),
+        ("Wann ist die Besprechung?", 5),
+        ("In welcher Stadt steht der Server: Zurich?", 6),
+        ("Wann kommt die Tochter in die Schule?", 7),
+        ("Was muss vor der Veröffentlichung laufen?", 8),
+        ("Welche Opern hört Großvater?", 9),
+        ("Fahren wir im Sommer an die OSTSEE?", 10),
+        ("Wie heißt die Katze?", 11),
+        ("Wer prüft den Vertrag, Frau Ozdemir?", 12),
+        ("Welches Instrument lernt er, Klavier?", 13),
+        ("Wo liegt der Schlüssel, unter der Fußmatte?", 14),
+    ),
+)
+
+SPANISH: Final = (
+    (
+        "Lucía toma té verde todas las mañanas.",
+        "El señor Núñez vive en la calle Mayor de Málaga.",
+        "La contraseña de la base de datos cambia cada tres meses.",
+        "El color de la marca es azul oscuro.",
+        "Íñigo es alérgico a los cacahuetes.",
+        "La reunión se aplazó al jueves a las tres.",
+        "El servidor está en Bogotá y la copia en Lima.",
+        "Su hija empieza el colegio en otoño.",
+        "Antes de publicar hay que pasar todas las pruebas.",
+        "Al abuelo le encanta la ópera de Verdi.",
+        "El próximo verano iremos a la playa de Cádiz.",
+        "La gata se llama Pelusa y tiene tres años.",
+        "La abogada Muñoz revisa el contrato.",
+        "Está aprendiendo a tocar el piano.",
+        "Las llaves están debajo del felpudo.",
+    ),
+    (
+        ("¿Qué toma Lucia por las mañanas?", 0),
+        ("¿Dónde vive el señor Nunez?", 1),
+        ("¿Cada cuánto cambia la contraseña?", 2),
+        ("¿Cuál es el color de la marca?", 3),
+        ("¿Quién es alergico a los cacahuetes?", 4),
+        ("¿Cuándo es la reunion?", 5),
+        ("¿En qué ciudad está el servidor?", 6),
+        ("¿Cuándo empieza el colegio su hija?", 7),
+        ("¿Qué hay que hacer antes de publicar?", 8),
+        ("¿Qué ópera le encanta al abuelo?", 9),
+        ("¿A qué playa iremos en verano?", 10),
+        ("¿Cómo se llama la gata?", 11),
+        ("¿Quién revisa el contrato?", 12),
+        ("¿Qué instrumento está aprendiendo, el PIANO?", 13),
+        ("¿Dónde están las llaves?", 14),
+    ),
+)
+
+LANGUAGES: Final = {"Chinese": CHINESE, "Japanese": JAPANESE, "German": GERMAN, "Spanish": SPANISH}

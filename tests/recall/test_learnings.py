@@ -1,0 +1,266 @@
+"""The recipe `learnings` from the outside: its answers are those of the formula, computed naively from the records."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import numpy as np
+import pytest
+from clocks import START, HandClock
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from perdure import Hit, Memory, Recall
+from perdure.embed.port import Vectors
+from perdure.model import LEARNING_CATEGORIES, Filter, Record
+from perdure.recall import every, merits, pipeline
+from perdure.recall.recipe import LEARNINGS
+from perdure.recall.select import select
+from perdure.store.port import Use
+from perdure.testing.embedder import WordEmbedder
+from perdure.text.passage import passage
+
+WORDS = ["parser", "deploy", "test", "token", "file", "error"]
+CATEGORIES = [*LEARNING_CATEGORIES, "goal", None]
+
+learned = st.fixed_dictionaries(
+    {
+        "words": st.lists(st.sampled_from(WORDS), min_size=1, max_size=4),
+        "category": st.sampled_from(CATEGORIES),
+        "confidence": st.sampled_from([0.0, 1 / 3, 0.5, 2 / 3, 1.0]),
+        "days": st.integers(0, 200),
+        "said": st.integers(1, 4),
+        "recalls": st.integers(0, 14),
+    }
+)
+libraries = st.lists(learned, min_size=1, max_size=16)
+questions = st.lists(st.sampled_from(WORDS), min_size=1, max_size=3).map(" ".join)
+
+
+def filled(library: Sequence[dict[str, Any]], embedder: Any, clock: HandClock) -> Memory:
+    memory = Memory(":memory:", embedder=embedder, clock=clock)
+    learn(memory, library, clock)
+    return memory
+
+
+def learn(memory: Memory, library: Sequence[dict[str, Any]], clock: HandClock) -> None:
+    for place, one in enumerate(library):
+        clock.now = START + timedelta(days=200 - one["days"])
+        for _ in range(one["said"]):
+            text = f"{' '.join(one['words'])} number{place}"
+            memory.remember(text, category=one["category"], confidence=one["confidence"])
+        uses = [Use("default", memory.list(limit=1).records[0].number, one["recalls"], clock.now, 0, None)]
+        memory._parts.store.note_use(uses, patience=5)
+    clock.now = START + timedelta(days=200)
+
+
+def prominence(record: Record, most: int, clock: HandClock) -> float:
+    days = (clock.now - record.updated_at) / timedelta(days=1)
+    return (
+        0.3 * record.observation_count / most
+        + 0.2 * record.confidence
+        + 0.3 / (1 + days / 30)
+        + 0.2 * min(record.recall_count / 10, 1)
+    )
+
+
+def by_the_formula(
+    memory: Memory, matches: Mapping[int, tuple[float, float | None]], clock: HandClock
+) -> dict[int, float]:
+    """Number to score; `matches` are BM25 and, where there is one, cosine."""
+    records = {record.number: record for record in memory.list(limit=100)}
+    most = max(record.observation_count for record in records.values())
+    words = max((word for word, _ in matches.values()), default=0.0)
+    meaning = max((cosine or 0.0 for _, cosine in matches.values()), default=0.0)
+    weights = (0.2 if words > 0 else 0.0, 0.5 if meaning > 0 else 0.0, 0.3)
+    total = sum(weights)
+    return {
+        number: (
+            (weights[0] * word / words if words > 0 else 0.0)
+            + (weights[1] * max(cosine or 0.0, 0.0) / meaning if meaning > 0 else 0.0)
+            + weights[2] * prominence(records[number], most, clock)
+        )
+        / total
+        for number, (word, cosine) in matches.items()
+    }
+
+
+def bm25(memory: Memory, query: str) -> dict[int, float]:
+    """From the explanations of another recipe, by words alone."""
+    wordy = Memory(memory._parts.store, embedder="none", clock=memory._parts.author.clock)
+    return {hit.record.number: hit.explain["keyword"].raw for hit in wordy.recall(query, limit=100)}
+
+
+def cosines(memory: Memory, query: str) -> dict[int, float]:
+    embedder = WordEmbedder()
+    question = embedder.embed_query(query)
+    records = memory.list(limit=100).records
+    vectors = embedder.embed_passages([passage(record) for record in records])
+    return {record.number: float(vector @ question) for record, vector in zip(records, vectors, strict=True)}
+
+
+def agree(answer: Recall, expected: dict[int, float]) -> None:
+    assert {hit.record.number: hit.score for hit in answer} == pytest.approx(expected, abs=1e-4)
+    assert [hit.score for hit in answer] == sorted((hit.score for hit in answer), reverse=True)
+    for hit in answer:
+        assert 0 <= hit.score <= 1 + 1e-9
+        assert hit.score == pytest.approx(sum(signal.contribution for signal in hit.explain.values()))
+        assert sum(signal.weight for signal in hit.explain.values()) == pytest.approx(1)
+
+
+@given(libraries, questions)
+@settings(max_examples=15)
+def test_by_words_and_meaning_every_memory_has_the_score_of_the_formula(library: list[dict[str, Any]], query: str):
+    clock = HandClock()
+    with filled(library, WordEmbedder(), clock) as memory:
+        words, meaning = bm25(memory, query), cosines(memory, query)
+        matches = {number: (words.get(number, 0.0), cosine) for number, cosine in meaning.items()}
+        agree(memory.recall(query, recipe="learnings", limit=100), by_the_formula(memory, matches, clock))
+
+
+@given(libraries, questions)
+@settings(max_examples=10)
+def test_by_words_alone_what_matches_has_the_score_of_the_formula(library: list[dict[str, Any]], query: str):
+    clock = HandClock()
+    with filled(library, "none", clock) as memory:
+        matches = {number: (word, None) for number, word in bm25(memory, query).items()}
+        agree(memory.recall(query, recipe="learnings", limit=100), by_the_formula(memory, matches, clock))
+
+
+@pytest.mark.parametrize("numpy", [True, False])
+@given(library=libraries)
+@settings(max_examples=8)
+def test_without_a_question_prominence_orders_everything(numpy: bool, library: list[dict[str, Any]]):
+    clock = HandClock()
+    with pytest.MonkeyPatch.context() as patch, filled(library, WordEmbedder(), clock) as memory:
+        if not numpy:
+            patch.setattr(pipeline, "_numpy_is_here", lambda: False)
+        everything = {record.number: (0.0, None) for record in memory.list(limit=100)}
+        answer = memory.recall(recipe="learnings", limit=100)
+        agree(answer, by_the_formula(memory, everything, clock))
+        assert (answer.mode, answer.notes) == ("none", (pipeline.BY_PROMINENCE,))
+
+
+@given(libraries, questions, st.integers(1, 14))
+@settings(max_examples=10)
+def test_a_smaller_limit_gives_the_best_of_the_whole_and_three_of_each_kind(
+    library: list[dict[str, Any]], query: str, limit: int
+):
+    with filled(library, WordEmbedder(), HandClock()) as memory:
+        whole = memory.recall(query, recipe="learnings", limit=100)
+        few = memory.recall(query, recipe="learnings", limit=limit)
+        assert list(few) == select(LEARNINGS, list(whole), limit, lambda hit: hit.record.category)
+
+
+@given(libraries, questions, st.integers(1, 4))
+@settings(max_examples=15)
+def test_where_not_all_can_be_compared_those_that_are_have_the_score_of_the_formula(
+    library: list[dict[str, Any]], query: str, limit: int
+):
+    clock = HandClock()
+    few = replace(LEARNINGS, candidates=2 * limit, per_category=0)
+    with pytest.MonkeyPatch.context() as patch, filled(library, WordEmbedder(), clock) as memory:
+        exact = {hit.record.number: hit.score for hit in memory.recall(query, recipe="learnings", limit=100)}
+        patch.setattr(every, "EXACT_ROWS", 2)
+        patch.setattr(merits, "EXACT_ROWS", 2)
+        recaller = memory._parts.recaller()
+        answer = recaller.recall(query, ["default"], Filter(), limit=limit, recipe=few, now=clock.now)
+        assert len(answer) == min(limit, len(exact))
+        assert [hit.score for hit in answer] == pytest.approx([exact[hit.record.number] for hit in answer])
+
+
+def numbers(answer: Sequence[Hit]) -> list[int]:
+    return [hit.record.number for hit in answer]
+
+
+@pytest.fixture
+def clock() -> HandClock:
+    return HandClock()
+
+
+@pytest.fixture(params=["words and meaning", "words", "no numpy"])
+def memory(request: pytest.FixtureRequest, clock: HandClock, monkeypatch: pytest.MonkeyPatch) -> Memory:
+    if request.param == "no numpy":
+        monkeypatch.setattr(pipeline, "_numpy_is_here", lambda: False)
+    return Memory(":memory:", embedder="none" if request.param == "words" else WordEmbedder(), clock=clock)
+
+
+def test_what_changes_counts_at_once(memory: Memory, clock: HandClock):
+    memory.remember("tea on monday")
+    memory.remember("tea on friday")
+    assert numbers(memory.recall("tea", recipe="learnings")) == [2, 1]
+    memory.remember("tea on monday")
+    assert numbers(memory.recall("tea", recipe="learnings")) == [1, 2]
+    memory.update(2, confidence=1.0)
+    memory.remember("tea on friday")
+    assert numbers(memory.recall("tea", recipe="learnings")) == [2, 1]
+    memory.forget(2)
+    assert numbers(memory.recall("tea", recipe="learnings")) == [1]
+    for _ in range(5):
+        memory.remember("tea on sunday")
+    answer = memory.recall("tea", recipe="learnings")
+    assert [hit.explain["observations"].raw for hit in answer] == [5, 2]
+
+
+def test_filters_hold(memory: Memory):
+    memory.remember("tea on monday", category="patterns")
+    memory.remember("tea on friday", category="heuristics")
+    memory.remember("tea on sunday", category="patterns", tier="deprecated")
+    for query in ("tea", None):
+        assert numbers(memory.recall(query, recipe="learnings", category="patterns")) == [1]
+        assert sorted(numbers(memory.recall(query, recipe="learnings"))) == [1, 2]
+        assert numbers(memory.recall(query, recipe="learnings", tier="deprecated")) == [3]
+
+
+def test_the_past_is_weighed_as_it_was(memory: Memory, clock: HandClock):
+    memory.remember("tea on monday")
+    memory.remember("tea on friday")
+    then = clock.now
+    clock.forward(days=10)
+    for _ in range(3):
+        memory.remember("tea on monday")
+    assert numbers(memory.recall("tea", recipe="learnings")) == [1, 2]
+    answer = memory.recall("tea", recipe="learnings", known_at=then)
+    assert numbers(answer) == [2, 1]
+    assert {hit.explain["observations"].normalised for hit in answer} == {1.0}
+    assert {hit.explain["recency"].normalised for hit in answer} == {1.0}
+    assert numbers(memory.recall(recipe="learnings", known_at=then)) == [2, 1]
+
+
+def test_several_namespaces_are_weighed_together(memory: Memory):
+    ours, theirs = memory, memory.namespace("theirs")
+    ours.remember("tea on monday")
+    for _ in range(4):
+        theirs.remember("tea on friday")
+    answer = ours.recall("tea", recipe="learnings", namespaces=["default", "theirs"])
+    assert [(hit.record.namespace, hit.explain["observations"].normalised) for hit in answer] == [
+        ("theirs", 1.0),
+        ("default", 0.25),
+    ]
+
+
+class Scattered(WordEmbedder):
+    """Every text somewhere at random, but always at the same place."""
+
+    def embed_passages(self, texts: Sequence[str], progress: Any = None) -> Vectors:
+        places = [np.random.default_rng(sum(text.encode())).standard_normal(16) for text in texts]
+        vectors = np.array(places, np.float32)
+        return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+
+
+def test_of_more_memories_than_vectors_are_compared_one_by_one_each_is_still_weighed(clock: HandClock):
+    """The best twenty of six thousand are those of the formula, the far ones with confidence among them."""
+    embedder = Scattered(16)
+    texts = [f"learning {'x' * (n % 97)} {n}" for n in range(6000)]
+    sure = np.array([n * 37 % 100 / 100 for n in range(6000)])
+    with Memory(":memory:", embedder=embedder, clock=clock) as memory:
+        memory.import_({"text": text, "confidence": one} for text, one in zip(texts, sure.tolist(), strict=True))
+        memory.work()
+        found = [hit.score for hit in memory.recall("???", recipe="learnings", limit=20)]
+        near = embedder.embed_passages([passage(memory.get(1)).replace(texts[0], text) for text in texts])
+    cosines = near @ embedder.embed_query("???")
+    total = (0.5 * cosines.clip(0) / cosines.max() + 0.3 * (0.3 + 0.2 * sure + 0.3)) / 0.8
+    assert found == pytest.approx(np.sort(total)[::-1][:20].tolist(), abs=1e-4)

@@ -1,0 +1,157 @@
+"""Words of time in a question: memories of that time come up, and with `when` no others are looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from clocks import HandClock
+from hypothesis import given
+from hypothesis import strategies as st
+
+from perdure import Memory, errors
+from perdure.model import Recall
+from perdure.recall import pipeline
+from perdure.recall.nearness import distance, nearness
+from perdure.recall.query import understand
+from perdure.testing.embedder import WordEmbedder
+from perdure.text.moments import Span, find_spans, read_span
+
+# A Wednesday.
+NOW = datetime(2026, 3, 18, 9, 26, 53, tzinfo=UTC)
+
+
+@pytest.fixture(params=["hybrid", "from disk", "in memory"])
+def shelf(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Memory]:
+    embedder = WordEmbedder(1024) if request.param == "hybrid" else "none"
+    with Memory(":memory:", embedder=embedder, clock=HandClock(NOW)) as memory:
+        memory.remember("we met about the release in the office", key="day:1", valid_at="2025-06-02")
+        memory.remember("we met about the release in the office", key="day:2", valid_at="2026-03-11")
+        memory.remember("we met about the release in the office", key="day:3", valid_at="2026-03-17")
+        memory.remember("lunch with March Hare", valid_at="2026-03-12")
+        if request.param == "in memory":
+            monkeypatch.setattr(pipeline, "_RECALLS_FROM_DISK", 0)
+        yield memory
+
+
+def numbers(answer: Recall) -> list[int]:
+    return [hit.record.number for hit in answer]
+
+
+@pytest.mark.parametrize(
+    ("query", "first"),
+    [
+        ("where did we meet about the release last week?", 2),
+        ("where did we meet about the release yesterday?", 3),
+        ("where did we meet about the release in June?", 1),
+        ("where did we meet about the release last year?", 1),
+        ("where did we meet about the release before 2026?", 1),
+    ],
+)
+def test_memories_of_the_time_named_come_first(shelf: Memory, query: str, first: int):
+    answer = shelf.recall(query)
+    assert numbers(answer)[0] == first
+    time = answer[0].explain["time"]
+    assert (time.raw, time.rank, time.normalised, time.weight) == (0, None, 1, 0.2)
+
+
+def test_the_signals_still_add_up_to_the_score(shelf: Memory):
+    for hit in shelf.recall("the release last week"):
+        assert hit.score == pytest.approx(sum(signal.contribution for signal in hit.explain.values()))
+        assert 0 < hit.score <= 1
+
+
+def test_memories_of_another_time_are_still_found(shelf: Memory):
+    assert set(numbers(shelf.recall("the release last week"))) >= {1, 2, 3}
+
+
+def test_a_question_without_a_time_has_no_such_signal(shelf: Memory):
+    assert all("time" not in hit.explain for hit in shelf.recall("before we moved to the release"))
+
+
+def test_a_recipe_that_knows_no_time_stays_as_it_is(shelf: Memory):
+    answer = shelf.recall("the release last week", recipe="facts")
+    assert answer
+    assert all("time" not in hit.explain for hit in answer)
+
+
+def test_a_limit_does_not_hide_what_is_of_the_time(shelf: Memory):
+    for day in range(20):
+        shelf.remember(f"release release release notes {day}", valid_at="2024-01-01")
+    assert numbers(shelf.recall("we met about the release in the office last week", limit=1)) == [2]
+
+
+@pytest.mark.parametrize(
+    ("when", "expected"),
+    [
+        ("last week", {2}),
+        ("yesterday", {3}),
+        ("in June", {1}),
+        ("June", {1}),
+        ("2025", {1}),
+        ("since last week", {2, 3}),
+        (" this year ", {2, 3}),
+        ("between Monday and Wednesday", {3}),
+        ("2024", set[int]()),
+    ],
+)
+def test_when_is_a_filter(shelf: Memory, when: str, expected: set[int]):
+    found = {hit.record.number for hit in shelf.recall("the release", when=when)} - {4}
+    assert found == expected
+    assert {record.number for record in shelf.list(when=when)} - {4} == expected
+
+
+def test_when_and_since_narrow_together(shelf: Memory):
+    assert set(numbers(shelf.recall("the release", when="this year", since="2026-03-15"))) == {3}
+    assert not shelf.recall("the release", when="last week", until="2026-03-01")
+
+
+def test_when_is_reckoned_from_the_time_that_is_asked_about(shelf: Memory):
+    assert numbers(shelf.recall("release", when="yesterday", as_of="2025-06-03T12:00")) == [1]
+    assert numbers(shelf.recall("release yesterday", as_of="2025-06-03T12:00"))[0] == 1
+
+
+@pytest.mark.parametrize("when", ["", "banana", "when we moved", "last week or so", "\x00", "yesterday and today"])
+def test_what_is_no_time_is_refused_with_a_remedy(shelf: Memory, when: str):
+    with pytest.raises(errors.InvalidInput) as raised:
+        shelf.recall("release", when=when)
+    assert raised.value.remedy
+
+
+def test_an_answer_of_nothing_says_that_the_time_stood_in_the_way(shelf: Memory):
+    answer = shelf.recall("release", when="2024")
+    assert answer.notes[-1].startswith(
+        "Nothing passes all of the filters; without the time 2024-01-01 to 2025-01-01 there"
+    )
+
+
+def test_words_that_say_only_how_long_ago_leave_the_search_and_names_stay():
+    assert understand("what did we eat last week", (), NOW).words == ["eat"]
+    assert understand("lunch with the hare in March", (), NOW).words == ["lunch", "hare", "march"]
+    assert understand("March met Friday", (), NOW).spans == ()
+    assert understand("what did we eat two years ago", (), NOW).words == ["eat", "two", "years", "ago"]
+    assert understand("lunch before March", (), NOW).words == ["lunch"]
+    assert understand("yesterday", (), NOW).words == ["yesterday"]
+    assert understand("what did we do yesterday", (), NOW).words == ["yesterday"]
+    assert understand('who said "last week"', (), NOW).spans == ()
+
+
+moments = st.integers(-3_000_000, 3_000_000).map(lambda minutes: NOW + timedelta(minutes=minutes))
+
+
+@given(moments, moments, moments, moments)
+def test_nearness_is_one_inside_and_falls_with_the_distance(
+    since: datetime, until: datetime, one: datetime, two: datetime
+):
+    span = Span(min(since, until), max(since, until) + timedelta(seconds=1), 0, 0, "")
+    near, far = sorted((one, two), key=lambda moment: distance(span, moment))
+    assert 0 < nearness(span, far) <= nearness(span, near) <= 1
+    assert (nearness(span, one) == 1) == (one in span)
+
+
+@given(st.text(max_size=60) | st.sampled_from(["in 99999 days", "9999-99-99", "31 February 2026", "999999 years ago"]))
+def test_no_text_is_an_error(text: str):
+    read_span(text, NOW)
+    asked = understand(text, (), NOW)
+    assert list(asked.spans) == list(find_spans(text, NOW)) or '"' in text or asked.spans == ()

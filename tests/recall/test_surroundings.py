@@ -1,0 +1,261 @@
+"""A memory in its conversation: what stands next to it, its session, who speaks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from perdure import Memory
+from perdure.model import Hit, Recall
+from perdure.recall.recipe import BALANCED, Structure
+from perdure.recall.surroundings import NOBODY, REACH, Setting, lift, no_setting
+from perdure.settings import load
+from perdure.testing.embedder import WordEmbedder
+
+NOW = datetime(2026, 3, 14, 9, 26, 53, tzinfo=UTC)
+AROUND = {"neighbours", "session", "named", "asking"}
+PLAIN = {"neighbour_weight": 0.0, "session_weight": 0.0, "named_weight": 0.0, "asking_weight": 0.0}
+TALK = (
+    ("Ann", "Lovely weather over the harbour."),
+    ("Bob", "What did you shape at the pottery course?"),
+    ("Ann", "A blue vase, for grandmother."),
+    ("Bob", "Grand."),
+    ("Ann", "Trains were late again."),
+    ("Bob", "As always on Mondays."),
+)
+
+
+class Hands:
+    def __init__(self) -> None:
+        self.now = NOW
+
+    def __call__(self) -> datetime:
+        self.now += timedelta(seconds=1)
+        return self.now
+
+
+@pytest.fixture
+def hands() -> Hands:
+    return Hands()
+
+
+@pytest.fixture
+def memory(hands: Hands) -> Iterator[Memory]:
+    settings = load({}, recipes={"plain": PLAIN})
+    with Memory(":memory:", embedder=WordEmbedder(), clock=hands, settings=settings) as opened:
+        yield opened
+
+
+def tell(memory: Memory, talk: Sequence[tuple[str, str]] = TALK, conversation: str = "one", session: str = "1") -> None:
+    for speaker, text in talk:
+        memory.remember(text, conversation_id=conversation, session_id=session, metadata={"speaker": speaker})
+    memory.work()
+
+
+def found(answer: Recall) -> list[str]:
+    return [hit.record.text for hit in answer]
+
+
+def hit(answer: Recall, text: str) -> Hit:
+    return next(one for one in answer if one.record.text == text)
+
+
+def test_an_answer_that_shares_no_word_is_found_beside_its_question(memory: Memory):
+    tell(memory)
+    for number in range(300):
+        memory.remember(f"Pottery shelf {number}: glaze, kiln, course material.")
+    memory.work()
+    answer = memory.recall("pottery course shape")
+    vase = hit(answer, "A blue vase, for grandmother.")
+    assert vase.explain["keyword"].raw == 0
+    assert vase.explain["neighbours"].contribution > 0
+    assert "A blue vase, for grandmother." not in found(memory.recall("pottery course shape", recipe="plain"))
+
+
+def test_a_question_counts_less_than_what_answers_it(memory: Memory):
+    tell(memory)
+    answer = memory.recall("pottery course shape")
+    assert hit(answer, TALK[1][1]).explain["asking"].contribution < 0
+    assert "asking" not in hit(answer, TALK[2][1]).explain
+    lent = hit(answer, TALK[2][1]).explain["neighbours"].normalised
+    assert lent > hit(answer, TALK[0][1]).explain["neighbours"].normalised
+
+
+def test_only_what_is_near_in_the_same_session_is_lifted(memory: Memory):
+    tell(memory, TALK[:2], session="1")
+    tell(memory, TALK[2:], session="2")
+    answer = memory.recall("pottery course shape", limit=20)
+    assert "neighbours" in hit(answer, TALK[0][1]).explain
+    vase = hit(answer, TALK[2][1])
+    assert vase.explain["neighbours"].contribution < hit(answer, TALK[0][1]).explain["neighbours"].contribution
+
+
+def test_other_writes_between_two_turns_do_not_part_them(memory: Memory):
+    for number, turn in enumerate(TALK):
+        tell(memory, [turn])
+        memory.remember(f"Something else entirely {number}.")
+        tell(memory, [("Cid", f"Elsewhere {number}.")], conversation="two")
+    answer = memory.recall("pottery course shape", limit=20)
+    assert hit(answer, TALK[2][1]).explain["neighbours"].normalised > 0.3
+
+
+def test_what_is_forgotten_lends_nothing(memory: Memory):
+    tell(memory)
+    before = hit(memory.recall("pottery course shape", limit=20), TALK[2][1])
+    question = next(one for one in memory.list().records if one.text == TALK[1][1])
+    memory.forget(question.number)
+    after = hit(memory.recall("pottery course shape", limit=20), TALK[2][1])
+    lent = after.explain.get("neighbours")
+    assert lent is None or lent.normalised < before.explain["neighbours"].normalised
+
+
+def test_a_memory_that_joins_a_conversation_is_seen_there(memory: Memory):
+    tell(memory, TALK[1:2])
+    vase = memory.remember("A blue vase, for grandmother.")
+    memory.work()
+    answer = memory.recall("pottery course shape", recipe=None)
+    assert all("neighbours" not in one.explain for one in answer)
+    memory.update(vase.record.number, conversation_id="one", session_id="1")
+    joined = hit(memory.recall("pottery course shape"), "A blue vase, for grandmother.")
+    assert joined.explain["neighbours"].contribution > 0
+
+
+def test_who_is_named_is_lifted_and_a_fact_about_them_too(memory: Memory):
+    tell(memory, [("Ann", "I adore jazz records."), ("Bob", "I adore jazz records, too.")])
+    memory.remember("Ann collects jazz records.")
+    memory.remember("Cats dislike jazz records.")
+    memory.work()
+    answer = memory.recall("Which jazz records does Ann adore?")
+    named = {one.record.text for one in answer if "named" in one.explain}
+    assert named == {"I adore jazz records.", "Ann collects jazz records."}
+    assert answer[0].record.text == "I adore jazz records."
+
+
+def test_the_name_leaves_what_is_embedded_only_where_somebody_bears_it(memory: Memory):
+    asked: list[str] = []
+
+    class Listening(WordEmbedder):
+        def embed_query(self, text: str):
+            asked.append(text)
+            return super().embed_query(text)
+
+    with Memory(":memory:", embedder=Listening()) as listening:
+        listening.recall("Which jazz records does Ann adore?")
+        tell(listening)
+        listening.recall("Which jazz records does Ann adore?")
+        listening.recall("Which jazz records does Ann adore?", recipe="facts")
+    assert asked == [
+        "Which jazz records does Ann adore?",
+        "Which jazz records does adore?",
+        "Which jazz records does Ann adore?",
+    ]
+
+
+def test_contributions_add_up_and_scores_fall_within_0_and_1(memory: Memory):
+    tell(memory)
+    for number in range(20):
+        memory.remember(f"Ann shapes vase {number} at the course.")
+    memory.work()
+    answer = memory.recall("What did Ann shape at the pottery course?", limit=50)
+    assert {name for one in answer for name in one.explain} >= AROUND
+    for one in answer:
+        assert 0 <= one.score <= 1
+        assert one.score == pytest.approx(sum(signal.contribution for signal in one.explain.values()))
+    assert all(one.score >= other.score for one, other in pairwise(answer))
+
+
+def test_without_conversations_nothing_is_different(memory: Memory):
+    for number in range(30):
+        memory.remember(f"Is course {number} about pottery? Ann says so.")
+    memory.work()
+    query = "What about pottery course 7, Ann?"
+    answer, plain = memory.recall(query), memory.recall(query, recipe="plain")
+    assert [(one.record.number, one.score) for one in answer] == [(one.record.number, one.score) for one in plain]
+    assert not AROUND & {name for one in answer for name in one.explain}
+
+
+def test_neighbours_count_among_thousands_of_memories(memory: Memory):
+    memory.import_({"text": f"Shelf {number} holds glaze."} for number in range(2500))
+    tell(memory)
+    memory.import_({"text": f"Kiln {number} is hot."} for number in range(2500))
+    memory.work()
+    answer = memory.recall("What did you shape at the pottery course?", limit=20)
+    assert hit(answer, TALK[2][1]).explain["neighbours"].contribution > 0
+
+
+def test_several_namespaces_keep_their_conversations_apart(memory: Memory):
+    tell(memory)
+    other = memory.namespace("other")
+    tell(other, [("Ann", "A green cup, for grandfather.")])
+    answer = memory.recall("What did you shape at the pottery course?", namespaces=["default", "other"], limit=20)
+    assert "neighbours" in hit(answer, TALK[2][1]).explain
+    assert "neighbours" not in hit(answer, "A green cup, for grandfather.").explain
+
+
+def test_the_past_has_its_conversations_too(memory: Memory, hands: Hands):
+    tell(memory)
+    then = hands.now
+    vase = next(one for one in memory.list().records if one.text == TALK[2][1])
+    memory.forget(vase.number)
+    memory.remember("A fact that came later.")
+    memory.work()
+    answer = memory.recall("pottery course shape", known_at=then, limit=20)
+    assert TALK[2][1] in found(answer)
+    assert "neighbours" in hit(answer, TALK[0][1]).explain
+
+
+def test_by_words_alone_conversations_are_found_as_ever(hands: Hands):
+    with Memory(":memory:", embedder="none", clock=hands) as wordy:
+        tell(wordy)
+        for _ in range(5):
+            assert found(wordy.recall("pottery course"))[0] == TALK[1][1]
+
+
+shares = st.floats(0, 1).map(lambda share: round(share, 6))
+weights = st.builds(Structure, *[st.floats(0, 2)] * 3, st.floats(0, 1))
+
+
+@st.composite
+def settings_(draw: st.DrawFn, count: int) -> Setting:
+    around = draw(st.lists(st.integers(-1, count - 1), min_size=2 * REACH * count, max_size=2 * REACH * count))
+    group = np.array(draw(st.lists(st.integers(NOBODY, 2), min_size=count, max_size=count)), np.int64)
+    near = np.array(around, np.intp).reshape(count, 2 * REACH)
+    near[group == NOBODY] = -1
+    asking = np.array(draw(st.lists(shares, min_size=count, max_size=count)))
+    named = np.array(draw(st.lists(st.booleans(), min_size=count, max_size=count)), np.bool_)
+    alone = (near < 0).all(axis=1) & (
+        np.array(draw(st.lists(st.booleans(), min_size=count, max_size=count))) | (group < 0)
+    )
+    return Setting(group, near, alone, np.where(group == NOBODY, 0.0, asking), named)
+
+
+@given(st.data(), st.lists(shares, min_size=1, max_size=8), weights)
+def test_a_lifted_score_is_the_sum_of_its_signals_and_a_share(data: st.DataObject, own: list[float], weight: Structure):
+    lifted = lift(np.array(own), data.draw(settings_(len(own))), weight)
+    for row, score in enumerate(own):
+        weighs, signals = lifted.signals(row)
+        total = score * weighs + sum(signal.contribution for signal in signals.values())
+        assert total == pytest.approx(lifted.score[row])
+        assert -1e-5 <= total <= 1 + 1e-5
+
+
+@given(st.lists(shares, min_size=1, max_size=8), weights)
+def test_outside_conversations_the_order_is_that_of_the_matches(own: list[float], weight: Structure):
+    lifted = lift(np.array(own), no_setting(len(own)), weight)
+    assert np.array_equal(np.argsort(lifted.score, kind="stable"), np.argsort(own, kind="stable"))
+
+
+@given(st.data(), st.lists(shares, min_size=2, max_size=8))
+def test_a_better_neighbour_never_lowers_a_memory(data: st.DataObject, own: list[float]):
+    setting = data.draw(settings_(len(own)))
+    better = np.array(own)
+    better[0] = 1.0
+    structure = BALANCED.structure._replace(named=0.0)
+    before, after = lift(np.array(own), setting, structure), lift(better, setting, structure)
+    assert (after.score >= before.score - 1e-5).all()

@@ -1,0 +1,196 @@
+"""S1 D2: what is found before anything is weighed, and what is left when a part is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from perdure import Hit, Memory, Recall
+from perdure.embed.port import Generation
+from perdure.errors import IndexDamaged
+from perdure.recall import pipeline
+from perdure.store.sqlite.store import SqliteStore
+from perdure.testing.embedder import WordEmbedder
+
+if TYPE_CHECKING:
+    from clocks import HandClock
+
+PROMINENCE = {"observations", "confidence", "recency", "recalls"}
+
+
+@pytest.fixture
+def embedder() -> WordEmbedder:
+    return WordEmbedder()
+
+
+@pytest.fixture
+def learned(embedder: WordEmbedder, clock: HandClock) -> Iterator[Memory]:
+    with Memory(":memory:", embedder=embedder, clock=clock) as memory:
+        memory.remember("Read real file samples", category="heuristics")
+        memory.remember("Roll back within minutes", category="patterns", confidence=1.0)
+        memory.remember("Sleeping tests are flaky", category="anti-patterns", confidence=0.0)
+        yield memory
+
+
+def ask(memory: Memory, query: str | None, **options: Any) -> Recall:
+    return memory.recall(query, recipe="learnings", **options)
+
+
+def texts(answer: Recall) -> set[str]:
+    return {hit.record.text.split()[0] for hit in answer}
+
+
+def named(answer: Recall, word: str) -> Hit:
+    return next(hit for hit in answer if hit.record.text.startswith(word))
+
+
+@pytest.fixture
+def no_full_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    def damaged(*_: object) -> None:
+        raise IndexDamaged("The full-text index cannot be read.")
+
+    for name in ("keyword", "word_counts"):
+        monkeypatch.setattr(SqliteStore, name, damaged)
+
+
+# -- step 1 ------------------------------------------------------------------------------------------------------------
+
+
+def test_without_a_question_prominence_alone_decides(learned: Memory):
+    """S1 retrieval no query: ranking uses prominence only, with all the weight."""
+    answer = ask(learned, None)
+    assert [hit.record.confidence for hit in answer] == [1.0, 0.5, 0.0]
+    assert all(set(hit.explain) == PROMINENCE for hit in answer)
+    assert all(sum(signal.weight for signal in hit.explain.values()) == pytest.approx(1) for hit in answer)
+
+
+def test_without_a_question_nothing_is_embedded(learned: Memory, embedder: WordEmbedder):
+    """S1 retrieval no call: neither a vector is made nor a word looked up."""
+    before = embedder.embedded
+    embedder.down = True
+    assert len(ask(learned, None)) == 3
+    assert embedder.embedded == before
+
+
+def test_without_a_question_every_entry_is_ranked(learned: Memory):
+    """S1 retrieval zero scores: all entries are passed on."""
+    assert texts(ask(learned, None)) == {"Read", "Roll", "Sleeping"}
+
+
+# -- step 2 ------------------------------------------------------------------------------------------------------------
+
+
+def test_a_vector_score_is_a_cosine(learned: Memory):
+    """S1 retrieval vector: cosine similarity, from -1 to 1."""
+    answer = ask(learned, "read real file samples")
+    assert all(-1.0 <= hit.explain["vector"].raw <= 1.0 for hit in answer)
+    assert named(answer, "Read").explain["vector"].raw == max(hit.explain["vector"].raw for hit in answer)
+
+
+def test_every_entry_with_a_vector_is_a_candidate(learned: Memory):
+    """S1 retrieval all entries: also those that share no word with the question."""
+    assert texts(ask(learned, "read files")) == {"Read", "Roll", "Sleeping"}
+
+
+def test_a_vector_of_another_model_is_not_compared(learned: Memory, clock: HandClock):
+    """S1 retrieval same model: the question is embedded as the entries are; others wait for their vectors."""
+    other = WordEmbedder(version="2")
+    assert other.generation != Generation("testing", "words", 64, "1")
+    with Memory(learned._parts.store, embedder=other, clock=clock) as changed:
+        answer = ask(changed, "read files")
+        assert (answer.mode, texts(answer)) == ("keyword", {"Read"})
+        changed.work()
+        assert ask(changed, "read files").mode == "hybrid"
+
+
+@pytest.mark.parametrize("field", ["title", "text", "keywords", "reasoning"])
+@pytest.mark.parametrize("wordy", [True, False])
+def test_words_are_found_in_every_field(clock: HandClock, field: str, wordy: bool):
+    """S1 retrieval fields: name, description, keywords and reasoning."""
+    fields: dict[str, Any] = {"text": "An entry"} | {field: ["gazpacho"] if field == "keywords" else "gazpacho"}
+    with Memory(":memory:", embedder="none" if wordy else WordEmbedder(), clock=clock) as memory:
+        memory.remember(**fields)
+        memory.remember("Another entry")
+        assert ask(memory, "gazpacho")[0].record.number == 1
+
+
+def test_a_better_match_has_a_higher_word_score(clock: HandClock):
+    """S1 retrieval keyword: higher is more relevant."""
+    with Memory(":memory:", embedder="none", clock=clock) as memory:
+        memory.remember("parse the file")
+        memory.remember("parse the dates")
+        memory.remember("unrelated")
+        both, one = sorted(ask(memory, "parse file"), key=lambda hit: hit.record.number)
+        assert both.explain["keyword"].raw > one.explain["keyword"].raw > 0
+
+
+def test_by_words_only_matching_entries_are_candidates(learned: Memory, embedder: WordEmbedder):
+    """S1 retrieval matching: what holds no word of the question is not found by words."""
+    embedder.down = True
+    assert texts(ask(learned, "flaky file")) == {"Read", "Sleeping"}
+
+
+# -- step 3 ------------------------------------------------------------------------------------------------------------
+
+
+def test_candidates_of_both_ways_are_united(learned: Memory, embedder: WordEmbedder):
+    """S1 merge union: found by meaning or by words."""
+    embedder.down = True
+    learned.remember("A gazpacho without a vector", category="patterns")
+    embedder.down = False
+    assert texts(ask(learned, "gazpacho")) == {"Read", "Roll", "Sleeping", "A"}
+
+
+def test_an_entry_found_both_ways_carries_both_scores(learned: Memory):
+    """S1 merge both: a word score and a vector score."""
+    hit = named(ask(learned, "real file samples"), "Read")
+    assert hit.explain["keyword"].raw > 0
+    assert hit.explain["vector"].raw > 0
+
+
+def test_an_entry_found_one_way_carries_a_zero_for_the_other(learned: Memory, embedder: WordEmbedder):
+    """S1 merge one: zero, with the weight that the signal has for all."""
+    embedder.down = True
+    learned.remember("A gazpacho without a vector", category="patterns")
+    embedder.down = False
+    answer = ask(learned, "gazpacho")
+    assert (named(answer, "A").explain["vector"].raw, named(answer, "A").explain["vector"].contribution) == (0, 0)
+    assert (named(answer, "Read").explain["keyword"].raw, named(answer, "Read").explain["keyword"].weight) == (0, 0.2)
+
+
+# -- degradation -------------------------------------------------------------------------------------------------------
+
+
+def test_without_a_provider_words_remain(learned: Memory, embedder: WordEmbedder):
+    """S1 degradation provider: vector retrieval is skipped, and the answer says so."""
+    embedder.down = True
+    answer = ask(learned, "flaky tests")
+    assert (answer.mode, texts(answer)) == ("keyword", {"Sleeping"})
+    assert answer.notes
+
+
+def test_without_words_meaning_remains(learned: Memory, no_full_text: None):
+    """S1 degradation fts: keyword retrieval is skipped; beside vectors it does not even need the full-text index."""
+    assert ask(learned, "flaky tests").mode == "hybrid"
+    answer = ask(learned, "???")
+    assert (answer.mode, len(answer)) == ("vector", 3)
+    assert all(set(hit.explain) == PROMINENCE | {"vector"} for hit in answer)
+
+
+def test_without_both_every_entry_is_ranked_by_prominence(learned: Memory, embedder: WordEmbedder, no_full_text: None):
+    """S1 degradation both: all entries are passed to ranking with zero retrieval scores."""
+    embedder.down = True
+    answer = ask(learned, "???")
+    assert (answer.mode, [hit.record.confidence for hit in answer]) == ("none", [1.0, 0.5, 0.0])
+    assert answer.notes
+
+
+def test_without_numpy_words_and_prominence_remain(learned: Memory, monkeypatch: pytest.MonkeyPatch):
+    """S1 degradation numpy: keyword and prominence retrieval only."""
+    monkeypatch.setattr(pipeline, "_numpy_is_here", lambda: False)
+    answer = ask(learned, "flaky tests")
+    assert (answer.mode, texts(answer)) == ("keyword", {"Sleeping"})
+    assert set(answer[0].explain) == PROMINENCE | {"keyword"}
+    assert len(ask(learned, None)) == 3
