@@ -15,7 +15,7 @@ UPGRADE ?=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test check format docs soak bench bench-lives bench-peers bench-embedder lock build clean
+.PHONY: help setup demo test check format docs soak bench bench-lives bench-triggers bench-recall bench-warm bench-peers bench-embedder lock build clean
 
 help:  ## List these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -63,6 +63,15 @@ bench: setup  ## Measure Perdure on this machine; LOCOMO=path names the texts
 
 bench-lives: setup  ## What correcting, undoing and checkpoints cost, as ratios within one run
 	$(BIN)/python -m bench.lives
+
+bench-triggers: setup  ## What it costs to find trigger phrases in a prompt, as ratios within one run
+	$(BIN)/python -m bench.triggers
+
+bench-recall: setup  ## How well recall finds; LOCOMO=path SCIFACT=folder name the data, RECALL=--save writes the page
+	$(BIN)/python -m bench.recall $(RECALL)
+
+bench-warm: setup  ## What a warm recall costs beside a bare scan, as ratios; WARM=--large to 1M
+	$(BIN)/python -m bench.warm $(WARM)
 
 bench-peers: $(BENCH)/.ready  ## The same, in one run with chromadb, lancedb, sqlite-vec and txtai
 	$(BENCH)/bin/python -m bench --peers

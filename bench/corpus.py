@@ -101,9 +101,9 @@ class Corpus:
 
 def load(locomo: Path, scifact: Path | None, embedder: Embedder, cache: Path, progress: Progress) -> Corpus:
     """Read, check and embed the real texts; their vectors are kept in `cache` for the next time."""
-    turns, questions = _locomo(_checked(locomo, "locomo"))
+    turns, questions = _locomo(checked(locomo, "locomo"))
     rng = np.random.default_rng(_SEED)
-    sentences = _scifact(_checked(scifact, "scifact")) if scifact else []
+    sentences = _scifact(checked(scifact, "scifact")) if scifact else []
     pool = [*turns, *shuffled(sentences, rng)[: max(0, REAL - len(turns))]]
     distinct = {content_hash(text): text for text in pool if _is_plain(text)}
     texts = shuffled(list(distinct.values()), rng)
@@ -112,7 +112,7 @@ def load(locomo: Path, scifact: Path | None, embedder: Embedder, cache: Path, pr
     return Corpus(texts, vectors[: len(texts)], asked, vectors[len(texts) :], _common_words(texts))
 
 
-def _checked(path: Path, name: str) -> bytes:
+def checked(path: Path, name: str) -> bytes:
     where = f"It is {ORIGIN[name]}; give its path as --{name} or {name.upper()}=."
     try:
         content = path.read_bytes()
