@@ -328,7 +328,12 @@ with Memory({store!r}, embedder="none", clock=lambda: now) as memory:
 """
     texts = {
         subprocess.run(
-            [sys.executable, "-c", script], env={"PYTHONHASHSEED": seed}, capture_output=True, text=True, check=True
+            [sys.executable, "-c", script],
+            env={"PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            check=True,
         ).stdout
         for seed in ("1", "2", "3")
     }

@@ -33,7 +33,9 @@ def test_every_command_and_program_of_the_page_works_as_it_stands(
     for variable, value in user.environment.items():
         monkeypatch.setenv(variable, value)
     for block in blocks("python"):
-        done = subprocess.run([sys.executable, "-c", block], capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [sys.executable, "-c", block], capture_output=True, text=True, encoding="utf-8", check=False
+        )
         assert (done.returncode, done.stdout) == (0, "['Alice lives in Osaka']\n"), done.stderr
     assert user.done("version", "city:alice", "1", "--json").json["record"]["text"] == "Alice lives in Osaka"
     assert store.exists()
