@@ -248,3 +248,18 @@ def test_triggers_that_make_no_sense_are_refused(memory: Memory):
             memory.match_triggers("tea", **wrong)  # pyright: ignore[reportArgumentType]
     with pytest.raises(errors.InvalidInput):
         memory.match_triggers(None)  # pyright: ignore[reportArgumentType]
+
+
+def test_namespaces_may_come_from_anything_that_yields_them(memory: Memory):
+    for name, heat in (("a", "hot"), ("b", "cold and sweet today")):
+        memory.namespace(name).remember(f"tea is {heat}")
+    made = memory.context("tea", namespaces=(name for name in ("a", "b")))  # pyright: ignore[reportArgumentType]
+    assert "in a" in made.text
+    assert "in b" in made.text
+
+
+def test_a_detail_is_asked_by_references_and_nothing_else(memory: Memory):
+    memory.remember("tea")
+    for odd in (b"\x01", {1: 2}, 1.5, range(1, 10**9)):
+        with pytest.raises(errors.PerdureError):
+            memory.recall_detail(odd)  # pyright: ignore[reportArgumentType]

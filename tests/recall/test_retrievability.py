@@ -76,3 +76,9 @@ def test_without_decay_nothing_is_forgotten(diary: tuple[Memory, HandClock]):
     assert hit.score == pytest.approx(1)
     with pytest.raises(UnknownChoice):
         memory.recall("tea", recipe="facts", use_decay=True)
+
+
+def test_a_number_beyond_all_measure_counts_as_not_said():
+    with Memory(":memory:", embedder="none") as memory:
+        memory.remember("Ann deploys on Monday", metadata={"stability": 10**400})
+        assert [hit.record.number for hit in memory.recall("deploys", recipe="episodes")] == [1]

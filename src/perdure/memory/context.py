@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from itertools import islice
 from typing import Final, Unpack, cast, get_args
 
 from perdure.draft import Filters, check_namespaces, check_query, check_whole
@@ -46,11 +47,12 @@ class Contextual(Reading):
         room = check_whole(budget, "budget", 1, MAX_BUDGET)
         if format not in _FORMATS:
             raise UnknownChoice(f"There is no format {shown(format)}.", remedy=f"Use one of {', '.join(_FORMATS)}.")
+        names = None if namespaces is None else check_namespaces(namespaces)
         found = self._recalled(
             check_query(query),
             concepts=concepts,
             limit=limit,
-            namespaces=namespaces,
+            namespaces=names,
             recipe=recipe,
             as_of=as_of,
             known_at=known_at,
@@ -58,7 +60,7 @@ class Contextual(Reading):
             include_constitutional=include_constitutional,
             filters=filters,
         )
-        several = namespaces is not None and len(set(namespaces)) > 1
+        several = names is not None and len(set(names)) > 1
         made = pack(found, Pack(query, room, self._parts.engine.tokens, Style(format, several)))
         if as_of is None and known_at is None:
             surfaced = (one.record for one in made.items if one.score is not None)
@@ -76,7 +78,9 @@ class Contextual(Reading):
             raise UnknownChoice(f"There is no level {shown(level)}.", remedy=f"Use one of {', '.join(_LEVELS)}.")
         wanted = _several(refs)
         if len(wanted) > MAX_LIMIT:
-            raise InvalidInput(f"{len(wanted)} memories at once are too many.", remedy=f"Ask for {MAX_LIMIT} at most.")
+            raise InvalidInput(
+                f"More than {MAX_LIMIT} memories at once are too many.", remedy=f"Ask for {MAX_LIMIT} at most."
+            )
         tell = {"index": index_line, "abstract": abstract, "full": _everything}[level]
         now = self._parts.author.clock()
         records = [self._present(ref, now) for ref in wanted]
@@ -102,9 +106,9 @@ class Contextual(Reading):
 def _several(refs: object) -> list[Reference]:
     if isinstance(refs, int | str):
         return [refs]
-    if not isinstance(refs, Iterable):
-        raise InvalidInput(f"{shown(refs)} is no memory.", remedy="Name memories by number, id, hash or key.")
-    return list(cast("Iterable[Reference]", refs))
+    if isinstance(refs, Iterable) and not isinstance(refs, bytes | Mapping):
+        return list(islice(cast("Iterable[Reference]", refs), MAX_LIMIT + 1))
+    raise InvalidInput("That is no memory.", remedy="Name memories by number, id, hash or key.")
 
 
 def _everything(record: Record) -> str:

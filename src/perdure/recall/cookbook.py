@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from math import isfinite
 from typing import Any, Final, cast, get_args
 
 from perdure.errors import SettingsInvalid, shown
@@ -77,7 +76,7 @@ def _wrong(name: str, field: str, value: object, wanted: str) -> Any:
 
 
 def _number(value: object) -> float | None:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, int | float) or not -_MOST <= value <= _MOST:
         return None
     return float(value)
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable
-from typing import Final, NamedTuple
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Final, NamedTuple, Protocol
 
 from perdure.text.stopwords import STOPWORDS
 from perdure.text.words import all_words, query_words
@@ -20,6 +20,14 @@ class Named(NamedTuple):
 
     words: frozenset[str]
     rest: str
+
+
+class Names(Protocol):
+    """Who may be named."""
+
+    def knows(self, word: str) -> bool: ...
+
+    def written_large(self, word: str) -> bool: ...
 
 
 class Speakers:
@@ -51,6 +59,10 @@ class Speakers:
     def knows(self, word: str) -> bool:
         return word in self._by_word
 
+    def bearing(self, word: str) -> Sequence[int]:
+        """Who has this word in the name."""
+        return self._by_word.get(word, ())
+
     def written_large(self, word: str) -> bool:
         """Whether it is a name only with a capital letter: `Will`, but not `user`."""
         return self._cased.get(word, True)
@@ -58,16 +70,17 @@ class Speakers:
     def called(self, words: Collection[str]) -> list[int]:
         """Whoever bears one of these names; of those who share one, whoever is called by the most."""
         found: set[int] = set()
-        for word in words:
-            same = self._by_word.get(word, ())
-            most = max((len(self._words[code] & frozenset(words)) for code in same), default=0)
-            found.update(code for code in same if len(self._words[code] & frozenset(words)) == most)
+        asked = frozenset(words)
+        for word in asked:
+            shared = [(len(self._words[code] & asked), code) for code in self.bearing(word)]
+            most = max((count for count, _ in shared), default=0)
+            found.update(code for count, code in shared if count == most)
         return sorted(found)
 
 
-def find_names(text: str, everyone: Iterable[Speakers]) -> Named:
+def find_names(text: str, everyone: Iterable[Names]) -> Named:
     """The words of the question that are names of those who speak."""
-    groups = [speakers for speakers in everyone if len(speakers)]
+    groups = list(everyone)
     if not groups:
         return Named(frozenset(), text)
     small = text == text.lower()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from math import isfinite
 from typing import Final
 
 from perdure.model import Record
@@ -11,6 +10,7 @@ from perdure.model import Record
 _FACTOR: Final = 19 / 81
 _EXPONENT: Final = -0.5
 _STABILITY: Final = 1.0
+_LONGEST: Final = 1e9
 
 
 def retrievability(stability: float, days: float) -> float:
@@ -20,6 +20,6 @@ def retrievability(stability: float, days: float) -> float:
 def stability_of(record: Record) -> float:
     """In days, from `metadata.stability`; what makes no sense there counts as not said."""
     given = record.metadata.get("stability")
-    if isinstance(given, bool) or not isinstance(given, int | float) or not isfinite(given) or given <= 0:
+    if isinstance(given, bool) or not isinstance(given, int | float) or not 0 < given <= _LONGEST:
         return _STABILITY
     return float(given)

@@ -138,12 +138,8 @@ def _named(snapshot: Snapshot, rows: NDArray[np.intp], words: Collection[str]) -
     surroundings = snapshot.surroundings
     if surroundings is None or not words:
         return np.zeros(len(rows), np.bool_)
-    speaker = surroundings.speaker[rows]
-    # The last place is that of nobody.
-    meant = np.zeros(len(surroundings.speakers) + 1, np.bool_)
-    meant[surroundings.speakers.called(words)] = True
-    named = meant[speaker]
-    silent = speaker == NOBODY
+    named = surroundings.said_by(rows, words)
+    silent = surroundings.speaker[rows] == NOBODY
     if silent.any():
         for term in hashes_of(list(words)):
             named |= silent & snapshot.lexical.holding([term])[rows]

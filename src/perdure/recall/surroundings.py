@@ -8,7 +8,7 @@ neither kind has an advantage over the other.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -42,6 +42,29 @@ class Surroundings:
     speaker: NDArray[np.int32]
     asking: NDArray[np.float32]
     speakers: Speakers
+
+    @cached_property
+    def _heard(self) -> NDArray[np.bool_]:
+        """By the number of a speaker: whether a living row is said by them. The list of speakers itself grows while
+        others write, and keeps whoever was forgotten.
+        """
+        heard = np.zeros(int(self.speaker.max(initial=NOBODY)) + 1, np.bool_)
+        said = self.speaker[self.alive]
+        heard[said[said != NOBODY]] = True
+        return heard
+
+    def knows(self, word: str) -> bool:
+        return any(code < len(self._heard) and self._heard[code] for code in self.speakers.bearing(word))
+
+    def written_large(self, word: str) -> bool:
+        return self.speakers.written_large(word)
+
+    def said_by(self, rows: NDArray[np.intp], words: Collection[str]) -> NDArray[np.bool_]:
+        """Which of the rows are said by somebody of such a name."""
+        # The last place is that of nobody.
+        meant = np.zeros(len(self._heard) + 1, np.bool_)
+        meant[[code for code in self.speakers.called(words) if code < len(self._heard)]] = True
+        return meant[self.speaker[rows]]
 
     @cached_property
     def _order(self) -> NDArray[np.intp]:
