@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from perdure import errors
+    from perdure.errors import PerdureError
     from perdure.memory import Memory
     from perdure.model import (
         Backup,
@@ -72,6 +73,7 @@ __all__ = [
     "Omitted",
     "Packed",
     "Page",
+    "PerdureError",
     "Piece",
     "Recall",
     "Record",
@@ -90,7 +92,11 @@ __all__ = [
 ]
 
 
-_ELSEWHERE = {"Memory": "perdure.memory", "SemanticMemoryStore": "perdure.semantic"}
+_ELSEWHERE = {
+    "Memory": "perdure.memory",
+    "PerdureError": "perdure.errors",
+    "SemanticMemoryStore": "perdure.semantic",
+}
 
 
 def __getattr__(name: str) -> object:
