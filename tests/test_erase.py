@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from clocks import HandClock
 from store.behind import behind
 from store.children import Child
 
@@ -288,3 +289,28 @@ def test_a_damaged_memory_can_be_erased_by_its_number(path: Path):
             memory.get(1)
         assert memory.erase(1).done
         assert left_in_files(path, "Kanarienvogel") == []
+
+
+@pytest.mark.parametrize("verb", ["erase", "forget"])
+def test_nothing_of_it_is_held_in_memory_by_who_erased_it(path: Path, verb: str):
+    clock = HandClock()
+    with Memory(path, embedder=WordEmbedder(), clock=clock) as memory:
+        other = memory.namespace("other")
+        for one in (memory, other):
+            one.remember("first canary", trigger_phrases=["canary song"])
+        then = clock.now
+        clock.forward(days=1)
+        for one in (memory, other):
+            one.update(1, text="second canary")
+            assert one.recall("canary", known_at=then)
+            assert one.match_triggers("canary song")
+        if verb == "erase":
+            memory.erase(1)
+        else:
+            memory.forget(1, mode="hard")
+        parts = memory._parts
+        views, triggers = parts.recaller()._views, parts.triggers()
+        assert views is not None
+        assert {key.namespace for key in views._held} == set(triggers._held) == {"other"}
+        assert not memory.recall("canary", known_at=then)
+        assert not memory.match_triggers("canary song")

@@ -335,6 +335,7 @@ def test_a_superseded_memory_is_shown_when_it_was_true_and_otherwise_not(memory:
     memory.remember("Alice lives in Tokyo", valid_at=days.now)
     assert found(memory.recall("Alice")) == {"Alice lives in Tokyo"}
     assert found(memory.recall("Alice", as_of=BEGIN)) == {"Alice lives in Osaka"}
+    assert found(memory.recall(recipe="learnings", as_of=BEGIN)) == {"Alice lives in Osaka"}
     assert found(memory.recall("Alice", as_of=days.now)) == {"Alice lives in Tokyo"}
 
 
@@ -357,7 +358,18 @@ def test_what_has_expired_by_now_is_not_shown_before_and_after_work(memory: Memo
     then = days.pass_one()
     for _ in range(2):
         assert found(memory.recall("tea", as_of=then)) == {"tea in winter"}
+        assert found(memory.recall(recipe="learnings", as_of=then)) == {"tea in winter"}
         memory.work()
+
+
+def test_what_was_reworded_and_has_expired_by_now_is_not_shown(memory: Memory, days: Days):
+    memory.remember("tea on monday", expires_at=BEGIN + 2 * DAY)
+    then = days.pass_one()
+    memory.update(1, text="tea on friday")
+    assert found(memory.recall(recipe="learnings", as_of=then)) == {"tea on monday"}
+    days.now += 2 * DAY
+    assert not memory.recall("tea", as_of=then)
+    assert not memory.recall(recipe="learnings", as_of=then)
 
 
 # -- lists and single memories -------------------------------------------------------------------------------------

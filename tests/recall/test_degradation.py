@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from itertools import chain, repeat
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import apsw
@@ -14,6 +16,7 @@ from perdure import Memory, errors
 from perdure.embed.port import Progress
 from perdure.model import Filter
 from perdure.recall import emptiness, pipeline
+from perdure.store.sqlite import search
 from perdure.testing.embedder import WordEmbedder
 
 DAMAGE: dict[str, Callable[[Any], object]] = {
@@ -131,3 +134,17 @@ def test_what_shares_no_word_and_is_no_nearer_than_chance_is_no_answer_and_count
         assert (answer.mode, len(answer)) == ("hybrid", 60)
         assert memory.get(61).recall_count == 0
         assert all(hit.score > 0 for hit in answer)
+
+
+@pytest.mark.parametrize("asked", [{"query": '"red fox"'}, {"concepts": ["red", "fox"]}], ids=["phrase", "concepts"])
+def test_memories_that_could_not_be_looked_up_in_time_are_not_denied(
+    asked: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+):
+    """Time jumps while it is looked up who holds the words, and stands still from then on."""
+    with Memory(":memory:", embedder="none") as memory:
+        memory.remember("the red fox")
+        monkeypatch.setattr(search, "_STEPS_BETWEEN_LOOKS", 1)
+        monkeypatch.setattr(search, "time", SimpleNamespace(monotonic=chain([0], repeat(10)).__next__))
+        answer = memory.recall(**asked)
+        assert (list(answer), answer.notes) == ([], (pipeline.NO_MODEL, pipeline.OUT_OF_TIME))
+        assert memory.recall(**asked)

@@ -45,6 +45,7 @@ ATTACKS = (
     "".join(chr(0xE0000 + ord(letter)) for letter in "hidden orders"),
     "".join(chr(0xE0100 + byte) for byte in range(16)),
     "\ufff9annotated\ufffb",
+    "se\xadcret\u200b\u2060\u2064\u206a\u206f\u3164\u034f\u180e\ufe00\ufe0e",
     "␛1b;",
     "␛241b;",
     "␛",
@@ -72,6 +73,12 @@ def test_every_hostile_text_stays_inside_its_item(format: Format):
         text = seal(items, mark)
         assert [one.said for one in opened(text, format)] == [payload, "the next one"]
         assert text.count(mark) == 2
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_what_nobody_sees_is_written_out(format: Format):
+    hidden = "\xad\u034f\u180e\u200b\u2060\u2064\u206a\u206f\u3164\ufe00\ufe0e\U000e0100\U000e01ef"
+    assert not set(hidden) & set(item(packed(f"a{hidden}b"), Style(format)))
 
 
 def test_no_hostile_text_begins_a_line_whatever_counts_as_one():

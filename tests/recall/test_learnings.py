@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from perdure import Hit, Memory, Recall
 from perdure.embed.port import Vectors
 from perdure.model import LEARNING_CATEGORIES, Filter, Record
-from perdure.recall import every, merits, pipeline
-from perdure.recall.recipe import LEARNINGS
+from perdure.recall import every, pipeline
+from perdure.recall.recipe import EXACT_ROWS, LEARNINGS
 from perdure.recall.select import select
 from perdure.store.port import Use
 from perdure.testing.embedder import WordEmbedder
@@ -165,7 +165,6 @@ def test_where_not_all_can_be_compared_those_that_are_have_the_score_of_the_form
     with pytest.MonkeyPatch.context() as patch, filled(library, WordEmbedder(), clock) as memory:
         exact = {hit.record.number: hit.score for hit in memory.recall(query, recipe="learnings", limit=100)}
         patch.setattr(every, "EXACT_ROWS", 2)
-        patch.setattr(merits, "EXACT_ROWS", 2)
         recaller = memory._parts.recaller()
         answer = recaller.recall(query, ["default"], Filter(), limit=limit, recipe=few, now=clock.now)
         assert len(answer) == min(limit, len(exact))
@@ -264,3 +263,19 @@ def test_of_more_memories_than_vectors_are_compared_one_by_one_each_is_still_wei
     cosines = near @ embedder.embed_query("???")
     total = (0.5 * cosines.clip(0) / cosines.max() + 0.3 * (0.3 + 0.2 * sure + 0.3)) / 0.8
     assert found == pytest.approx(np.sort(total)[::-1][:20].tolist(), abs=1e-4)
+
+
+def test_of_a_few_matches_among_very_many_memories_recalls_count_at_every_limit(
+    clock: HandClock, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(pipeline, "_RECALLS_FROM_DISK", 0)
+    with Memory(":memory:", embedder="none", clock=clock) as memory:
+        memory.import_({"text": f"tea {n}", "category": "goal"} for n in range(40))
+        memory.import_({"text": f"coffee {n}"} for n in range(EXACT_ROWS))
+        memory._parts.store.note_use([Use("default", 1, 10, clock.now, 0, None)], patience=5)
+        for query in ("tea", None):
+            whole = memory.recall(query, recipe="learnings", category="goal", limit=40)
+            assert numbers(whole)[:2] == [1, 40]
+            for limit in (1, 3):
+                few = memory.recall(query, recipe="learnings", category="goal", limit=limit)
+                assert numbers(few) == numbers(whole)[:limit]

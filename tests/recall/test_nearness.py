@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 from clocks import HandClock
@@ -15,6 +16,7 @@ from perdure.model import Recall
 from perdure.recall import pipeline
 from perdure.recall.nearness import distance, nearness
 from perdure.recall.query import understand
+from perdure.settings import load
 from perdure.testing.embedder import WordEmbedder
 from perdure.text.moments import Span, find_spans, read_span
 
@@ -80,6 +82,22 @@ def test_a_limit_does_not_hide_what_is_of_the_time(shelf: Memory):
     for day in range(20):
         shelf.remember(f"release release release notes {day}", valid_at="2024-01-01")
     assert numbers(shelf.recall("we met about the release in the office last week", limit=1)) == [2]
+
+
+def test_a_time_leaves_each_balanced_category_its_place(tmp_path: Path):
+    recipes = '{mine={like="learnings", time_weight=0.2, per_category=1, balanced_categories=["goal"]}}'
+    settings = load({"HOME": str(tmp_path), "PERDURE_RECIPES": recipes})
+    with Memory(":memory:", embedder="none", clock=HandClock(NOW), settings=settings) as memory:
+        memory.remember("release and much more that was said on that day", category="goal", valid_at="2024-01-01")
+        memory.remember("release and much more that was said on this day", category="goal", valid_at="2026-03-11")
+        for day in range(9):
+            memory.remember(f"release notes {day}", valid_at="2026-03-11")
+        for query in ("release notes", "release notes last week"):
+            answer = memory.recall(query, recipe="mine", limit=3)
+            assert [hit.record.category for hit in answer] == [None, None, "goal"]
+        # Of its category, the time decides which.
+        assert answer[2].record.number == 2
+        assert "time" in answer[2].explain
 
 
 @pytest.mark.parametrize(

@@ -107,6 +107,19 @@ def test_a_phrase_of_common_words_is_looked_for_in_the_newest_and_says_so(monkey
     assert question.TOO_MANY.format(3, 5) in answer.notes
 
 
+@pytest.mark.parametrize("from_disk", [9, 0])
+def test_only_what_passes_the_filter_is_looked_at_for_a_phrase(from_disk: int, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(question, "MOST_LOOKED_AT", 3)
+    monkeypatch.setattr(pipeline, "_RECALLS_FROM_DISK", from_disk)
+    with Memory(":memory:", embedder="none") as memory:
+        memory.remember("the red fox jumped", tags=["old"])
+        for number in range(5):
+            memory.remember(f"red {number}, then fox")
+        answer = memory.recall('"red fox"', tags=["old"])
+    assert numbers(answer) == {1}
+    assert answer.notes == (pipeline.NO_MODEL,)
+
+
 words = st.sampled_from(["tea", "Tea", "the", "café", "cafe", "running", "runs", "東京", "お茶", "it's", "it\u2019s"])
 sentences = st.lists(words, min_size=1, max_size=6).map(" ".join)
 

@@ -138,3 +138,14 @@ def test_counters_that_are_wrong_make_no_search_fail(store: SqliteStore, path: P
     found = store.keyword(NAMESPACE, ["tea", "milk"], Filter(), NOON, 9).best
     assert found[0].number == 2
     assert all(scored.score > 0 for scored in found)
+
+
+def test_who_holds_the_words_is_not_known_when_time_runs_out(crowded: SqliteStore, monkeypatch: pytest.MonkeyPatch):
+    everyone = crowded.holding(NAMESPACE, COMMON[:2])
+    assert everyone.complete
+    assert everyone.numbers
+    monkeypatch.setattr(search, "_STEPS_BETWEEN_LOOKS", 1)
+    monkeypatch.setattr(search, "_COUNTING_SECONDS", 0)
+    monkeypatch.setattr(search, "time", SimpleNamespace(monotonic=count().__next__))
+    assert not crowded.holding(NAMESPACE, COMMON[:2]).complete
+    assert crowded.holding(NAMESPACE, []).complete

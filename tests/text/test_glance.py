@@ -60,3 +60,20 @@ def test_what_is_clipped_fits_and_is_a_beginning(text: str, room: int):
     clipped = clip(text, room)
     assert clipped == text or text.startswith(clipped.removesuffix("…"))
     assert len(clipped) <= max(room, 1)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        0xAD, 0x34F, 0x180E, 0x200B, *range(0x2060, 0x2065), *range(0x206A, 0x2070), 0x3164, 0xFE00, 0xFE0E,
+        0xE0100, 0xE01EF,
+    ],
+    ids="U+{:04X}".format,
+)  # fmt: skip
+def test_a_character_that_nobody_sees_is_in_no_line(code: int):
+    assert index_line(record(f"a{chr(code)}b")) == "#12 2026-03-14 a b"
+
+
+@pytest.mark.parametrize("text", ["❤\ufe0f", "👩\u200d💻", "می\u200cگیرم"])
+def test_what_emoji_and_persian_are_written_with_stays(text: str):
+    assert index_line(record(text)) == f"#12 2026-03-14 {text}"

@@ -66,7 +66,11 @@ class Forgetting(Core):
         _require_switch(dry_run, "dry_run")
         _require_switch(related, "related")
         scope = self._scope(filters, every_state=True)
-        return self._suggesting(erase(scope, Order(what, confirm, dry_run, related)), what, scope.filter)
+        try:
+            answer = erase(scope, Order(what, confirm, dry_run, related))
+        finally:
+            self._parts.drop(self._namespace)
+        return self._suggesting(answer, what, scope.filter)
 
     def _scope(self, filters: Mapping[str, Any], *, every_state: bool) -> Scope:
         from perdure.lifecycle.selection import Scope

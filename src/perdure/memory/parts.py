@@ -88,6 +88,15 @@ class Parts:
                 self._triggers = Triggers(self.store)
             return self._triggers
 
+    def drop(self, namespace: str) -> None:
+        """Hold no text of a namespace from which some was erased; what is needed again is read again."""
+        with self._lock:
+            recaller, triggers = self._recaller, self._triggers
+        if recaller is not None:
+            recaller.drop(namespace)
+        if triggers is not None:
+            triggers.drop(namespace)
+
     def close(self) -> None:
         with self._lock:
             closed, self._closed = self._closed, True

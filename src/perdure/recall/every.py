@@ -22,7 +22,7 @@ from perdure.recall.weights import PROMINENCE, shared_out
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from perdure.recall.merits import Merits
+    from perdure.recall.merits import Merits, Recalls
     from perdure.recall.question import Question
     from perdure.recall.snapshot import Snapshot
     from perdure.text.bm25 import WordCounts
@@ -31,13 +31,15 @@ _SPARE: Final = 5
 
 
 class Field(NamedTuple):
-    """A part of the namespace at `place`, which of its rows may be an answer, and what they are worth."""
+    """A part of the namespace at `place`, which of its rows may be an answer, and what they are worth. Recalls
+    take a while to read, so that is left to whoever needs them.
+    """
 
     place: int
     snapshot: Snapshot
     allowed: NDArray[np.bool_] | None
     merits: Merits
-    recalls: NDArray[np.int64]
+    recalls: Recalls
 
 
 class _Part(NamedTuple):
@@ -84,9 +86,11 @@ def _part(
     recipe, snapshot = question.recipe, field.snapshot
     scores = snapshot.lexical.scores(question.terms, counts)
     rows = np.flatnonzero(_possible(field, scores, keyword=bool(question.terms), vector=vector is not None))
-    columns = field.merits.columns(snapshot.numbers[rows], field.recalls, question.fading.now)
-    prominence = prominences(recipe, columns, most, recipe.weights, DECIMALS)
     exact = len(rows) <= EXACT_ROWS
+    # Of too many, the best are scored with their records, and so with their recalls.
+    recalls = field.recalls() if exact else np.zeros_like(field.merits.observations)
+    columns = field.merits.columns(snapshot.numbers[rows], recalls, question.fading.now)
+    prominence = prominences(recipe, columns, most, recipe.weights, DECIMALS)
     if not exact:
         kept = _some(field, rows, scores, prominence, vector, question.candidates)
         rows, prominence = rows[kept], prominence[kept]

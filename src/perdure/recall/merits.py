@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Final, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
 
 import numpy as np
 
 from perdure.clock import to_micros
 from perdure.model import INDEXED_STATES, Record
 from perdure.recall.prominence import Columns
-from perdure.recall.recipe import EXACT_ROWS
 from perdure.store.port import Merit, Position, Store
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from perdure.recall.past import Past
+
+# By the number of a memory.
+Recalls: TypeAlias = "Callable[[], NDArray[np.int64]]"
 
 _Scalar = TypeVar("_Scalar", np.int64, np.float64)
 
@@ -152,16 +155,19 @@ class MeritCache:
             after = page[-1].number
         return _nothing().changed(position, (), found)
 
-    def worth(self, namespace: str, numbers: NDArray[np.int64], past: Past | None) -> tuple[Merits, NDArray[np.int64]]:
-        """The merits of a namespace, with room for these numbers, and how often each was recalled. That is counted
-        outside the log, so asked for anew; not for the past, which has none, and not where it would be too many: the
-        best are then scored with their records anyway.
+    def worth(self, namespace: str, numbers: NDArray[np.int64], past: Past | None) -> tuple[Merits, Recalls]:
+        """The merits of a namespace, with room for these numbers, and what tells how often each was recalled. The past
+        has no recalls.
         """
         merits = self.merits(namespace)
         merits = (merits if past is None else merits.then(past)).reaching(int(numbers.max(initial=0)))
-        recalls = np.zeros(len(merits.observations), np.int64)
-        if past is None and len(numbers) <= EXACT_ROWS and (counts := self._store.recall_counts(namespace)):
+        return merits, partial(self._recalls, namespace if past is None else None, len(merits.observations))
+
+    def _recalls(self, namespace: str | None, size: int) -> NDArray[np.int64]:
+        """Counted outside the log, so asked for anew."""
+        recalls = np.zeros(size, np.int64)
+        if namespace is not None and (counts := self._store.recall_counts(namespace)):
             found = np.array(counts, np.int64)
-            found = found[found[:, 0] < len(recalls)]
+            found = found[found[:, 0] < size]
             recalls[found[:, 0]] = found[:, 1]
-        return merits, recalls
+        return recalls

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Final
 
 from perdure.model import Signal
 from perdure.recall.fuse import Ranked
+from perdure.recall.recipe import Recipe
+from perdure.recall.select import select
 from perdure.text.moments import Span
 
 _DAY: Final = timedelta(days=1)
@@ -38,13 +40,14 @@ def by_time(
     ranked: Sequence[Ranked],
     moments: Mapping[tuple[int, int], datetime],
     spans: Sequence[Span],
-    weight: float,
+    recipe: Recipe,
     limit: int,
-    scale: float = 1.0,
+    category: Callable[[Ranked], str | None],
 ) -> list[Ranked]:
-    """The same memories, where time has this share of the score and everything else the rest. Those that match
+    """The best of these memories, where time has its share of the score and everything else the rest. Those that match
     nothing stay at nothing: a time alone is no reason.
     """
+    weight, scale = recipe.time_weight, recipe.scale
     timed: list[tuple[float, Ranked, Span, datetime]] = []
     for one in ranked:
         moment = moments.get((one.place, one.number))
@@ -52,7 +55,8 @@ def by_time(
             span = max(spans, key=partial(nearness, moment=moment))
             timed.append(((1 - weight) * one.score + scale * weight * _share(span, moment), one, span, moment))
     timed.sort(key=lambda found: (-found[0], -found[1].number, found[1].place))
-    return [_timed(one, span, moment, weight, scale) for _, one, span, moment in timed[:limit]]
+    chosen = select(recipe, timed, limit, lambda found: category(found[1]))
+    return [_timed(one, span, moment, weight, scale) for _, one, span, moment in chosen]
 
 
 def _timed(one: Ranked, span: Span, moment: datetime, weight: float, scale: float) -> Ranked:

@@ -134,6 +134,13 @@ class Recaller:
             notes += reasons(question, self._store, lambda other: self._count(other, meaning))
         return Recall(tuple(hits), ranking.mode, tuple(dict.fromkeys(notes)))
 
+    def drop(self, namespace: str) -> None:
+        """Hold no text of earlier versions any more."""
+        with self._lock:
+            views = self._views
+        if views is not None:
+            views.drop(namespace)
+
     def _answer(self, question: Question, meaning: _Meaning | None, missing: str) -> tuple[_Ranking, list[Hit]]:
         for _ in range(_ATTEMPTS):
             ranking = self._timely(question, meaning, missing)
@@ -158,8 +165,11 @@ class Recaller:
         wider = question._replace(limit=max(question.limit, question.candidates // 2))
         ranking = self._rank(wider, meaning, missing)
         moments = self._moments(question, ranking)
-        recipe = question.recipe
-        ranked = by_time(ranking.ranked, moments, question.spans, recipe.time_weight, question.limit, recipe.scale)
+        records = ranking.records or {}
+        ranked = by_time(
+            ranking.ranked, moments, question.spans, question.recipe, question.limit,
+            lambda one: records[one[:2]].category if records else None,
+        )  # fmt: skip
         return ranking._replace(ranked=ranked)
 
     def _moments(self, question: Question, ranking: _Ranking) -> dict[tuple[int, int], datetime]:
@@ -191,7 +201,7 @@ class Recaller:
         if not question.recipe.structure.named:
             return Named(frozenset(), text)
         around = (self._snapshot(name, generation).surroundings for name in question.namespaces)
-        return find_names(text, [one.speakers for one in around if one is not None])
+        return find_names(text, [one for one in around if one is not None])
 
     def _rank(self, question: Question, meaning: _Meaning | None, missing: str) -> _Ranking:
         if meaning is not None:
@@ -382,17 +392,24 @@ class Recaller:
     def _best(self, question: Question, name: str, snapshot: Snapshot | None, counts: WordCounts | None) -> Found:
         if snapshot is None:
             wanted = self._holding(question, name) if question.needs else question.filter
+            if wanted is None:
+                return Found([], complete=False)
             return self._store.keyword(name, question.words, wanted, question.now, question.matches, counts)
         from perdure.recall.search import allowed_rows, by_words
 
         allowed = allowed_rows(snapshot, question, Today(self._store, name, question.known))
         return Found(by_words(snapshot, question.terms, allowed, question.matches, counts))
 
-    def _holding(self, question: Question, name: str) -> Filter:
-        """The filter, narrowed to the memories that hold what the question insists on."""
-        holding = self._store.holding(name, question.needs.words)
-        met = meeting(question, Today(self._store, name, question.known), holding)
-        return replace(question.filter, numbers=tuple(met))
+    def _holding(self, question: Question, name: str) -> Filter | None:
+        """The filter, narrowed to the memories that hold what the question insists on; None when time ran out."""
+        numbers, complete = self._store.holding(name, question.needs.words)
+        if not complete:
+            return None
+        today = Today(self._store, name, question.known)
+        if not question.needs.told_by_an_index:
+            # Only so many are looked at: none of them should be one that the filter leaves out anyway.
+            numbers = today.matching(replace(question.filter, numbers=tuple(numbers)))
+        return replace(question.filter, numbers=tuple(meeting(question, today, numbers)))
 
     def _note(self, names: Sequence[str]) -> None:
         """That they were asked about."""

@@ -23,7 +23,12 @@ _ALL: Final = 1.0
 _WITHIN: Final = 0.95
 _INFLECTED: Final = 0.2
 
+# What is looked at, so that no prompt takes long: so many characters and words of it, and of a phrase that it says
+# again and again so many forms. A phrase is known by so many of its first words.
 _LOOKED_AT: Final = 1 << 20
+_PROMPT_WORDS: Final = 10_000
+_FORMS: Final = 8
+_PHRASE_WORDS: Final = 16
 _NAMESPACES: Final = 256
 # Beyond so many changes reading everything again is quicker.
 _CHANGES: Final = 1000
@@ -108,11 +113,15 @@ class Phrases:
     def _spoken(self, spoken: Sequence[tuple[str, str]]) -> Iterator[tuple[Match, TriggerRow]]:
         words = tuple(word for word, _ in spoken)
         stems = tuple(stem for _, stem in spoken)
-        for place, stem in enumerate(stems):
+        forms: defaultdict[Stems, set[tuple[str, ...]]] = defaultdict(set)
+        for place, stem in enumerate(stems[:_PROMPT_WORDS]):
             for length in self._lengths.get(stem, ()):
-                for phrase in self._phrases.get(stems[place : place + length], ()):
-                    confidence = _confidence(phrase.words, words[place : place + length], len(words))
-                    yield _match(phrase, confidence)
+                key, said = stems[place : place + length], words[place : place + length]
+                if key not in self._phrases or said in forms[key] or len(forms[key]) >= _FORMS:
+                    continue
+                forms[key].add(said)
+                for phrase in self._phrases[key]:
+                    yield _match(phrase, _confidence(phrase.words, said, len(words)))
 
 
 class Triggers:
@@ -132,6 +141,10 @@ class Triggers:
             if len(triggered) >= limit:
                 break
         return triggered[:limit]
+
+    def drop(self, namespace: str) -> None:
+        with self._lock:
+            self._held.pop(namespace, None)
 
     def _still_so(self, found: Sequence[tuple[str, Match]]) -> Iterator[Triggered]:
         """What the index said is of a moment ago; the record is as it is."""
@@ -205,8 +218,9 @@ def _keys(row: TriggerRow) -> Iterator[tuple[_Phrase, Stems]]:
     """Every phrase with its stems; `parseFile` also as the two words it is made of."""
     for text in row.phrases:
         for spoken in _readings(text):
-            words = tuple(word for word, _ in spoken)
-            yield _Phrase(row, text, words), tuple(stem for _, stem in spoken)
+            counting = spoken[:_PHRASE_WORDS]
+            words = tuple(word for word, _ in counting)
+            yield _Phrase(row, text, words), tuple(stem for _, stem in counting)
 
 
 def _readings(text: str) -> Iterator[list[tuple[str, str]]]:

@@ -56,6 +56,11 @@ class Views:
         self._hold(key, view)
         return view
 
+    def drop(self, namespace: str) -> None:
+        with self._lock:
+            for key in [one for one in self._held if one.namespace == namespace]:
+                del self._held[key]
+
     def _hold(self, key: _Key, view: View) -> None:
         with self._lock:
             for other in [one for one in self._held if one[:2] == key[:2] and one.position != key.position]:

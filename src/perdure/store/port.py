@@ -96,6 +96,13 @@ class Found(NamedTuple):
     complete: bool = True
 
 
+class Held(NamedTuple):
+    """Numbers of memories; `complete` is false when time ran out, and there may be others."""
+
+    numbers: Sequence[int] = ()
+    complete: bool = True
+
+
 class Merit(NamedTuple):
     """What prominence looks at besides use; `updated_at` in microseconds."""
 
@@ -385,8 +392,8 @@ class Store(Protocol):
         """What `keyword` counts by itself when it is asked about one namespace alone."""
         ...
 
-    def holding(self, namespace: str, words: Sequence[str]) -> Sequence[int]:
-        """The numbers of the memories that hold every one of the words, in whatever form; words as `all_words` gives
+    def holding(self, namespace: str, words: Sequence[str]) -> Held:
+        """The memories that hold every one of the words, in whatever form; words as `all_words` gives
         them. Without a word, none. IndexDamaged, here and in `keyword`, when the words cannot be looked up on disk.
         """
         ...

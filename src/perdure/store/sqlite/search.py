@@ -14,7 +14,7 @@ import apsw
 
 from perdure.errors import IndexDamaged
 from perdure.model import Filter
-from perdure.store.port import Found, Scored
+from perdure.store.port import Found, Held, Scored
 from perdure.store.sqlite.database import Database
 from perdure.store.sqlite.filters import Bindings, conditions, ordinary
 from perdure.store.sqlite.rows import NUMBER_MASK, range_of
@@ -82,16 +82,15 @@ def keyword(
     return Found(search.ranked(limit), complete)
 
 
-def holding(connection: Database, namespace: int, words: Sequence[str]) -> Sequence[int]:
+def holding(connection: Database, namespace: int, words: Sequence[str]) -> Held:
     match = " AND ".join(map(_quoted, _stems(words).values()))
     found: list[int] = []
 
     def look() -> None:
         found.extend(json.loads(connection.execute(SQL["memories_with_word"], (match, *range_of(namespace))).get))
 
-    if match:
-        _in_time(connection, _COUNTING_SECONDS, look)
-    return found
+    complete = _in_time(connection, _COUNTING_SECONDS, look) if match else True
+    return Held(found, complete)
 
 
 def word_counts(connection: Database, namespace: int, words: Sequence[str]) -> WordCounts:

@@ -20,6 +20,7 @@ from perdure.store.port import (
     CapacityStats,
     EvictionRule,
     Found,
+    Held,
     IndexChanges,
     IndexRow,
     Link,
@@ -275,10 +276,10 @@ class SqliteStore:
             known = self._id(connection, namespace)
             return WordCounts(0, 0, {}) if known is None else search.word_counts(connection, known, words)
 
-    def holding(self, namespace: str, words: Sequence[str]) -> Sequence[int]:
+    def holding(self, namespace: str, words: Sequence[str]) -> Held:
         with self._pool.reading() as connection:
             known = self._id(connection, namespace)
-            return [] if known is None else search.holding(connection, known, words)
+            return Held() if known is None else search.holding(connection, known, words)
 
     def links(self, namespace: str, memory: MemoryId) -> list[Link]:
         with self._pool.reading() as connection:

@@ -58,12 +58,12 @@ class Searching(Opening):
         gone = remember(store, "tea runs")
         amend(store, gone, state="deleted")
         remember(store, "tea runs elsewhere", namespace="elsewhere")
-        assert sorted(store.holding(NAMESPACE, ["tea"])) == [1, 2]
-        assert sorted(store.holding(NAMESPACE, ["tea", "run"])) == [1, 2]
-        assert list(store.holding(NAMESPACE, ["cafe", "hot"])) == [1]
-        assert list(store.holding(NAMESPACE, ["tea", "coffee"])) == []
-        assert list(store.holding(NAMESPACE, [])) == []
-        assert list(store.holding("nobody", ["tea"])) == []
+        assert sorted(store.holding(NAMESPACE, ["tea"]).numbers) == [1, 2]
+        assert sorted(store.holding(NAMESPACE, ["tea", "run"]).numbers) == [1, 2]
+        assert list(store.holding(NAMESPACE, ["cafe", "hot"]).numbers) == [1]
+        assert list(store.holding(NAMESPACE, ["tea", "coffee"]).numbers) == []
+        assert list(store.holding(NAMESPACE, []).numbers) == []
+        assert list(store.holding("nobody", ["tea"]).numbers) == []
 
     @pytest.mark.parametrize("word", HOSTILE)
     def test_no_word_to_hold_is_an_error(self, store: Store, word: str):
