@@ -177,7 +177,7 @@ def test_a_model_may_not_erase(tmp_path: Path):
 
 
 def test_thresholds_that_contradict_each_other_are_refused():
-    with pytest.raises(errors.SettingsInvalid, match="importance_threshold_low"):
+    with pytest.raises(errors.SettingsInvalid, match="importance_low is"):
         SemanticMemoryStore(":memory:", importance_threshold_low=0.8)
     for odd in (1.5, -0.1, "high"):
         with pytest.raises(errors.SettingsInvalid):

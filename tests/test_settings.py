@@ -55,6 +55,7 @@ def test_every_setting_can_come_from_its_variable(tmp_path: Path):
         "max_tokens = -1",
         "grace_days = true",
         "importance_high = 1.1",
+        "importance_low = 0.8",
         "decay_exempt = ['criticl']",
         "recipes = 'mine'",
         "recipes = {mine = 5}",

@@ -101,12 +101,13 @@ def test_the_first_version_was_always_true_and_a_correction_is_from_when_it_was_
     assert shown == [(None, NOON + 2 * DAY, 1), (NOON + 2 * DAY, None, 3)]
 
 
-def test_a_version_whose_words_are_gone_is_true_at_no_moment():
+def test_a_version_whose_words_are_gone_is_still_the_one_that_was_true():
     from dataclasses import replace
 
     lines = [replace(line(1, 1), record=None), line(2, 2, NOON + DAY)]
-    assert true_at(lines, NOON) is None
+    assert true_at(lines, NOON) == lines[0]
     assert true_at(lines, NOON + DAY) == lines[1]
+    assert true_at([line(1, 1, valid_at=NOON)], NOON - DAY) is None
 
 
 # -- versions of a memory ------------------------------------------------------------------------------------------

@@ -71,9 +71,8 @@ def windows(revisions: Iterable[Revision]) -> list[Window]:
 
 
 def true_at(revisions: Sequence[Revision], moment: datetime) -> Revision | None:
-    """The version that was true at this moment, as it last was. None: there was none, or its words are gone."""
-    holding = (window.epoch.last for window in windows(revisions) if window.holds(moment))
-    return next((line for line in holding if line.record is not None), None)
+    """The version that was true at this moment, as it last was; without a record when its words are gone."""
+    return next((window.epoch.last for window in windows(revisions) if window.holds(moment)), None)
 
 
 def _earlier(first: datetime | None, second: datetime | None) -> datetime | None:

@@ -17,7 +17,7 @@ from perdure import settings as configuration
 from perdure.clock import Clock, system_clock
 from perdure.draft import Fields, Filters, check_query
 from perdure.embed.port import Embedder
-from perdure.errors import InvalidInput, NeedsConfirmation, NotFound, SettingsInvalid, UnknownChoice, shown
+from perdure.errors import InvalidInput, NeedsConfirmation, NotFound, UnknownChoice, shown
 from perdure.memory import Memory, Reference
 from perdure.model import Forgotten, Json, Mode, Record, Remembered, Standing
 from perdure.settings import Settings
@@ -176,11 +176,6 @@ class SemanticMemoryStore:
             max_items=max_items,
             max_tokens=max_tokens,
         )
-        if rules.importance_low > rules.importance_high:
-            raise SettingsInvalid(
-                f"importance_threshold_low is {rules.importance_low}, above the high one, {rules.importance_high}.",
-                remedy="What is evicted first cannot be protected: lower the one or raise the other.",
-            )
         self._memory = Memory(
             store, namespace=namespace, embedder=embedder, settings=rules, actor=actor, surface=surface,
             session=session, writer=writer, clock=clock,

@@ -100,14 +100,23 @@ def load(environment: Mapping[str, str] | None = None, **arguments: object) -> S
         raise SettingsInvalid(f"embedder is {values['embedder']!r}.", remedy="Set it to `local` or `none`.")
     if unknown := set(values.get("decay_exempt", ())) - set(TIERS):
         raise SettingsInvalid(f"decay_exempt names a tier {min(unknown)!r}.", remedy=f"Tiers: {', '.join(TIERS)}.")
-    return Settings(**values)
+    return _in_order(Settings(**values))
 
 
 def override(settings: Settings, **arguments: object) -> Settings:
     """These settings, but for the arguments that are given."""
     given = {name: value for name, value in arguments.items() if value is not None}
     typed = {setting.name: _typed(setting, given[setting.name]) for setting in SETTINGS if setting.name in given}
-    return replace(settings, **typed)
+    return _in_order(replace(settings, **typed))
+
+
+def _in_order(settings: Settings) -> Settings:
+    if settings.importance_low > settings.importance_high:
+        raise SettingsInvalid(
+            f"importance_low is {settings.importance_low}, above importance_high, which is {settings.importance_high}.",
+            remedy="What is evicted first cannot be protected: lower the one or raise the other.",
+        )
+    return settings
 
 
 def directory(kind: Literal["data", "cache", "config"], environ: Mapping[str, str]) -> Path:

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from perdure.clock import to_micros
 from perdure.embed.port import Generation
-from perdure.lineage import windows
+from perdure.lineage import true_at
 from perdure.model import INDEXED_STATES, Filter, Record, Revision, evolve
 from perdure.recall.scope import passes
 from perdure.store.port import IndexRow, Store, Told
@@ -161,16 +161,15 @@ def _known(line: Revision) -> Old | object:
 
 def _true(lines: Sequence[Revision], moment: datetime) -> Old | object | None:
     """The version that was true, unless it was forgotten before the next one came."""
-    newest = lines[-1].record
-    for window in windows(lines):
-        if window.holds(moment):
-            record = window.epoch.last.record
-            if record is None:
-                return _UNKNOWN
-            if record.state in {"expired", "evicted"}:  # it was true all the same
-                record = evolve(record, state="active")
-            return Old(record, None, newest and newest.expires_at) if record.state in INDEXED_STATES else None
-    return None
+    line, newest = true_at(lines, moment), lines[-1].record
+    if line is None:
+        return None
+    record = line.record
+    if record is None:
+        return _UNKNOWN
+    if record.state in {"expired", "evicted"}:  # it was true all the same
+        record = evolve(record, state="active")
+    return Old(record, None, newest and newest.expires_at) if record.state in INDEXED_STATES else None
 
 
 def page_at(

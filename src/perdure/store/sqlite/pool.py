@@ -88,33 +88,30 @@ class Pool:
     def writing(self, patience: float | None = None, *, keep: bool = True) -> Generator[Database]:
         """One transaction. It is committed on leaving, or nothing of it happened. Without `keep`, nothing ever does."""
         seconds = self._seconds if patience is None else patience
-        turn = self._turn
-        if not turn.acquire(timeout=seconds):
-            raise StoreBusy("Another thread held the store for too long.")
-        try:
-            if self._writing:
-                raise RuntimeError("a write transaction cannot begin inside another one")
-            connection = self._open_writer()
-            with translating(self._place, connection):
-                self._begin(connection, seconds)
-                yield from self._transaction(connection, keep=keep)
+        with self._own_turn(seconds, "a write transaction cannot begin inside another one") as connection:
+            self._begin(connection, seconds)
+            yield from self._transaction(connection, keep=keep)
             point("after commit")
-        finally:
-            turn.release()
         self._patience.give_way()
 
     @contextmanager
     def maintaining(self, patience: float | None = None) -> Generator[Database]:
         """The writing connection outside any transaction, for what SQLite does in none."""
         seconds = self._seconds if patience is None else patience
+        with self._own_turn(seconds, "a store cannot be maintained inside a write transaction") as connection:
+            self._patience.seconds = seconds
+            yield connection
+
+    @contextmanager
+    def _own_turn(self, seconds: float, refusal: str) -> Generator[Database]:
+        """The writing connection, of which one thread at a time makes use."""
         turn = self._turn
         if not turn.acquire(timeout=seconds):
             raise StoreBusy("Another thread held the store for too long.")
         try:
             if self._writing:
-                raise RuntimeError("a store cannot be maintained inside a write transaction")
+                raise RuntimeError(refusal)
             connection = self._open_writer()
-            self._patience.seconds = seconds
             with translating(self._place, connection):
                 yield connection
         finally:
