@@ -6,14 +6,14 @@ from typing import TypeAlias
 
 from perdure import Memory, Record
 from perdure.memory import MAX_LIMIT
-from perdure.model import STATES, evolve
+from perdure.model import STATES, replace_record
 
 States: TypeAlias = dict[int, Record]
 
 
 def historic(record: Record) -> Record:
     """Without its position in the log and the counts of its use, which are not history."""
-    return evolve(record, seq=0, recall_count=0, recalled_at=None, access_count=0, accessed_at=None)
+    return replace_record(record, seq=0, recall_count=0, recalled_at=None, access_count=0, accessed_at=None)
 
 
 def states(memory: Memory) -> States:
@@ -33,7 +33,7 @@ def alive(memory: Memory) -> States:
 
 
 def removed(record: Record) -> Record:
-    return evolve(record, state="deleted")
+    return replace_record(record, state="deleted")
 
 
 def last_batch(memory: Memory) -> str:

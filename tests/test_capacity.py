@@ -18,7 +18,7 @@ from perdure import Memory, errors
 from perdure import settings as configuration
 from perdure.embed.local import LocalEmbedder
 from perdure.lifecycle.eviction import choose, may_go, order
-from perdure.model import TIERS, Record, Standing
+from perdure.model import TIERS, EvictionCandidate, Record
 from perdure.store.port import EvictionRule, Load
 from perdure.store.sqlite.store import SqliteStore
 from perdure.testing.embedder import WordEmbedder
@@ -52,7 +52,7 @@ def numbers(records: tuple[Record, ...]) -> list[int]:
 # The order, and who goes: pure.
 
 standings = st.builds(
-    Standing,
+    EvictionCandidate,
     number=st.integers(1, 10_000),
     importance=st.sampled_from([0.0, 0.1, 0.29999, 0.3, 0.5, 0.69999, 0.7, 1.0]) | st.floats(0, 1),
     tier=st.sampled_from(TIERS),
@@ -64,17 +64,19 @@ crowds = st.lists(standings, max_size=30, unique_by=lambda one: one.number)
 limits = st.none() | st.integers(0, 40)
 
 
-def load_of(crowd: list[Standing]) -> Load:
+def load_of(crowd: list[EvictionCandidate]) -> Load:
     return Load(len(crowd), sum(one.tokens for one in crowd), None, None)
 
 
-def fits(crowd: list[Standing], gone: list[Standing], max_items: int | None, max_tokens: int | None) -> bool:
+def fits(
+    crowd: list[EvictionCandidate], gone: list[EvictionCandidate], max_items: int | None, max_tokens: int | None
+) -> bool:
     left = load_of([one for one in crowd if one not in gone])
     return (max_items is None or left.items <= max_items) and (max_tokens is None or left.tokens <= max_tokens)
 
 
 @given(crowds)
-def test_the_order_has_everyone_who_may_go_and_nobody_who_is_protected(crowd: list[Standing]):
+def test_the_order_has_everyone_who_may_go_and_nobody_who_is_protected(crowd: list[EvictionCandidate]):
     ordered = order(crowd, RULE)
     assert {one.number for one in ordered} == {
         one.number for one in crowd if one.importance < 0.7 and one.tier not in {"critical", "constitutional"}
@@ -83,7 +85,9 @@ def test_the_order_has_everyone_who_may_go_and_nobody_who_is_protected(crowd: li
 
 
 @given(crowds, st.randoms(use_true_random=False))
-def test_the_order_does_not_depend_on_how_the_memories_were_found(crowd: list[Standing], chance: random.Random):
+def test_the_order_does_not_depend_on_how_the_memories_were_found(
+    crowd: list[EvictionCandidate], chance: random.Random
+):
     shuffled = list(crowd)
     chance.shuffle(shuffled)
     assert order(shuffled, RULE) == order(crowd, RULE)
@@ -91,9 +95,9 @@ def test_the_order_does_not_depend_on_how_the_memories_were_found(crowd: list[St
 
 @given(crowds)
 def test_superseded_goes_before_low_importance_before_the_rest_and_inside_the_least_recently_used(
-    crowd: list[Standing],
+    crowd: list[EvictionCandidate],
 ):
-    def group(one: Standing) -> int:
+    def group(one: EvictionCandidate) -> int:
         return 0 if one.state == "superseded" else 1 if one.importance < 0.3 else 2
 
     keys = [(group(one), one.last_used, one.number) for one in order(crowd, RULE)]
@@ -102,7 +106,7 @@ def test_superseded_goes_before_low_importance_before_the_rest_and_inside_the_le
 
 @given(crowds, limits, limits)
 def test_those_chosen_are_the_shortest_beginning_of_the_order_that_is_enough(
-    crowd: list[Standing], max_items: int | None, max_tokens: int | None
+    crowd: list[EvictionCandidate], max_items: int | None, max_tokens: int | None
 ):
     ordered = order(crowd, RULE)
     chosen = choose(ordered, load_of(crowd), max_items, max_tokens)
@@ -116,7 +120,7 @@ def test_those_chosen_are_the_shortest_beginning_of_the_order_that_is_enough(
 
 @given(crowds, limits, limits, st.integers(0, 10))
 def test_a_higher_limit_never_costs_more(
-    crowd: list[Standing], max_items: int | None, max_tokens: int | None, more: int
+    crowd: list[EvictionCandidate], max_items: int | None, max_tokens: int | None, more: int
 ):
     ordered, load = order(crowd, RULE), load_of(crowd)
     tight = choose(ordered, load, max_items, max_tokens)
@@ -131,7 +135,7 @@ def test_a_higher_limit_never_costs_more(
 @given(st.lists(st.tuples(st.floats(0, 1), st.sampled_from(TIERS), st.integers(0, 4), st.booleans()), max_size=25))
 def test_the_store_gives_the_same_order_as_the_pure_function(rows: list[tuple[float, str, int, bool]]):
     store = SqliteStore.open(":memory:", clock=lambda: START)
-    crowd: list[Standing] = []
+    crowd: list[EvictionCandidate] = []
     with store.write("default") as writer:
         for importance, tier, days, superseded in rows:
             made = draft(
@@ -145,7 +149,9 @@ def test_the_store_gives_the_same_order_as_the_pure_function(rows: list[tuple[fl
             used = START + timedelta(days=(made.number * 3) % 5)
             writer.touch(made.number, used)
             tokens = ESTIMATE.count(made.text)
-            crowd.append(Standing(made.number, importance, tier, made.state, tokens, max(made.updated_at, used)))
+            crowd.append(
+                EvictionCandidate(made.number, importance, tier, made.state, tokens, max(made.updated_at, used))
+            )
         assert writer.evictable(RULE, 1000) == order(crowd, RULE)
         assert writer.evictable(RULE, 3) == order(crowd, RULE)[:3]
     assert store.evictable("default", RULE, 1000) == order(crowd, RULE)

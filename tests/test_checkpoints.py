@@ -17,7 +17,7 @@ from rewinding import States, alive, problems, states
 from test_undo import OPERATION, attempt
 
 from perdure import Memory, buggify, errors, settings
-from perdure.model import evolve
+from perdure.model import replace_record
 from perdure.testing.embedder import WordEmbedder
 
 
@@ -389,7 +389,7 @@ def test_without_clearing_what_is_younger_is_untouched(before: list[Any], after:
         assert {number: now[number] for number in younger} == younger
         held = {record.key for record in younger.values()} - {None}
         for number, record in then.items():
-            assert now[number] == (evolve(record, key=None) if record.key in held else record)
+            assert now[number] == (replace_record(record, key=None) if record.key in held else record)
 
 
 def test_a_checkpoint_of_everything_tells_a_namespace_nothing_of_the_others(memory: Memory):

@@ -20,9 +20,9 @@ from perdure.lifecycle import forget as forgetting
 from perdure.lifecycle import selection
 from perdure.lifecycle.confirmation import token_of
 from perdure.lifecycle.instruction import parse
-from perdure.model import Forgotten, evolve
+from perdure.model import Forgotten, replace_record
 from perdure.settings import load
-from perdure.store.port import Found
+from perdure.store.port import KeywordSearch
 from perdure.testing.embedder import WordEmbedder
 from perdure.text.entry import Entry, entry_of
 
@@ -401,8 +401,8 @@ def test_when_others_never_stop_changing_it_nothing_is_forgotten(known: Memory, 
 
 
 def test_a_search_that_ran_out_of_time_is_done_again_without_hurry(known: Memory, monkeypatch: pytest.MonkeyPatch):
-    def hurried(*_: object, **__: object) -> Found:
-        return Found([], complete=False)
+    def hurried(*_: object, **__: object) -> KeywordSearch:
+        return KeywordSearch([], complete=False)
 
     monkeypatch.setattr(known._parts.store, "keyword", hurried)
     assert meant(known, "osaka flat") == [1, 2]
@@ -540,7 +540,7 @@ def test_a_model_may_forget_but_not_what_is_constitutional(tmp_path: Path):
 
 def test_a_token_stands_for_the_words_too_and_not_only_for_a_place_in_the_log(known: Memory):
     record = known.get(1)
-    other = evolve(record, content_hash=known.get(2).content_hash)
+    other = replace_record(record, content_hash=known.get(2).content_hash)
     assert token_of("default", "soft", [record]) != token_of("default", "soft", [other])
 
 

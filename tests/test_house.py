@@ -35,11 +35,11 @@ MAY_OPEN = {
     "filesystem.py": "reads the kernel's table of mounts",
     "queries.py": "reads the packaged SQL",
     "migrate.py": "reads the packaged SQL",
-    "structure.py": "reads the packaged SQL",
-    "unfinished.py": "creates the file of a copy, before SQLite has it, and the lock beside it",
-    "backup.py": "syncs and hashes a finished copy, which no connection has open",
-    "replacement.py": "reads a backup, after making sure that this process has no connection to it",
-    "beside.py": "opens our own files beside the store, after making sure that they are not the store",
+    "schema.py": "reads the packaged SQL",
+    "partial_files.py": "creates the file of a copy, before SQLite has it, and the lock beside it",
+    "create.py": "syncs and hashes a finished copy, which no connection has open",
+    "restore.py": "reads a backup, after making sure that this process has no connection to it",
+    "sidecar.py": "opens our own files beside the store, after making sure that they are not the store",
 }
 OPENERS = {"open", "os.open", "io.open", "read_bytes", "read_text", "write_bytes", "write_text", "copyfile"}
 

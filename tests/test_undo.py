@@ -17,7 +17,7 @@ from store.behind import behind
 
 from perdure import Memory, buggify, errors, settings
 from perdure.ids import content_hash
-from perdure.model import evolve
+from perdure.model import replace_record
 from perdure.testing.embedder import WordEmbedder
 
 
@@ -464,8 +464,8 @@ def test_texts_that_change_places_are_both_alive(memory: Memory):
     agent.update(1, text="coffee")
     memory.undo(session="night")
     with memory._parts.store.write("default") as writer:
-        assert [writer.buried_at(content_hash(text)) for text in ("tea", "coffee")] == [None, None]
-        assert writer.buried_at(content_hash("water"))
+        assert [writer.tombstone_since(content_hash(text)) for text in ("tea", "coffee")] == [None, None]
+        assert writer.tombstone_since(content_hash("water"))
 
 
 # -- others at the same time -----------------------------------------------------------------------------------------
@@ -589,7 +589,7 @@ def test_undo_of_any_batch_brings_back_what_it_touched_and_nothing_else(operatio
                 assert record == removed(now[number])
             else:
                 goal = then[number]
-                assert record == (evolve(goal, key=None) if goal.key in kept else goal)
+                assert record == (replace_record(goal, key=None) if goal.key in kept else goal)
         assert problems(memory) == []
 
 

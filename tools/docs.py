@@ -18,7 +18,7 @@ from typing import Any, Final, get_args
 import click
 
 import perdure
-from perdure import draft, errors, model, settings
+from perdure import errors, model, settings, validation
 from perdure.cli.app import COMMANDS, ENVIRONMENT
 from perdure.cli.app import perdure as program
 from perdure.cli.exits import EXIT_CODES
@@ -286,9 +286,9 @@ def python_page() -> str:
         lines.append(f"## `perdure.{name}`\n")
         lines += section_for(getattr(perdure, name))
     lines += ["## Fields and filters\n", "What `**fields` of `remember` and `update` may be:\n"]
-    lines += table(("field", "type"), typed(draft.Fields))
-    lines += ["", "[Records](records.md) says what each means.", "", (draft.Filters.__doc__ or "") + "\n"]
-    lines += table(("filter", "type"), typed(draft.Filters))
+    lines += table(("field", "type"), typed(validation.Fields))
+    lines += ["", "[Records](records.md) says what each means.", "", (validation.Filters.__doc__ or "") + "\n"]
+    lines += table(("filter", "type"), typed(validation.Filters))
     lines += ["", "## Other types\n", "They come with the answers above; none has to be imported.\n"]
     choices = {"State": model.State, "Outcome": model.Outcome, "Operation": model.Operation, "Mode": model.Mode}
     choices |= {"Form": model.Form, "Level": model.Level, "Format": model.Format}

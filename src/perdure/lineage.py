@@ -10,7 +10,7 @@ from perdure.model import Revision
 
 
 @dataclass(frozen=True, slots=True)
-class Epoch:
+class VersionSpan:
     """One version: its first line and its newest, and the versions it was made from.
 
     `taken_back` says that an undo went back behind it and nothing brought it again since.
@@ -24,10 +24,10 @@ class Epoch:
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class ValidityWindow:
     """When a version was true: from `start` on (None: always was), until before `end` (None: still is)."""
 
-    epoch: Epoch
+    epoch: VersionSpan
     start: datetime | None
     end: datetime | None
 
@@ -35,9 +35,9 @@ class Window:
         return (self.start is None or self.start <= moment) and (self.end is None or moment < self.end)
 
 
-def epochs(revisions: Iterable[Revision]) -> list[Epoch]:
+def epochs(revisions: Iterable[Revision]) -> list[VersionSpan]:
     """Every version the memory ever had, by number. The lines are in the order of the log, oldest first."""
-    known: dict[int, Epoch] = {}
+    known: dict[int, VersionSpan] = {}
     standing: tuple[int, ...] = ()
     for line in revisions:
         version = line.version
@@ -46,18 +46,18 @@ def epochs(revisions: Iterable[Revision]) -> list[Epoch]:
             standing = (*known[version].lineage, version)
         else:
             lineage = tuple(one for one in standing if one < version)
-            known[version] = Epoch(version, lineage, line, line)
+            known[version] = VersionSpan(version, lineage, line, line)
             standing = (*lineage, version)
     return [replace(known[version], taken_back=version not in standing) for version in sorted(known)]
 
 
-def windows(revisions: Iterable[Revision]) -> list[Window]:
+def windows(revisions: Iterable[Revision]) -> list[ValidityWindow]:
     """When each version was true, oldest first; one that was taken back never was.
 
     No two overlap, whatever the clock did: a later version takes its time away from all before it.
     """
     standing = [epoch for epoch in epochs(revisions) if not epoch.taken_back]
-    found: list[Window] = []
+    found: list[ValidityWindow] = []
     next_start: datetime | None = None
     for position in range(len(standing) - 1, -1, -1):
         epoch = standing[position]
@@ -65,7 +65,7 @@ def windows(revisions: Iterable[Revision]) -> list[Window]:
         said = record.valid_at if record else None
         start = said or (epoch.first.change.at if position else None)
         end = _earlier(record.invalid_at if record else None, next_start)
-        found.append(Window(epoch, start, end))
+        found.append(ValidityWindow(epoch, start, end))
         next_start = _earlier(start, next_start)
     return found[::-1]
 

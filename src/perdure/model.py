@@ -101,7 +101,7 @@ _SLOTS = tuple(getattr(Record, name) for name in Record.__slots__)
 _PLACES = {name: place for place, name in enumerate(Record.__slots__)}
 
 
-def evolve(record: Record, **changes: Any) -> Record:
+def replace_record(record: Record, **changes: Any) -> Record:
     """`dataclasses.replace` for records, at a fifth of its cost: every write does this twice."""
     values = [slot.__get__(record) for slot in _SLOTS]
     for name, value in changes.items():
@@ -116,7 +116,7 @@ USE_FIELDS = ("recall_count", "recalled_at", "access_count", "accessed_at")
 _history = attrgetter(*(name for name in Record.__slots__ if name != "seq" and name not in USE_FIELDS))
 
 
-def same(one: Record, other: Record) -> bool:
+def same_history(one: Record, other: Record) -> bool:
     """As far as history goes: neither the position in the log nor the counts of use are part of it. A position alone
     would not do: after a backup was restored, another change may stand there.
     """
@@ -208,7 +208,7 @@ class Version:
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class DiffPart:
     """A part of a text that two versions share, or that only one of them has."""
 
     kind: Literal["same", "removed", "added"]
@@ -221,7 +221,7 @@ class Diff:
 
     before: Version
     after: Version
-    text: tuple[Piece, ...]
+    text: tuple[DiffPart, ...]
     fields: Mapping[str, tuple[Any, Any]]
 
 
@@ -256,7 +256,7 @@ class Forgotten:
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
+class Skipped:
     """A memory that could not be brought back, and why."""
 
     number: int
@@ -264,7 +264,7 @@ class Left:
 
 
 @dataclass(frozen=True, slots=True)
-class Rewound:
+class RevertResult:
     """What `undo` or `restore_checkpoint` did. The numbers are of memories that are as they were, or were removed
     because they did not exist then; undoing `batch` takes it back. It is empty when nothing had to be written.
     """
@@ -272,7 +272,7 @@ class Rewound:
     batch: str
     restored: tuple[int, ...]
     removed: tuple[int, ...] = ()
-    left: tuple[Left, ...] = ()
+    left: tuple[Skipped, ...] = ()
     notes: tuple[str, ...] = ()
 
 
@@ -292,7 +292,7 @@ class Checkpoint:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class EvictionCandidate:
     """What eviction looks at. `last_used` is the latest of access, recall and change."""
 
     number: int
@@ -317,7 +317,7 @@ class Capacity:
     protected: int
     evicted: int
     importance: Mapping[str, float]
-    next: tuple[Standing, ...]
+    next: tuple[EvictionCandidate, ...]
     policy: Mapping[str, Json]
 
 
@@ -392,9 +392,9 @@ class Hit:
     @property
     def line(self) -> str:
         """The memory on one line of about 20 tokens; `Memory.recall_detail` tells the rest."""
-        from perdure.text.glance import index_line
+        from perdure.text.preview import one_line_preview
 
-        return index_line(self.record)
+        return one_line_preview(self.record)
 
 
 @dataclass(frozen=True, slots=True)
@@ -421,7 +421,7 @@ class Recall(Sequence[Hit]):
 
 
 @dataclass(frozen=True, slots=True)
-class Packed:
+class ContextItem:
     """A memory as a context says it: `said` is its text, or what of it found room. `score` is None for what is always
     surfaced.
     """
@@ -450,7 +450,7 @@ class Context:
     tokens: int
     budget: int
     token_counter: str
-    items: tuple[Packed, ...]
+    items: tuple[ContextItem, ...]
     left_out: tuple[Omitted, ...]
     mark: str
     mode: Mode
@@ -492,7 +492,7 @@ class Page:
 
 
 @dataclass(frozen=True, slots=True)
-class Worked:
+class MaintenanceResult:
     """What `work` did. `remaining` is what it left, because of a limit or because no model is there.
 
     `purged` are evicted memories whose grace period was over. `held` are due to expire or to be purged, but the clock

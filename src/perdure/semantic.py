@@ -15,14 +15,14 @@ from typing import Any, Final, Literal, Self, cast, overload
 
 from perdure import settings as configuration
 from perdure.clock import Clock, system_clock
-from perdure.draft import Fields, Filters, check_query
 from perdure.embed.port import Embedder
 from perdure.errors import InvalidInput, NeedsConfirmation, NotFound, UnknownChoice, shown
 from perdure.memory import Memory, Reference
-from perdure.model import Forgotten, Json, Mode, Record, Remembered, Standing
+from perdure.model import EvictionCandidate, Forgotten, Json, Mode, Record, Remembered
 from perdure.settings import Settings
 from perdure.store.port import Store
 from perdure.tiers import last_used
+from perdure.validation import Fields, Filters, check_query
 
 # The instructions that say exactly what is to go, and so need no yes. A key names one item and needs none anyway;
 # whatever else is said is a sentence, and may be misunderstood.
@@ -123,7 +123,7 @@ class CapacityInfo:
     token_usage: int
     max_items: int | None
     max_tokens: int | None
-    least_recently_used: tuple[Standing, ...]
+    least_recently_used: tuple[EvictionCandidate, ...]
     importance: Mapping[str, float]
     protected_count: int
     evicting: bool

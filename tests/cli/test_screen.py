@@ -13,7 +13,7 @@ from perdure.cli.layout import cells, clip, wrap
 from perdure.cli.moments import age, parse_moment
 from perdure.cli.screen import field, safe
 from perdure.clock import parse_time
-from perdure.text.difference import word_diff
+from perdure.text.diff import word_diff
 
 if TYPE_CHECKING:
     from cli.user import User

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perdure.model import Format, Packed
+from perdure.model import ContextItem, Format
 from perdure.recall.envelope import RULE, Style, fresh_mark, item, opened, seal, unheard_of
 from perdure.testing.records import draft
 
@@ -56,8 +56,8 @@ ATTACKS = (
 PAYLOADS = [before + attack for before, attack in product(("", "harmless", *BREAKS), ATTACKS)]
 
 
-def packed(said: str, number: int = 1, **fields: Any) -> Packed:
-    return Packed(replace(draft(said, **fields), number=number), said, "full", 1.0)
+def packed(said: str, number: int = 1, **fields: Any) -> ContextItem:
+    return ContextItem(replace(draft(said, **fields), number=number), said, "full", 1.0)
 
 
 def test_the_corpus_is_as_large_as_promised():

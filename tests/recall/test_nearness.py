@@ -18,7 +18,7 @@ from perdure.recall.nearness import distance, nearness
 from perdure.recall.query import understand
 from perdure.settings import load
 from perdure.testing.embedder import WordEmbedder
-from perdure.text.moments import Span, find_spans, read_span
+from perdure.text.time_expressions import TimeRange, find_time_ranges, read_time_range
 
 # A Wednesday.
 NOW = datetime(2026, 3, 18, 9, 26, 53, tzinfo=UTC)
@@ -162,7 +162,7 @@ moments = st.integers(-3_000_000, 3_000_000).map(lambda minutes: NOW + timedelta
 def test_nearness_is_one_inside_and_falls_with_the_distance(
     since: datetime, until: datetime, one: datetime, two: datetime
 ):
-    span = Span(min(since, until), max(since, until) + timedelta(seconds=1), 0, 0, "")
+    span = TimeRange(min(since, until), max(since, until) + timedelta(seconds=1), 0, 0, "")
     near, far = sorted((one, two), key=lambda moment: distance(span, moment))
     assert 0 < nearness(span, far) <= nearness(span, near) <= 1
     assert (nearness(span, one) == 1) == (one in span)
@@ -170,6 +170,6 @@ def test_nearness_is_one_inside_and_falls_with_the_distance(
 
 @given(st.text(max_size=60) | st.sampled_from(["in 99999 days", "9999-99-99", "31 February 2026", "999999 years ago"]))
 def test_no_text_is_an_error(text: str):
-    read_span(text, NOW)
+    read_time_range(text, NOW)
     asked = understand(text, (), NOW)
-    assert list(asked.spans) == list(find_spans(text, NOW)) or '"' in text or asked.spans == ()
+    assert list(asked.spans) == list(find_time_ranges(text, NOW)) or '"' in text or asked.spans == ()

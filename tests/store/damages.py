@@ -14,9 +14,9 @@ from zlib import crc32
 import apsw
 from store.behind import behind
 
-from perdure.model import evolve
-from perdure.store.sqlite.chain import digest_of, genesis, link
-from perdure.store.sqlite.examination import CHECKS, line_of
+from perdure.model import replace_record
+from perdure.store.sqlite.doctor.records import CHECKS, line_of
+from perdure.store.sqlite.hash_chain import digest_of, genesis, link
 from perdure.store.sqlite.rows import decode_row, encode_payload, encode_row
 from perdure.store.sqlite.sql import SQL
 from perdure.text.passage import passage_hash
@@ -58,7 +58,7 @@ def consistent(number: int, **changes: Any) -> Callable[[Any], None]:
 
     def edit(raw: Any) -> None:
         ((*row,),) = raw.execute(f"{SQL['select_memory']} {SQL['by_slot']}", (DEFAULT + number,)).fetchall()
-        record = evolve(decode_row(tuple(row), "default"), **changes)
+        record = replace_record(decode_row(tuple(row), "default"), **changes)
         raw.execute(SQL["put_memory"], encode_row(record, 1, passage_hash(record)))
 
     return edit
@@ -72,7 +72,9 @@ def strange_passage(raw: Any) -> None:
 def intruder(raw: Any) -> None:
     """A memory that nobody wrote, sound in itself."""
     ((*row,),) = raw.execute(f"{SQL['select_memory']} {SQL['by_slot']}", (DEFAULT + 2,)).fetchall()
-    record = evolve(decode_row(tuple(row), "default"), number=77, id=f"{'0' * 8}-0000-7000-8000-{'0' * 12}", key=None)
+    record = replace_record(
+        decode_row(tuple(row), "default"), number=77, id=f"{'0' * 8}-0000-7000-8000-{'0' * 12}", key=None
+    )
     raw.execute(SQL["put_memory"], encode_row(record, 1, passage_hash(record)))
     raw.execute(f"INSERT INTO entry SELECT {DEFAULT + 77}, {_ENTRY} FROM entry WHERE slot = {DEFAULT + 2}")
 
@@ -80,7 +82,7 @@ def intruder(raw: Any) -> None:
 def rewritten(raw: Any) -> None:
     """A forger who changes a memory and what its line said, and computes the whole log anew to its end."""
     ((*row,),) = raw.execute(f"{SQL['select_memory']} {SQL['by_slot']}", (DEFAULT + 10,)).fetchall()
-    record = evolve(decode_row(tuple(row), "default"), importance=1.0)
+    record = replace_record(decode_row(tuple(row), "default"), importance=1.0)
     raw.execute(SQL["put_memory"], encode_row(record, 1, passage_hash(record)))
     forged, head = encode_payload(record), genesis("default")
     for row in raw.execute(CHECKS["examine_revisions"], (1,)).fetchall():

@@ -17,10 +17,10 @@ from store.children import Child, give_away, in_child, unprivileged
 from perdure import Memory
 from perdure.buggify import arm, disarm
 from perdure.errors import BackupFailed, Conflict, StoreBusy, StoreReadOnly
-from perdure.lifecycle import backups
+from perdure.lifecycle import known_backups
 from perdure.model import Forgotten
-from perdure.store.sqlite import copies
 from perdure.store.sqlite import store as module
+from perdure.store.sqlite.backup import staging
 from perdure.store.sqlite.file import Place
 from perdure.store.sqlite.store import SqliteStore
 from perdure.testing.buggify import Buggified, buggified
@@ -522,7 +522,7 @@ def test_a_damaged_store_is_kept_as_it_is_and_replaced(memory: Memory, path: Pat
 def test_a_restore_that_was_killed_leaves_the_old_store_or_the_new_one(
     path: Path, copy: Path, point: str, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(copies, "PAGES", 4)
+    monkeypatch.setattr(staging, "PAGES", 4)
     with Memory(path, embedder="none") as memory:
         gone = memory.remember("brightwater").record.number
         memory.remember("tea")
@@ -548,7 +548,7 @@ def test_a_restore_that_was_killed_leaves_the_old_store_or_the_new_one(
 def test_a_restore_that_failed_leaves_a_store_that_works_on(
     memory: Memory, path: Path, copy: Path, point: str, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(copies, "PAGES", 4)
+    monkeypatch.setattr(staging, "PAGES", 4)
     memory.backup(copy)
     memory.remember("milk")
     with buggified(point), pytest.raises(Buggified):
@@ -617,14 +617,14 @@ def test_what_somebody_erased_in_the_middle_stays_erased(memory: Memory, path: P
 
 
 def test_the_store_knows_where_its_copies_are_as_long_as_they_are_there(memory: Memory, copy: Path):
-    assert backups.known(memory._parts.store) == ()
+    assert known_backups.known(memory._parts.store) == ()
     memory.backup(copy)
     memory.backup(copy.with_name("second"))
     memory.backup(copy, overwrite=True)
-    assert backups.known(memory._parts.store) == (str(copy), str(copy.with_name("second")))
+    assert known_backups.known(memory._parts.store) == (str(copy), str(copy.with_name("second")))
     copy.with_name("second").unlink()
     kept = memory.restore_backup(copy).kept
-    assert backups.known(memory._parts.store) == (kept, str(copy))
+    assert known_backups.known(memory._parts.store) == (kept, str(copy))
 
 
 def test_a_copy_that_cannot_be_looked_at_is_known_all_the_same(commons: Path):
@@ -635,7 +635,7 @@ def test_a_copy_that_cannot_be_looked_at_is_known_all_the_same(commons: Path):
             store.backup(str(hidden / "copy"))
             hidden.chmod(0)
             try:
-                return backups.known(store)
+                return known_backups.known(store)
             finally:
                 hidden.chmod(0o700)
 
@@ -652,7 +652,7 @@ def test_a_store_that_came_from_a_backup_knows_the_copies_of_the_first_one_too(
     memory.backup(copy)
     with Memory(tmp_path / "new.db", embedder="none") as moved:
         kept = moved.restore_backup(copy).kept
-        assert backups.known(moved._parts.store) == (kept, str(copy), str(copy.with_name("first")))
+        assert known_backups.known(moved._parts.store) == (kept, str(copy), str(copy.with_name("first")))
 
 
 def test_backups_made_at_once_are_all_known(memory: Memory, path: Path, copy: Path):
@@ -663,7 +663,7 @@ def test_backups_made_at_once_are_all_known(memory: Memory, path: Path, copy: Pa
 
     children = [Child(lambda name=name: back_up(name)) for name in "abcd"]
     assert [child.result()[1] for child in children] == [0] * 4
-    assert {Path(each).name for each in backups.known(memory._parts.store)} == {
+    assert {Path(each).name for each in known_backups.known(memory._parts.store)} == {
         f"{name}{n}" for name in "abcd" for n in range(4)
     }
 
@@ -682,7 +682,7 @@ def test_a_backup_made_while_another_comes_back_is_known_afterwards(memory: Memo
             memory.restore_backup(copy, keep=False)
         finally:
             disarm()
-    assert set(backups.known(memory._parts.store)) == {str(copy), str(copy.with_name("meanwhile"))}
+    assert set(known_backups.known(memory._parts.store)) == {str(copy), str(copy.with_name("meanwhile"))}
 
 
 def test_a_copy_made_by_hand_without_a_checksum_is_used_and_said(memory: Memory, path: Path, copy: Path):

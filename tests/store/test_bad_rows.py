@@ -126,7 +126,7 @@ def test_a_forgotten_text_leaves_nothing_that_can_be_guessed(path: Path):
         file = path.with_name(name)
         with closing(SqliteStore.open(file)) as store:
             with store.write(namespace) as writer:
-                writer.bury(known, "forgotten", NOON)
+                writer.add_tombstone(known, "forgotten", NOON)
             content = b"".join(each.read_bytes() for each in path.parent.glob(f"{name}*"))
             assert b"forgotten" in content
             assert [guess for guess in guesses if guess in content] == []

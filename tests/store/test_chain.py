@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import fields, replace
 
-from perdure.store.sqlite.chain import Line, digest_of, genesis, link
+from perdure.store.sqlite.hash_chain import Line, digest_of, genesis, link
 from perdure.store.sqlite.rows import pack_name, unpack_name
 from perdure.store.sqlite.store import SqliteStore
 from perdure.testing.records import NAMESPACE, amend, remember

@@ -11,11 +11,11 @@ from store.behind import behind
 
 from perdure.model import Finding
 from perdure.store.sqlite.connection import choose_journal
-from perdure.store.sqlite.engine import engine_is_safe, version_number
+from perdure.store.sqlite.doctor.environment import check_engine, check_file_system, check_log
 from perdure.store.sqlite.file import Place
 from perdure.store.sqlite.filesystem import UNKNOWN, detect_file_system, file_system_of, is_local
+from perdure.store.sqlite.sqlite_version import engine_is_safe, version_number
 from perdure.store.sqlite.store import SqliteStore
-from perdure.store.sqlite.surroundings import check_engine, check_file_system, check_log
 from perdure.testing.records import NAMESPACE, remember
 
 MOUNTS = r"""

@@ -21,7 +21,7 @@ from perdure.store.port import EvictionRule, Load
 from perdure.store.queries import load_queries
 from perdure.store.sqlite import migrate
 from perdure.store.sqlite.connection import Patience, connect
-from perdure.store.sqlite.examination import CHECKS
+from perdure.store.sqlite.doctor.records import CHECKS
 from perdure.store.sqlite.file import prepare
 from perdure.store.sqlite.sql import SQL
 from perdure.store.sqlite.store import SqliteStore
@@ -210,7 +210,7 @@ def test_a_query_without_a_reason_or_with_a_name_twice_is_a_mistake(tmp_path: Pa
 
 
 def test_every_named_query_is_used():
-    code = "".join(path.read_text(encoding="utf-8") for path in PACKAGE.glob("*.py"))
+    code = "".join(path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*.py"))
     built = {f"where_{name}" for name in ("context_type", "tier", "source_project", "spec_folder", "conversation_id")}
     built |= {f"where_{name}" for name in ("categories", "sources", "since", "until", "created_since", "created_until")}
     built |= {"where_unexpired_at", "where_numbers"}

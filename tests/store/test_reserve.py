@@ -32,20 +32,20 @@ def test_a_reserve_is_private_given_up_once_and_kept_again_with_the_next_change(
     reserve = path.with_name(f"{path.name}-reserve")
     with closing(SqliteStore.open(path)) as store:
         assert (reserve.stat().st_size, reserve.stat().st_mode & 0o777) == (1 << 20, 0o600)
-        assert store.give_up_reserve()
+        assert store.release_reserve()
         assert not reserve.exists()
-        assert not store.give_up_reserve()
+        assert not store.release_reserve()
         remember(store, "one")
         assert reserve.stat().st_size == 1 << 20
 
 
 def test_a_store_in_memory_keeps_nothing():
     with closing(SqliteStore.open(None)) as store:
-        assert not store.give_up_reserve()
+        assert not store.release_reserve()
 
 
 def test_a_reserve_that_cannot_be_kept_is_no_reason_to_fail(path: Path):
     path.with_name(f"{path.name}-reserve").mkdir()
     with closing(SqliteStore.open(path)) as store:
-        assert not store.give_up_reserve()
+        assert not store.release_reserve()
         assert remember(store, "one").number == 1

@@ -12,7 +12,7 @@ import pytest
 from store.behind import behind
 
 from perdure.model import Filter
-from perdure.store.port import Found, Scored
+from perdure.store.port import KeywordSearch, Scored
 from perdure.store.sqlite import search
 from perdure.store.sqlite.store import SqliteStore
 from perdure.testing.conformance.searching import scores
@@ -98,14 +98,14 @@ def test_when_time_runs_out_the_answer_is_what_was_scored_until_then(
     monkeypatch.setattr(search, "_STEPS_BETWEEN_LOOKS", 25)
     monkeypatch.setattr(search, "_COUNTING_SECONDS", 10**9)
     expected = exact(crowded, COMMON)
-    answers: list[Found] = []
+    answers: list[KeywordSearch] = []
     for seconds in range(4000):
         monkeypatch.setattr(search, "_SCORING_SECONDS", seconds)
         monkeypatch.setattr(search, "time", SimpleNamespace(monotonic=count().__next__))
         answers.append(crowded.keyword(NAMESPACE, COMMON, Filter(), NOON, 10))
         if answers[-1].complete:
             break
-    assert answers[0] == Found([], complete=False)
+    assert answers[0] == KeywordSearch([], complete=False)
     assert answers[-1].complete
     partial = [found for found in answers if not found.complete and 0 < len(found.best) < len(answers[-1].best)]
     assert partial
@@ -116,7 +116,7 @@ def test_when_time_runs_out_the_answer_is_what_was_scored_until_then(
 def test_words_that_could_not_be_counted_in_time_are_left_out(crowded: SqliteStore, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(search, "_STEPS_BETWEEN_LOOKS", 25)
     monkeypatch.setattr(search, "_SCORING_SECONDS", 10**9)
-    answers: list[Found] = []
+    answers: list[KeywordSearch] = []
     for seconds in range(0, 4000, 10):
         monkeypatch.setattr(search, "_COUNTING_SECONDS", seconds)
         monkeypatch.setattr(search, "time", SimpleNamespace(monotonic=count().__next__))
@@ -124,7 +124,7 @@ def test_words_that_could_not_be_counted_in_time_are_left_out(crowded: SqliteSto
         answers.append(crowded.keyword(NAMESPACE, COMMON, Filter(), NOON, 10))
         if answers[-1].complete:
             break
-    assert answers[0] == Found([], complete=False)
+    assert answers[0] == KeywordSearch([], complete=False)
     assert any(found.best for found in answers if not found.complete)
     assert answers[-1] == crowded.keyword(NAMESPACE, COMMON, Filter(), NOON, 10)
 

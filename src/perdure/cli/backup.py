@@ -8,7 +8,7 @@ from perdure.cli.command import command, option
 from perdure.cli.progress import Bar
 from perdure.cli.screen import dim, fancy, row, safe, say, tell
 from perdure.cli.target import Target, with_target
-from perdure.plain import plain
+from perdure.jsonable import to_jsonable
 
 _EXAMPLES = ("perdure backup memories.backup", "perdure backup /media/disk/memories.backup --overwrite")
 
@@ -26,7 +26,7 @@ def main(target: Target, *, file: str, overwrite: bool) -> None:
     with target.memory() as memory, Bar("Copying") as bar:
         made = memory.backup(file, bar, overwrite=overwrite)
     if target.json:
-        target.answer(plain(made))
+        target.answer(to_jsonable(made))
         return
     if not fancy():
         row(made.path, made.bytes, made.sha256, made.memories, made.revisions)

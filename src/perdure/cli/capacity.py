@@ -11,8 +11,8 @@ from perdure.cli.screen import dim, fancy, row, safe, say
 from perdure.cli.table import Column, show_table
 from perdure.cli.target import Target, with_target
 from perdure.clock import format_time
+from perdure.jsonable import to_jsonable
 from perdure.model import Capacity
-from perdure.plain import plain
 
 _EXAMPLES = ("perdure capacity", "perdure capacity --max-items 1000", "perdure capacity --max-tokens 0 -n team")
 _COLUMNS: Final = (
@@ -40,7 +40,7 @@ def main(target: Target, *, max_items: int | None, max_tokens: int | None) -> No
     with target.memory() as memory:
         found = memory.capacity(**given)
     if target.json:
-        target.answer(plain(found))
+        target.answer(to_jsonable(found))
     elif fancy():
         _page(found)
     else:

@@ -15,8 +15,8 @@ from perdure.cli.screen import dim, fancy, row, safe, say, tell
 from perdure.cli.table import Column, show_table
 from perdure.cli.target import Target, with_target
 from perdure.clock import format_time
+from perdure.jsonable import to_jsonable
 from perdure.model import Checkpoint
-from perdure.plain import plain
 
 _COLUMNS: Final = (
     Column("checkpoint", "bold cyan"),
@@ -62,7 +62,7 @@ def create(target: Target, *, name: str, everything: bool, **options: Any) -> No
     with target.memory() as memory:
         made = memory.checkpoint(name, everything=everything, **given(options))
     if target.json:
-        target.answer(plain(made))
+        target.answer(to_jsonable(made))
         return
     say(f"Checkpoint {safe(made.name)} of {_scope(made)}: {counted(made.memories)}")
     tell(dim(f"come back to it: {target.hint('checkpoint', 'restore', made.name)}"))
@@ -81,7 +81,7 @@ def list_(target: Target, *, spec_folder: str | None, limit: int) -> None:
     with target.memory() as memory:
         found = memory.checkpoints(spec_folder=spec_folder, limit=limit)
     if target.json:
-        target.answer({"checkpoints": [plain(one) for one in found]})
+        target.answer({"checkpoints": [to_jsonable(one) for one in found]})
     elif not fancy():
         for one in found:
             row(one.name, format_time(one.at), _scope(one), one.memories, one.actor, one.description)
@@ -128,7 +128,7 @@ def delete(target: Target, *, name: str) -> None:
     with target.memory() as memory:
         gone = memory.delete_checkpoint(name)
     if target.json:
-        target.answer({"deleted": plain(gone)})
+        target.answer({"deleted": to_jsonable(gone)})
     else:
         say(f"Deleted the checkpoint {safe(gone.name)}; no memory was touched")
 

@@ -14,8 +14,8 @@ from perdure.cli.layout import clip
 from perdure.cli.screen import dim, notes, safe, say, tell
 from perdure.cli.stdin import words_or_stdin
 from perdure.cli.target import Target, with_target
+from perdure.jsonable import to_jsonable
 from perdure.model import INDEXED_STATES, Context
-from perdure.plain import plain
 
 _EXAMPLES = (
     "perdure context 'how do we release?'",
@@ -77,7 +77,7 @@ def main(
             **filters,
         )
     if target.json:
-        target.answer({**plain({name: moment for name, moment in past.items() if moment}), **plain(made)})
+        target.answer({**to_jsonable({name: moment for name, moment in past.items() if moment}), **to_jsonable(made)})
         return
     notes((*about_the_past(**past), *made.notes))
     if made.text:

@@ -11,8 +11,8 @@ from perdure.cli.difference import changed, readable, show_changes
 from perdure.cli.moments import age
 from perdure.cli.screen import dim, fancy, glyphs, row, safe, say, tell
 from perdure.cli.target import Target, with_target
+from perdure.jsonable import to_jsonable
 from perdure.model import Diff, Version
-from perdure.plain import plain
 
 
 @command("diff", examples=("perdure diff 7", "perdure diff 7 1 3", "perdure diff person:alice 2 --json"))
@@ -29,7 +29,7 @@ def main(target: Target, *, ref: str, before: int | None, after: int | None) -> 
     with target.memory() as memory:
         diff = memory.diff(ref, before, after)
     if target.json:
-        target.answer(plain(diff))
+        target.answer(to_jsonable(diff))
     elif fancy():
         _show(diff)
     else:

@@ -12,7 +12,7 @@ import click
 from perdure.cli.layout import clip, wrap
 from perdure.cli.screen import fancy, glyphs, safe, say, width
 from perdure.clock import format_time
-from perdure.model import Operation, Piece, Record
+from perdure.model import DiffPart, Operation, Record
 
 _MOST_LINES: Final = 8
 _MARKS: Final = {"same": "{}", "removed": "[-{}-]", "added": "{{+{}+}}"}
@@ -34,7 +34,7 @@ def introduced(record: Record) -> Iterator[str]:
     yield from (f"{name}: {readable(value)}" for name, value in facts.items() if value)
 
 
-def changed(pieces: Iterable[Piece], fields: Mapping[str, tuple[Any, Any]]) -> Iterator[str]:
+def changed(pieces: Iterable[DiffPart], fields: Mapping[str, tuple[Any, Any]]) -> Iterator[str]:
     """One line for the words, if they changed, and one for each field."""
     found = list(pieces)
     if any(piece.kind != "same" for piece in found):

@@ -13,8 +13,8 @@ from perdure.cli.layout import wrap
 from perdure.cli.screen import dim, fancy, glyphs, row, safe, say, width
 from perdure.cli.target import Target, with_target
 from perdure.errors import StoreBusy, StoreError
+from perdure.jsonable import to_jsonable
 from perdure.model import Finding
-from perdure.plain import plain
 
 _COLOURS: Final = {"ok": "green", "warning": "yellow", "problem": "red"}
 
@@ -36,7 +36,7 @@ def main(ctx: click.Context, target: Target, *, repair: bool) -> None:
             _line(finding)
     problems = sum(finding.level == "problem" for finding in found)
     if target.json:
-        target.answer({"ok": not problems, "findings": [plain(finding) for finding in found]})
+        target.answer({"ok": not problems, "findings": [to_jsonable(finding) for finding in found]})
     elif fancy():
         say()
         say(_verdict(problems, sum(finding.level == "warning" for finding in found)))

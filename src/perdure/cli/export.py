@@ -13,8 +13,8 @@ from perdure.cli.progress import Bar
 from perdure.cli.screen import notes, safe, say, tell, utf8_output
 from perdure.cli.target import Target, with_target
 from perdure.errors import Conflict, ExportFailed
+from perdure.jsonable import to_jsonable
 from perdure.model import STATES, State
-from perdure.plain import plain
 
 _EXAMPLES = ("perdure export memories.jsonl", "perdure export - | gzip > memories.jsonl.gz",
              "perdure export all.jsonl --state active --state deleted")  # fmt: skip
@@ -41,7 +41,7 @@ def main(target: Target, *, file: str, state: tuple[str, ...], force: bool) -> N
     with target.memory() as memory, Bar("Exporting") as bar:
         exported = memory.export(utf8_output() if file == "-" else file, states=states, progress=bar)
     if target.json:
-        target.answer({**plain(exported), "file": file})
+        target.answer({**to_jsonable(exported), "file": file})
         return
     count = exported.written
     done = f"Exported {count:,} {'memory' if count == 1 else 'memories'}"

@@ -42,9 +42,9 @@ def _report(error: BaseException, *, as_json: bool) -> int:
 
 def _described(error: BaseException) -> tuple[dict[str, object], int]:
     if isinstance(error, NeedsConfirmation) and error.preview is not None:
-        from perdure.plain import plain
+        from perdure.jsonable import to_jsonable
 
-        return {**error.as_dict(), "preview": plain(error.preview)}, error.exit_code
+        return {**error.as_dict(), "preview": to_jsonable(error.preview)}, error.exit_code
     if isinstance(error, PerdureError):
         return error.as_dict(), error.exit_code
     if isinstance(error, click.UsageError):

@@ -12,9 +12,9 @@ from perdure.cli.moments import age
 from perdure.cli.screen import dim, fancy, glyphs, row, safe, say
 from perdure.cli.target import Target, with_target
 from perdure.clock import format_time
+from perdure.jsonable import to_jsonable
 from perdure.model import Record, Revision
-from perdure.plain import plain
-from perdure.text.difference import changed_fields, word_diff
+from perdure.text.diff import changed_fields, word_diff
 
 
 @command("history", examples=("perdure history 7", "perdure history person:alice --json"))
@@ -30,7 +30,7 @@ def main(target: Target, *, ref: str) -> None:
     with target.memory() as memory:
         revisions = memory.history(ref)
     if target.json:
-        target.answer({"revisions": [plain(revision) for revision in revisions]})
+        target.answer({"revisions": [to_jsonable(revision) for revision in revisions]})
         return
     gone = "(erased)" if revisions[-1].change.operation == "erase" else "(not kept)"
     before: Record | None = None

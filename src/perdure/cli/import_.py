@@ -12,7 +12,7 @@ from perdure.cli.screen import dim, notes, say, tell
 from perdure.cli.stdin import utf8_input
 from perdure.cli.target import Target, with_target
 from perdure.errors import ImportFailed
-from perdure.plain import plain
+from perdure.jsonable import to_jsonable
 
 _EXAMPLES = (
     "perdure import memories.jsonl --trusted",
@@ -38,7 +38,7 @@ def main(target: Target, *, file: str, trusted: bool, revive: bool) -> None:
     with target.memory() as memory, Bar("Importing") as bar:
         imported = memory.import_(utf8_input() if file == "-" else file, trusted=trusted, revive=revive, progress=bar)
     if target.json:
-        target.answer(plain(imported))
+        target.answer(to_jsonable(imported))
         return
     total = imported.inserted + imported.updated + imported.present
     say(f"Imported {total:,}: {imported.inserted:,} new, {imported.updated:,} updated, {imported.present:,} known.")

@@ -14,8 +14,8 @@ from perdure.cli.screen import dim, fancy, glyphs, notes, row, safe, tell, width
 from perdure.cli.table import Column, show_table
 from perdure.cli.target import Target, with_target
 from perdure.clock import format_time
+from perdure.jsonable import to_jsonable
 from perdure.model import STATES, Page, Record
-from perdure.plain import plain
 
 _EXAMPLES = (
     "perdure list --limit 5",
@@ -46,7 +46,7 @@ def main(
     with target.memory() as memory:
         page = memory.list(limit=limit, after=after, newest=not oldest, known_at=known_at, **filters)
     if target.json:
-        target.answer({**({"known_at": plain(known_at)} if known_at else {}), **plain(page)})
+        target.answer({**({"known_at": to_jsonable(known_at)} if known_at else {}), **to_jsonable(page)})
         return
     notes(about_the_past(None, known_at))
     if not page:

@@ -17,8 +17,8 @@ from perdure.cli.moments import age, moment
 from perdure.cli.screen import dim, fancy, glyphs, row, safe, say, tell, width
 from perdure.cli.target import Target, with_target
 from perdure.clock import format_time
+from perdure.jsonable import to_jsonable
 from perdure.model import Operation, Revision
-from perdure.plain import plain
 
 _EXAMPLES = (
     "perdure log",
@@ -53,7 +53,7 @@ def main(target: Target, *, limit: int, before: int | None, **wanted: Any) -> No
         lines = memory.log(before=before, limit=limit, **wanted)
     following = lines[-1].seq if len(lines) == limit and lines[-1].seq > 1 else None
     if target.json:
-        target.answer({"revisions": [plain(line) for line in lines], "next": following})
+        target.answer({"revisions": [to_jsonable(line) for line in lines], "next": following})
         return
     if not lines:
         tell("Nothing of that kind has happened here.")

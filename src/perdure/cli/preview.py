@@ -16,8 +16,8 @@ from perdure.cli.receipt import receipt
 from perdure.cli.screen import dim, glyphs, is_terminal, notes, safe, say, tell, width
 from perdure.cli.target import Target
 from perdure.errors import InvalidReference, NeedsConfirmation
+from perdure.jsonable import to_jsonable
 from perdure.model import Forgotten, Record
-from perdure.plain import plain
 
 _VERBS: Final = {"soft": "forget", "hard": "erase"}
 
@@ -86,7 +86,7 @@ def _refusal(target: Target, again: tuple[str, ...], needed: NeedsConfirmation) 
 
 def report(target: Target, done: Forgotten, again: tuple[str, ...], *, related: bool = False) -> None:
     if target.json:
-        target.answer(plain(done))
+        target.answer(to_jsonable(done))
     elif not done.done:
         show(done)
         if done.records:

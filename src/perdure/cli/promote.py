@@ -11,8 +11,8 @@ from perdure.cli.receipt import acknowledge
 from perdure.cli.screen import dim, fancy, glyphs, notes, row, tell, width
 from perdure.cli.table import Column, show_table
 from perdure.cli.target import Target, with_target
+from perdure.jsonable import to_jsonable
 from perdure.model import TIERS, Page
-from perdure.plain import plain
 from perdure.tiers import offered_tier
 
 _EXAMPLES = ("perdure promote", "perdure promote 7", "perdure promote 7 --tier constitutional")
@@ -37,7 +37,7 @@ def main(target: Target, *, ref: str | None, tier: str | None, limit: int) -> No
     with target.memory() as memory:
         promoted = memory.promote(ref, tier)
     if target.json:
-        target.answer(plain(promoted))
+        target.answer(to_jsonable(promoted))
     else:
         acknowledge(promoted)
         notes(promoted.notes)
@@ -47,7 +47,7 @@ def _offers(target: Target, limit: int) -> None:
     with target.memory() as memory:
         page = memory.offers(limit=limit)
     if target.json:
-        target.answer(plain(page))
+        target.answer(to_jsonable(page))
     elif not page:
         tell("No memory has an offer.")
     elif fancy():

@@ -18,8 +18,8 @@ from perdure.cli.screen import dim, fancy, glyphs, notes, row, safe, say, tell, 
 from perdure.cli.stdin import words_or_stdin
 from perdure.cli.target import Target, with_target
 from perdure.clock import format_time
+from perdure.jsonable import to_jsonable
 from perdure.model import INDEXED_STATES, Hit, Recall, Record
-from perdure.plain import plain
 
 if TYPE_CHECKING:
     from perdure.memory import Memory
@@ -105,8 +105,8 @@ def main(  # noqa: PLR0913 - one for each option
             **filters,
         )
         if target.json:
-            answer = {"lines": list(_brief(found))} if brief else plain(found)
-            target.answer({**plain({name: moment for name, moment in past.items() if moment}), **answer})
+            answer = {"lines": list(_brief(found))} if brief else to_jsonable(found)
+            target.answer({**to_jsonable({name: moment for name, moment in past.items() if moment}), **answer})
             return
         notes((*about_the_past(**past), *found.notes))
         if not found:
@@ -120,10 +120,10 @@ def main(  # noqa: PLR0913 - one for each option
 
 
 def _brief(found: Recall) -> Iterator[dict[str, Any]]:
-    from perdure.text.glance import index_line
+    from perdure.text.preview import one_line_preview
 
     for record in (*found.constitutional, *(hit.record for hit in found)):
-        yield {"number": record.number, "namespace": record.namespace, "line": index_line(record)}
+        yield {"number": record.number, "namespace": record.namespace, "line": one_line_preview(record)}
 
 
 def show_constitutional(found: Recall, *, several: bool = False) -> None:

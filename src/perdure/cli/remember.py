@@ -13,8 +13,8 @@ from perdure.cli.screen import notes
 from perdure.cli.stdin import read_lines, words_or_stdin
 from perdure.cli.target import Target, with_target
 from perdure.errors import PerdureError
+from perdure.jsonable import to_jsonable
 from perdure.model import Remembered
-from perdure.plain import plain
 
 if TYPE_CHECKING:
     from perdure.memory import Memory
@@ -49,7 +49,7 @@ def main(target: Target, *, text: tuple[str, ...], lines: bool, idempotency_key:
     with target.memory() as memory:
         remembered = memory.remember(said, idempotency_key=idempotency_key, **fields)
     if target.json:
-        target.answer(plain(remembered))
+        target.answer(to_jsonable(remembered))
     else:
         acknowledge(remembered)
         notes(remembered.notes)
@@ -64,7 +64,7 @@ def _remember_lines(target: Target, fields: dict[str, Any]) -> None:
             if not target.json:
                 acknowledge(remembered)
     if target.json:
-        target.answer({"remembered": [plain(one) for one in done]})
+        target.answer({"remembered": [to_jsonable(one) for one in done]})
     else:
         notes(tuple(dict.fromkeys(note for one in done for note in one.notes)))
 

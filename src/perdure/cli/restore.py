@@ -11,8 +11,8 @@ from perdure.cli.receipt import made_room, receipt
 from perdure.cli.target import Target, with_target
 from perdure.clock import system_clock
 from perdure.errors import Conflict, NotFound
+from perdure.jsonable import to_jsonable
 from perdure.model import Record
-from perdure.plain import plain
 
 if TYPE_CHECKING:
     from perdure.memory import Memory
@@ -34,7 +34,12 @@ def main(target: Target, *, refs: tuple[str, ...]) -> None:
         records = [memory.restore(number) for number in numbers]
         evicted = [gone for record in records for gone in _evicted(memory, record)]
     if target.json:
-        target.answer({"restored": [plain(record) for record in records], "evicted": [plain(gone) for gone in evicted]})
+        target.answer(
+            {
+                "restored": [to_jsonable(record) for record in records],
+                "evicted": [to_jsonable(gone) for gone in evicted],
+            }
+        )
         return
     for record in records:
         receipt("Restored", "", record)

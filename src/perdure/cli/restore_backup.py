@@ -12,7 +12,7 @@ from perdure.cli.progress import Bar
 from perdure.cli.screen import dim, fancy, is_terminal, notes, row, safe, say, tell
 from perdure.cli.target import Target, with_target
 from perdure.errors import NeedsConfirmation
-from perdure.plain import plain
+from perdure.jsonable import to_jsonable
 
 _EXAMPLES = ("perdure restore-backup memories.backup", "perdure restore-backup memories.backup --yes",
              "perdure restore-backup memories.backup --store somewhere-new.db --yes")  # fmt: skip
@@ -38,7 +38,7 @@ def main(target: Target, *, file: str, no_keep: bool, erased: str | None, yes: b
     with target.memory() as memory, Bar("Restoring") as bar:
         done = memory.restore_backup(file, keep=not no_keep, erased=erased, progress=bar)
     if target.json:
-        target.answer(plain(done))
+        target.answer(to_jsonable(done))
         return
     if fancy():
         say(f"Restored {done.memories:,} {'memory' if done.memories == 1 else 'memories'} from {safe(done.path)}")

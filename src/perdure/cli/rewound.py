@@ -7,16 +7,16 @@ from typing import Final
 
 from perdure.cli.screen import dim, fancy, glyphs, notes, row, safe, say, tell
 from perdure.cli.target import Target
-from perdure.model import Rewound
-from perdure.plain import plain
+from perdure.jsonable import to_jsonable
+from perdure.model import RevertResult
 
 _SHOWN: Final = 12
 
 
-def show_rewound(target: Target, rewound: Rewound, *, dry_run: bool) -> None:
+def show_rewound(target: Target, rewound: RevertResult, *, dry_run: bool) -> None:
     """In a pipe: restored, removed or left, the number, and why it was left."""
     if target.json:
-        target.answer(plain(rewound) | {"done": bool(rewound.batch)})
+        target.answer(to_jsonable(rewound) | {"done": bool(rewound.batch)})
         return
     if fancy():
         _sentences(rewound, dry_run=dry_run)
@@ -34,7 +34,7 @@ def show_rewound(target: Target, rewound: Rewound, *, dry_run: bool) -> None:
         tell(dim("nothing was changed"))
 
 
-def _sentences(rewound: Rewound, *, dry_run: bool) -> None:
+def _sentences(rewound: RevertResult, *, dry_run: bool) -> None:
     # Not "restored": as it was may well be forgotten.
     if rewound.restored:
         verb, was = "Would put" if dry_run else "Put", "as it was" if len(rewound.restored) == 1 else "as they were"

@@ -10,8 +10,8 @@ from typing import Any, Final, cast
 from perdure.cli.layout import wrap
 from perdure.cli.moments import stamp
 from perdure.cli.screen import dim, fancy, field, glyphs, safe, say, width
+from perdure.jsonable import to_jsonable
 from perdure.model import Record
-from perdure.plain import plain
 
 # Every field of a record but its text; a test holds this against the record itself.
 GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -35,7 +35,7 @@ def present(record: Record) -> None:
     if fancy():
         _page(record)
     else:
-        for name, value in plain(record).items():
+        for name, value in to_jsonable(record).items():
             say(f"{name}\t{_plain(value)}")
 
 
@@ -74,5 +74,5 @@ def _readable(value: object) -> str:
     if isinstance(value, tuple):
         return f" {glyphs().dot} ".join(map(str, cast("tuple[object, ...]", value)))
     if isinstance(value, Mapping):
-        return json.dumps(plain(cast("Mapping[str, object]", value)), ensure_ascii=False)
+        return json.dumps(to_jsonable(cast("Mapping[str, object]", value)), ensure_ascii=False)
     return str(value)

@@ -7,7 +7,7 @@ import click
 from perdure.cli.command import command
 from perdure.cli.sheet import present
 from perdure.cli.target import Target, with_target
-from perdure.plain import plain
+from perdure.jsonable import to_jsonable
 
 
 @command("show", examples=("perdure show 7", "perdure show person:alice", "perdure show 7 --json | jq .tags"))
@@ -21,6 +21,6 @@ def main(target: Target, *, ref: str) -> None:
     with target.memory() as memory:
         record = memory.get(ref)
     if target.json:
-        target.answer(plain(record))
+        target.answer(to_jsonable(record))
     else:
         present(record)

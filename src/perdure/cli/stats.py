@@ -11,7 +11,7 @@ from perdure.cli.screen import dim, fancy, row, safe, say
 from perdure.cli.table import Column, show_table
 from perdure.cli.target import Target, with_target
 from perdure.clock import format_time
-from perdure.plain import plain
+from perdure.jsonable import to_jsonable
 from perdure.store.port import NamespaceStats, StoreStats
 
 _COLUMNS: Final = (
@@ -34,7 +34,7 @@ def main(target: Target) -> None:
         stats = memory.stats()
     shown = [one for one in stats.namespaces if not target.namespaces or one.name in target.namespaces]
     if target.json:
-        target.answer(plain(stats) | {"namespaces": [plain(one) for one in shown]})
+        target.answer(to_jsonable(stats) | {"namespaces": [to_jsonable(one) for one in shown]})
     elif fancy():
         _page(stats, shown)
     else:

@@ -9,8 +9,8 @@ from typing import BinaryIO, TextIO
 
 import click
 
-from perdure.draft import MAX_TEXT_BYTES
 from perdure.errors import InvalidInput, TextTooLong
+from perdure.validation import MAX_TEXT_BYTES
 
 
 def words_or_stdin(words: Sequence[str], what: str) -> str:

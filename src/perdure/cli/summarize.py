@@ -11,8 +11,8 @@ from perdure.cli.filters import chosen, filter_options, in_words
 from perdure.cli.layout import clip, wrap
 from perdure.cli.screen import dim, fancy, glyphs, safe, say, tell, width
 from perdure.cli.target import Target, with_target
+from perdure.jsonable import to_jsonable
 from perdure.model import INDEXED_STATES, Summary
-from perdure.plain import plain
 
 _EXAMPLES = (
     "perdure summarize",
@@ -39,7 +39,7 @@ def main(target: Target, *, scope: tuple[str, ...], tokens: int, **options: Any)
     with target.memory() as memory:
         made = memory.summarize(" ".join(scope) if scope else None, token_limit=tokens, **filters)
     if target.json:
-        target.answer(plain(made))
+        target.answer(to_jsonable(made))
         return
     if not made.text:
         _nothing(target, made, " ".join(scope), filters)

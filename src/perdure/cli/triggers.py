@@ -9,8 +9,8 @@ from perdure.cli.layout import clip
 from perdure.cli.screen import dim, fancy, glyphs, row, safe, say, tell, width
 from perdure.cli.stdin import words_or_stdin
 from perdure.cli.target import Target, with_target
+from perdure.jsonable import to_jsonable
 from perdure.model import Triggered
-from perdure.plain import plain
 
 _EXAMPLES = (
     "perdure triggers 'please save context for the auth work'",
@@ -36,7 +36,7 @@ def main(target: Target, *, prompt: tuple[str, ...], limit: int) -> None:
     with target.memory() as memory:
         found = memory.match_triggers(said, limit=limit, namespaces=several)
     if target.json:
-        target.answer({"triggered": plain(found)})
+        target.answer({"triggered": to_jsonable(found)})
         return
     if not found:
         tell(safe(f"No trigger phrase in {clip(said, 60)!r}."))

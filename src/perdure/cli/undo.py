@@ -20,7 +20,7 @@ from perdure.errors import NeedsConfirmation
 
 if TYPE_CHECKING:
     from perdure.memory import Memory
-    from perdure.model import Revision, Rewound
+    from perdure.model import RevertResult, Revision
 
 _EXAMPLES = (
     "perdure undo",
@@ -105,7 +105,7 @@ def _described(lines: list[Revision]) -> str:
     return f"{operations} {which}{'' if len(numbers) == 1 else ' memories'}, {age(change.at)}"
 
 
-def _agreed(target: Target, foreseen: Rewound, last: str | None, again: tuple[str, ...]) -> bool:
+def _agreed(target: Target, foreseen: RevertResult, last: str | None, again: tuple[str, ...]) -> bool:
     """`last` describes the one change that it is about, `again` are the words that do it without a question."""
     these = counted(len(foreseen.restored) + len(foreseen.removed))
     if target.json or not is_terminal(sys.stdin):

@@ -13,10 +13,10 @@ from perdure.cli.receipt import acknowledge
 from perdure.cli.screen import notes
 from perdure.cli.stdin import read_text
 from perdure.cli.target import Target, with_target
-from perdure.draft import Fields
 from perdure.errors import UnknownChoice
+from perdure.jsonable import to_jsonable
 from perdure.model import Record
-from perdure.plain import plain
+from perdure.validation import Fields
 
 _EXAMPLES = (
     'perdure update 7 --text "Alice prefers light mode"',
@@ -66,7 +66,7 @@ def main(
     with target.memory() as memory:
         updated = memory.update(ref, text=said, add_tags=add_tag, remove_tags=remove_tag, **changes)
     if target.json:
-        target.answer(plain(updated))
+        target.answer(to_jsonable(updated))
     else:
         acknowledge(updated)
         notes(updated.notes)

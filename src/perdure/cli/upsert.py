@@ -12,7 +12,7 @@ from perdure.cli.receipt import acknowledge
 from perdure.cli.screen import notes
 from perdure.cli.stdin import words_or_stdin
 from perdure.cli.target import Target, with_target
-from perdure.plain import plain
+from perdure.jsonable import to_jsonable
 
 _EXAMPLES = (
     'perdure upsert location:new_york "New York is in the United States"',
@@ -50,7 +50,7 @@ def main(
             key, said, expected_version=expected_version, idempotency_key=idempotency_key, **given(options)
         )
     if target.json:
-        target.answer(plain(done))
+        target.answer(to_jsonable(done))
     else:
         acknowledge(done)
         notes(done.notes)

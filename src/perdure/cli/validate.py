@@ -8,7 +8,7 @@ from perdure.cli.command import command, option
 from perdure.cli.receipt import acknowledge
 from perdure.cli.screen import notes
 from perdure.cli.target import Target, with_target
-from perdure.plain import plain
+from perdure.jsonable import to_jsonable
 
 
 @command("validate", examples=("perdure validate 7 --useful", "perdure validate person:alice --not-useful"))
@@ -26,7 +26,7 @@ def main(target: Target, *, ref: str, useful: bool | None) -> None:
     with target.memory() as memory:
         judged = memory.validate(ref, useful)
     if target.json:
-        target.answer(plain(judged))
+        target.answer(to_jsonable(judged))
     else:
         acknowledge(judged)
         notes(judged.notes)

@@ -9,8 +9,8 @@ from perdure.cli.moments import stamp
 from perdure.cli.screen import dim, fancy, safe, say
 from perdure.cli.sheet import present
 from perdure.cli.target import Target, with_target
+from perdure.jsonable import to_jsonable
 from perdure.model import Version
-from perdure.plain import plain
 
 
 @command("version", examples=("perdure version 7 1", "perdure version person:alice 2 --json"))
@@ -26,7 +26,7 @@ def main(target: Target, *, ref: str, number: int) -> None:
     with target.memory() as memory:
         version = memory.version(ref, number)
     if target.json:
-        target.answer(plain(version))
+        target.answer(to_jsonable(version))
     elif version.record:
         if fancy():
             say(dim(_title(version)))

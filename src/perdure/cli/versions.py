@@ -11,8 +11,8 @@ from perdure.cli.screen import dim, fancy, glyphs, row, tell, width
 from perdure.cli.table import Column, show_table
 from perdure.cli.target import Target, with_target
 from perdure.clock import format_time
+from perdure.jsonable import to_jsonable
 from perdure.model import Version
-from perdure.plain import plain
 
 _COLUMNS = (
     Column("version", "bold cyan", number=True),
@@ -37,7 +37,7 @@ def main(target: Target, *, ref: str) -> None:
     with target.memory() as memory:
         found = memory.versions(ref)
     if target.json:
-        target.answer({"versions": [plain(version) for version in found]})
+        target.answer({"versions": [to_jsonable(version) for version in found]})
         return
     if fancy():
         show_table(

@@ -8,8 +8,8 @@ from perdure.cli.command import command, option
 from perdure.cli.progress import Bar
 from perdure.cli.screen import notes, say
 from perdure.cli.target import Target, with_target
-from perdure.model import Worked
-from perdure.plain import plain
+from perdure.jsonable import to_jsonable
+from perdure.model import MaintenanceResult
 
 
 @command("work", examples=("perdure work", "perdure work --limit 1000", "perdure work --expire"))
@@ -26,7 +26,7 @@ def main(target: Target, *, limit: int | None, expire: bool | None) -> None:
     with target.memory() as memory, Bar("Embedding") as bar:
         worked = memory.work(limit=limit, expire=expire, progress=bar)
     if target.json:
-        target.answer(plain(worked))
+        target.answer(to_jsonable(worked))
         return
     done = list(_done(worked))
     if done:
@@ -36,7 +36,7 @@ def main(target: Target, *, limit: int | None, expire: bool | None) -> None:
     notes(worked.notes)
 
 
-def _done(worked: Worked) -> Iterator[str]:
+def _done(worked: MaintenanceResult) -> Iterator[str]:
     if worked.expired:
         yield f"Expired {worked.expired:,}."
     if worked.purged:

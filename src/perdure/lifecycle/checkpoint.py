@@ -9,8 +9,8 @@ from typing import Final
 from perdure.buggify import point
 from perdure.errors import Conflict, NotFound
 from perdure.lifecycle.engine import Engine
-from perdure.lifecycle.rewind import Aim, rewind
-from perdure.model import Checkpoint, Json, Left, Operation, Record, Revision, Rewound
+from perdure.lifecycle.revert import Aim, rewind
+from perdure.model import Checkpoint, Json, Operation, Record, RevertResult, Revision, Skipped
 from perdure.store.port import Store
 
 _AS_IT_WAS: Final = "Everything is as it was then; there was nothing to restore."
@@ -34,7 +34,7 @@ class Returning:
         current = {record.number: record for record in store.fetch(namespace, numbers)}
         then = store.states_at(namespace, numbers, self.seq)
         goals: dict[int, Record | None] = {}
-        left: list[Left] = []
+        left: list[Skipped] = []
         younger = 0
         for number in numbers:
             line, now = then.get(number), current.get(number)
@@ -43,9 +43,9 @@ class Returning:
                     goals[number] = None
                 younger += now is not None and now.state != "deleted"
             elif now is None:
-                left.append(Left(number, self._why_gone(number)))
+                left.append(Skipped(number, self._why_gone(number)))
             elif line.record is None:
-                left.append(Left(number, "What it said then was not kept, because versioning is off."))
+                left.append(Skipped(number, "What it said then was not kept, because versioning is off."))
             else:
                 goals[number] = line.record
         return Aim(goals, current, tuple(left), () if self.clear else _stay(younger))
@@ -96,7 +96,7 @@ def find(store: Store, namespace: str, name: str) -> Checkpoint:
     return found
 
 
-def restore(engine: Engine, namespace: str, name: str, *, clear: bool, dry_run: bool) -> Rewound:
+def restore(engine: Engine, namespace: str, name: str, *, clear: bool, dry_run: bool) -> RevertResult:
     store = engine.store
     found = find(store, namespace, name)
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from perdure.embed.port import Embedder
-from perdure.lifecycle.author import Author
-from perdure.lifecycle.use import UseCounter
+from perdure.lifecycle.usage import UseCounter
+from perdure.lifecycle.write_context import Author
 from perdure.settings import Settings
 from perdure.store.port import EvictionRule, Store
 from perdure.text.tokens import TokenCounter, counter_of

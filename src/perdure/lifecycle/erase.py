@@ -10,13 +10,13 @@ from typing import Final, Literal
 from perdure.buggify import point
 from perdure.errors import InvalidReference, NotAllowed, StoreDamaged, StoreError
 from perdure.ids import parse_reference
-from perdure.lifecycle.author import Batch
-from perdure.lifecycle.backups import known
+from perdure.lifecycle.disk_reserve import with_reserve
 from perdure.lifecycle.forget import TRIES, Order, agreed, counted, overtaken, preview_of
-from perdure.lifecycle.room import with_reserve
+from perdure.lifecycle.known_backups import known
 from perdure.lifecycle.selection import MOST, Scope, formerly, select
 from perdure.lifecycle.tombstone import settle
-from perdure.model import Forgotten, Record, Related, same
+from perdure.lifecycle.write_context import Batch
+from perdure.model import Forgotten, Record, Related, same_history
 from perdure.store.port import LinkKind, Writer
 
 SCRUB_PATIENCE: Final = 2.0
@@ -88,7 +88,7 @@ def _as_seen(writer: Writer, record: Record) -> bool:
         current = writer.by_number(record.number)
     except StoreDamaged:
         return True  # nobody can change it any more
-    return current is not None and same(current, record)
+    return current is not None and same_history(current, record)
 
 
 def _done(scope: Scope, done: Forgotten) -> Forgotten:

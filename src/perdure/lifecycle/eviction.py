@@ -7,9 +7,9 @@ from typing import Final
 
 from perdure.buggify import point
 from perdure.errors import CapacityExceeded, StoreDamaged
-from perdure.lifecycle.author import Batch
 from perdure.lifecycle.engine import Engine, Policy
-from perdure.model import INDEXED_STATES, Record, Standing, evolve
+from perdure.lifecycle.write_context import Batch
+from perdure.model import INDEXED_STATES, EvictionCandidate, Record, replace_record
 from perdure.store.port import EvictionRule, Load, Writer
 from perdure.text.entry import entry_of
 
@@ -18,7 +18,7 @@ _FIRST: Final = 8
 _GROWTH: Final = 8
 
 
-def may_go(standing: Standing, rule: EvictionRule) -> bool:
+def may_go(standing: EvictionCandidate, rule: EvictionRule) -> bool:
     """Pure: whether eviction may ever touch it."""
     return (
         standing.state in INDEXED_STATES
@@ -27,12 +27,12 @@ def may_go(standing: Standing, rule: EvictionRule) -> bool:
     )
 
 
-def order(standings: Iterable[Standing], rule: EvictionRule) -> list[Standing]:
+def order(standings: Iterable[EvictionCandidate], rule: EvictionRule) -> list[EvictionCandidate]:
     """Pure: those that may go, first to last. Superseded ones, then those of low importance, then the others; inside
     each class the least recently used first, of equal ones the oldest.
     """
 
-    def place(standing: Standing) -> tuple[int, object, int]:
+    def place(standing: EvictionCandidate) -> tuple[int, object, int]:
         group = 0 if standing.state == "superseded" else 1 if standing.importance < rule.low else 2
         return group, standing.last_used, standing.number
 
@@ -40,11 +40,11 @@ def order(standings: Iterable[Standing], rule: EvictionRule) -> list[Standing]:
 
 
 def choose(
-    ordered: Iterable[Standing], load: Load, max_items: int | None, max_tokens: int | None
-) -> list[Standing] | None:
+    ordered: Iterable[EvictionCandidate], load: Load, max_items: int | None, max_tokens: int | None
+) -> list[EvictionCandidate] | None:
     """Pure: the fewest, in this order, without which both limits hold; None when all of them are not enough."""
     items, tokens = load.items, load.tokens
-    chosen: list[Standing] = []
+    chosen: list[EvictionCandidate] = []
     for standing in ordered:
         if _fits(items, max_items) and _fits(tokens, max_tokens):
             return chosen
@@ -93,7 +93,7 @@ def _note_uses(engine: Engine, writer: Writer, kept: set[int]) -> None:
 
 def _candidates(
     writer: Writer, rule: EvictionRule, load: Load, most: tuple[int | None, int | None], kept: set[int]
-) -> Sequence[Standing] | None:
+) -> Sequence[EvictionCandidate] | None:
     """Asked for in growing pages: mostly one memory has to go, and it is the first."""
     over = 0 if most[0] is None else max(0, load.items - most[0])
     limit = over + len(kept) + _FIRST
@@ -106,7 +106,9 @@ def _candidates(
 
 
 def _evict(engine: Engine, writer: Writer, batch: Batch, record: Record) -> Record:
-    evicted = writer.put(evolve(record, state="evicted"), batch.change("evict"), entry_of(record, engine.tokens.count))
+    evicted = writer.put(
+        replace_record(record, state="evicted"), batch.change("evict"), entry_of(record, engine.tokens.count)
+    )
     point("evict: put")
     if not engine.policy.grace:
         writer.erase(record.number, batch.change("erase"), traceless=False)

@@ -17,9 +17,9 @@ from typing import Final
 from perdure.buggify import point
 from perdure.clock import format_time
 from perdure.errors import StoreDamaged, StoreReadOnly
-from perdure.lifecycle.author import Batch
 from perdure.lifecycle.engine import Engine
-from perdure.model import Record, evolve
+from perdure.lifecycle.write_context import Batch
+from perdure.model import Record, replace_record
 from perdure.store.port import Store, Writer
 from perdure.text.entry import Entry, entry_of
 
@@ -70,9 +70,9 @@ def _trusted_until(store: Store, now: datetime) -> datetime:
     if noted is not None and noted <= now:
         if now - noted <= STEP:
             return now
-        return trusted(noted, store.times_after(noted), now)
+        return trusted(noted, store.write_times_after(noted), now)
     # No note yet, or one from a future that was none: what was written has to tell.
-    times = store.times_after(_BEGINNING)
+    times = store.write_times_after(_BEGINNING)
     return trusted(times[0], times, now) if times and times[0] <= now else now
 
 
@@ -113,7 +113,7 @@ def _expiring(engine: Engine, batch: Batch) -> _Prepare:
         entries: Mapping[int, Entry] = {one.number: entry_of(one, engine.tokens.count) for one in records}
 
         def expire(writer: Writer, record: Record) -> None:
-            writer.put(evolve(record, state="expired"), batch.change("expire"), entries[record.number])
+            writer.put(replace_record(record, state="expired"), batch.change("expire"), entries[record.number])
             if not engine.policy.versioning:
                 writer.drop_payloads(record.number)
             point("expire: put")

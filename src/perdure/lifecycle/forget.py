@@ -8,12 +8,12 @@ from typing import Final, Literal
 
 from perdure.errors import Conflict, NeedsConfirmation, NotAllowed
 from perdure.lifecycle.confirmation import require, token_of
+from perdure.lifecycle.disk_reserve import with_reserve
 from perdure.lifecycle.engine import Engine
 from perdure.lifecycle.remember import Plan, Prepared, write
-from perdure.lifecycle.room import with_reserve
 from perdure.lifecycle.selection import Scope, Selection, select
-from perdure.lifecycle.tier import ONLY_PEOPLE
-from perdure.model import INDEXED_STATES, Filter, Forgotten, Record, evolve, same
+from perdure.lifecycle.tier_policy import ONLY_PEOPLE
+from perdure.model import INDEXED_STATES, Filter, Forgotten, Record, replace_record, same_history
 from perdure.text.entry import entry_of
 
 TRIES: Final = 10
@@ -108,12 +108,12 @@ def _carry_out(scope: Scope, preview: Forgotten) -> Forgotten | None:
     """None when one of them is not as it was seen; then nothing was changed."""
     engine = scope.engine
     batch = engine.author.batch()
-    plans = [Plan(record, evolve(record, state="deleted"), "forget", "updated") for record in preview.records]
+    plans = [Plan(record, replace_record(record, state="deleted"), "forget", "updated") for record in preview.records]
     entries = [entry_of(plan.record, engine.tokens.count) for plan in plans]
     with engine.store.write(scope.namespace) as writer:
         for record in preview.records:
             current = writer.by_number(record.number)
-            if current is None or not same(current, record):
+            if current is None or not same_history(current, record):
                 return None
         written = tuple(
             write(engine, writer, plan, Prepared(entry, None, pending=False), batch).record

@@ -10,8 +10,8 @@ from typing import Final, Literal, TypeAlias
 from perdure.clock import format_time, parse_time
 from perdure.errors import InvalidInput, InvalidReference, shown
 from perdure.ids import Reference, parse_reference
-from perdure.text.moments import Span, find_spans, without_spans
 from perdure.text.stopwords import STOPWORDS
+from perdure.text.time_expressions import TimeRange, find_time_ranges, without_spans
 from perdure.text.words import query_words
 
 Kind: TypeAlias = Literal["reference", "oldest", "least important", "matching"]
@@ -102,7 +102,7 @@ def _made_before(said: str) -> Instruction:
 def _sentence(text: str, now: datetime, *, scoped: bool) -> Instruction:
     said = text.translate(_APOSTROPHES)
     _refuse_what_is_no_order(said)
-    spans = find_spans(said, now)
+    spans = find_time_ranges(said, now)
     if len(spans) > 1:
         times = " and ".join(repr(span.words) for span in spans[:3])
         raise InvalidInput(f"That names more than one time: {times}.", remedy=_SAY_OTHERWISE)
@@ -200,7 +200,7 @@ def _nothing_left(text: str, *, scoped: bool) -> Instruction:
     )
 
 
-def _understood(words: tuple[str, ...], span: Span | None) -> str:
+def _understood(words: tuple[str, ...], span: TimeRange | None) -> str:
     about = " and ".join(f"\u2018{word}\u2019" for word in words)
     that = f" that speaks of {about}" if words else ""
     made = "" if span and _AGE.match(span.words) else "created "

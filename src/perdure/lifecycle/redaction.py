@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from perdure.draft import Clean
 from perdure.errors import InvalidInput
 from perdure.text.secrets import redact
+from perdure.validation import RecordFields
 
 
-def redact_fields(clean: Clean) -> tuple[Clean, tuple[str, ...]]:
+def redact_fields(clean: RecordFields) -> tuple[RecordFields, tuple[str, ...]]:
     """The fields without their secrets, and one note when there were any."""
     found: list[str] = []
-    result: Clean = {name: _within(value, found) for name, value in clean.items()}
+    result: RecordFields = {name: _within(value, found) for name, value in clean.items()}
     if not found:
         return clean, ()
     if result.get("key") != clean.get("key"):

@@ -6,20 +6,20 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
-from perdure.draft import MAX_ITEMS, Clean, check_validity
 from perdure.embed.checked import checked_passages
 from perdure.errors import CapacityExceeded, Conflict, EmbedderUnavailable, VersionConflict
 from perdure.ids import Reference, content_hash, new_id
-from perdure.lifecycle.author import Batch
 from perdure.lifecycle.engine import Engine
 from perdure.lifecycle.eviction import make_room
-from perdure.lifecycle.tier import ONLY_PEOPLE, chosen
+from perdure.lifecycle.tier_policy import ONLY_PEOPLE, chosen
 from perdure.lifecycle.tombstone import remembered_again, settle
-from perdure.model import Operation, Outcome, Record, Remembered, evolve, same
+from perdure.lifecycle.write_context import Batch
+from perdure.model import Operation, Outcome, Record, Remembered, replace_record, same_history
 from perdure.store.port import Store, Writer
 from perdure.text.entry import Entry, entry_of
 from perdure.text.passage import passage
 from perdure.tiers import offered_tier
+from perdure.validation import MAX_ITEMS, RecordFields, check_validity
 
 PENDING: Final = "Stored without a vector: found by keyword now, by meaning after `perdure work`."
 
@@ -42,7 +42,7 @@ class Saying:
     must be there, 0 for none that is alive.
     """
 
-    clean: Clean
+    clean: RecordFields
     request: str | None = None
     afresh: bool = False
     expected: int | None = None
@@ -73,7 +73,7 @@ class Written:
     """What a write did: the record as it is now, when its text had been buried, and what had to go to make room."""
 
     record: Record
-    buried_at: datetime | None = None
+    tombstone_since: datetime | None = None
     evicted: tuple[Record, ...] = ()
 
 
@@ -100,16 +100,18 @@ def remember(engine: Engine, namespace: str, saying: Saying) -> Remembered:
         written = write(engine, writer, plan, prepared, batch, saying.request)
         if saying.afresh:
             writer.touch(written.record.number, batch.at)
-            written = replace(written, record=evolve(written.record, accessed_at=batch.at))
+            written = replace(written, record=replace_record(written.record, accessed_at=batch.at))
     return answer(engine, plan, prepared, written, batch)
 
 
-def hashed(clean: Clean) -> Clean:
+def hashed(clean: RecordFields) -> RecordFields:
     """With the hash that says whether this text is known; a megabyte should be hashed once."""
     return clean | {"content_hash": content_hash(clean["text"])}
 
 
-def plan_for(existing: Record | None, namespace: str, clean: Clean, at: datetime, *, afresh: bool = False) -> Plan:
+def plan_for(
+    existing: Record | None, namespace: str, clean: RecordFields, at: datetime, *, afresh: bool = False
+) -> Plan:
     """Pure: new, said again, or a new version. What a caller does not mention stays as it is, but for when it is true:
     a new version is a new statement.
     """
@@ -126,15 +128,15 @@ def plan_for(existing: Record | None, namespace: str, clean: Clean, at: datetime
     return plan
 
 
-def _new(namespace: str, clean: Clean, at: datetime) -> Plan:
-    fields: Clean = {"created_at": at, "updated_at": at} | clean
+def _new(namespace: str, clean: RecordFields, at: datetime) -> Plan:
+    fields: RecordFields = {"created_at": at, "updated_at": at} | clean
     return Plan(None, Record(id=new_id(), number=0, namespace=namespace, **fields), "insert", "inserted")
 
 
-def _restated(existing: Record, clean: Clean, at: datetime) -> Plan:
+def _restated(existing: Record, clean: RecordFields, at: datetime) -> Plan:
     back = existing.state != "active"
     notes: tuple[str, ...] = ()
-    fields: Clean = {"updated_at": at}
+    fields: RecordFields = {"updated_at": at}
     if back or existing.text != clean["text"]:
         fields |= dict.fromkeys(_OF_ITS_TIME)
     if existing.expires_at and existing.expires_at <= at:
@@ -144,17 +146,17 @@ def _restated(existing: Record, clean: Clean, at: datetime) -> Plan:
         fields["tier"] = "normal"
         notes = (f"It was constitutional and comes back as normal: `perdure promote {existing.number}` changes that.",)
     fields |= clean | {"version": existing.version + 1, "state": "active"}
-    return Plan(existing, evolve(existing, **fields), "update", "updated", notes)
+    return Plan(existing, replace_record(existing, **fields), "update", "updated", notes)
 
 
-def _says_the_same(existing: Record, clean: Clean) -> bool:
+def _says_the_same(existing: Record, clean: RecordFields) -> bool:
     """Without a key, case and white space do not count; what has a key is taken to the letter."""
     if existing.state != "active" or existing.content_hash != clean["content_hash"]:
         return False
     return existing.key is None or existing.text == clean["text"]
 
 
-def _observed(existing: Record, clean: Clean, at: datetime) -> Plan:
+def _observed(existing: Record, clean: RecordFields, at: datetime) -> Plan:
     notes: list[str] = []
     if existing.text != clean["text"]:
         notes.append("It was known in other letters; the first wording stays.")
@@ -166,10 +168,10 @@ def _observed(existing: Record, clean: Clean, at: datetime) -> Plan:
         if len(together) > MAX_ITEMS:
             notes.append(f"More than {MAX_ITEMS} {name}: the newest were left out.")
         fields[name] = together[:MAX_ITEMS]
-    return Plan(existing, evolve(existing, **fields), "observe", "observed", tuple(notes))
+    return Plan(existing, replace_record(existing, **fields), "observe", "observed", tuple(notes))
 
 
-def look_again(writer: Writer, clean: Clean) -> Record | None:
+def look_again(writer: Writer, clean: RecordFields) -> Record | None:
     """Inside the transaction, where alone it is certain what is there already."""
     key = clean.get("key")
     return writer.by_key(key) if key else writer.by_content(clean["content_hash"])
@@ -190,18 +192,18 @@ def write(
     """
     basis, record = plan.basis, plan.record
     if basis is None:
-        record = evolve(record, number=writer.next_number())
+        record = replace_record(record, number=writer.next_number())
     elif plan.operation == "update":
         # A version that was taken back keeps its number for ever.
-        record = evolve(record, version=writer.last_version(record.number) + 1)
+        record = replace_record(record, version=writer.last_version(record.number) + 1)
     record = writer.put(record, batch.change(plan.operation, request), prepared.entry)
     if basis is not None and not engine.policy.versioning:
         writer.drop_payloads(record.number)
-    buried_at = settle(writer, plan.operation, basis, record, batch.at)
+    tombstone_since = settle(writer, plan.operation, basis, record, batch.at)
     if prepared.vector is not None and engine.embedder is not None:
         writer.put_vector(engine.embedder.generation, prepared.entry.passage_hash, prepared.vector)
     evicted = _make_room(engine, writer, plan, record, batch) if room and plan.operation in _GROWING else ()
-    return Written(record, buried_at, evicted)
+    return Written(record, tombstone_since, evicted)
 
 
 def _make_room(engine: Engine, writer: Writer, plan: Plan, record: Record, batch: Batch) -> tuple[Record, ...]:
@@ -217,8 +219,8 @@ def _make_room(engine: Engine, writer: Writer, plan: Plan, record: Record, batch
 
 def answer(engine: Engine, plan: Plan, prepared: Prepared, written: Written, batch: Batch) -> Remembered:
     notes = list(plan.notes)
-    if written.buried_at and plan.operation != "restore":
-        notes.append(remembered_again(written.buried_at))
+    if written.tombstone_since and plan.operation != "restore":
+        notes.append(remembered_again(written.tombstone_since))
     if prepared.pending and engine.embedder:
         notes.append(PENDING)
     return Remembered(
@@ -254,7 +256,7 @@ def prepare_again(engine: Engine, plan: Plan, before: Prepared) -> Prepared:
     return Prepared(entry, None, pending=True)
 
 
-def _look(store: Store, namespace: str, clean: Clean) -> Record | None:
+def _look(store: Store, namespace: str, clean: RecordFields) -> Record | None:
     """A look before embedding; the transaction looks again."""
     key = clean.get("key")
     reference = Reference("", key=key) if key else Reference("", hash=clean["content_hash"])
@@ -276,7 +278,7 @@ def _require_version(existing: Record | None, saying: Saying) -> None:
 
 
 def _repeated(writer: Writer, earlier: Record, saying: Saying, batch: Batch) -> Remembered:
-    said, clean = writer.said_by_request(saying.request or ""), saying.clean
+    said, clean = writer.record_of_request(saying.request or ""), saying.clean
     another_text = said is not None and said.content_hash != content_hash(clean["text"])
     if another_text or ("key" in clean and earlier.key != clean["key"]):
         raise Conflict(
@@ -287,4 +289,4 @@ def _repeated(writer: Writer, earlier: Record, saying: Saying, batch: Batch) -> 
 
 
 def _changed(now: Record | None, before: Record | None) -> bool:
-    return now is not before and (now is None or before is None or not same(now, before))
+    return now is not before and (now is None or before is None or not same_history(now, before))

@@ -13,7 +13,7 @@ from perdure.errors import InvalidInput, StoreDamaged
 from perdure.ids import Reference
 from perdure.lifecycle.engine import Engine
 from perdure.lifecycle.instruction import Instruction, named, parse
-from perdure.model import INDEXED_STATES, STATES, Filter, Record, Standing, State, evolve
+from perdure.model import INDEXED_STATES, STATES, EvictionCandidate, Filter, Record, State, replace_record
 from perdure.store.port import EvictionRule
 from perdure.text.entry import entry_of, term_hash, unpack_terms
 from perdure.text.words import clean, terms
@@ -84,7 +84,7 @@ def _one(scope: Scope, reference: Reference) -> Record:
         return scope.find(reference.text)
     except StoreDamaged:
         lines = scope.engine.store.revisions(scope.namespace, reference.number or 0) if scope.every_state else []
-        known = [evolve(line.record, seq=line.seq) for line in lines if line.record]
+        known = [replace_record(line.record, seq=line.seq) for line in lines if line.record]
         if not known:
             raise
         return known[-1]
@@ -105,11 +105,11 @@ def _last(scope: Scope, instruction: Instruction) -> tuple[Record, ...]:
 _NOBODY_PROTECTED: Final = EvictionRule(low=0, high=2, protected_tiers=())
 
 
-def _last_used(standing: Standing) -> datetime:
+def _last_used(standing: EvictionCandidate) -> datetime:
     return standing.last_used
 
 
-def _importance(standing: Standing) -> float:
+def _importance(standing: EvictionCandidate) -> float:
     return standing.importance
 
 
@@ -144,7 +144,7 @@ def formerly(scope: Scope, what: object, now: datetime) -> Iterator[Record]:
         return
     needed = _terms(instruction)
     store, namespace = scope.engine.store, scope.namespace
-    for record in store.fetch(namespace, store.reworded(namespace)):
+    for record in store.fetch(namespace, store.multi_version_numbers(namespace)):
         lines = store.revisions(namespace, record.number)
         if instruction.covers(record.created_at) and any(_holds(line.record, needed) for line in lines if line.record):
             yield record

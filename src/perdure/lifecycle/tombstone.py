@@ -33,18 +33,18 @@ def settle(
     if ended == alive:
         return None
     # Another memory may say the same; then the text is alive still.
-    if ended and not writer.says(ended):
-        writer.bury(ended, _REASONS.get(operation, "replaced"), at)
-    since = writer.buried_at(alive) if alive else None
+    if ended and not writer.has_active_text(ended):
+        writer.add_tombstone(ended, _REASONS.get(operation, "replaced"), at)
+    since = writer.tombstone_since(alive) if alive else None
     if alive and since:
-        writer.unbury(alive)
+        writer.lift_tombstone(alive)
     return since
 
 
-def keeps_out(buried_at: datetime | None, said_at: datetime | None) -> bool:
+def keeps_out(tombstone_since: datetime | None, said_at: datetime | None) -> bool:
     """Pure: whether a tombstone stands against what was said then; what has no time may be as old as you like."""
-    return buried_at is not None and (said_at is None or said_at <= buried_at)
+    return tombstone_since is not None and (said_at is None or said_at <= tombstone_since)
 
 
-def remembered_again(buried_at: datetime) -> str:
-    return f"This was forgotten or corrected on {buried_at:%Y-%m-%d}; it is remembered again."
+def remembered_again(tombstone_since: datetime) -> str:
+    return f"This was forgotten or corrected on {tombstone_since:%Y-%m-%d}; it is remembered again."

@@ -9,8 +9,8 @@ from typing import Final
 
 from perdure.errors import AmbiguousReference, Conflict, InvalidInput, NotFound
 from perdure.lifecycle.engine import Engine
-from perdure.lifecycle.rewind import Aim, rewind
-from perdure.model import Left, Operation, Record, Revision, Rewound, same
+from perdure.lifecycle.revert import Aim, rewind
+from perdure.model import Operation, Record, RevertResult, Revision, Skipped, same_history
 from perdure.store.port import LogFilter, Store
 
 SHORTEST_PREFIX: Final = 8
@@ -40,13 +40,13 @@ class Undoing:
         current = {record.number: record for record in self.store.fetch(self.namespace, list(touched))}
         before = _states_before(self.store, self.namespace, touched, chosen)
         goals: dict[int, Record | None] = {}
-        left: list[Left] = []
+        left: list[Skipped] = []
         later: dict[int, list[Revision]] = {}
         for number, own in touched.items():
             later[number] = self._strangers(own, current.get(number))
             reason = _obstacle(before.get(number), current.get(number), (*own, *later[number]))
             if reason:
-                left.append(Left(number, reason))
+                left.append(Skipped(number, reason))
             elif number in current:
                 line = before.get(number)
                 goals[number] = line.record if line else None
@@ -74,10 +74,10 @@ class Undoing:
         mine = {line.seq for line in own}
         lines = self.store.revisions(self.namespace, first.number)
         others = [line for line in lines if line.seq > first.seq and line.seq not in mine]
-        unchanged = current is not None and last.record is not None and same(current, last.record)
+        unchanged = current is not None and last.record is not None and same_history(current, last.record)
         return [line for line in others if line.seq < last.seq] if unchanged else others
 
-    def _refuse(self, left: Sequence[Left], in_the_way: Mapping[int, Sequence[Revision]]) -> None:
+    def _refuse(self, left: Sequence[Skipped], in_the_way: Mapping[int, Sequence[Revision]]) -> None:
         if left:
             listed = _listed(f"#{one.number}: {one.reason}" for one in left)
             raise Conflict(
@@ -110,7 +110,7 @@ _NOTHING_LEFT: Final = "Everything is as it was before; there was nothing to tak
 
 def undo(
     engine: Engine, namespaces: Sequence[str], wanted: LogFilter, *, force: bool = False, dry_run: bool = False
-) -> Rewound:
+) -> RevertResult:
     store = engine.store
     if wanted.batch is not None:
         wanted = replace(wanted, batch=_full_name(store, namespaces, wanted.batch))
@@ -119,7 +119,7 @@ def undo(
         if wanted.batch is not None:
             raise _unknown(wanted.batch)
         who = f"session {wanted.session!r}" if wanted.session is not None else f"{wanted.actor!r}"
-        return Rewound("", (), notes=(f"There is nothing to undo: {who} wrote nothing here.",))
+        return RevertResult("", (), notes=(f"There is nothing to undo: {who} wrote nothing here.",))
     return rewind(engine, [Undoing(store, name, wanted, force) for name in found], dry_run=dry_run)
 
 
@@ -173,7 +173,7 @@ def _obstacle(before: Revision | None, current: Record | None, lines: Sequence[R
 
 
 def _reached(current: Record, goal: Record | None) -> bool:
-    return current.state == "deleted" if goal is None else same(current, goal)
+    return current.state == "deleted" if goal is None else same_history(current, goal)
 
 
 def _listed(items: Iterable[str]) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from perdure.errors import NotFound
-from perdure.lineage import Epoch, epochs
+from perdure.lineage import VersionSpan, epochs
 from perdure.model import Diff, Record, Revision, Version
-from perdure.text.difference import changed_fields, word_diff
+from perdure.text.diff import changed_fields, word_diff
 
 
 def versions_of(revisions: Sequence[Revision]) -> list[Version]:
@@ -47,7 +47,7 @@ def difference(revisions: Sequence[Revision], before: int | None, after: int | N
     )
 
 
-def _version(epoch: Epoch, *, current: bool) -> Version:
+def _version(epoch: VersionSpan, *, current: bool) -> Version:
     line = epoch.last
     return Version(
         line.memory,

@@ -7,11 +7,11 @@ from datetime import datetime
 from itertools import islice
 from typing import Final, Unpack, cast, get_args
 
-from perdure.draft import Filters, check_namespaces, check_query, check_whole
 from perdure.errors import InvalidInput, UnknownChoice, shown
 from perdure.memory.core import Reference
 from perdure.memory.reading import MAX_LIMIT, Reading
 from perdure.model import Context, Detail, Format, Level, Record, Triggered
+from perdure.validation import Filters, check_int, check_namespaces, check_query
 
 MAX_BUDGET: Final = 1_000_000
 _FORMATS: Final[tuple[Format, ...]] = get_args(Format)
@@ -44,7 +44,7 @@ class Contextual(Reading):
         from perdure.recall.envelope import Style
         from perdure.recall.pack import Pack, pack
 
-        room = check_whole(budget, "budget", 1, MAX_BUDGET)
+        room = check_int(budget, "budget", 1, MAX_BUDGET)
         if format not in _FORMATS:
             raise UnknownChoice(f"There is no format {shown(format)}.", remedy=f"Use one of {', '.join(_FORMATS)}.")
         names = None if namespaces is None else check_namespaces(namespaces)
@@ -72,7 +72,7 @@ class Contextual(Reading):
         few sentences, 'full' everything. It counts as access, not as recall. When one of them is not there, none is
         answered.
         """
-        from perdure.text.glance import abstract, index_line
+        from perdure.text.preview import abstract, one_line_preview
 
         if level not in _LEVELS:
             raise UnknownChoice(f"There is no level {shown(level)}.", remedy=f"Use one of {', '.join(_LEVELS)}.")
@@ -81,7 +81,7 @@ class Contextual(Reading):
             raise InvalidInput(
                 f"More than {MAX_LIMIT} memories at once are too many.", remedy=f"Ask for {MAX_LIMIT} at most."
             )
-        tell = {"index": index_line, "abstract": abstract, "full": _everything}[level]
+        tell = {"index": one_line_preview, "abstract": abstract, "full": _everything}[level]
         now = self._parts.author.clock()
         records = [self._present(ref, now) for ref in wanted]
         for record in records:
@@ -96,7 +96,7 @@ class Contextual(Reading):
         """
         parts = self._parts
         now = parts.author.clock()
-        most = check_whole(limit, "limit", 1, MAX_LIMIT)
+        most = check_int(limit, "limit", 1, MAX_LIMIT)
         names = [self._namespace] if namespaces is None else list(dict.fromkeys(check_namespaces(namespaces)))
         found = parts.triggers().match(check_query(prompt), names, most, now)
         parts.uses.recalled((one.record for one in found), now)

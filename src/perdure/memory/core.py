@@ -9,15 +9,15 @@ from typing import Any, Literal, Self, TypeAlias
 
 from perdure import settings as configuration
 from perdure.clock import Clock, system_clock
-from perdure.draft import Clean, check_fields, check_line, check_namespace
 from perdure.embed.port import Embedder
 from perdure.errors import AmbiguousReference, NotFound, UnknownChoice, shown
 from perdure.ids import parse_reference
-from perdure.lifecycle.author import Author
+from perdure.lifecycle.write_context import Author
 from perdure.memory.parts import assemble
 from perdure.model import Record, Remembered
 from perdure.settings import Settings
 from perdure.store.port import Store
+from perdure.validation import RecordFields, check_fields, check_namespace, check_single_line
 
 Reference: TypeAlias = int | str
 Progress: TypeAlias = Callable[[int, int | None], None]
@@ -49,9 +49,9 @@ class Core:
         if writer not in {"person", "model"}:
             raise UnknownChoice(f"There is no writer {shown(writer)}.", remedy="Use 'person' or 'model'.")
         author = Author(
-            check_line(rules.actor, "actor"),
-            check_line(surface, "surface"),
-            check_line(rules.session, "session") if rules.session is not None else None,
+            check_single_line(rules.actor, "actor"),
+            check_single_line(surface, "surface"),
+            check_single_line(rules.session, "session") if rules.session is not None else None,
             clock,
             is_person=writer == "person",
         )
@@ -85,7 +85,7 @@ class Core:
             raise AmbiguousReference(f"{ref!r:.80} may mean {len(found)} memories: {listed}.")
         return found[0]
 
-    def _clean(self, text: Clean, fields: Mapping[str, object]) -> tuple[Clean, tuple[str, ...]]:
+    def _clean(self, text: RecordFields, fields: Mapping[str, object]) -> tuple[RecordFields, tuple[str, ...]]:
         from perdure.lifecycle.redaction import redact_fields
 
         clean = text | check_fields(fields, self._parts.settings.categories)

@@ -7,10 +7,10 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Literal, Unpack
 
-from perdure.draft import Filters, check_filters
 from perdure.errors import InvalidInput, UnknownChoice, shown
 from perdure.memory.core import Core, Reference
 from perdure.model import INDEXED_STATES, Filter, Forgotten, Record
+from perdure.validation import Filters, check_filters
 
 if TYPE_CHECKING:
     from perdure.lifecycle.selection import Scope

@@ -11,9 +11,9 @@ from weakref import WeakSet
 from perdure.embed import local
 from perdure.embed.port import Embedder
 from perdure.errors import EmbedderUnavailable, InvalidInput, shown
-from perdure.lifecycle.author import Author
 from perdure.lifecycle.engine import Engine, Policy
-from perdure.lifecycle.use import UseCounter
+from perdure.lifecycle.usage import UseCounter
+from perdure.lifecycle.write_context import Author
 from perdure.model import Finding
 from perdure.settings import Settings
 from perdure.store.port import Store

@@ -6,12 +6,12 @@ from datetime import datetime
 from typing import Final, get_args
 
 from perdure.clock import parse_time
-from perdure.draft import check_line, check_whole
 from perdure.errors import NotFound, StoreDamaged, UnknownChoice, shown
 from perdure.ids import MemoryId, parse_reference
 from perdure.memory.core import Core, Reference
 from perdure.model import Diff, Operation, Revision, Version
 from perdure.store.port import LogFilter
+from perdure.validation import check_int, check_single_line
 
 MAX_LOG: Final = 1000
 _MAX_VERSION: Final = 2**31
@@ -44,14 +44,14 @@ class Past(Core):
         """One version of a memory, also of a forgotten one."""
         from perdure.lifecycle.versions import version_of
 
-        return version_of(self.history(ref), check_whole(n, "version", 1, _MAX_VERSION))
+        return version_of(self.history(ref), check_int(n, "version", 1, _MAX_VERSION))
 
     def diff(self, ref: Reference, before: int | None = None, after: int | None = None) -> Diff:
         """What changed between two versions: by default from the one that `after` was made from, to the current."""
         from perdure.lifecycle.versions import difference
 
-        first = None if before is None else check_whole(before, "before", 1, _MAX_VERSION)
-        second = None if after is None else check_whole(after, "after", 1, _MAX_VERSION)
+        first = None if before is None else check_int(before, "before", 1, _MAX_VERSION)
+        second = None if after is None else check_int(after, "after", 1, _MAX_VERSION)
         return difference(self.history(ref), first, second)
 
     def log(
@@ -72,15 +72,15 @@ class Past(Core):
                 f"There is no operation {shown(operation)}.", remedy=f"Use one of {', '.join(get_args(Operation))}."
             )
         wanted = LogFilter(
-            batch=None if batch is None else check_line(batch, "batch"),
-            session=None if session is None else check_line(session, "session"),
-            actor=None if actor is None else check_line(actor, "actor"),
+            batch=None if batch is None else check_single_line(batch, "batch"),
+            session=None if session is None else check_single_line(session, "session"),
+            actor=None if actor is None else check_single_line(actor, "actor"),
             operation=operation,
             since=None if since is None else parse_time(since, "since"),
             until=None if until is None else parse_time(until, "until"),
-            before=None if before is None else check_whole(before, "before", 1, _MAX_SEQ),
+            before=None if before is None else check_int(before, "before", 1, _MAX_SEQ),
         )
-        return self._parts.store.log(self._namespace, wanted, limit=check_whole(limit, "limit", 1, MAX_LOG))
+        return self._parts.store.log(self._namespace, wanted, limit=check_int(limit, "limit", 1, MAX_LOG))
 
     def _erased(self, memory: MemoryId | None) -> int | None:
         """The number of a memory that only the log knows."""

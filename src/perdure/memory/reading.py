@@ -8,20 +8,20 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Final, Unpack
 
 from perdure.clock import parse_time
-from perdure.draft import (
-    Filters,
-    check_concepts,
-    check_filters,
-    check_namespaces,
-    check_query,
-    check_switch,
-    check_whole,
-)
 from perdure.errors import NotFound, UnknownChoice
 from perdure.ids import MAX_NUMBER
 from perdure.memory.core import Core, Reference
 from perdure.model import INDEXED_STATES, Page, Recall, Record
 from perdure.store.port import StoreStats
+from perdure.validation import (
+    Filters,
+    check_bool,
+    check_concepts,
+    check_filters,
+    check_int,
+    check_namespaces,
+    check_query,
+)
 
 if TYPE_CHECKING:
     from perdure.recall.recipe import Recipe
@@ -101,12 +101,12 @@ class Reading(Core):
         names = [self._namespace] if namespaces is None else check_namespaces(namespaces)
         chosen = parts.recipe(recipe or None)
         decays = _decays(chosen, asked=use_decay, usual=parts.settings.decay)
-        surfaced = check_switch(include_constitutional, "include_constitutional") and not when.is_past
+        surfaced = check_bool(include_constitutional, "include_constitutional") and not when.is_past
         found = parts.recaller().recall(
             None if query is None else check_query(query),
             names,
             wanted,
-            limit=check_whole(limit, "limit", 1, MAX_LIMIT),
+            limit=check_int(limit, "limit", 1, MAX_LIMIT),
             recipe=chosen,
             now=now,
             when=when,
@@ -177,9 +177,9 @@ class Reading(Core):
         """Memories by number, newest first, as they are now or as they were at a time. `Page.next` is the `after` of
         the following page.
         """
-        most = check_whole(limit, "limit", 1, MAX_LIMIT)
+        most = check_int(limit, "limit", 1, MAX_LIMIT)
         if after is not None:
-            check_whole(after, "after", 0, MAX_NUMBER)
+            check_int(after, "after", 0, MAX_NUMBER)
         moment = _moment(known_at, "known_at")
         now = moment or self._parts.author.clock()
         wanted = check_filters(filters, self._parts.settings.categories, now)
@@ -209,7 +209,7 @@ def _moment(value: datetime | str | None, field: str) -> datetime | None:
 def _decays(recipe: Recipe, *, asked: bool | None, usual: bool) -> bool:
     if asked is None:
         return usual
-    if check_switch(asked, "use_decay") and not recipe.fades:
+    if check_bool(asked, "use_decay") and not recipe.fades:
         raise UnknownChoice(
             f"The recipe {recipe.name} knows no decay.", remedy="Ask with recipe='tiered', or leave use_decay out."
         )

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from perdure.draft import check_fields, check_switch, check_whole
 from perdure.ids import MAX_NUMBER
 from perdure.lifecycle.capacity import UNCHANGED, Limit
 from perdure.memory.core import Core, Reference
 from perdure.memory.reading import MAX_LIMIT
 from perdure.model import Capacity, Constitution, Filter, Page, Remembered
+from perdure.validation import check_bool, check_fields, check_int
 
 _MOST: Final = 10**12
 
@@ -19,15 +19,15 @@ class Standing(Core):
         """Say whether a memory was useful: its confidence rises or falls. After five judgements and with a confidence
         of 0.9 or more it is offered the tier `critical`, which `promote` accepts.
         """
-        from perdure.lifecycle.validation import validate
+        from perdure.lifecycle.feedback import validate
 
-        judged = check_switch(useful, "useful")
+        judged = check_bool(useful, "useful")
         return self._done(validate(self._parts.engine, self._find(ref), useful=judged), ())
 
     def promote(self, ref: Reference, tier: str | None = None) -> Remembered:
         """Give a memory the tier that is on offer for it, or the one named. Only a person may do this."""
         from perdure.lifecycle.constitution import over_budget
-        from perdure.lifecycle.validation import promote
+        from perdure.lifecycle.feedback import promote
 
         wanted = None if tier is None else check_fields({"tier": tier})["tier"]
         done = promote(self._parts.engine, self._find(ref), wanted)
@@ -35,9 +35,9 @@ class Standing(Core):
 
     def offers(self, *, limit: int = 20, after: int | None = None) -> Page:
         """The memories that wait for somebody to `promote` them, newest first."""
-        most = check_whole(limit, "limit", 1, MAX_LIMIT)
+        most = check_int(limit, "limit", 1, MAX_LIMIT)
         if after is not None:
-            check_whole(after, "after", 0, MAX_NUMBER)
+            check_int(after, "after", 0, MAX_NUMBER)
         wanted = Filter(offered=True, unexpired_at=self._parts.author.clock())
         records = self._parts.store.page(self._namespace, wanted, after=after, limit=most + 1, newest=True)
         return Page(tuple(records[:most]), records[most - 1].number if len(records) > most else None)
@@ -62,4 +62,4 @@ class Standing(Core):
 
 
 def _limit(value: Limit, field: str) -> Limit:
-    return value if value is None or value == UNCHANGED else check_whole(value, field, 0, _MOST)
+    return value if value is None or value == UNCHANGED else check_int(value, field, 0, _MOST)

@@ -7,11 +7,11 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Final, Unpack
 
-from perdure.draft import Filters, check_filters, check_query, check_whole
 from perdure.errors import InvalidInput, InvalidReference, UnknownChoice
 from perdure.ids import parse_reference
 from perdure.memory.core import Core
 from perdure.model import INDEXED_STATES, Filter, Record, Summary
+from perdure.validation import Filters, check_filters, check_int, check_query
 
 if TYPE_CHECKING:
     from perdure.lifecycle.summary import Material
@@ -37,7 +37,7 @@ class Summing(Core):
 
         parts = self._parts
         now = parts.author.clock()
-        limit = check_whole(token_limit, "token_limit", 1, MAX_SUMMARY_TOKENS)
+        limit = check_int(token_limit, "token_limit", 1, MAX_SUMMARY_TOKENS)
         wanted = check_filters(filters, parts.settings.categories, now)
         if not set(wanted.states) <= set(INDEXED_STATES):
             raise UnknownChoice(

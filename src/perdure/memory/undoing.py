@@ -8,11 +8,11 @@ from dataclasses import replace
 from datetime import datetime
 
 from perdure.clock import parse_time
-from perdure.draft import check_fields, check_line, check_switch, check_whole
 from perdure.errors import InvalidInput, shown
 from perdure.memory.core import Core
-from perdure.model import Checkpoint, Json, Rewound
+from perdure.model import Checkpoint, Json, RevertResult
 from perdure.store.port import LogFilter
+from perdure.validation import check_bool, check_fields, check_int, check_single_line
 
 MAX_CHECKPOINT_NAME = 200
 _MOST_LISTED = 10_000
@@ -29,7 +29,7 @@ class Undoing(Core):
         force: bool = False,
         dry_run: bool = False,
         everywhere: bool = False,
-    ) -> Rewound:
+    ) -> RevertResult:
         """Take back what one call did (its `batch`, or at least 8 characters of it), or all that a session or an actor
         wrote, `since` a moment if you like. Every memory becomes byte for byte what it was before; what was born by it
         is removed. Undoing the batch of the answer takes the undo back.
@@ -45,13 +45,13 @@ class Undoing(Core):
         if since is not None and batch is not None:
             raise InvalidInput("A batch is one moment; `since` goes with a session or an actor.", remedy=_HOW_TO_UNDO)
         wanted = LogFilter(
-            batch=None if batch is None else check_line(batch, "batch"),
-            session=None if session is None else check_line(session, "session"),
-            actor=None if actor is None else check_line(actor, "actor"),
+            batch=None if batch is None else check_single_line(batch, "batch"),
+            session=None if session is None else check_single_line(session, "session"),
+            actor=None if actor is None else check_single_line(actor, "actor"),
             since=None if since is None else parse_time(since, "since"),
         )
-        names = self._parts.store.namespaces() if check_switch(everywhere, "everywhere") else [self._namespace]
-        forced, dry = check_switch(force, "force"), check_switch(dry_run, "dry_run")
+        names = self._parts.store.namespaces() if check_bool(everywhere, "everywhere") else [self._namespace]
+        forced, dry = check_bool(force, "force"), check_bool(dry_run, "dry_run")
         return undo(self._parts.engine, names, wanted, force=forced, dry_run=dry)
 
     def checkpoint(
@@ -70,7 +70,7 @@ class Undoing(Core):
         """
         from perdure.lifecycle.checkpoint import create
 
-        if check_switch(everything, "everything") and spec_folder is not None:
+        if check_bool(everything, "everything") and spec_folder is not None:
             raise InvalidInput("A checkpoint is of a spec folder or of everything.", remedy="Leave one of them out.")
         fields = {"spec_folder": spec_folder, "abstract": description, "metadata": metadata}
         clean = check_fields(fields)
@@ -85,15 +85,15 @@ class Undoing(Core):
 
     def checkpoints(self, *, spec_folder: str | None = None, limit: int = 50) -> builtins.list[Checkpoint]:
         """The checkpoints of this namespace and those of everything, newest first."""
-        most = check_whole(limit, "limit", 1, _MOST_LISTED)
-        folder = None if spec_folder is None else check_line(spec_folder, "spec_folder")
+        most = check_int(limit, "limit", 1, _MOST_LISTED)
+        folder = None if spec_folder is None else check_single_line(spec_folder, "spec_folder")
         found = self._parts.store.checkpoints(self._namespace)
         wanted = [one for one in found if folder is None or one.spec_folder == folder][:most]
         # One namespace does not learn of the others, not even their names.
         own = self._namespace
         return [replace(one, positions={own: one.positions[own]} if own in one.positions else {}) for one in wanted]
 
-    def restore_checkpoint(self, name: str, *, clear_existing: bool = False, dry_run: bool = False) -> Rewound:
+    def restore_checkpoint(self, name: str, *, clear_existing: bool = False, dry_run: bool = False) -> RevertResult:
         """Make everything that the checkpoint covers what it was then. What came later stays, unless `clear_existing`.
 
         It appends, so undoing the batch of the answer takes it back. What was erased since does not come back: `left`
@@ -101,7 +101,7 @@ class Undoing(Core):
         """
         from perdure.lifecycle.checkpoint import restore
 
-        clear, dry = check_switch(clear_existing, "clear_existing"), check_switch(dry_run, "dry_run")
+        clear, dry = check_bool(clear_existing, "clear_existing"), check_bool(dry_run, "dry_run")
         return restore(self._parts.engine, self._namespace, _checkpoint_name(name), clear=clear, dry_run=dry)
 
     def delete_checkpoint(self, name: str) -> Checkpoint:
@@ -115,7 +115,7 @@ _HOW_TO_UNDO = "Write undo('batch'), undo(session='…') or undo(actor='…', si
 
 
 def _checkpoint_name(name: object) -> str:
-    text = check_line(name, "name")
+    text = check_single_line(name, "name")
     if len(text) > MAX_CHECKPOINT_NAME or not text.isprintable():
         raise InvalidInput(
             f"{shown(text)} cannot be the name of a checkpoint.",

@@ -9,27 +9,29 @@ from dataclasses import replace
 from itertools import chain
 from typing import Any, TextIO, TypeGuard, cast
 
-from perdure.draft import check_filters, check_switch, check_whole
 from perdure.errors import BackupFailed, ExportFailed, ImportFailed, NotAllowed, shown
 from perdure.ids import MAX_NUMBER
 from perdure.memory.core import Core, Progress
 from perdure.memory.parts import CLOSE_PATIENCE, why_no_embedder
-from perdure.model import Backup, BackupRestored, Exported, Finding, Imported, State, Worked
+from perdure.model import Backup, BackupRestored, Exported, Finding, Imported, MaintenanceResult, State
+from perdure.validation import check_bool, check_filters, check_int
 
 
 class Upkeep(Core):
-    def work(self, *, limit: int | None = None, expire: bool | None = None, progress: Progress | None = None) -> Worked:
+    def work(
+        self, *, limit: int | None = None, expire: bool | None = None, progress: Progress | None = None
+    ) -> MaintenanceResult:
         """Do what is outstanding, in every namespace: expire and purge what is due, give vectors to the memories that
         have none. What is due only because the clock leapt is held until `expire=True` says that the clock is right;
         `expire=False` leaves it alone altogether.
         """
-        from perdure.lifecycle.work import work
+        from perdure.lifecycle.maintenance import work
 
         parts = self._parts
         if limit is not None:
-            check_whole(limit, "limit", 0, MAX_NUMBER)
+            check_int(limit, "limit", 0, MAX_NUMBER)
         if expire is not None:
-            check_switch(expire, "expire")
+            check_bool(expire, "expire")
         if expire and not parts.author.is_person:
             raise NotAllowed("Only a person may say that a clock that leapt is right.")
         parts.uses.flush(patience=CLOSE_PATIENCE)
@@ -47,7 +49,7 @@ class Upkeep(Core):
         progress: Progress | None = None,
     ) -> Exported:
         """Write this namespace as JSON Lines. A path is replaced whole or not at all."""
-        from perdure.lifecycle.transfer import export, replacing
+        from perdure.lifecycle.import_export import export, replacing
 
         parts = self._parts
         with ExitStack() as stack:
@@ -71,10 +73,10 @@ class Upkeep(Core):
         `trusted` keeps the source, trust, times and counts that an export of your own carries. What was forgotten or
         corrected here after a record was last said stays so, unless `revive` brings it back.
         """
-        from perdure.lifecycle.transfer import Incoming, import_records, incoming_of, lines_of, rereadable
+        from perdure.lifecycle.import_export import Incoming, import_records, incoming_of, lines_of, rereadable
 
         parts = self._parts
-        trusted, revive = check_switch(trusted, "trusted"), check_switch(revive, "revive")
+        trusted, revive = check_bool(trusted, "trusted"), check_bool(revive, "revive")
 
         def checked_of(items: Iterable[Mapping[str, Any]]) -> Iterator[Incoming]:
             rules = parts.settings
@@ -99,7 +101,7 @@ class Upkeep(Core):
         """
         parts = self._parts
         parts.uses.flush(patience=CLOSE_PATIENCE)
-        return parts.store.backup(_path(path), progress, overwrite=check_switch(overwrite, "overwrite"))
+        return parts.store.backup(_path(path), progress, overwrite=check_bool(overwrite, "overwrite"))
 
     def restore_backup(
         self,
@@ -117,7 +119,7 @@ class Upkeep(Core):
         parts = self._parts
         if not parts.author.is_person:
             raise NotAllowed("Only a person may put a backup in the place of the store.")
-        keep = check_switch(keep, "keep")
+        keep = check_bool(keep, "keep")
         parts.uses.flush(patience=CLOSE_PATIENCE)
         known = None if erased is None else _path(erased)
         return parts.store.restore_backup(_path(path), keep=keep, erased=known, progress=progress)

@@ -5,10 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Unpack
 
-from perdure.draft import Clean, Fields, KeyedFields, check_fields, check_filters, check_line, check_text, check_whole
 from perdure.errors import InvalidInput
 from perdure.memory.core import Core, Reference
 from perdure.model import Record, Remembered
+from perdure.validation import (
+    Fields,
+    KeyedFields,
+    RecordFields,
+    check_fields,
+    check_filters,
+    check_int,
+    check_single_line,
+    check_text,
+)
 
 
 class Writing(Core):
@@ -40,7 +49,7 @@ class Writing(Core):
         from perdure.lifecycle.remember import Saying, remember
 
         clean, notes = self._clean({"text": check_text(text)}, {**fields, "key": _named(key)})
-        expected = None if expected_version is None else check_whole(expected_version, "expected_version", 0, 2**31)
+        expected = None if expected_version is None else check_int(expected_version, "expected_version", 0, 2**31)
         saying = Saying(clean, _request(idempotency_key), afresh=True, expected=expected)
         return self._said(remember(self._parts.engine, self._namespace, saying), notes)
 
@@ -56,13 +65,13 @@ class Writing(Core):
         """Correct a memory. Other words (text, title, abstract, summary, reasoning) make a new version, anything else
         a revision of the same one. `metadata` changes the entries it names; an empty one removes them all.
         """
-        from perdure.lifecycle.change import update
+        from perdure.lifecycle.update import update
 
         clean, notes = self._clean({} if text is None else {"text": check_text(text)}, fields)
         gained, lost = check_filters({"tags": add_tags}).tags, check_filters({"tags": remove_tags}).tags
 
-        def correct(record: Record) -> Clean:
-            relative: Clean = {}
+        def correct(record: Record) -> RecordFields:
+            relative: RecordFields = {}
             if gained or lost:
                 tags = dict.fromkeys((*clean.get("tags", record.tags), *gained))
                 relative["tags"] = check_fields({"tags": [tag for tag in tags if tag not in lost]})["tags"]
@@ -75,7 +84,7 @@ class Writing(Core):
 
     def restore(self, ref: Reference) -> Record:
         """Bring a forgotten, expired or evicted memory back, as it was."""
-        from perdure.lifecycle.change import restore
+        from perdure.lifecycle.update import restore
 
         return restore(self._parts.engine, self._find(ref)).record
 
@@ -88,7 +97,7 @@ class Writing(Core):
 
 
 def _request(idempotency_key: str | None) -> str | None:
-    return None if idempotency_key is None else check_line(idempotency_key, "idempotency_key")
+    return None if idempotency_key is None else check_single_line(idempotency_key, "idempotency_key")
 
 
 def _named(key: str | None) -> str:

@@ -13,7 +13,7 @@ from perdure.text.entry import TERM_BYTES
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from perdure.store.port import IndexRow, Told
+    from perdure.store.port import IndexRow, TurnInfo
 
 ALWAYS: Final = np.iinfo(np.int64).min
 FOREVER: Final = np.iinfo(np.int64).max
@@ -37,7 +37,7 @@ class Batch:
     signatures: NDArray[np.uint64]
     present: NDArray[np.bool_]
     vectors: NDArray[np.float32]
-    told: Sequence[Told | None]
+    told: Sequence[TurnInfo | None]
 
     @classmethod
     def of(cls, rows: Sequence[IndexRow], dimensions: int) -> Batch:

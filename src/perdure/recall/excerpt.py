@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from typing import Final, NamedTuple
 
-from perdure.text.glance import one_line
+from perdure.text.preview import one_line
 from perdure.text.sentences import sentences
 from perdure.text.words import searchable, terms
 

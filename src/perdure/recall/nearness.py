@@ -11,7 +11,7 @@ from perdure.model import Signal
 from perdure.recall.fuse import Ranked
 from perdure.recall.recipe import Recipe
 from perdure.recall.select import select
-from perdure.text.moments import Span
+from perdure.text.time_expressions import TimeRange
 
 _DAY: Final = timedelta(days=1)
 # `before March` has no length of its own by which to measure how far away something is.
@@ -19,7 +19,7 @@ _OPEN: Final = timedelta(days=30)
 _DECIMALS: Final = 6
 
 
-def nearness(span: Span, moment: datetime) -> float:
+def nearness(span: TimeRange, moment: datetime) -> float:
     """1 inside the span, and outside at most a half: a quarter at a distance of the span's own length, and so on."""
     away = distance(span, moment)
     if not away:
@@ -28,7 +28,7 @@ def nearness(span: Span, moment: datetime) -> float:
     return 0.5 / (1.0 + away / max(length, _DAY))
 
 
-def distance(span: Span, moment: datetime) -> timedelta:
+def distance(span: TimeRange, moment: datetime) -> timedelta:
     if span.since is not None and moment < span.since:
         return span.since - moment
     if span.until is not None and moment >= span.until:
@@ -39,7 +39,7 @@ def distance(span: Span, moment: datetime) -> timedelta:
 def by_time(
     ranked: Sequence[Ranked],
     moments: Mapping[tuple[int, int], datetime],
-    spans: Sequence[Span],
+    spans: Sequence[TimeRange],
     recipe: Recipe,
     limit: int,
     category: Callable[[Ranked], str | None],
@@ -48,7 +48,7 @@ def by_time(
     nothing stay at nothing: a time alone is no reason.
     """
     weight, scale = recipe.time_weight, recipe.scale
-    timed: list[tuple[float, Ranked, Span, datetime]] = []
+    timed: list[tuple[float, Ranked, TimeRange, datetime]] = []
     for one in ranked:
         moment = moments.get((one.place, one.number))
         if one.score > 0 and moment:
@@ -59,14 +59,14 @@ def by_time(
     return [_timed(one, span, moment, weight, scale) for _, one, span, moment in chosen]
 
 
-def _timed(one: Ranked, span: Span, moment: datetime, weight: float, scale: float) -> Ranked:
+def _timed(one: Ranked, span: TimeRange, moment: datetime, weight: float, scale: float) -> Ranked:
     share = _share(span, moment)
     explain = {name: _lessened(signal, 1 - weight) for name, signal in one.explain.items()}
     explain["time"] = Signal(distance(span, moment) / _DAY, None, share, scale * weight, scale * weight * share)
     return one._replace(score=sum(signal.contribution for signal in explain.values()), explain=explain)
 
 
-def _share(span: Span, moment: datetime) -> float:
+def _share(span: TimeRange, moment: datetime) -> float:
     return round(nearness(span, moment), _DECIMALS)
 
 

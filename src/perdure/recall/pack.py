@@ -15,11 +15,11 @@ from datetime import datetime
 from itertools import groupby
 from typing import Final, NamedTuple, TypeAlias
 
-from perdure.model import Context, Form, Hit, Omitted, Packed, Recall, Record
+from perdure.model import Context, ContextItem, Form, Hit, Omitted, Recall, Record
 from perdure.recall.envelope import PLAIN, Style, fresh_mark, item, seal, unheard_of
 from perdure.recall.excerpt import excerpt
 from perdure.recall.likeness import Gist, alike
-from perdure.text.glance import when
+from perdure.text.preview import when
 from perdure.text.tokens import TokenCounter
 from perdure.text.words import query_words, terms
 
@@ -103,22 +103,22 @@ def newest_first(hits: Sequence[Hit]) -> Iterator[Hit]:
         yield from sorted(equals, key=lambda hit: when(hit.record), reverse=True)
 
 
-def arranged(packed: Sequence[Packed]) -> list[Packed]:
+def arranged(packed: Sequence[ContextItem]) -> list[ContextItem]:
     """What is always surfaced, then the sittings as their best memory ranks, each in its own order."""
-    sittings: dict[object, list[Packed]] = {}
+    sittings: dict[object, list[ContextItem]] = {}
     for place, one in enumerate(packed):
         sittings.setdefault(_sitting(one) or (place,), []).append(one)
     return [one for sitting in sittings.values() for one in sorted(sitting, key=_said_at)]
 
 
-def _sitting(packed: Packed) -> object:
+def _sitting(packed: ContextItem) -> object:
     record = packed.record
     if packed.score is None or record.conversation_id is None:
         return None
     return record.namespace, record.conversation_id, record.session_id
 
 
-def _said_at(packed: Packed) -> tuple[datetime, int]:
+def _said_at(packed: ContextItem) -> tuple[datetime, int]:
     return when(packed.record), packed.record.number
 
 
@@ -133,7 +133,7 @@ class _Room:
     exact: bool = True
     # By this counter a whole costs what its parts do, as far as was seen: to count it again would gain nothing.
     additive: bool = False
-    placed: list[Packed] = field(default_factory=list[Packed])
+    placed: list[ContextItem] = field(default_factory=list[ContextItem])
     about: frozenset[str] = frozenset()
     known: dict[str, int] = field(default_factory=dict[str, int])
     # A mark as long as the real one: that is drawn at the end, when it is known what it must not be.
@@ -161,7 +161,7 @@ class _Room:
             self.exact = False
         return placed is not None
 
-    def lengthened(self) -> list[Packed]:
+    def lengthened(self) -> list[ContextItem]:
         """Those that were cut short, best first, with as much more of what they say as there is room for."""
         self._recount()
         for one in [packed for packed in self.placed if packed.form != "full"]:
@@ -170,7 +170,7 @@ class _Room:
                 self._put(longer, instead_of=one)
         return self.placed
 
-    def within(self, packed: list[Packed]) -> list[Packed]:
+    def within(self, packed: list[ContextItem]) -> list[ContextItem]:
         """Laid out. Whatever the sum said: a text over the budget is never given away."""
         fewer = 1
         while packed and self.count(self.sealed(arranged(packed))) > self.how.budget:
@@ -178,7 +178,7 @@ class _Room:
             fewer *= 2
         return arranged(packed)
 
-    def sealed(self, packed: Sequence[Packed]) -> str:
+    def sealed(self, packed: Sequence[ContextItem]) -> str:
         if not packed:
             return ""
         items = [item(one, self.how.style) for one in packed]
@@ -191,30 +191,30 @@ class _Room:
             self.known[text] = self.how.counter.count(text)
         return self.known[text]
 
-    def _fitting(self, one: _Wanted, room: int) -> Packed | None:
+    def _fitting(self, one: _Wanted, room: int) -> ContextItem | None:
         for said, form in _forms(one.record):
-            packed = Packed(one.record, _titled(one.record, said), form, one.score)
+            packed = ContextItem(one.record, _titled(one.record, said), form, one.score)
             if len(said) <= room * _LONG and self._cost(packed) <= room:
                 return packed
         return self._excerpt(one, room)
 
-    def _longer(self, one: Packed, room: int) -> Packed | None:
-        full = Packed(one.record, _titled(one.record, one.record.text), "full", one.score)
+    def _longer(self, one: ContextItem, room: int) -> ContextItem | None:
+        full = ContextItem(one.record, _titled(one.record, one.record.text), "full", one.score)
         if len(full.said) <= room * _LONG and self._cost(full) <= room:
             return full
         again = self._excerpt(_Wanted(one.record, one.score), room, sparing=True) if one.form == "excerpt" else None
         return again if again and len(again.said) > len(one.said) else None
 
-    def _excerpt(self, one: _Wanted, room: int, *, sparing: bool = False) -> Packed | None:
-        def packed(said: str) -> Packed:
-            return Packed(one.record, _titled(one.record, said), "excerpt", one.score)
+    def _excerpt(self, one: _Wanted, room: int, *, sparing: bool = False) -> ContextItem | None:
+        def packed(said: str) -> ContextItem:
+            return ContextItem(one.record, _titled(one.record, said), "excerpt", one.score)
 
         if room < _FEW or self._cost(packed("")) > room - _FEW:
             return None
         said = excerpt(one.record.text, self.about, room, lambda said: self._cost(packed(said)), sparing=sparing)
         return packed(said) if said else None
 
-    def _put(self, packed: Packed, *, instead_of: Packed) -> None:
+    def _put(self, packed: ContextItem, *, instead_of: ContextItem) -> None:
         before = self.placed, self.left
         self.placed = [packed if each is instead_of else each for each in self.placed]
         self.exact = False
@@ -231,7 +231,7 @@ class _Room:
             self.additive = self.left <= before
         return self.left > before
 
-    def _cost(self, packed: Packed) -> int:
+    def _cost(self, packed: ContextItem) -> int:
         return self.count(item(packed, self.how.style) + "\n")
 
 

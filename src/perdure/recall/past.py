@@ -13,12 +13,12 @@ from typing import Final, NamedTuple
 from perdure.clock import to_micros
 from perdure.embed.port import Generation
 from perdure.lineage import true_at
-from perdure.model import INDEXED_STATES, Filter, Record, Revision, evolve
+from perdure.model import INDEXED_STATES, Filter, Record, Revision, replace_record
 from perdure.recall.scope import passes
-from perdure.store.port import IndexRow, Store, Told
-from perdure.text.asking import asking_share
+from perdure.store.port import IndexRow, Store, TurnInfo
 from perdure.text.entry import entry_of
 from perdure.text.passage import passage_hash
+from perdure.text.question_share import question_share
 
 LOST: Final = "Memories that cannot be shown as they were, because their text was erased or not kept: {}."
 
@@ -108,17 +108,17 @@ class Past:
         yield from (unused(line.record) for line in lines if line.record)
 
 
-def _told(record: Record) -> Told | None:
+def _told(record: Record) -> TurnInfo | None:
     """As the store tells it of the memories of today."""
     speaker = record.metadata.get("speaker")
     if record.conversation_id is None:
-        return Told(speaker=speaker) if isinstance(speaker, str) else None
+        return TurnInfo(speaker=speaker) if isinstance(speaker, str) else None
     spoken = speaker if isinstance(speaker, str) else None
-    return Told(record.conversation_id, record.session_id, spoken, asking_share(record.text))
+    return TurnInfo(record.conversation_id, record.session_id, spoken, question_share(record.text))
 
 
 def unused(record: Record) -> Record:
-    return evolve(record, **_UNUSED)
+    return replace_record(record, **_UNUSED)
 
 
 def look_back(store: Store, namespace: str, when: When, seq: int) -> Past:
@@ -127,8 +127,8 @@ def look_back(store: Store, namespace: str, when: When, seq: int) -> Past:
     Whoever compares it with what is there now has to have read that first: what is written meanwhile counts as changed.
     """
     changed = store.changed_after(namespace, seq) if when.known_at is not None else []
-    reworded = store.reworded(namespace) if when.as_of is not None else []
-    numbers = list(dict.fromkeys((*changed, *reworded)))
+    multi_version_numbers = store.multi_version_numbers(namespace) if when.as_of is not None else []
+    numbers = list(dict.fromkeys((*changed, *multi_version_numbers)))
     old: dict[int, Old] = {}
     lost = 0
     for number, line in store.states_at(namespace, numbers, seq).items():
@@ -168,7 +168,7 @@ def _true(lines: Sequence[Revision], moment: datetime) -> Old | object | None:
     if record is None:
         return _UNKNOWN
     if record.state in {"expired", "evicted"}:  # it was true all the same
-        record = evolve(record, state="active")
+        record = replace_record(record, state="active")
     return Old(record, None, newest and newest.expires_at) if record.state in INDEXED_STATES else None
 
 

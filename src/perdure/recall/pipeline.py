@@ -20,7 +20,7 @@ from perdure.recall.query import understand
 from perdure.recall.question import Lookup, Question, Today, meeting
 from perdure.recall.recipe import Recipe
 from perdure.recall.standing import Candidate, Fading, Scoring, listed, rank_standing
-from perdure.store.port import Found, Store
+from perdure.store.port import KeywordSearch, Store
 from perdure.text.bm25 import WordCounts
 
 if TYPE_CHECKING:
@@ -389,16 +389,18 @@ class Recaller:
             return self._store.word_counts(name, question.words)
         return snapshot.lexical.counts(question.terms)
 
-    def _best(self, question: Question, name: str, snapshot: Snapshot | None, counts: WordCounts | None) -> Found:
+    def _best(
+        self, question: Question, name: str, snapshot: Snapshot | None, counts: WordCounts | None
+    ) -> KeywordSearch:
         if snapshot is None:
             wanted = self._holding(question, name) if question.needs else question.filter
             if wanted is None:
-                return Found([], complete=False)
+                return KeywordSearch([], complete=False)
             return self._store.keyword(name, question.words, wanted, question.now, question.matches, counts)
         from perdure.recall.search import allowed_rows, by_words
 
         allowed = allowed_rows(snapshot, question, Today(self._store, name, question.known))
-        return Found(by_words(snapshot, question.terms, allowed, question.matches, counts))
+        return KeywordSearch(by_words(snapshot, question.terms, allowed, question.matches, counts))
 
     def _holding(self, question: Question, name: str) -> Filter | None:
         """The filter, narrowed to the memories that hold what the question insists on; None when time ran out."""

@@ -13,7 +13,7 @@ from perdure.text.stopwords import STOPWORDS
 from perdure.text.words import MAX_QUERY_CHARACTERS, clean, query_words
 
 if TYPE_CHECKING:
-    from perdure.text.moments import Span
+    from perdure.text.time_expressions import TimeRange
 
 # Something of this stands in every text that names a time. Most texts have nothing of it, and need no closer look.
 _OF_TIME: Final = re.compile(
@@ -28,7 +28,7 @@ class Asked(NamedTuple):
     text: str
     words: Sequence[str]
     needs: Needs
-    spans: tuple[Span, ...]
+    spans: tuple[TimeRange, ...]
 
 
 def understand(query: str | None, concepts: Sequence[str], moment: datetime) -> Asked:
@@ -43,11 +43,11 @@ def understand(query: str | None, concepts: Sequence[str], moment: datetime) -> 
     return Asked(quoted.text or " ".join(needs.concepts), words, needs, spans)
 
 
-def _times(text: str, moment: datetime) -> tuple[str, tuple[Span, ...]]:
+def _times(text: str, moment: datetime) -> tuple[str, tuple[TimeRange, ...]]:
     """The times that a text names, and the text without those of their words that no memory of that time has."""
     if _OF_TIME.search(text.lower()) is None:
         return text, ()
-    from perdure.text.moments import find_spans, without_spans
+    from perdure.text.time_expressions import find_time_ranges, without_spans
 
-    spans = find_spans(text, moment)
+    spans = find_time_ranges(text, moment)
     return without_spans(text, tuple(span for span in spans if not span.is_named)), spans

@@ -17,7 +17,7 @@ from perdure.text.entry import term_hash
 from perdure.text.words import terms
 
 if TYPE_CHECKING:
-    from perdure.text.moments import Span
+    from perdure.text.time_expressions import TimeRange
 
 # A phrase of common words: reading so many memories takes about as long as a search may.
 MOST_LOOKED_AT: Final = 5000
@@ -36,7 +36,7 @@ class Question(NamedTuple):
     when: When
     fading: Fading
     needs: Needs = NO_NEEDS
-    spans: tuple[Span, ...] = ()
+    spans: tuple[TimeRange, ...] = ()
     notes: list[str] | None = None
 
     @property

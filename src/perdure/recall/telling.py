@@ -14,7 +14,7 @@ from perdure.recall.surroundings import NOBODY, Surroundings
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from perdure.store.port import Told
+    from perdure.store.port import TurnInfo
 
 
 class Telling:
@@ -36,7 +36,7 @@ class Telling:
     def _spoken(self) -> bool:
         return bool(len(self._group))
 
-    def extend(self, told: Sequence[Told | None]) -> None:
+    def extend(self, told: Sequence[TurnInfo | None]) -> None:
         if not self._spoken:
             if not any(told):
                 self._silent += len(told)
@@ -44,11 +44,11 @@ class Telling:
             self._append([None] * self._silent)
         self._append(told)
 
-    def _append(self, told: Sequence[Told | None]) -> None:
+    def _append(self, told: Sequence[TurnInfo | None]) -> None:
         for column, values in zip((self._group, self._speaker, self._asking), self._coded(told), strict=True):
             column.extend(values)
 
-    def same(self, rows: NDArray[np.intp], told: Sequence[Told | None]) -> NDArray[np.bool_]:
+    def same(self, rows: NDArray[np.intp], told: Sequence[TurnInfo | None]) -> NDArray[np.bool_]:
         """Whether each of these rows says so already."""
         if not self._spoken:
             return np.array([one is None for one in told], np.bool_)
@@ -59,7 +59,9 @@ class Telling:
             & (self._asking.view[rows] == asking)
         )
 
-    def _coded(self, told: Sequence[Told | None]) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float32]]:
+    def _coded(
+        self, told: Sequence[TurnInfo | None]
+    ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float32]]:
         group = np.full(len(told), NOBODY, np.int32)
         speaker = np.full(len(told), NOBODY, np.int32)
         asking = np.zeros(len(told), np.float32)

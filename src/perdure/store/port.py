@@ -15,12 +15,12 @@ from perdure.model import (
     BackupRestored,
     Change,
     Checkpoint,
+    EvictionCandidate,
     Filter,
     Finding,
     Operation,
     Record,
     Revision,
-    Standing,
 )
 from perdure.text.bm25 import WordCounts
 from perdure.text.entry import Entry
@@ -41,7 +41,7 @@ class Position:
     repairs: int = 0
 
 
-class Told(NamedTuple):
+class TurnInfo(NamedTuple):
     """Where a memory comes from: the conversation and its session, who speaks, and which share of what is said asks."""
 
     conversation: str | None = None
@@ -61,7 +61,7 @@ class IndexRow(NamedTuple):
     valid_until: int | None
     terms: bytes
     vector: bytes | None
-    told: Told | None = None
+    told: TurnInfo | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,14 +89,14 @@ class Scored(NamedTuple):
     score: float
 
 
-class Found(NamedTuple):
+class KeywordSearch(NamedTuple):
     """`complete` is false when time ran out, and these are the best of what was looked at until then."""
 
     best: list[Scored]
     complete: bool = True
 
 
-class Held(NamedTuple):
+class NumberSearch(NamedTuple):
     """Numbers of memories; `complete` is false when time ran out, and there may be others."""
 
     numbers: Sequence[int] = ()
@@ -222,11 +222,11 @@ class Writer(Protocol):
         """The memory that an earlier call with this idempotency key wrote."""
         ...
 
-    def said_by_request(self, request: str) -> Record | None:
+    def record_of_request(self, request: str) -> Record | None:
         """That memory as the call wrote it; None also when it was erased since."""
         ...
 
-    def says(self, content_hash: ContentHash) -> bool:
+    def has_active_text(self, content_hash: ContentHash) -> bool:
         """Whether an active memory, with a key or without, says this."""
         ...
 
@@ -250,15 +250,15 @@ class Writer(Protocol):
         """A link that is there already stays as it is."""
         ...
 
-    def bury(self, content_hash: ContentHash, reason: str, at: datetime) -> None:
+    def add_tombstone(self, content_hash: ContentHash, reason: str, at: datetime) -> None:
         """A tombstone for a text that must not come back from evidence older than `at`. It is kept as a keyed digest,
         from which neither the text nor its hash can be guessed; so the reason must not quote the text.
         """
         ...
 
-    def buried_at(self, content_hash: ContentHash) -> datetime | None: ...
+    def tombstone_since(self, content_hash: ContentHash) -> datetime | None: ...
 
-    def unbury(self, content_hash: ContentHash) -> None: ...
+    def lift_tombstone(self, content_hash: ContentHash) -> None: ...
 
     def last_version(self, number: int) -> int:
         """The highest version this memory ever had, taken back or not; 0 when there is no such memory."""
@@ -276,7 +276,7 @@ class Writer(Protocol):
         """Limits of this namespace alone; None removes one."""
         ...
 
-    def evictable(self, rule: EvictionRule, limit: int) -> list[Standing]:
+    def evictable(self, rule: EvictionRule, limit: int) -> list[EvictionCandidate]:
         """Memories that may be found and are not protected, in the order of `perdure.lifecycle.eviction.order`."""
         ...
 
@@ -359,7 +359,7 @@ class Store(Protocol):
         """For each memory its newest line at or before the position; memories that did not exist are left out."""
         ...
 
-    def reworded(self, namespace: str) -> list[int]:
+    def multi_version_numbers(self, namespace: str) -> list[int]:
         """The numbers of the memories that may be found and have had more than one version."""
         ...
 
@@ -381,7 +381,7 @@ class Store(Protocol):
         now: datetime,
         limit: int,
         counts: WordCounts | None = None,
-    ) -> Found:
+    ) -> KeywordSearch:
         """The best memories by words alone, best first, of equal ones the newest; words as `query_words` gives them.
         The score is BM25 as `perdure.text.bm25` defines it, over the namespace or the `counts` of several together.
         Of very many candidates some may not be looked at, and after a few seconds none any more.
@@ -392,7 +392,7 @@ class Store(Protocol):
         """What `keyword` counts by itself when it is asked about one namespace alone."""
         ...
 
-    def holding(self, namespace: str, words: Sequence[str]) -> Held:
+    def holding(self, namespace: str, words: Sequence[str]) -> NumberSearch:
         """The memories that hold every one of the words, in whatever form; words as `all_words` gives
         them. Without a word, none. IndexDamaged, here and in `keyword`, when the words cannot be looked up on disk.
         """
@@ -444,7 +444,7 @@ class Store(Protocol):
 
     def capacity(self, namespace: str, rule: EvictionRule) -> CapacityStats: ...
 
-    def evictable(self, namespace: str, rule: EvictionRule, limit: int) -> list[Standing]:
+    def evictable(self, namespace: str, rule: EvictionRule, limit: int) -> list[EvictionCandidate]:
         """As `Writer.evictable`, for those who only want to know."""
         ...
 
@@ -456,7 +456,7 @@ class Store(Protocol):
         """Evicted memories of all namespaces that were evicted at or before this moment."""
         ...
 
-    def times_after(self, moment: datetime) -> list[datetime]:
+    def write_times_after(self, moment: datetime) -> list[datetime]:
         """When something was written after this moment, in any namespace, ascending; one of each hour is enough."""
         ...
 
@@ -484,7 +484,7 @@ class Store(Protocol):
         """
         ...
 
-    def give_up_reserve(self) -> bool:
+    def release_reserve(self) -> bool:
         """When there is no space to write: let go of what is kept for this moment. False when nothing is kept."""
         ...
 

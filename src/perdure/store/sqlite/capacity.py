@@ -7,9 +7,9 @@ from math import inf
 from typing import Final, cast
 
 from perdure.clock import from_micros
-from perdure.model import Standing
+from perdure.model import EvictionCandidate
 from perdure.store.port import CapacityStats, EvictionRule, Load
-from perdure.store.sqlite.database import Database, Value
+from perdure.store.sqlite.apsw_types import Database, Value
 from perdure.store.sqlite.sql import SQL
 
 # Memories of one class that are looked at first, and more than there can be.
@@ -19,14 +19,14 @@ _ALL: Final = 1 << 62
 NOTHING: Final = CapacityStats(Load(0, 0, None, None), 0, 0, 0, {"lowest": 0.0, "mean": 0.0, "highest": 0.0})
 
 
-def evictable(connection: Database, namespace: int, rule: EvictionRule, limit: int) -> list[Standing]:
+def evictable(connection: Database, namespace: int, rule: EvictionRule, limit: int) -> list[EvictionCandidate]:
     """Class by class, in the order of `perdure.lifecycle.eviction.order`."""
     classes = (
         ("superseded", -inf, rule.high),
         ("active", -inf, min(rule.low, rule.high)),
         ("active", rule.low, rule.high),
     )
-    found: list[Standing] = []
+    found: list[EvictionCandidate] = []
     for state, low, high in classes:
         if len(found) < limit:
             one: dict[str, Value] = {"state": state, "from": low, "below": high, "limit": limit - len(found)}
@@ -34,7 +34,7 @@ def evictable(connection: Database, namespace: int, rule: EvictionRule, limit: i
     return found
 
 
-def _least_recent(connection: Database, bindings: dict[str, Value]) -> list[Standing]:
+def _least_recent(connection: Database, bindings: dict[str, Value]) -> list[EvictionCandidate]:
     """First among a few, then, when these may not be the ones, among all."""
     limit = cast("int", bindings["limit"])
     for window in (limit + _WINDOW, _ALL):
@@ -43,7 +43,7 @@ def _least_recent(connection: Database, bindings: dict[str, Value]) -> list[Stan
         if not rows or rows[0][-1] is None or rows[-1][-2] < rows[0][-1]:
             break
     return [
-        Standing(number, importance, tier, state, tokens, from_micros(last_used))
+        EvictionCandidate(number, importance, tier, state, tokens, from_micros(last_used))
         for number, importance, tier, state, tokens, last_used, _ in rows
     ]
 

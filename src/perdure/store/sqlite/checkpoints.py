@@ -11,8 +11,8 @@ from perdure.buggify import point
 from perdure.clock import from_micros, to_micros
 from perdure.errors import Conflict, StoreDamaged
 from perdure.model import Checkpoint
-from perdure.store.sqlite.chain import genesis
-from perdure.store.sqlite.database import Database, Row
+from perdure.store.sqlite.apsw_types import Database, Row
+from perdure.store.sqlite.hash_chain import genesis
 from perdure.store.sqlite.rows import encode_json
 from perdure.store.sqlite.sql import SQL
 

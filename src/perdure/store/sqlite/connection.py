@@ -11,11 +11,11 @@ from typing import Final, Literal, TypeAlias, cast
 
 import apsw
 
-from perdure.store.sqlite.database import Database, run
-from perdure.store.sqlite.engine import engine_is_safe, version_number
+from perdure.store.sqlite.apsw_types import Database, run
 from perdure.store.sqlite.file import MEMORY, Place, can_write
 from perdure.store.sqlite.filesystem import is_local
 from perdure.store.sqlite.sql import SQL
+from perdure.store.sqlite.sqlite_version import engine_is_safe, version_number
 
 Journal: TypeAlias = Literal["wal", "delete"]
 Role: TypeAlias = Literal["write", "read"]

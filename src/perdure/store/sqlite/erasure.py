@@ -7,9 +7,9 @@ from typing import Final, NamedTuple
 
 from perdure.buggify import point
 from perdure.errors import NotFound, StoreDamaged
-from perdure.store.sqlite.beside import BESIDE
-from perdure.store.sqlite.database import Database
+from perdure.store.sqlite.apsw_types import Database
 from perdure.store.sqlite.rows import decode_payload, range_of, slot_of
+from perdure.store.sqlite.sidecar import SIDECAR_SQL
 from perdure.store.sqlite.sql import SQL
 from perdure.text.passage import passage_hash
 
@@ -44,7 +44,7 @@ def erase(connection: Database, namespace: int, number: int, *, traceless: bool)
         connection.execute(SQL["delete_links"], (namespace, each))
     _delete_passages(connection, namespace, [line[-1] for line in lines], {passage} if passage else set())
     if traceless:
-        connection.execute(BESIDE["ask_scrub"])
+        connection.execute(SIDECAR_SQL["ask_scrub"])
     point("erase: vectors deleted")
     return Erased(memory, version, terms, tokens or 0)
 

@@ -22,7 +22,7 @@ from perdure.errors import (
     StoreReadOnly,
     StoreUnreadable,
 )
-from perdure.store.sqlite.database import Database
+from perdure.store.sqlite.apsw_types import Database
 from perdure.store.sqlite.file import Place, can_write
 from perdure.store.sqlite.fork import FORKED
 

@@ -6,7 +6,7 @@ from perdure.clock import from_micros, to_micros
 from perdure.errors import InvalidInput
 from perdure.ids import MemoryId
 from perdure.store.port import LINK_KINDS, Link
-from perdure.store.sqlite.database import Database
+from perdure.store.sqlite.apsw_types import Database
 from perdure.store.sqlite.rows import pack_id, pack_name, unpack_id, unpack_name
 from perdure.store.sqlite.sql import SQL
 

@@ -11,7 +11,7 @@ from perdure.clock import from_micros, to_micros
 from perdure.errors import StoreDamaged
 from perdure.model import Change, Revision
 from perdure.store.port import LogFilter
-from perdure.store.sqlite.database import Database, Row, Value
+from perdure.store.sqlite.apsw_types import Database, Row, Value
 from perdure.store.sqlite.rows import NUMBER_MASK, decode_payload, pack_name, unpack_id, unpack_name
 from perdure.store.sqlite.sql import SQL
 
@@ -81,7 +81,7 @@ def states_at(
             yield line.number, line
 
 
-def reworded(connection: Database, namespace: int) -> list[int]:
+def multi_version_numbers(connection: Database, namespace: int) -> list[int]:
     return [number for (number,) in connection.execute(SQL["reworded"], {"namespace": namespace})]
 
 

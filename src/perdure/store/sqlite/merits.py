@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from perdure.store.port import Merit
-from perdure.store.sqlite.database import Database
+from perdure.store.sqlite.apsw_types import Database
 from perdure.store.sqlite.rows import NUMBER_MASK, range_of, slot_of
 from perdure.store.sqlite.sql import SQL
 

@@ -13,11 +13,11 @@ import apsw
 
 from perdure.buggify import point
 from perdure.errors import StoreDamaged, StoreForeign, StoreNewer
-from perdure.store.sqlite.database import Database, run
-from perdure.store.sqlite.engine import APPLICATION_ID
+from perdure.store.sqlite.apsw_types import Database, run
+from perdure.store.sqlite.doctor.schema import differences, statements
 from perdure.store.sqlite.file import Place
 from perdure.store.sqlite.sql import SQL
-from perdure.store.sqlite.structure import differences, statements
+from perdure.store.sqlite.sqlite_version import APPLICATION_ID
 
 _HERE: Final = Path(__file__).parent
 _FROM_BACKUP: Final = "Bring the store back from a backup."

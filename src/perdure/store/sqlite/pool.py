@@ -12,8 +12,8 @@ import apsw
 from perdure.buggify import point
 from perdure.errors import StoreBusy, StoreClosed, StoreReadOnly, StoreReplaced
 from perdure.store.sqlite import fork
+from perdure.store.sqlite.apsw_types import Database, run
 from perdure.store.sqlite.connection import Patience, Role, forbid
-from perdure.store.sqlite.database import Database, run
 from perdure.store.sqlite.failure import translating
 from perdure.store.sqlite.file import Identity, Place, identity_of
 from perdure.store.sqlite.sql import SQL

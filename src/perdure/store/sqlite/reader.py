@@ -13,8 +13,7 @@ from perdure.clock import from_micros
 from perdure.errors import StoreDamaged
 from perdure.ids import Reference
 from perdure.model import Filter, Record
-from perdure.store.sqlite.damage import UNREADABLE, rows_after
-from perdure.store.sqlite.database import Database, Row, Value
+from perdure.store.sqlite.apsw_types import Database, Row, Value
 from perdure.store.sqlite.filters import conditions
 from perdure.store.sqlite.rows import (
     NUMBER_MASK,
@@ -26,6 +25,7 @@ from perdure.store.sqlite.rows import (
     range_of,
     slot_of,
 )
+from perdure.store.sqlite.skip_unreadable import UNREADABLE, rows_after
 from perdure.store.sqlite.sql import SQL
 
 _SELECT: Final = SQL["select_memory"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from typing import Final
 
-from perdure.store.sqlite.beside import opened, remove
 from perdure.store.sqlite.file import Place, size_of
+from perdure.store.sqlite.sidecar import opened, remove
 
 SIZE: Final = 1 << 20
 # With less than this left, the space is of more use to whoever is about to need it.

@@ -14,7 +14,7 @@ from perdure.clock import format_time, from_micros, to_micros
 from perdure.errors import InvalidInput, StoreDamaged
 from perdure.ids import ContentHash, MemoryId
 from perdure.model import USE_FIELDS, Json, Record
-from perdure.store.sqlite.database import Row
+from perdure.store.sqlite.apsw_types import Row
 from perdure.text.entry import Entry
 
 NUMBER_BITS: Final = 32

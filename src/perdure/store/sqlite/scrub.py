@@ -18,13 +18,13 @@ import apsw
 
 from perdure.buggify import point
 from perdure.errors import StoreBusy, StoreError, StoreFull
-from perdure.store.sqlite import unfinished
-from perdure.store.sqlite.backup import remembered
-from perdure.store.sqlite.beside import BESIDE
-from perdure.store.sqlite.database import run
+from perdure.store.sqlite.apsw_types import run
+from perdure.store.sqlite.backup import partial_files
+from perdure.store.sqlite.backup.create import remembered
+from perdure.store.sqlite.erasure_ledger import Ledger, erasures
 from perdure.store.sqlite.file import Place
-from perdure.store.sqlite.ledger import Ledger, erasures
 from perdure.store.sqlite.pool import Pool
+from perdure.store.sqlite.sidecar import SIDECAR_SQL
 from perdure.store.sqlite.sql import SQL
 
 _PASSING: Final = 0.25
@@ -66,25 +66,25 @@ def _wish(pool: Pool) -> str | None:
 
 def _sweep(pool: Pool, place: Place) -> bool:
     """Also false while somebody works on a copy: what will become of it, nobody knows yet."""
-    restored = place.identity is None or unfinished.sweep([place.path], "restoring")
-    return unfinished.sweep(remembered(pool), "partial") and restored
+    restored = place.identity is None or partial_files.sweep([place.path], "restoring")
+    return partial_files.sweep(remembered(pool), "partial") and restored
 
 
 def _grant(pool: Pool, place: Place, asked: str, patience: float, *, swept: bool) -> None:
     """As far as it can be. What is left of the wish is for whoever comes next."""
     if place.identity is not None and not asked.startswith(_REWRITTEN):
         with pool.maintaining(patience) as connection:
-            run(connection, BESIDE["compact"])
+            run(connection, SIDECAR_SQL["compact"])
         point("scrub: file rewritten")
         rewritten = _REWRITTEN + asked
         with pool.writing(patience) as connection:
-            connection.execute(BESIDE["change_scrub"], (rewritten, asked))
+            connection.execute(SIDECAR_SQL["change_scrub"], (rewritten, asked))
         asked = rewritten
         _empty_log(pool, place, patience)
         point("scrub: log empty again")
     if swept:
         with pool.writing(patience) as connection:
-            connection.execute(BESIDE["clear_scrub"], (asked,))
+            connection.execute(SIDECAR_SQL["clear_scrub"], (asked,))
 
 
 def _empty_log(pool: Pool, place: Place, patience: float) -> None:

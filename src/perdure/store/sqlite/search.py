@@ -14,8 +14,8 @@ import apsw
 
 from perdure.errors import IndexDamaged
 from perdure.model import Filter
-from perdure.store.port import Found, Held, Scored
-from perdure.store.sqlite.database import Database
+from perdure.store.port import KeywordSearch, NumberSearch, Scored
+from perdure.store.sqlite.apsw_types import Database
 from perdure.store.sqlite.filters import Bindings, conditions, ordinary
 from perdure.store.sqlite.rows import NUMBER_MASK, range_of
 from perdure.store.sqlite.sql import SQL
@@ -64,11 +64,11 @@ def keyword(
     now: datetime,
     limit: int,
     counts: WordCounts | None = None,
-) -> Found:
+) -> KeywordSearch:
     counted: list[_Counted] = []
     complete = _in_time(connection, _COUNTING_SECONDS, lambda: _count(connection, namespace, words, counted))
     if not counted or limit <= 0:
-        return Found([], complete)
+        return KeywordSearch([], complete)
     counts = counts or _word_counts(connection, namespace, counted)
     search = _Search(
         connection, namespace, _worths(counted, counts), counts.average, *_conditions(namespace, filter, now)
@@ -79,10 +79,10 @@ def keyword(
             search.score_best(limit)
 
     complete = _in_time(connection, _SCORING_SECONDS, score) and complete
-    return Found(search.ranked(limit), complete)
+    return KeywordSearch(search.ranked(limit), complete)
 
 
-def holding(connection: Database, namespace: int, words: Sequence[str]) -> Held:
+def holding(connection: Database, namespace: int, words: Sequence[str]) -> NumberSearch:
     match = " AND ".join(map(_quoted, _stems(words).values()))
     found: list[int] = []
 
@@ -90,7 +90,7 @@ def holding(connection: Database, namespace: int, words: Sequence[str]) -> Held:
         found.extend(json.loads(connection.execute(SQL["memories_with_word"], (match, *range_of(namespace))).get))
 
     complete = _in_time(connection, _COUNTING_SECONDS, look) if match else True
-    return Held(found, complete)
+    return NumberSearch(found, complete)
 
 
 def word_counts(connection: Database, namespace: int, words: Sequence[str]) -> WordCounts:

@@ -8,7 +8,7 @@ from datetime import datetime
 from perdure.clock import from_micros
 from perdure.errors import StoreDamaged
 from perdure.store.port import NamespaceStats
-from perdure.store.sqlite.database import Database
+from perdure.store.sqlite.apsw_types import Database
 from perdure.store.sqlite.sql import SQL
 from perdure.store.sqlite.vectors import NO_GENERATION, pending_count
 

@@ -15,17 +15,17 @@ from perdure.clock import Clock, system_clock, to_micros
 from perdure.embed.port import Generation
 from perdure.errors import StoreClosed, StoreDamaged, StoreError, StoreReadOnly, StoreReplaced
 from perdure.ids import MemoryId, Reference
-from perdure.model import Backup, BackupRestored, Checkpoint, Filter, Finding, Record, Revision, Standing
+from perdure.model import Backup, BackupRestored, Checkpoint, EvictionCandidate, Filter, Finding, Record, Revision
 from perdure.store.port import (
     CapacityStats,
     EvictionRule,
-    Found,
-    Held,
     IndexChanges,
     IndexRow,
+    KeywordSearch,
     Link,
     LogFilter,
     Merit,
+    NumberSearch,
     Pending,
     Position,
     Progress,
@@ -34,35 +34,32 @@ from perdure.store.port import (
     Use,
 )
 from perdure.store.sqlite import (
-    backup,
     capacity,
-    check,
     checkpoints,
-    deadlines,
-    feed,
+    expiry_queries,
     fork,
+    index_feed,
     links,
     log,
     merits,
     reader,
-    repair,
-    replacement,
     scrub,
     search,
     statistics,
-    unfinished,
 )
+from perdure.store.sqlite.apsw_types import Database
+from perdure.store.sqlite.backup import create, partial_files, restore
 from perdure.store.sqlite.connection import Patience, Role, choose_journal, connect, set_journal
-from perdure.store.sqlite.database import Database
+from perdure.store.sqlite.doctor import check, repair
+from perdure.store.sqlite.doctor.environment import running_engine
+from perdure.store.sqlite.erasure_ledger import Ledger
 from perdure.store.sqlite.file import IN_MEMORY, MEMORY, Place, identity_of, prepare, size_of
-from perdure.store.sqlite.ledger import Ledger
+from perdure.store.sqlite.log_head import End, Mirror, Owner, accept, hash_at, owner_of
 from perdure.store.sqlite.migrate import check_ours, migrate, newest_schema
-from perdure.store.sqlite.mirror import End, Mirror, Owner, accept, hash_at, owner_of
 from perdure.store.sqlite.pool import Pool
 from perdure.store.sqlite.reserve import Reserve
 from perdure.store.sqlite.rows import NUMBER_MASK, slot_of
 from perdure.store.sqlite.sql import SQL
-from perdure.store.sqlite.surroundings import running_engine
 from perdure.store.sqlite.vectors import generation_id, passage_vectors, pending, pending_count, put_vectors
 from perdure.store.sqlite.writer import SqliteWriter
 from perdure.text.bm25 import WordCounts
@@ -109,7 +106,7 @@ class SqliteStore:
             if vfs is None and place.identity is not None and not pool.read_only:
                 store._mirror, store._ledger, store._reserve = Mirror(place), Ledger(place), Reserve(place)
                 store._reserve.keep()
-                unfinished.sweep([place.path], "restoring")
+                partial_files.sweep([place.path], "restoring")
             scrub.scrub_in_passing(pool, place, store._ledger)
         except BaseException:
             pool.close()
@@ -246,10 +243,10 @@ class SqliteStore:
             known = self._id(connection, namespace)
             return {} if known is None else dict(log.states_at(connection, known, namespace, numbers, seq))
 
-    def reworded(self, namespace: str) -> list[int]:
+    def multi_version_numbers(self, namespace: str) -> list[int]:
         with self._pool.reading() as connection:
             known = self._id(connection, namespace)
-            return [] if known is None else log.reworded(connection, known)
+            return [] if known is None else log.multi_version_numbers(connection, known)
 
     def passage_vectors(
         self, namespace: str, generation: Generation, passage_hashes: Sequence[bytes]
@@ -266,20 +263,24 @@ class SqliteStore:
         now: datetime,
         limit: int,
         counts: WordCounts | None = None,
-    ) -> Found:
+    ) -> KeywordSearch:
         with self._pool.snapshot() as connection:
             known = self._id(connection, namespace)
-            return Found([]) if known is None else search.keyword(connection, known, words, filter, now, limit, counts)
+            return (
+                KeywordSearch([])
+                if known is None
+                else search.keyword(connection, known, words, filter, now, limit, counts)
+            )
 
     def word_counts(self, namespace: str, words: Sequence[str]) -> WordCounts:
         with self._pool.snapshot() as connection:
             known = self._id(connection, namespace)
             return WordCounts(0, 0, {}) if known is None else search.word_counts(connection, known, words)
 
-    def holding(self, namespace: str, words: Sequence[str]) -> Held:
+    def holding(self, namespace: str, words: Sequence[str]) -> NumberSearch:
         with self._pool.reading() as connection:
             known = self._id(connection, namespace)
-            return Held() if known is None else search.holding(connection, known, words)
+            return NumberSearch() if known is None else search.holding(connection, known, words)
 
     def links(self, namespace: str, memory: MemoryId) -> list[Link]:
         with self._pool.reading() as connection:
@@ -288,19 +289,19 @@ class SqliteStore:
 
     def position(self, namespace: str, generation: Generation | None) -> Position:
         with self._pool.reading() as connection:
-            return feed.position(connection, namespace, generation)
+            return index_feed.position(connection, namespace, generation)
 
     def index_rows(self, namespace: str, generation: Generation | None, after: int, limit: int) -> Sequence[IndexRow]:
         with self._pool.reading() as connection:
             known = self._id(connection, namespace)
-            return [] if known is None else feed.index_rows(connection, known, generation, after, limit)
+            return [] if known is None else index_feed.index_rows(connection, known, generation, after, limit)
 
     def index_changes(self, namespace: str, generation: Generation | None, since: Position) -> IndexChanges:
         with self._pool.reading() as connection:
             known = self._id(connection, namespace)
             if known is None:
                 return IndexChanges((), ())
-            return feed.index_changes(connection, known, generation, since)
+            return index_feed.index_changes(connection, known, generation, since)
 
     def merits(self, namespace: str, after: int, limit: int) -> Sequence[Merit]:
         with self._pool.reading() as connection:
@@ -320,7 +321,7 @@ class SqliteStore:
     def trigger_phrases(self, namespace: str) -> Sequence[TriggerRow]:
         with self._pool.reading() as connection:
             known = self._id(connection, namespace)
-            return () if known is None else feed.trigger_phrases(connection, known)
+            return () if known is None else index_feed.trigger_phrases(connection, known)
 
     def pending(self, generation: Generation, limit: int) -> list[Pending]:
         with self._pool.snapshot() as connection:
@@ -361,22 +362,22 @@ class SqliteStore:
             known = self._id(connection, namespace)
             return capacity.NOTHING if known is None else capacity.capacity(connection, known, rule)
 
-    def evictable(self, namespace: str, rule: EvictionRule, limit: int) -> list[Standing]:
+    def evictable(self, namespace: str, rule: EvictionRule, limit: int) -> list[EvictionCandidate]:
         with self._pool.reading() as connection:
             known = self._id(connection, namespace)
             return [] if known is None else capacity.evictable(connection, known, rule, limit)
 
     def due(self, now: datetime, limit: int) -> list[Record]:
         with self._pool.snapshot() as connection:
-            return deadlines.due(connection, now, limit)
+            return expiry_queries.due(connection, now, limit)
 
     def purgeable(self, until: datetime, limit: int) -> list[Record]:
         with self._pool.snapshot() as connection:
-            return deadlines.purgeable(connection, until, limit)
+            return expiry_queries.purgeable(connection, until, limit)
 
-    def times_after(self, moment: datetime) -> list[datetime]:
+    def write_times_after(self, moment: datetime) -> list[datetime]:
         with self._pool.reading() as connection:
-            return deadlines.times_after(connection, moment)
+            return expiry_queries.write_times_after(connection, moment)
 
     def note(self, name: str) -> str | None:
         with self._pool.reading() as connection:
@@ -423,23 +424,23 @@ class SqliteStore:
     def scrub(self, *, patience: float) -> bool:
         return scrub.scrub(self._pool, self._place, self._ledger, patience)
 
-    def give_up_reserve(self) -> bool:
+    def release_reserve(self) -> bool:
         if self._reserve is None or not self._reserve.give_up():
             return False
         self._reserved = False
         return True
 
     def backup(self, path: str, progress: Progress | None = None, *, overwrite: bool = False) -> Backup:
-        return backup.backup(self._pool, self._place, path, self._clock, overwrite=overwrite, progress=progress)
+        return create.backup(self._pool, self._place, path, self._clock, overwrite=overwrite, progress=progress)
 
     def restore_backup(
         self, path: str, *, keep: bool, erased: str | None = None, progress: Progress | None = None
     ) -> BackupRestored:
         if self._place.identity is not None and self._mirror is None:
             raise StoreReadOnly(f"{self._place.path} cannot be written.")
-        home = replacement.Home(self._pool, self._place, self._mirror, self._ledger, self._clock)
+        home = restore.Home(self._pool, self._place, self._mirror, self._ledger, self._clock)
         try:
-            done = replacement.restore_backup(home, path, keep=keep, erased=erased, progress=progress)
+            done = restore.restore_backup(home, path, keep=keep, erased=erased, progress=progress)
         finally:
             self._ids.clear()
         self._signed = False

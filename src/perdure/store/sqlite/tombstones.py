@@ -9,7 +9,7 @@ from typing import Final
 from perdure.clock import from_micros, to_micros
 from perdure.errors import StoreDamaged
 from perdure.ids import ContentHash
-from perdure.store.sqlite.database import Database
+from perdure.store.sqlite.apsw_types import Database
 from perdure.store.sqlite.sql import SQL
 
 _BURY: Final = SQL["bury"]
@@ -17,7 +17,7 @@ _BURIED: Final = SQL["buried_at"]
 _UNBURY: Final = SQL["unbury"]
 
 
-class Graveyard:
+class Tombstones:
     """The tombstones of one namespace, by its id and its name, for as long as one transaction lasts."""
 
     def __init__(self, connection: Database, namespace: int, name: str) -> None:
@@ -26,14 +26,14 @@ class Graveyard:
         self._name = name.encode()
         self._secret: bytes | None = None
 
-    def bury(self, content_hash: ContentHash, reason: str, at: datetime) -> None:
+    def add_tombstone(self, content_hash: ContentHash, reason: str, at: datetime) -> None:
         self._connection.execute(_BURY, (self._namespace, self.digest(content_hash), to_micros(at), reason))
 
-    def buried_at(self, content_hash: ContentHash) -> datetime | None:
+    def tombstone_since(self, content_hash: ContentHash) -> datetime | None:
         at: int | None = self._connection.execute(_BURIED, (self._namespace, self.digest(content_hash))).get
         return None if at is None else from_micros(at)
 
-    def unbury(self, content_hash: ContentHash) -> None:
+    def lift_tombstone(self, content_hash: ContentHash) -> None:
         self._connection.execute(_UNBURY, (self._namespace, self.digest(content_hash)))
 
     def digest(self, content_hash: ContentHash) -> bytes:

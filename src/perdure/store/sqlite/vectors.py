@@ -12,9 +12,9 @@ from perdure.embed.port import Generation
 from perdure.errors import InvalidInput, StoreDamaged
 from perdure.model import Record
 from perdure.store.port import Pending
-from perdure.store.sqlite.damage import UNREADABLE
-from perdure.store.sqlite.database import Database
+from perdure.store.sqlite.apsw_types import Database
 from perdure.store.sqlite.rows import NUMBER_BITS, decode_row, slot_of
+from perdure.store.sqlite.skip_unreadable import UNREADABLE
 from perdure.store.sqlite.sql import SQL
 from perdure.text.passage import passage
 

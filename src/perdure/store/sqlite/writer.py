@@ -15,14 +15,14 @@ from perdure.clock import Clock, from_micros, to_micros
 from perdure.embed.port import Generation
 from perdure.errors import Conflict, InvalidInput
 from perdure.ids import ContentHash, MemoryId
-from perdure.model import INDEXED_STATES, Change, Record, Standing, evolve
+from perdure.model import INDEXED_STATES, Change, EvictionCandidate, Record, replace_record
 from perdure.store.port import EvictionRule, Link, LinkKind, Load
 from perdure.store.sqlite import capacity, erasure, links, vectors
-from perdure.store.sqlite.chain import SALT_BYTES, Line, digest_of, genesis, link
-from perdure.store.sqlite.database import Database, Row
+from perdure.store.sqlite.apsw_types import Database, Row
 from perdure.store.sqlite.erasure import ERASE
-from perdure.store.sqlite.ledger import Erasure
-from perdure.store.sqlite.mirror import End
+from perdure.store.sqlite.erasure_ledger import Erasure
+from perdure.store.sqlite.hash_chain import SALT_BYTES, Line, digest_of, genesis, link
+from perdure.store.sqlite.log_head import End
 from perdure.store.sqlite.rows import (
     NUMBER_BITS,
     NUMBER_MASK,
@@ -37,7 +37,7 @@ from perdure.store.sqlite.rows import (
     unpack_id,
 )
 from perdure.store.sqlite.sql import SQL
-from perdure.store.sqlite.tombstones import Graveyard
+from perdure.store.sqlite.tombstones import Tombstones
 from perdure.text.entry import Entry, terms_length
 
 _SELECT: Final = SQL["select_memory"]
@@ -88,7 +88,7 @@ class SqliteWriter:
         rows = connection.execute(SQL["open_namespace"], (name,)).fetchall()
         self._space = _Namespace(*rows[0]) if rows else None
         self._changed = False
-        self._graves: Graveyard | None = None
+        self._graves: Tombstones | None = None
         self._handed_out: set[int] = set()
         self._generations: dict[str, int] = {}
         self.erased: list[Erasure] = []
@@ -113,11 +113,11 @@ class SqliteWriter:
     def by_request(self, request: str) -> Record | None:
         return self._named(_BY_REQUEST, request)
 
-    def said_by_request(self, request: str) -> Record | None:
+    def record_of_request(self, request: str) -> Record | None:
         body = self._connection.execute(SQL["said_by_request"], (self._space.id, request)).get if self._space else None
         return None if body is None else decode_payload(body)
 
-    def says(self, content_hash: ContentHash) -> bool:
+    def has_active_text(self, content_hash: ContentHash) -> bool:
         row = (self._space.id, bytes.fromhex(content_hash)) if self._space else None
         return row is not None and self._connection.execute(SQL["says"], row).get == 1
 
@@ -140,7 +140,7 @@ class SqliteWriter:
         space = self._opened()
         if record.namespace != self._name or not 0 < record.number <= space.number:
             raise InvalidInput(f"Memory {record.number} of {record.namespace!r} has no number of {self._name!r}.")
-        record = evolve(record, seq=space.seq + 1)
+        record = replace_record(record, seq=space.seq + 1)
         slot = slot_of(space.id, record.number)
         before = self._before(record.number, slot)
         row = encode_row(record, space.id, entry.passage_hash)
@@ -169,16 +169,16 @@ class SqliteWriter:
     def put_link(self, source: MemoryId, kind: LinkKind, target: str, at: datetime) -> None:
         links.put_link(self._connection, self._opened().id, Link(source, kind, target, at))
 
-    def bury(self, content_hash: ContentHash, reason: str, at: datetime) -> None:
-        self._graveyard(self._opened()).bury(content_hash, reason, at)
+    def add_tombstone(self, content_hash: ContentHash, reason: str, at: datetime) -> None:
+        self._graveyard(self._opened()).add_tombstone(content_hash, reason, at)
 
-    def buried_at(self, content_hash: ContentHash) -> datetime | None:
+    def tombstone_since(self, content_hash: ContentHash) -> datetime | None:
         space = self._space
-        return space and self._graveyard(space).buried_at(content_hash)
+        return space and self._graveyard(space).tombstone_since(content_hash)
 
-    def unbury(self, content_hash: ContentHash) -> None:
+    def lift_tombstone(self, content_hash: ContentHash) -> None:
         if self._space is not None:
-            self._graveyard(self._space).unbury(content_hash)
+            self._graveyard(self._space).lift_tombstone(content_hash)
 
     def last_version(self, number: int) -> int:
         return self._connection.execute(_LAST_VERSION, (self._space.id, number)).get if self._space else 0
@@ -198,7 +198,7 @@ class SqliteWriter:
         space = self._opened()
         space.max_items, space.max_tokens = max_items, max_tokens
 
-    def evictable(self, rule: EvictionRule, limit: int) -> list[Standing]:
+    def evictable(self, rule: EvictionRule, limit: int) -> list[EvictionCandidate]:
         return capacity.evictable(self._connection, self._space.id, rule, limit) if self._space else []
 
     def drop_payloads(self, number: int) -> None:
@@ -230,9 +230,9 @@ class SqliteWriter:
             )  # fmt: skip
             self._connection.execute(_CLOSE, row)
 
-    def _graveyard(self, space: _Namespace) -> Graveyard:
+    def _graveyard(self, space: _Namespace) -> Tombstones:
         if self._graves is None:
-            self._graves = Graveyard(self._connection, space.id, self._name)
+            self._graves = Tombstones(self._connection, space.id, self._name)
         return self._graves
 
     def _opened(self) -> _Namespace:

@@ -43,14 +43,14 @@ class Deadlines(Opening):
         for minutes in (70, 80, 90, 100, 60 * 30):
             say(store, record, at=NOON + timedelta(minutes=minutes))
         say(store, remember(store, "coffee", "other"), at=NOON + 10 * HOUR)
-        times = store.times_after(NOON)
+        times = store.write_times_after(NOON)
         assert times == sorted(set(times))
         assert times[-1] == NOON + 30 * HOUR
         assert NOON not in times
         hours = [int((moment - NOON) / HOUR) for moment in times]
         assert set(hours) == {1, 10, 30}
         assert {NOON + timedelta(minutes=70), NOON + timedelta(minutes=100)} <= set(times)
-        assert store.times_after(NOON + 30 * HOUR) == []
+        assert store.write_times_after(NOON + 30 * HOUR) == []
 
     def test_a_note_is_the_last_one_of_its_name(self, store: Store):
         assert store.note("clock") is None

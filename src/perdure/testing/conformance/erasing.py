@@ -77,7 +77,7 @@ class Erasing(Opening):
         assert store.log(NAMESPACE, LogFilter(operation="erase"), limit=9) == [lines[-1]]
         assert store.states_at(NAMESPACE, [1], 9) == {1: lines[-1]}
         assert store.changed_after(NAMESPACE, 2) == [1]
-        assert store.reworded(NAMESPACE) == []
+        assert store.multi_version_numbers(NAMESPACE) == []
 
     def test_its_number_is_never_given_out_again(self, store: Store):
         for text in ("tea", "coffee"):

@@ -56,37 +56,37 @@ class Linking(Opening):
 
     def test_a_buried_text_stays_buried_until_it_is_lifted(self, store: Store):
         with store.write(NAMESPACE) as writer:
-            assert writer.buried_at(TEA) is None
-            writer.bury(TEA, "forgotten", NOON)
-            assert writer.buried_at(TEA) == NOON
+            assert writer.tombstone_since(TEA) is None
+            writer.add_tombstone(TEA, "forgotten", NOON)
+            assert writer.tombstone_since(TEA) == NOON
         with store.write(NAMESPACE) as writer:
-            assert writer.buried_at(TEA) == NOON
-            assert writer.buried_at(content_hash("coffee")) is None
-            writer.unbury(TEA)
-            writer.unbury(content_hash("coffee"))
+            assert writer.tombstone_since(TEA) == NOON
+            assert writer.tombstone_since(content_hash("coffee")) is None
+            writer.lift_tombstone(TEA)
+            writer.lift_tombstone(content_hash("coffee"))
         with store.write(NAMESPACE) as writer:
-            assert writer.buried_at(TEA) is None
+            assert writer.tombstone_since(TEA) is None
 
     def test_a_text_that_is_buried_twice_is_buried_up_to_the_later_time(self, store: Store):
         for at in (NOON, NOON + HOUR, NOON - HOUR):
             with store.write(NAMESPACE) as writer:
-                writer.bury(TEA, "forgotten", at)
+                writer.add_tombstone(TEA, "forgotten", at)
         with store.write(NAMESPACE) as writer:
-            assert writer.buried_at(TEA) == NOON + HOUR
+            assert writer.tombstone_since(TEA) == NOON + HOUR
 
     def test_links_and_tombstones_stay_in_their_namespace(self, store: Store):
         source, target = new_id(), new_id()
         with store.write("theirs") as writer:
             writer.put_link(source, "evidence", target, NOON)
-            writer.bury(TEA, "forgotten", NOON)
+            writer.add_tombstone(TEA, "forgotten", NOON)
         with store.write("ours") as writer:
-            assert writer.buried_at(TEA) is None
+            assert writer.tombstone_since(TEA) is None
             writer.next_number()
-            writer.unbury(TEA)
-            assert writer.buried_at(TEA) is None
+            writer.lift_tombstone(TEA)
+            assert writer.tombstone_since(TEA) is None
         assert store.links("ours", source) == []
         with store.write("theirs") as writer:
-            assert writer.buried_at(TEA) == NOON
+            assert writer.tombstone_since(TEA) == NOON
 
     def test_what_fails_neither_links_nor_buries(self, store: Store):
         source = remember(store, "tea").id
@@ -94,11 +94,11 @@ class Linking(Opening):
         def fail() -> None:
             with store.write(NAMESPACE) as writer:
                 writer.put_link(source, "evidence", "e1", NOON)
-                writer.bury(TEA, "forgotten", NOON)
+                writer.add_tombstone(TEA, "forgotten", NOON)
                 raise ZeroDivisionError
 
         with pytest.raises(ZeroDivisionError):
             fail()
         assert store.links(NAMESPACE, source) == []
         with store.write(NAMESPACE) as writer:
-            assert writer.buried_at(TEA) is None
+            assert writer.tombstone_since(TEA) is None

@@ -130,14 +130,16 @@ class Past(Opening):
         store.close()
 
     def test_memories_with_more_than_one_version_are_known_while_they_may_be_found(self, store: Store):
-        reworded, annotated, gone, back = (remember(store, text) for text in ("tea", "coffee", "milk", "water"))
-        amend(store, reworded, text="green tea")
+        multi_version_numbers, annotated, gone, back = (
+            remember(store, text) for text in ("tea", "coffee", "milk", "water")
+        )
+        amend(store, multi_version_numbers, text="green tea")
         amend(store, annotated, title="Drinks")
         amend(store, amend(store, gone, text="cold milk"), "forget", state="deleted")
         amend(store, back, text="still water")
         say(store, back, "undo")
-        assert store.reworded(NAMESPACE) == [reworded.number, back.number]
-        assert store.reworded("nowhere") == []
+        assert store.multi_version_numbers(NAMESPACE) == [multi_version_numbers.number, back.number]
+        assert store.multi_version_numbers("nowhere") == []
 
     def test_the_last_version_is_the_highest_there_ever_was(self, store: Store):
         record = remember(store, "tea")
@@ -165,5 +167,5 @@ class Past(Opening):
         assert [line.record and line.record.text for line in store.log("ours", LogFilter(), limit=9)] == ["coffee"]
         assert store.seq_at("ours", NOON) == 1
         assert store.changed_after("ours", 0) == [1]
-        assert store.changed_after("ours", 0, "f") == store.reworded("ours") == []
+        assert store.changed_after("ours", 0, "f") == store.multi_version_numbers("ours") == []
         assert list(store.states_at("ours", [1], 9)) == [1]

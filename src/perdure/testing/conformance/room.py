@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from perdure.errors import InvalidInput
 from perdure.lifecycle.eviction import order
-from perdure.model import INDEXED_STATES, STATES, TIERS, Standing
+from perdure.model import INDEXED_STATES, STATES, TIERS, EvictionCandidate
 from perdure.store.port import EvictionRule, Load, Store, Use
 from perdure.testing.conformance.opening import RELAXED, Opening
 from perdure.testing.records import NAMESPACE, NOON, amend, change, draft, insert, remember
@@ -99,7 +99,7 @@ class Room(Opening):
                 record = remember(store, "tea", **fields)
                 store.note_use([Use(NAMESPACE, record.number, 1, recalled, 1, accessed)], patience=5)
             standings = [
-                Standing(
+                EvictionCandidate(
                     record.number, record.importance, record.tier, record.state, estimate("tea"), last_used(record)
                 )
                 for record in store.fetch(NAMESPACE, range(1, 9))

@@ -217,22 +217,22 @@ class Writing(Opening):
             record = insert(writer, draft("tea"), request="call-1")
         amend(store, record, text="milk")
         with store.write(NAMESPACE) as writer:
-            said = writer.said_by_request("call-1")
+            said = writer.record_of_request("call-1")
             assert said is not None
             assert said.text == "tea"
-            assert writer.said_by_request("call-2") is None
+            assert writer.record_of_request("call-2") is None
             writer.erase(1, change("erase"))
-            assert writer.said_by_request("call-1") is None
+            assert writer.record_of_request("call-1") is None
 
     def test_a_text_is_said_while_an_active_memory_says_it_with_a_key_or_without(self, store: Store):
         with store.write(NAMESPACE) as writer:
-            assert not writer.says(content_hash("tea"))
+            assert not writer.has_active_text(content_hash("tea"))
         record = remember(store, "tea", key="drink:tea")
         with store.write(NAMESPACE) as writer:
-            assert writer.says(record.content_hash)
+            assert writer.has_active_text(record.content_hash)
         amend(store, record, "forget", state="deleted")
         with store.write(NAMESPACE) as writer:
-            assert not writer.says(record.content_hash)
+            assert not writer.has_active_text(record.content_hash)
 
     def test_it_is_known_when_a_memory_last_changed(self, store: Store):
         record = remember(store, "tea")

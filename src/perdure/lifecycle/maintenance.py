@@ -1,0 +1,89 @@
+"""Work that is outstanding, derived from the state of the store: nothing to lose, and any process may do it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+from perdure.embed.checked import checked_passages
+from perdure.embed.port import Embedder, Progress
+from perdure.errors import EmbedderUnavailable, StoreReadOnly
+from perdure.lifecycle.engine import Engine
+from perdure.lifecycle.expiry import Tidied, tidy
+from perdure.model import MaintenanceResult
+from perdure.store.port import Store
+
+# Long enough that sorting by length pays, short enough that a kill loses little.
+_BATCH: Final = 1024
+# How long it waits for others to let go of the log in which erased bytes may still be.
+_PATIENCE: Final = 2.0
+_PASSING: Final = 0.25
+_UNSCRUBBED: Final = (
+    "What was erased may still be in the log of the store, because another process uses it; the next run looks again."
+)
+
+
+def work(
+    engine: Engine, *, limit: int | None = None, expire: bool | None = None, progress: Progress | None = None
+) -> MaintenanceResult:
+    """`expire` says that the clock is right (True), or that nothing is to expire now (False)."""
+    tidied = tidy(engine, confirmed=expire is True) if expire is not False else Tidied()
+    store, embedder = engine.store, engine.embedder
+    if embedder is None:
+        waiting = sum(space.pending for space in store.stats(None).namespaces)
+        embedded = MaintenanceResult(0, waiting)
+    else:
+        embedded = embed_pending(store, embedder, limit, progress)
+    scrubbed = _scrub(store, patience=_PATIENCE if tidied.purged else _PASSING) or not tidied.purged
+    return replace(
+        embedded,
+        notes=(*tidied.notes, *embedded.notes, *(() if scrubbed else (_UNSCRUBBED,))),
+        expired=tidied.expired,
+        purged=tidied.purged,
+        held=tidied.held,
+    )
+
+
+def _scrub(store: Store, patience: float) -> bool:
+    """Also when nothing was purged just now: somebody's erasure may have had to leave it undone."""
+    try:
+        return store.scrub(patience=patience)
+    except StoreReadOnly:
+        return True
+
+
+def embed_pending(
+    store: Store,
+    embedder: Embedder,
+    limit: int | None = None,
+    progress: Progress | None = None,
+) -> MaintenanceResult:
+    generation = embedder.generation
+    total = store.pending_count(generation)
+    goal = total if limit is None else min(limit, total)
+    done = 0
+    notes: tuple[str, ...] = ()
+    while done < goal:
+        batch = store.pending(generation, min(_BATCH, goal - done))
+        if not batch:
+            break
+        try:
+            vectors = checked_passages(
+                embedder, [row.passage for row in batch], _shifted(progress, done, goal) if progress else None
+            )
+        except EmbedderUnavailable as error:
+            notes = (f"{error.sentence} {error.remedy}",)
+            break
+        stored = store.put_vectors(
+            generation,
+            [(row.namespace, row.passage_hash, vector.tobytes()) for row, vector in zip(batch, vectors, strict=True)],
+        )
+        done += len(batch)
+        if stored == 0:
+            # Another process was faster with the whole batch, or its memories are gone; look again.
+            goal = min(goal, done + store.pending_count(generation))
+    return MaintenanceResult(done, store.pending_count(generation), notes)
+
+
+def _shifted(progress: Progress, done: int, goal: int) -> Progress:
+    return lambda within, _total: progress(min(done + within, goal), goal)

@@ -1,0 +1,3 @@
+"""Copies of a whole store: made, checked, put back."""
+
+from __future__ import annotations

@@ -1,0 +1,80 @@
+"""A memory at a glance: one line of about 20 tokens, or a few sentences."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+from typing import Final
+
+from perdure.model import Record
+from perdure.text.sentences import sentences
+
+_LINE: Final = 80
+_FEW: Final = 240
+_LOOKED_AT: Final = 4096
+_MORE: Final = "…"
+# From here on a character of a script is about a token of its own.
+_DENSE: Final = "\u1100"
+_DENSE_COST: Final = 3
+
+# What could steer a terminal, begin a line or hide a message: control characters but tab and newline, line and
+# paragraph separators, characters that turn the direction of text, tags, selectors, fillers and joiners that nobody
+# sees, and halves of surrogate pairs. U+200D and U+FE0F stay, which emoji are made of, and U+200C, which Persian needs.
+UNSEEN: Final = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164"
+    "\ud800-\udfff\ufe00-\ufe0e\ufeff\ufff9-\ufffb\U000e0000-\U000e01ef]"
+)
+
+
+def when(record: Record) -> datetime:
+    """When it became true, else when it was made."""
+    return record.valid_at or record.created_at
+
+
+def one_line_preview(record: Record) -> str:
+    """`#12 2026-03-14 [preference] Alice prefers dark mode`."""
+    category = f"[{one_line(record.category)}] " if record.category else ""
+    head = f"#{record.number} {when(record).date().isoformat()} {category}"
+    title = f"{record.title}: " if record.title else ""
+    said = title + (record.abstract or _first(record.text, _LINE))
+    return head + clip(one_line(said), _LINE - len(head))
+
+
+def abstract(record: Record) -> str:
+    """What somebody wrote as its abstract or summary, else as many of its first sentences as make a few lines."""
+    return record.abstract or record.summary or _first(record.text, _FEW)
+
+
+def one_line(text: str) -> str:
+    return " ".join(UNSEEN.sub(" ", text).split())
+
+
+def clip(text: str, room: int) -> str:
+    """The text, or the words of it that fit into so many characters of a script like this one."""
+    if _cost(text) <= room:
+        return text
+    end, used = 0, 1
+    for character in text:
+        used += _cost(character)
+        if used > room:
+            break
+        end += 1
+    head = text[:end]
+    words = head.rpartition(" ")[0] if text[end : end + 1] != " " else head
+    return (words or head).rstrip() + _MORE
+
+
+def _cost(text: str) -> int:
+    return len(text) if text.isascii() else sum(_DENSE_COST if each >= _DENSE else 1 for each in text)
+
+
+def _first(text: str, room: int) -> str:
+    """As many sentences from the beginning as fit, at least a part of the first."""
+    beginning = text[:_LOOKED_AT]
+    said = ""
+    for sentence in sentences(beginning):
+        longer = f"{said} {sentence}" if said else sentence
+        if said and _cost(longer) > room:
+            break
+        said = longer
+    return clip(said or one_line(beginning), room)

@@ -1,0 +1,374 @@
+"""What callers may say about a memory, checked: a draft is clean, or an error says which field is wrong and why."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping
+from datetime import datetime
+from functools import partial
+from itertools import islice
+from typing import Any, Final, TypeAlias, TypedDict, cast
+
+from perdure.clock import parse_time
+from perdure.errors import InvalidInput, TextTooLong, UnknownChoice, shown
+from perdure.ids import check_key
+from perdure.model import CATEGORIES, CONTEXT_TYPES, STATES, TIERS, TRUSTS, Filter, Json, State
+
+MAX_TEXT_BYTES: Final = 1 << 20
+MAX_LINE: Final = 1024
+MAX_KEYWORDS: Final = 10
+MIN_CONCEPTS: Final = 2
+MAX_CONCEPTS: Final = 5
+MAX_ITEMS: Final = 64
+MAX_METADATA_BYTES: Final = 1 << 16
+MAX_METADATA_DEPTH: Final = 32
+
+_METADATA_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,63}")
+_NAMESPACE = re.compile(r"[^\s\x00-\x1f\x7f][^\x00-\x1f\x7f]{0,199}")
+_CONTENT: Final = ("text", "title", "abstract", "summary", "reasoning")
+
+RecordFields: TypeAlias = dict[str, Any]
+
+
+class KeyedFields(TypedDict, total=False):
+    """Everything a caller may say about a memory besides its text and its key."""
+
+    title: str | None
+    abstract: str | None
+    summary: str | None
+    reasoning: str | None
+    category: str | None
+    context_type: str
+    tags: Iterable[str]
+    keywords: Iterable[str]
+    references: Iterable[str]
+    trigger_phrases: Iterable[str]
+    metadata: Mapping[str, Json] | None
+    source: str
+    source_project: str | None
+    conversation_id: str | None
+    session_id: str | None
+    channel: str | None
+    spec_folder: str | None
+    file_path: str | None
+    anchor_id: str | None
+    evidence: Iterable[str]
+    trust: str
+    tier: str
+    importance: float
+    confidence: float
+    valid_at: datetime | str | None
+    invalid_at: datetime | str | None
+    expires_at: datetime | str | None
+
+
+class Fields(KeyedFields, total=False):
+    """Everything a caller may say about a memory besides its text."""
+
+    key: str | None
+
+
+class Filters(TypedDict, total=False):
+    """What `recall` and `list` may be narrowed by. `tags`: all of them; `category`, `source`: any of them. `when` is a
+    time in words: `last week`, `in March`, `since Monday`.
+    """
+
+    tags: str | Iterable[str]
+    category: str | Iterable[str] | None
+    source: str | Iterable[str] | None
+    context_type: str | None
+    tier: str | None
+    source_project: str | None
+    spec_folder: str | None
+    conversation_id: str | None
+    since: datetime | str | None
+    until: datetime | str | None
+    when: str | None
+    states: State | Iterable[State]
+
+
+def check_text(value: object, field: str = "text") -> str:
+    """A memory's text: any Unicode but NUL and halves of surrogate pairs, not blank, at most 1 MiB."""
+    text = _string(value, field)
+    size = len(text) if text.isascii() else len(text.encode("utf-8"))
+    if size > MAX_TEXT_BYTES:
+        raise TextTooLong(f"{field} has {size:,} bytes; one memory may have {MAX_TEXT_BYTES:,}.")
+    if not text.strip():
+        raise InvalidInput(f"{field} is empty.", remedy="Say what should be remembered; nothing was changed.")
+    return text
+
+
+def check_fields(fields: Mapping[str, object], categories: Collection[str] = CATEGORIES) -> RecordFields:
+    """The fields given, cleaned, by the names they have in a record."""
+    clean: RecordFields = {}
+    for name, value in fields.items():
+        check = _CHECKS.get(name)
+        if check is None:
+            raise UnknownChoice(
+                f"A memory has no field {shown(name)}.", remedy=f"The fields are: {', '.join(sorted(_CHECKS))}."
+            )
+        clean[name] = check(value, name)
+    if clean.get("category") is not None:
+        _check_category(clean["category"], categories)
+    return clean
+
+
+def check_query(query: object) -> str:
+    """Any text may be asked for, however odd: only what is no text is refused."""
+    if not isinstance(query, str):
+        raise InvalidInput(f"A query must be text, not {shown(query)}.", remedy="Ask in words.")
+    return query
+
+
+def check_concepts(concepts: object) -> tuple[str, ...]:
+    """Two to five words or groups of words, each of which an answer must hold; None is none."""
+    if concepts is None:
+        return ()
+    if isinstance(concepts, str) or not isinstance(concepts, Iterable):
+        raise InvalidInput("concepts must be a list of texts.", remedy="Write concepts=['oauth', 'errors'].")
+    found = list(islice(cast("Iterable[object]", concepts), MAX_ITEMS))
+    texts = dict.fromkeys(one.strip() for one in found if isinstance(one, str))
+    if not all(isinstance(one, str) for one in found) or "" in texts:
+        raise InvalidInput("Each concept must be a word or some words.", remedy="Write concepts=['oauth', 'errors'].")
+    if not MIN_CONCEPTS <= len(texts) <= MAX_CONCEPTS:
+        raise InvalidInput(
+            f"{MIN_CONCEPTS} to {MAX_CONCEPTS} different concepts can be asked for, not {len(texts)}.",
+            remedy="Ask for a single one as the query; of more, choose the most telling.",
+        )
+    return tuple(texts)
+
+
+def check_int(value: object, field: str, least: int, most: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        raise InvalidInput(f"{field} must be a whole number from {least:,} to {most:,}, not {shown(value)}.")
+    return value
+
+
+def check_bool(value: object, field: str) -> bool:
+    if not isinstance(value, bool):
+        raise InvalidInput(f"{field} must be True or False, not {shown(value)}.")
+    return value
+
+
+def check_validity(valid_at: datetime | None, invalid_at: datetime | None) -> None:
+    if valid_at and invalid_at and invalid_at <= valid_at:
+        raise InvalidInput(
+            "invalid_at is not after valid_at, so this would never have been true.",
+            remedy="Correct one of the two; nothing was changed.",
+        )
+
+
+def check_namespace(name: object) -> str:
+    text = _string(name, "namespace")
+    if not _NAMESPACE.fullmatch(text):
+        raise InvalidInput(
+            f"{shown(text)} is not a namespace.",
+            remedy="Use 1 to 200 characters, none of them a control character, the first not a space.",
+        )
+    return text
+
+
+def check_namespaces(names: object) -> list[str]:
+    if isinstance(names, str) or not isinstance(names, Iterable):
+        raise InvalidInput("namespaces must be a list of names.", remedy="Write namespaces=['…'].")
+    return [check_namespace(name) for name in cast("Iterable[object]", names)]
+
+
+def check_filters(
+    filters: Mapping[str, Any], known_categories: Collection[str] = CATEGORIES, now: datetime | None = None
+) -> Filter:
+    """Values that no memory can have are errors too: a misspelt filter must not look like an empty memory. Words of
+    time are reckoned from `now`.
+    """
+    unknown = set(filters) - set(Filters.__annotations__)
+    if unknown:
+        raise UnknownChoice(
+            f"There is no filter {shown(min(unknown))}.",
+            remedy=f"The filters are: {', '.join(sorted(Filters.__annotations__))}.",
+        )
+    given = {name: value for name, value in filters.items() if value is not None}
+    states = _some(given.get("states", "active"), "states")
+    for state in states:
+        _choice(STATES, state, "states")
+    categories = _some(given.get("category", ()), "category")
+    for category in categories:
+        _check_category(category, known_categories)
+    since, until = _stretch(given, now)
+    return Filter(
+        tags=_some(given.get("tags", ()), "tags"),
+        categories=categories,
+        sources=_some(given.get("source", ()), "source"),
+        context_type=_optional(partial(_choice, CONTEXT_TYPES), given.get("context_type"), "context_type"),
+        tier=_optional(partial(_choice, TIERS), given.get("tier"), "tier"),
+        source_project=_optional(check_single_line, given.get("source_project"), "source_project"),
+        spec_folder=_optional(check_single_line, given.get("spec_folder"), "spec_folder"),
+        conversation_id=_optional(check_single_line, given.get("conversation_id"), "conversation_id"),
+        since=since,
+        until=until,
+        states=cast("tuple[State, ...]", states),
+    )
+
+
+def _stretch(given: Mapping[str, Any], now: datetime | None) -> tuple[datetime | None, datetime | None]:
+    """What `since`, `until` and `when` leave together."""
+    since = _optional(parse_time, given.get("since"), "since")
+    until = _optional(parse_time, given.get("until"), "until")
+    if "when" not in given:
+        return since, until
+    from perdure.text.time_expressions import read_time_range
+
+    said = _string(given["when"], "when")
+    span = None if now is None else read_time_range(said, now)
+    if span is None:
+        raise InvalidInput(
+            f"when is not a time: {shown(said)}.",
+            remedy="Say it as 'last week', 'in March', 'since Monday' or '2026-03-14', or use since and until.",
+        )
+    starts = [moment for moment in (since, span.since) if moment]
+    ends = [moment for moment in (until, span.until) if moment]
+    return max(starts, default=None), min(ends, default=None)
+
+
+def changes_content(clean: RecordFields) -> bool:
+    """Whether these fields make a new version, or only a new revision of the same one."""
+    return any(name in clean for name in _CONTENT)
+
+
+def _check_category(category: str, categories: Collection[str]) -> None:
+    if category not in categories:
+        raise UnknownChoice(
+            f"There is no category {shown(category)}.",
+            remedy=f"Use one of {', '.join(sorted(categories))}, or add yours to `categories` in the settings.",
+        )
+
+
+def _string(value: object, field: str) -> str:
+    if not isinstance(value, str):
+        raise InvalidInput(f"{field} must be text, not {type(value).__name__}.")
+    if "\x00" in value:
+        raise InvalidInput(f"{field} holds a NUL character.", remedy="Remove it; nothing was changed.")
+    if not value.isascii():
+        try:
+            value.encode("utf-8")
+        except UnicodeEncodeError as error:
+            raise InvalidInput(
+                f"{field} holds half of a surrogate pair at position {error.start}, which is not text.",
+                remedy="Decode it with errors='replace' first; nothing was changed.",
+            ) from error
+    # An enumeration's member is a str that shows itself as something else; what is stored must be plain.
+    return str.__str__(value)
+
+
+def check_single_line(value: object, field: str) -> str:
+    """A short text on one line, without the space around it."""
+    text = _string(value, field).strip()
+    if not text:
+        raise InvalidInput(f"{field} is empty.", remedy="Leave it out instead; nothing was changed.")
+    if len(text) > MAX_LINE:
+        raise TextTooLong(f"{field} has {len(text):,} characters; it may have {MAX_LINE:,}.")
+    return text
+
+
+def _key(value: object, field: str) -> str:
+    return check_key(_string(value, field).strip())
+
+
+def _choice(options: tuple[str, ...], value: object, field: str) -> str:
+    text = _string(value, field)
+    if text not in options:
+        raise UnknownChoice(f"There is no {field} {shown(text)}.", remedy=f"Use one of {', '.join(options)}.")
+    return text
+
+
+def _optional(check: Callable[[Any, str], Any], value: object, field: str) -> Any:
+    return None if value is None else check(value, field)
+
+
+def _some(value: object, field: str) -> tuple[str, ...]:
+    return _lines(MAX_ITEMS, (value,) if isinstance(value, str) else value, field)
+
+
+def _lines(most: int, value: object, field: str) -> tuple[str, ...]:
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise InvalidInput(f"{field} must be a list of texts.", remedy=f"Write {field}=['…']; nothing was changed.")
+    found: dict[str, None] = {}
+    for item in cast("Iterable[object]", value):
+        found[check_single_line(item, field)] = None
+        if len(found) > most:
+            raise InvalidInput(f"{field} has more than {most} items.", remedy="Keep the telling ones.")
+    return tuple(found)
+
+
+def _unit(value: object, field: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise InvalidInput(f"{field} must be a number from 0 to 1, not {shown(value)}.")
+    return float(value)
+
+
+def _metadata(value: object, field: str) -> dict[str, Json]:
+    if not isinstance(value, Mapping):
+        raise InvalidInput(f"{field} must be a mapping of names to values.")
+    entries = cast("Mapping[object, Json]", value)
+    for name in entries:
+        if not isinstance(name, str) or not _METADATA_KEY.fullmatch(name):
+            raise InvalidInput(
+                f"{shown(name)} cannot be the name of a metadata entry.",
+                remedy="Use letters, digits, '_', '.', '-', beginning with a letter or '_', 64 characters at most.",
+            )
+    try:
+        packed = json.dumps(dict(entries), allow_nan=False, ensure_ascii=False)
+        copy: dict[str, Json] = json.loads(packed)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidInput(f"{field} cannot be written as JSON: {error}.") from error
+    _string(packed, field)
+    if _depth(copy) > MAX_METADATA_DEPTH:
+        raise InvalidInput(f"{field} is nested more than {MAX_METADATA_DEPTH} deep.", remedy="Flatten it.")
+    if "\\u0000" in packed:
+        raise InvalidInput(f"{field} holds a NUL character.", remedy="Remove it; nothing was changed.")
+    if len(packed.encode("utf-8")) > MAX_METADATA_BYTES:
+        raise TextTooLong(f"{field} is larger than {MAX_METADATA_BYTES:,} bytes.")
+    return copy
+
+
+def _depth(value: Json) -> int:
+    """Level by level, because what is too deep is too deep for recursion as well."""
+    level: list[Json] = [value]
+    for depth in range(MAX_METADATA_DEPTH + 2):
+        below: list[Json] = []
+        for item in level:
+            if isinstance(item, dict):
+                below.extend(item.values())
+            elif isinstance(item, list):
+                below.extend(item)
+        if not below:
+            return depth
+        level = below
+    return MAX_METADATA_DEPTH + 1
+
+
+_CHECKS: Final[Mapping[str, Callable[[object, str], Any]]] = {
+    "key": partial(_optional, _key),
+    **{name: partial(_optional, check_text) for name in ("abstract", "summary", "reasoning")},
+    **{
+        name: partial(_optional, check_single_line)
+        for name in (
+            "title", "category", "source_project", "conversation_id", "session_id", "channel", "spec_folder",
+            "file_path", "anchor_id",
+        )
+    },
+    "source": check_single_line,
+    "tags": partial(_lines, MAX_ITEMS),
+    "keywords": partial(_lines, MAX_KEYWORDS),
+    **{name: partial(_lines, MAX_ITEMS) for name in ("references", "trigger_phrases", "evidence")},
+    "metadata": partial(_optional, _metadata),
+    "context_type": partial(_choice, CONTEXT_TYPES),
+    "trust": partial(_choice, TRUSTS),
+    "tier": partial(_choice, TIERS),
+    "importance": _unit,
+    "confidence": _unit,
+    **{
+        name: partial(_optional, cast("Callable[[Any, str], Any]", parse_time))
+        for name in ("valid_at", "invalid_at", "expires_at")
+    },
+}  # fmt: skip
