@@ -470,5 +470,5 @@ def test_making_room_leaves_no_wish_to_rewrite_the_file(clock: HandClock, tmp_pa
     with opened(clock, tmp_path / "m.db", grace_days=0, max_items=1) as memory:
         memory.remember("tea")
         assert memory.remember("milk").evicted[0].text == "tea"
-        with memory._parts.store._pool.reading() as connection:  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType, reportUnknownVariableType]
+        with memory._services.store._pool.reading() as connection:  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType, reportUnknownVariableType]
             assert connection.execute("SELECT count(*) FROM meta WHERE name = 'scrub'").get == 0  # pyright: ignore[reportUnknownMemberType]

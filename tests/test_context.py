@@ -50,7 +50,7 @@ def test_superseded_facts_are_left_out_and_marked_when_asked_for(memory: Memory)
     from perdure.testing.records import amend
 
     old = memory.remember("Alice lives in Osaka").record
-    amend(memory._parts.store, old, state="superseded", invalid_at=NOW)
+    amend(memory._services.store, old, state="superseded", invalid_at=NOW)
     memory.remember("Alice lives in Tokyo")
     assert "Osaka" not in memory.context("where does Alice live").text
     both = memory.context("where does Alice live", states=["active", "superseded"]).text
@@ -68,8 +68,8 @@ def test_only_what_is_in_the_context_counts_as_recalled(memory: Memory):
 
 
 def counted(memory: Memory, number: int) -> tuple[int, int]:
-    memory._parts.uses.flush(patience=1)
-    (record,) = memory._parts.store.fetch("default", [number])
+    memory._services.usage.flush(patience=1)
+    (record,) = memory._services.store.fetch("default", [number])
     return record.recall_count, record.access_count
 
 
@@ -213,7 +213,7 @@ def test_what_another_process_stores_is_brought_up_at_once(tmp_path: Path):
         assert numbers(reader) == []
         writer.remember("one", trigger_phrases=["save context"])
         assert numbers(reader) == [1]
-        with writer._parts.store.write("default"):
+        with writer._services.store.write("default"):
             pass
         for number in range(3):
             writer.remember(f"tea {number}", trigger_phrases=[f"save context {number}"])

@@ -66,7 +66,7 @@ def plant(memory: Memory, canary: str) -> Record:
 
 def link(memory: Memory, source: int, kind: LinkKind, target: int) -> None:
     records = {number: memory.get(number) for number in (source, target)}
-    with memory._parts.store.write("default") as writer:
+    with memory._services.store.write("default") as writer:
         writer.put_link(records[source].id, kind, records[target].id, NOW)
 
 
@@ -308,8 +308,8 @@ def test_nothing_of_it_is_held_in_memory_by_who_erased_it(path: Path, verb: str)
             memory.erase(1)
         else:
             memory.forget(1, mode="hard")
-        parts = memory._parts
-        views, triggers = parts.recaller()._views, parts.triggers()
+        services = memory._services
+        views, triggers = services.recaller()._views, services.triggers()
         assert views is not None
         assert {key.namespace for key in views._held} == set(triggers._held) == {"other"}
         assert not memory.recall("canary", known_at=then)

@@ -330,7 +330,7 @@ def test_odd_orders_are_refused(memory: Memory, wrong: dict[str, Any]):
 
 def test_a_note_about_the_clock_that_makes_no_sense_is_as_none(memory: Memory, clock: HandClock):
     memory.remember("gone in a week", tier="temporary")
-    memory._parts.store.put_note("clock", "half past noon")
+    memory._services.store.put_note("clock", "half past noon")
     clock.forward(days=8)
     assert memory.work().held == 1
 

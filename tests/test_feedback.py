@@ -153,9 +153,9 @@ def test_a_memory_that_is_not_there_is_not_found(memory: Memory):
 
 
 def test_two_who_judge_at_once_are_both_counted(memory: Memory):
-    other = Memory(memory._parts.store, embedder="none", clock=lambda: NOW)
+    other = Memory(memory._services.store, embedder="none", clock=lambda: NOW)
     found = memory._find(1)
     other.validate(1, useful=True)
     from perdure.lifecycle.feedback import validate
 
-    assert validate(memory._parts.engine, found, useful=True).record.validation_count == 2
+    assert validate(memory._services, found, useful=True).record.validation_count == 2

@@ -404,7 +404,7 @@ def test_a_search_that_ran_out_of_time_is_done_again_without_hurry(known: Memory
     def hurried(*_: object, **__: object) -> KeywordSearch:
         return KeywordSearch([], complete=False)
 
-    monkeypatch.setattr(known._parts.store, "keyword", hurried)
+    monkeypatch.setattr(known._services.store, "keyword", hurried)
     assert meant(known, "osaka flat") == [1, 2]
 
 

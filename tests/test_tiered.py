@@ -92,7 +92,7 @@ def test_decay_is_switched_off_for_one_search_or_by_the_settings(clock: Clock):
         clock.now += 50 * DAY
         assert part(tiered(memory, use_decay=False), "decay") == 1
         assert part(tiered(memory), "decay") == pytest.approx(0.5)
-        off = Memory(memory._parts.store, settings=replace(rules, decay=False), clock=clock)
+        off = Memory(memory._services.store, settings=replace(rules, decay=False), clock=clock)
         assert part(tiered(off), "decay") == 1
         assert part(tiered(off, use_decay=True), "decay") == pytest.approx(0.5)
 
@@ -106,7 +106,7 @@ def test_importance_1_and_exempt_tiers_do_not_fade(clock: Clock):
         clock.now += 20 * DAY
         answer = tiered(memory)
         assert [part(answer, "decay", number) for number in (1, 2, 3)] == pytest.approx([1, 1, 0.9])
-        every = Memory(memory._parts.store, settings=replace(rules, decay_exempt=()), clock=clock)
+        every = Memory(memory._services.store, settings=replace(rules, decay_exempt=()), clock=clock)
         assert part(tiered(every), "decay", 2) == pytest.approx(0.98)
 
 

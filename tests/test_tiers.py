@@ -36,7 +36,7 @@ def memory() -> Iterator[Memory]:
 @pytest.fixture
 def model(memory: Memory) -> Memory:
     """A model that writes into the same store."""
-    return opened("model", memory._parts.store)
+    return opened("model", memory._services.store)
 
 
 # Boost, decay and expiry: pure.

@@ -331,7 +331,7 @@ def test_what_ended_is_shown_for_the_time_in_which_it_was_true(memory: Memory):
 def test_a_superseded_memory_is_shown_when_it_was_true_and_otherwise_not(memory: Memory, days: Days):
     old = memory.remember("Alice lives in Osaka").record
     days.pass_one()
-    amend(memory._parts.store, old, state="superseded", invalid_at=days.now)
+    amend(memory._services.store, old, state="superseded", invalid_at=days.now)
     memory.remember("Alice lives in Tokyo", valid_at=days.now)
     assert found(memory.recall("Alice")) == {"Alice lives in Tokyo"}
     assert found(memory.recall("Alice", as_of=BEGIN)) == {"Alice lives in Osaka"}

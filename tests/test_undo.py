@@ -85,7 +85,7 @@ OPERATIONS: dict[str, Callable[[Memory, HandClock], Any]] = {
 def test_every_operation_is_taken_back_and_its_undo_as_well(filled: Memory, clock: HandClock, operation: str):
     OPERATIONS[operation](filled, clock)
     done, lines = states(filled), filled.log(batch=last_batch(filled), limit=100)
-    before = filled._parts.store.states_at("default", list(done), lines[-1].seq - 1)
+    before = filled._services.store.states_at("default", list(done), lines[-1].seq - 1)
     expected = {
         number: historic(then.record) if (then := before.get(number)) and then.record else removed(record)
         for number, record in done.items()
@@ -313,8 +313,8 @@ def test_a_dry_run_says_what_would_happen_and_changes_nothing(filled: Memory):
 
 def other(memory: Memory, actor: str, session: str) -> Memory:
     """The same store in other hands."""
-    parts = memory._parts
-    return Memory(parts.store, embedder="none", actor=actor, session=session, clock=parts.author.clock)
+    services = memory._services
+    return Memory(services.store, embedder="none", actor=actor, session=session, clock=services.context.clock)
 
 
 def test_everything_that_a_session_wrote_is_taken_back_at_once(filled: Memory):
@@ -394,7 +394,9 @@ def test_a_conflict_in_one_namespace_keeps_all_as_they_are(filled: Memory):
 
 def test_a_model_does_not_take_back_what_a_person_made_of_a_constitutional_memory(filled: Memory):
     done = filled.promote(1, "constitutional")
-    model = Memory(filled._parts.store, embedder="none", actor="bot", writer="model", clock=filled._parts.author.clock)
+    model = Memory(
+        filled._services.store, embedder="none", actor="bot", writer="model", clock=filled._services.context.clock
+    )
     with pytest.raises(errors.NotAllowed):
         model.undo(done.batch)
     assert filled.get(1).tier == "constitutional"
@@ -463,7 +465,7 @@ def test_texts_that_change_places_are_both_alive(memory: Memory):
     agent.update(2, text="tea")
     agent.update(1, text="coffee")
     memory.undo(session="night")
-    with memory._parts.store.write("default") as writer:
+    with memory._services.store.write("default") as writer:
         assert [writer.tombstone_since(content_hash(text)) for text in ("tea", "coffee")] == [None, None]
         assert writer.tombstone_since(content_hash("water"))
 
@@ -606,7 +608,7 @@ def test_undo_of_a_thousand_and_one_is_one_transaction_of_one_line_each(tmp_path
         rewound = memory.undo(batch)
         done = time.perf_counter()
         assert len(rewound.removed) == 1001
-        assert memory._parts.store.position("default", None).seq == 2002
+        assert memory._services.store.position("default", None).seq == 2002
         assert alive(memory) == {}
     ratio = (done - wrote) / (wrote - began)
     sys.stdout.write(f"undo of 1,001: {done - wrote:.2f} s, {ratio:.1f} times the import\n")

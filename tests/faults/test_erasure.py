@@ -110,7 +110,7 @@ def plant_merged(memory: Memory, words: Words) -> Planted:
 
 def link(memory: Memory, merged: Record, *sources: Record, heard: str) -> None:
     now = datetime.now(UTC)
-    with memory._parts.store.write("default") as writer:
+    with memory._services.store.write("default") as writer:
         for source in sources:
             writer.put_link(merged.id, "merged_from", source.id, now)
         writer.put_link(merged.id, "evidence", heard, now)
@@ -164,7 +164,7 @@ def test_an_erasure_that_was_killed_is_whole_or_has_not_begun(tmp_path: Path, po
         _, status = start(lambda _, each=each: erase(each)).finish()
         assert os.WTERMSIG(status) == signal.SIGKILL
         with Memory(path, embedder="none") as memory:
-            left = memory._parts.store.fetch("default", [each.number])
+            left = memory._services.store.fetch("default", [each.number])
             if left:
                 assert any(canary in left[0].text.lower() for canary in each.canaries)
             else:
@@ -221,10 +221,10 @@ def test_use_and_vectors_that_come_late_bring_nothing_back(tmp_path: Path):
         assert memory.recall(each.canaries[0])
         memory.get(each.number)
         late = other.remember(each.canaries[0]).record.number
-        waiting = memory._parts.store.pending(WordEmbedder().generation, 10)
+        waiting = memory._services.store.pending(WordEmbedder().generation, 10)
         assert other.erase([each.number, late], confirm=True).done
         rows = [(one.namespace, one.passage_hash, bytes(4 * WordEmbedder().generation.dimensions)) for one in waiting]
-        assert memory._parts.store.put_vectors(WordEmbedder().generation, rows) == 0
+        assert memory._services.store.put_vectors(WordEmbedder().generation, rows) == 0
         assert {each.number, late}.isdisjoint(hit.record.number for hit in memory.recall(each.canaries[0]))
     assert found_in(tmp_path, each.canaries) == {}
     with Memory(path, embedder="none") as memory:

@@ -44,7 +44,7 @@ def check(path: Path, said: list[list[str]]) -> int:
     with Memory(path, embedder="none") as memory:
         problems = [finding for finding in memory.doctor() if finding.level == "problem"]
         assert problems == []
-        store = memory._parts.store
+        store = memory._services.store
         last = max(expected, default=0) + len(said)
         found = {record.number: record for record in store.fetch("default", range(1, last + 1))}
     unknown = set(found) - set(expected)

@@ -51,7 +51,7 @@ def test_a_recall_does_not_wait_for_a_writer(tmp_path: Path):
     path = tmp_path / "shared.db"
     with Memory(path, embedder=WordEmbedder()) as reader, Memory(path, embedder=WordEmbedder()) as writer:
         reader.remember("tea in the morning")
-        with writer._parts.store.write("default"):
+        with writer._services.store.write("default"):
             assert [hit.record.text for hit in reader.recall("tea")] == ["tea in the morning"]
             assert reader.get(1).text == "tea in the morning"
 

@@ -87,7 +87,7 @@ def killed(home: Path, action: Callable[[Memory], object], point: str, nth: int)
 def seen(home: Path) -> tuple[States, int]:
     with opened(home) as memory:
         assert problems(memory) == []
-        return states(memory), memory._parts.store.position("default", None).seq
+        return states(memory), memory._services.store.position("default", None).seq
 
 
 @pytest.mark.parametrize("action", ACTIONS)

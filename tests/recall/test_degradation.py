@@ -68,7 +68,7 @@ def test_by_meaning_and_words_it_is_not_needed(damaged: Path):
 
 def test_who_asks_the_store_itself_gets_an_error_that_says_what_to_do(damaged: Path):
     with Memory(damaged, embedder="none") as memory:
-        store, now = memory._parts.store, memory._parts.author.clock()
+        store, now = memory._services.store, memory._services.context.clock()
         for ask in (
             lambda: store.keyword("default", ["tea"], Filter(), now, 5),
             lambda: store.word_counts("default", ["tea"]),
@@ -109,7 +109,7 @@ def test_looking_for_the_reason_does_not_count_as_asking():
         memory.remember("tea", tags=["a"])
         for _ in range(pipeline._RECALLS_FROM_DISK):
             assert not memory.recall("tea", tags=["b"], tier="critical")
-        assert memory._parts.recaller()._indexes is None
+        assert memory._services.recaller()._indexes is None
         assert memory.get(1).recall_count == 0
 
 

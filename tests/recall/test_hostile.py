@@ -62,7 +62,7 @@ def hostile(count: int, seed: int) -> Iterator[str]:
 
 @pytest.mark.parametrize("part", range(PARTS))
 def test_a_hundred_thousand_hostile_strings_pass_through_the_full_text_index_without_an_error(shelf: Memory, part: int):
-    store = shelf._parts.store
+    store = shelf._services.store
     for text in hostile(STRINGS // PARTS, part):
         words = query_words(text)
         assert len(words) <= MAX_QUERY_WORDS
@@ -71,7 +71,7 @@ def test_a_hundred_thousand_hostile_strings_pass_through_the_full_text_index_wit
 
 def test_a_hundred_thousand_hostile_strings_find_the_same_in_an_index_in_memory(shelf: Memory):
     """Compared with the disk for one in ten."""
-    store = shelf._parts.store
+    store = shelf._services.store
     snapshot = NamespaceIndex("default", None).current(store)
     for number, text in enumerate(hostile(STRINGS, PARTS)):
         words = query_words(text)

@@ -53,7 +53,7 @@ def learn(memory: Memory, library: Sequence[dict[str, Any]], clock: HandClock) -
             text = f"{' '.join(one['words'])} number{place}"
             memory.remember(text, category=one["category"], confidence=one["confidence"])
         uses = [Use("default", memory.list(limit=1).records[0].number, one["recalls"], clock.now, 0, None)]
-        memory._parts.store.note_use(uses, patience=5)
+        memory._services.store.note_use(uses, patience=5)
     clock.now = START + timedelta(days=200)
 
 
@@ -90,7 +90,7 @@ def by_the_formula(
 
 def bm25(memory: Memory, query: str) -> dict[int, float]:
     """From the explanations of another recipe, by words alone."""
-    wordy = Memory(memory._parts.store, embedder="none", clock=memory._parts.author.clock)
+    wordy = Memory(memory._services.store, embedder="none", clock=memory._services.context.clock)
     return {hit.record.number: hit.explain["keyword"].raw for hit in wordy.recall(query, limit=100)}
 
 
@@ -165,7 +165,7 @@ def test_where_not_all_can_be_compared_those_that_are_have_the_score_of_the_form
     with pytest.MonkeyPatch.context() as patch, filled(library, WordEmbedder(), clock) as memory:
         exact = {hit.record.number: hit.score for hit in memory.recall(query, recipe="learnings", limit=100)}
         patch.setattr(every, "EXACT_ROWS", 2)
-        recaller = memory._parts.recaller()
+        recaller = memory._services.recaller()
         answer = recaller.recall(query, ["default"], Filter(), limit=limit, recipe=few, now=clock.now)
         assert len(answer) == min(limit, len(exact))
         assert [hit.score for hit in answer] == pytest.approx([exact[hit.record.number] for hit in answer])
@@ -272,7 +272,7 @@ def test_of_a_few_matches_among_very_many_memories_recalls_count_at_every_limit(
     with Memory(":memory:", embedder="none", clock=clock) as memory:
         memory.import_({"text": f"tea {n}", "category": "goal"} for n in range(40))
         memory.import_({"text": f"coffee {n}"} for n in range(EXACT_ROWS))
-        memory._parts.store.note_use([Use("default", 1, 10, clock.now, 0, None)], patience=5)
+        memory._services.store.note_use([Use("default", 1, 10, clock.now, 0, None)], patience=5)
         for query in ("tea", None):
             whole = memory.recall(query, recipe="learnings", category="goal", limit=40)
             assert numbers(whole)[:2] == [1, 40]

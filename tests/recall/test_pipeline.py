@@ -123,7 +123,7 @@ def test_before_there_are_vectors_by_words_alone_and_afterwards_by_both():
 
 def test_without_numpy_by_words_alone(wordy: Memory, monkeypatch: pytest.MonkeyPatch):
     wordy.remember("tea on monday")
-    recaller = Recaller(wordy._parts.store, WordEmbedder())
+    recaller = Recaller(wordy._services.store, WordEmbedder())
     monkeypatch.setitem(sys.modules, "numpy", None)
     for _ in range(6):
         answer = recaller.recall("tea", ["default"], Filter(), limit=5, recipe=BALANCED, now=NOW)
@@ -150,7 +150,7 @@ def test_an_embedder_that_fails_in_its_own_way_leaves_the_words(memory: Memory, 
             raise fault
 
     memory.remember("tea on monday")
-    answer = Recaller(memory._parts.store, Faulty()).recall(
+    answer = Recaller(memory._services.store, Faulty()).recall(
         "tea", ["default"], Filter(), limit=5, recipe=BALANCED, now=NOW
     )
     assert (answer.mode, found(answer)) == ("keyword", ["tea on monday"])
@@ -163,7 +163,7 @@ def test_a_vector_that_cannot_be_compared_spoils_no_answer(
 ):
     for text in ("tea on monday", "tea on friday", "rain"):
         memory.remember(text)
-    store = memory._parts.store
+    store = memory._services.store
     index_rows = store.index_rows
 
     def spoil_the_second(*asked: Any) -> list[IndexRow]:
@@ -202,9 +202,9 @@ def test_by_words_the_first_answers_and_the_later_ones_are_the_same(
             memory.remember(text, tags=text.split()[:1])
         memory.forget(1)
         cold = [memory.recall(query, limit=100, **filters) for _ in range(pipeline._RECALLS_FROM_DISK)]
-        assert memory._parts.recaller()._indexes is None
+        assert memory._services.recaller()._indexes is None
         warm = [memory.recall(query, limit=100, **filters) for _ in range(3)]
-        assert memory._parts.recaller()._indexes is not None
+        assert memory._services.recaller()._indexes is not None
     for answer in (*cold[1:], *warm):
         assert scores(answer) == pytest.approx(scores(cold[0]), abs=1e-5)
         assert [hit.record.number for hit in answer] == [hit.record.number for hit in cold[0]]
@@ -236,7 +236,7 @@ def test_of_more_equal_memories_than_candidates_the_same_come_first_from_disk_an
     with Memory(":memory:", embedder="none", clock=lambda: NOW) as memory:
         for number, text in enumerate(documents):
             memory.remember(text, key=f"number:{number}")
-        recaller = Recaller(memory._parts.store, None)
+        recaller = Recaller(memory._services.store, None)
         answers = [
             recaller.recall(query, ["default"], Filter(), limit=2, recipe=few, now=NOW)
             for _ in range(pipeline._RECALLS_FROM_DISK + 1)
@@ -259,7 +259,7 @@ def test_how_often_a_namespace_was_asked_is_counted_for_a_bounded_number_of_them
     monkeypatch.setattr(pipeline, "_NAMESPACES_COUNTED", 3)
     for number in range(10):
         assert not wordy.recall("tea", namespaces=[f"n{number}"])
-    assert len(wordy._parts.recaller()._from_disk) <= 3
+    assert len(wordy._services.recaller()._from_disk) <= 3
 
 
 # -- what is looked at ---------------------------------------------------------------------------------------------
@@ -442,7 +442,7 @@ def test_a_memory_forgotten_while_it_is_being_ranked_is_not_in_the_answer(
 ):
     for text in ("tea on monday", "tea on friday", "tea"):
         memory.remember(text)
-    store = memory._parts.store
+    store = memory._services.store
     fetch, forgotten = store.fetch, list[int]()
 
     def forget_first(namespace: str, numbers: list[int]) -> Any:
@@ -460,7 +460,7 @@ def test_a_memory_forgotten_while_it_is_being_ranked_is_not_in_the_answer(
 def test_memories_that_keep_vanishing_leave_a_shorter_answer(memory: Memory, monkeypatch: pytest.MonkeyPatch):
     memory.remember("tea on monday")
     memory.remember("tea on friday")
-    store = memory._parts.store
+    store = memory._services.store
     fetch = store.fetch
 
     def fetch_but_one(namespace: str, numbers: list[int]) -> Any:

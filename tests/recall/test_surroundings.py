@@ -264,7 +264,7 @@ def test_a_better_neighbour_never_lowers_a_memory(data: st.DataObject, own: list
 def test_speakers_who_come_while_somebody_reads_change_nothing_for_the_reader(memory: Memory):
     tell(memory, TALK)
     memory.recall("vase")
-    snapshot = memory._parts.recaller()._snapshot("default", WordEmbedder().generation)
+    snapshot = memory._services.recaller()._snapshot("default", WordEmbedder().generation)
     around = snapshot.surroundings
     assert around is not None
     rows = np.arange(len(around.numbers))
@@ -281,7 +281,7 @@ def test_a_name_that_nobody_bears_any_more_is_a_word_like_any_other(memory: Memo
     memory.recall("Zoltan blue")
     memory.erase(len(TALK) + 1)
     warm = memory.recall("what is blue for Zoltan in the window")
-    cold = Memory(memory._parts.store, embedder=WordEmbedder(), clock=lambda: NOW)
+    cold = Memory(memory._services.store, embedder=WordEmbedder(), clock=lambda: NOW)
     assert [(hit.record.number, hit.score) for hit in warm] == [
         (hit.record.number, hit.score) for hit in cold.recall("what is blue for Zoltan in the window")
     ]

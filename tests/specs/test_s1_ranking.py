@@ -33,7 +33,7 @@ def prominence(hit: Hit) -> float:
 
 
 def recalled(memory: Memory, clock: HandClock, number: int, times: int) -> None:
-    memory._parts.store.note_use([Use("default", number, times, clock(), 0, None)], patience=5)
+    memory._services.store.note_use([Use("default", number, times, clock(), 0, None)], patience=5)
 
 
 # -- the formula -------------------------------------------------------------------------------------------------------

@@ -98,7 +98,7 @@ def test_a_vector_of_another_model_is_not_compared(learned: Memory, clock: HandC
     """S1 retrieval same model: the question is embedded as the entries are; others wait for their vectors."""
     other = WordEmbedder(version="2")
     assert other.generation != Generation("testing", "words", 64, "1")
-    with Memory(learned._parts.store, embedder=other, clock=clock) as changed:
+    with Memory(learned._services.store, embedder=other, clock=clock) as changed:
         answer = ask(changed, "read files")
         assert (answer.mode, texts(answer)) == ("keyword", {"Read"})
         changed.work()

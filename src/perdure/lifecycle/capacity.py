@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from perdure.errors import NotAllowed
-from perdure.lifecycle.engine import Engine
 from perdure.lifecycle.eviction import choose, limits
 from perdure.model import Capacity, Json
 from perdure.store.port import CapacityStats
+
+if TYPE_CHECKING:
+    from perdure.services import Services
 
 Limit: TypeAlias = "int | Literal['unchanged'] | None"
 UNCHANGED: Final = "unchanged"
@@ -20,11 +22,11 @@ _ORDER: Final = (
 )
 
 
-def set_limits(engine: Engine, namespace: str, max_items: Limit, max_tokens: Limit) -> None:
+def set_limits(services: Services, namespace: str, max_items: Limit, max_tokens: Limit) -> None:
     """0 and None give the namespace back to the settings. Nothing goes at once: the next write makes room."""
-    if not engine.author.is_person:
+    if not services.context.is_person:
         raise NotAllowed("Only a person may change the limits of a namespace.")
-    with engine.store.write(namespace) as writer:
+    with services.store.write(namespace) as writer:
         load = writer.load()
         writer.set_limits(
             load.max_items if max_items == UNCHANGED else max_items or None,
@@ -32,36 +34,38 @@ def set_limits(engine: Engine, namespace: str, max_items: Limit, max_tokens: Lim
         )
 
 
-def capacity(engine: Engine, namespace: str) -> Capacity:
-    rule = engine.policy.eviction
-    stats = engine.store.capacity(namespace, rule)
-    max_items, max_tokens = limits(stats.load, engine.policy)
+def capacity(services: Services, namespace: str) -> Capacity:
+    rule = services.eviction_rule
+    stats = services.store.capacity(namespace, rule)
+    max_items, max_tokens = limits(stats.load, services.settings)
     return Capacity(
         namespace=namespace,
         items=stats.load.items,
         tokens=stats.load.tokens,
         max_items=max_items,
         max_tokens=max_tokens,
-        token_counter=engine.tokens.name,
+        token_counter=services.tokens.name,
         versions=stats.versions,
         protected=stats.protected,
         evicted=stats.evicted,
         importance=stats.importance,
-        next=tuple(engine.store.evictable(namespace, rule, _NEXT)),
-        policy=_policy(engine, stats, max_items, max_tokens),
+        next=tuple(services.store.evictable(namespace, rule, _NEXT)),
+        policy=_policy(services, stats, max_items, max_tokens),
     )
 
 
-def _policy(engine: Engine, stats: CapacityStats, max_items: int | None, max_tokens: int | None) -> Mapping[str, Json]:
-    policy, load = engine.policy, stats.load
+def _policy(
+    services: Services, stats: CapacityStats, max_items: int | None, max_tokens: int | None
+) -> Mapping[str, Json]:
+    rule, load = services.eviction_rule, stats.load
     over = choose((), load, max_items, max_tokens) is None
     return {
         "enabled": max_items is not None or max_tokens is not None,
         "order": _ORDER,
-        "importance_high": policy.eviction.high,
-        "importance_low": policy.eviction.low,
-        "protected_tiers": list(policy.eviction.protected_tiers),
-        "grace_days": policy.grace.days,
+        "importance_high": rule.high,
+        "importance_low": rule.low,
+        "protected_tiers": list(rule.protected_tiers),
+        "grace_days": services.grace.days,
         "own_limits": [
             name for name, own in (("max_items", load.max_items), ("max_tokens", load.max_tokens)) if own is not None
         ],

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from perdure.buggify import point
 from perdure.errors import Conflict, NotFound
-from perdure.lifecycle.engine import Engine
 from perdure.lifecycle.revert import Aim, rewind
 from perdure.model import Checkpoint, Json, Operation, Record, RevertResult, Revision, Skipped
 from perdure.store.port import Store
+
+if TYPE_CHECKING:
+    from perdure.services import Services
 
 _AS_IT_WAS: Final = "Everything is as it was then; there was nothing to restore."
 _THE_REST: Final = "Everything else is as it was then."
@@ -62,7 +64,7 @@ class Returning:
 
 
 def create(
-    engine: Engine,
+    services: Services,
     namespace: str | None,
     name: str,
     *,
@@ -71,14 +73,14 @@ def create(
     metadata: Mapping[str, Json],
 ) -> Checkpoint:
     """One small write, however much there is: the store itself says how far its log has come."""
-    author = engine.author
+    author = services.context
     wanted = Checkpoint(
         name, namespace, {}, 0, author.clock(), author.actor,
         spec_folder=spec_folder, description=description, metadata=metadata,
     )  # fmt: skip
     point("checkpoint: before it is written")
     try:
-        made = engine.store.put_checkpoint(wanted)
+        made = services.store.put_checkpoint(wanted)
     except Conflict as error:
         raise Conflict(
             f"There is a checkpoint {name!r} already.",
@@ -96,8 +98,8 @@ def find(store: Store, namespace: str, name: str) -> Checkpoint:
     return found
 
 
-def restore(engine: Engine, namespace: str, name: str, *, clear: bool, dry_run: bool) -> RevertResult:
-    store = engine.store
+def restore(services: Services, namespace: str, name: str, *, clear: bool, dry_run: bool) -> RevertResult:
+    store = services.store
     found = find(store, namespace, name)
 
     def returning(one: str) -> Returning:
@@ -105,16 +107,16 @@ def restore(engine: Engine, namespace: str, name: str, *, clear: bool, dry_run: 
         return Returning(store, one, found.positions.get(one, 0), found.spec_folder, clear)
 
     covered = store.namespaces() if found.namespace is None else [found.namespace]
-    rewound = rewind(engine, [returning(one) for one in covered], dry_run=dry_run)
+    rewound = rewind(services, [returning(one) for one in covered], dry_run=dry_run)
     if rewound.restored or rewound.removed:
         return rewound
     return replace(rewound, notes=(*rewound.notes, _THE_REST if rewound.left else _AS_IT_WAS))
 
 
-def delete(engine: Engine, namespace: str, name: str) -> Checkpoint:
+def delete(services: Services, namespace: str, name: str) -> Checkpoint:
     """The name goes, and nothing else: what it named is still in the log."""
-    found = find(engine.store, namespace, name)
-    engine.store.delete_checkpoint(found.namespace, name)
+    found = find(services.store, namespace, name)
+    services.store.delete_checkpoint(found.namespace, name)
     return found
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from perdure.lifecycle.engine import Engine
 from perdure.model import Constitution, Filter, Record
 from perdure.store.port import Store
+
+if TYPE_CHECKING:
+    from perdure.services import Services
 
 TIER: Final = "constitutional"
 
@@ -16,13 +18,13 @@ _PAGE: Final = 100
 _NAMED: Final = 5
 
 
-def constitution(engine: Engine, namespace: str) -> Constitution:
+def constitution(services: Services, namespace: str) -> Constitution:
     """Oldest first. One that is too long for what is left of the budget does not keep out those behind it."""
-    budget, count = engine.policy.constitutional_tokens, engine.tokens.count
+    budget, count = services.settings.constitutional_tokens, services.tokens.count
     surfaced: list[Record] = []
     left_out: list[Record] = []
     used = 0
-    for record in _in_force(engine.store, namespace, engine.author.clock()):
+    for record in _in_force(services.store, namespace, services.context.clock()):
         tokens = count(record.text) if used < budget else 0
         if used < budget and used + tokens <= budget:
             used += tokens
@@ -32,11 +34,11 @@ def constitution(engine: Engine, namespace: str) -> Constitution:
     return Constitution(tuple(surfaced), used, budget, tuple(left_out))
 
 
-def over_budget(engine: Engine, record: Record) -> tuple[str, ...]:
+def over_budget(services: Services, record: Record) -> tuple[str, ...]:
     """What to tell whoever just wrote this record: nothing, unless it is constitutional and not all of them fit."""
     if record.tier != TIER or record.state != "active":
         return ()
-    found = constitution(engine, record.namespace)
+    found = constitution(services, record.namespace)
     if not found.left_out:
         return ()
     numbers = ", ".join(f"#{one.number}" for one in found.left_out[:_NAMED])

@@ -15,7 +15,7 @@ from perdure.lifecycle.forget import TRIES, Order, agreed, counted, overtaken, p
 from perdure.lifecycle.known_backups import known
 from perdure.lifecycle.selection import MOST, Scope, formerly, select
 from perdure.lifecycle.tombstone import settle
-from perdure.lifecycle.write_context import Batch
+from perdure.lifecycle.write_context import WriteBatch
 from perdure.model import Forgotten, Record, Related, same_history
 from perdure.store.port import LinkKind, Writer
 
@@ -36,11 +36,11 @@ _WAITING: Final = (
 
 def erase(scope: Scope, order: Order) -> Forgotten:
     """All of them or none, in one transaction; then every file is rid of the bytes."""
-    engine = scope.engine
-    if not engine.author.is_person:
+    services = scope.services
+    if not services.context.is_person:
         raise NotAllowed("A model cannot erase memories.", remedy="Forget it instead, or ask a person to erase it.")
     for _ in range(TRIES):
-        selection = select(scope, order.what, engine.author.clock())
+        selection = select(scope, order.what, services.context.clock())
         related = _related(scope, selection.records)
         going = (*selection.records, *(one.record for one in related)) if order.related else selection.records
         preview = preview_of(scope, selection, "hard", going)
@@ -50,8 +50,8 @@ def erase(scope: Scope, order: Order) -> Forgotten:
         certain = selection.named and len(going) == 1
         if not agreed(scope, preview, order, going=len(going), certain=certain):
             return counted(scope, preview)
-        batch = engine.author.batch()
-        remaining = with_reserve(engine.store, partial(_carry_out, scope, going, batch))
+        batch = services.context.batch()
+        remaining = with_reserve(services.store, partial(_carry_out, scope, going, batch))
         if remaining is not None:
             return _done(scope, replace(preview, done=True, batch=batch.id, remaining=remaining))
     raise overtaken()
@@ -66,10 +66,10 @@ def _offer(order: Order, related: tuple[Related, ...]) -> tuple[str, ...]:
     return (f"Without {count} that it came from or led to; related=True (--related) includes them.",)
 
 
-def _carry_out(scope: Scope, going: tuple[Record, ...], batch: Batch) -> int | None:
+def _carry_out(scope: Scope, going: tuple[Record, ...], batch: WriteBatch) -> int | None:
     """How many memories may still be found. None when one of them is not as it was seen; then nothing was changed."""
     point("erase: begin")
-    with scope.engine.store.write(scope.namespace) as writer:
+    with scope.services.store.write(scope.namespace) as writer:
         if not all(_as_seen(writer, record) for record in going):
             return None
         for record in going:
@@ -93,7 +93,7 @@ def _as_seen(writer: Writer, record: Record) -> bool:
 
 def _done(scope: Scope, done: Forgotten) -> Forgotten:
     try:
-        clean = scope.engine.store.scrub(patience=SCRUB_PATIENCE)
+        clean = scope.services.store.scrub(patience=SCRUB_PATIENCE)
     except StoreError:
         clean = False
     point("erase: scrubbed")
@@ -102,12 +102,12 @@ def _done(scope: Scope, done: Forgotten) -> Forgotten:
 
 
 def _backups(scope: Scope) -> tuple[str, ...]:
-    paths = known(scope.engine.store)
+    paths = known(scope.services.store)
     return (f"Backups that may still hold it: {', '.join(paths)}. {_RESTORED}",) if paths else ()
 
 
 def _formerly(scope: Scope, order: Order, going: set[int]) -> tuple[Record, ...]:
-    found = formerly(scope, order.what, scope.engine.author.clock())
+    found = formerly(scope, order.what, scope.services.context.clock())
     return tuple(record for record in found if record.number not in going)
 
 
@@ -132,7 +132,7 @@ _RELATIONS: Final[tuple[_Relation, ...]] = ("source", "derived")
 
 
 def _next(scope: Scope, record: Record, relation: _Relation) -> Iterator[Record]:
-    store, namespace = scope.engine.store, scope.namespace
+    store, namespace = scope.services.store, scope.namespace
     for link in store.links(namespace, record.id):
         if link.kind not in _DESCENT:
             continue

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from perdure.buggify import point
 from perdure.errors import CapacityExceeded, StoreDamaged
-from perdure.lifecycle.engine import Engine, Policy
-from perdure.lifecycle.write_context import Batch
+from perdure.lifecycle.write_context import WriteBatch
 from perdure.model import INDEXED_STATES, EvictionCandidate, Record, replace_record
 from perdure.store.port import EvictionRule, Load, Writer
 from perdure.text.entry import entry_of
+
+if TYPE_CHECKING:
+    from perdure.services import Services
+    from perdure.settings import Settings
 
 # How many candidates are looked at first, beside those that must go by number alone, and how this grows.
 _FIRST: Final = 8
@@ -53,41 +56,41 @@ def choose(
     return chosen if _fits(items, max_items) and _fits(tokens, max_tokens) else None
 
 
-def limits(load: Load, policy: Policy) -> tuple[int | None, int | None]:
+def limits(load: Load, settings: Settings) -> tuple[int | None, int | None]:
     """Items and tokens: what the namespace says for itself, else what the settings say."""
     return (
-        policy.max_items if load.max_items is None else load.max_items,
-        policy.max_tokens if load.max_tokens is None else load.max_tokens,
+        (settings.max_items or None) if load.max_items is None else load.max_items,
+        (settings.max_tokens or None) if load.max_tokens is None else load.max_tokens,
     )
 
 
-def make_room(engine: Engine, writer: Writer, batch: Batch, keep: Collection[int]) -> tuple[Record, ...]:
+def make_room(services: Services, writer: Writer, batch: WriteBatch, keep: Collection[int]) -> tuple[Record, ...]:
     """Evict, inside the transaction of a write, whatever the namespace has no room for any more; never those in `keep`,
     which were just written. Raises CapacityExceeded, and so takes the write back, when what may go is not enough.
     """
     load = writer.load()
-    max_items, max_tokens = limits(load, engine.policy)
+    max_items, max_tokens = limits(load, services.settings)
     if _fits(load.items, max_items) and _fits(load.tokens, max_tokens):
         return ()
     kept = set(keep)
-    _note_uses(engine, writer, kept)
+    _note_uses(services, writer, kept)
     while True:
-        chosen = _candidates(writer, engine.policy.eviction, load, (max_items, max_tokens), kept)
+        chosen = _candidates(writer, services.eviction_rule, load, (max_items, max_tokens), kept)
         if chosen is None:
             raise _full(load, max_items, max_tokens)
         records = [_readable(writer, standing.number) for standing in chosen]
         # What cannot be read cannot be written as evicted either: it stays for `doctor`, and others go.
         damaged = {one.number for one, record in zip(chosen, records, strict=True) if record is None}
         if not damaged:
-            return tuple(_evict(engine, writer, batch, record) for record in records if record)
+            return tuple(_evict(services, writer, batch, record) for record in records if record)
         kept |= damaged
 
 
-def _note_uses(engine: Engine, writer: Writer, kept: set[int]) -> None:
+def _note_uses(services: Services, writer: Writer, kept: set[int]) -> None:
     """What this process has just used is not least recently used, whether it has been written down or not."""
     written = next((record for number in kept if (record := writer.by_number(number))), None)
-    if engine.uses and written:
-        for number, at in engine.uses.last_uses(written.namespace):
+    if written:
+        for number, at in services.usage.last_uses(written.namespace):
             writer.touch(number, at)
 
 
@@ -105,15 +108,15 @@ def _candidates(
         limit *= _GROWTH
 
 
-def _evict(engine: Engine, writer: Writer, batch: Batch, record: Record) -> Record:
+def _evict(services: Services, writer: Writer, batch: WriteBatch, record: Record) -> Record:
     evicted = writer.put(
-        replace_record(record, state="evicted"), batch.change("evict"), entry_of(record, engine.tokens.count)
+        replace_record(record, state="evicted"), batch.change("evict"), entry_of(record, services.tokens.count)
     )
     point("evict: put")
-    if not engine.policy.grace:
+    if not services.grace:
         writer.erase(record.number, batch.change("erase"), traceless=False)
         point("evict: erased")
-    elif not engine.policy.versioning:
+    elif not services.settings.versioning:
         writer.drop_payloads(record.number)
     return evicted
 

@@ -12,16 +12,18 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import groupby
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from perdure.buggify import point
 from perdure.clock import format_time
 from perdure.errors import StoreDamaged, StoreReadOnly
-from perdure.lifecycle.engine import Engine
-from perdure.lifecycle.write_context import Batch
+from perdure.lifecycle.write_context import WriteBatch
 from perdure.model import Record, replace_record
 from perdure.store.port import Store, Writer
 from perdure.text.entry import Entry, entry_of
+
+if TYPE_CHECKING:
+    from perdure.services import Services
 
 STEP: Final = timedelta(days=1)
 
@@ -52,16 +54,16 @@ def trusted(start: datetime, times: Iterable[datetime], now: datetime, step: tim
     return at
 
 
-def tidy(engine: Engine, *, confirmed: bool) -> Tidied:
+def tidy(services: Services, *, confirmed: bool) -> Tidied:
     """Expire and purge, in every namespace, what is due; `confirmed` says that the clock is right."""
-    now = engine.author.clock()
-    until = now if confirmed else _trusted_until(engine.store, now)
-    batch = engine.author.batch()
-    expired = _each(engine, lambda limit: engine.store.due(until, limit), _expiring(engine, batch))
-    bygone = _back(until, engine.policy.grace)
-    purged = _each(engine, lambda limit: engine.store.purgeable(bygone, limit), _purging(batch))
-    held = _held(engine, now) if until < now else 0
-    _keep_clock(engine.store, until)
+    now = services.context.clock()
+    until = now if confirmed else _trusted_until(services.store, now)
+    batch = services.context.batch()
+    expired = _each(services, lambda limit: services.store.due(until, limit), _expiring(services, batch))
+    bygone = _back(until, services.grace)
+    purged = _each(services, lambda limit: services.store.purgeable(bygone, limit), _purging(batch))
+    held = _held(services, now) if until < now else 0
+    _keep_clock(services.store, until)
     return Tidied(expired, purged, held, (_leap(held, until, now),) if held else ())
 
 
@@ -91,9 +93,9 @@ def _keep_clock(store: Store, at: datetime) -> None:
             store.put_note(_NOTE, format_time(at))
 
 
-def _held(engine: Engine, now: datetime) -> int:
-    waiting = engine.store.purgeable(_back(now, engine.policy.grace), _COUNTED)
-    return len(engine.store.due(now, _COUNTED)) + len(waiting)
+def _held(services: Services, now: datetime) -> int:
+    waiting = services.store.purgeable(_back(now, services.grace), _COUNTED)
+    return len(services.store.due(now, _COUNTED)) + len(waiting)
 
 
 def _leap(held: int, until: datetime, now: datetime) -> str:
@@ -108,13 +110,13 @@ _Act = Callable[[Writer, Record], None]
 _Prepare = Callable[[Sequence[Record]], _Act]
 
 
-def _expiring(engine: Engine, batch: Batch) -> _Prepare:
+def _expiring(services: Services, batch: WriteBatch) -> _Prepare:
     def prepare(records: Sequence[Record]) -> _Act:
-        entries: Mapping[int, Entry] = {one.number: entry_of(one, engine.tokens.count) for one in records}
+        entries: Mapping[int, Entry] = {one.number: entry_of(one, services.tokens.count) for one in records}
 
         def expire(writer: Writer, record: Record) -> None:
             writer.put(replace_record(record, state="expired"), batch.change("expire"), entries[record.number])
-            if not engine.policy.versioning:
+            if not services.settings.versioning:
                 writer.drop_payloads(record.number)
             point("expire: put")
 
@@ -123,7 +125,7 @@ def _expiring(engine: Engine, batch: Batch) -> _Prepare:
     return prepare
 
 
-def _purging(batch: Batch) -> _Prepare:
+def _purging(batch: WriteBatch) -> _Prepare:
     def purge(writer: Writer, record: Record) -> None:
         writer.erase(record.number, batch.change("erase"), traceless=False)
         point("purge: erased")
@@ -131,7 +133,7 @@ def _purging(batch: Batch) -> _Prepare:
     return lambda _: purge
 
 
-def _each(engine: Engine, pages: Callable[[int], Sequence[Record]], prepare: _Prepare) -> int:
+def _each(services: Services, pages: Callable[[int], Sequence[Record]], prepare: _Prepare) -> int:
     """Page by page, each namespace's part of it in one transaction; what changed meanwhile is left as it became."""
     total = 0
     while page := pages(_PAGE):
@@ -139,7 +141,7 @@ def _each(engine: Engine, pages: Callable[[int], Sequence[Record]], prepare: _Pr
         for namespace, group in groupby(sorted(page, key=_namespace), key=_namespace):
             records = list(group)
             act = prepare(records)
-            with engine.store.write(namespace) as writer:
+            with services.store.write(namespace) as writer:
                 for record in records:
                     if _is_still(writer, record):
                         act(writer, record)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from perdure import tiers
 from perdure.errors import Conflict, NotAllowed
-from perdure.lifecycle.engine import Engine
 from perdure.lifecycle.remember import Plan
 from perdure.lifecycle.tier_policy import chosen
 from perdure.lifecycle.update import carry_out
 from perdure.model import Record, Remembered, replace_record
+
+if TYPE_CHECKING:
+    from perdure.services import Services
 
 
 def moved(confidence: float, step: float, *, useful: bool) -> float:
@@ -18,22 +21,22 @@ def moved(confidence: float, step: float, *, useful: bool) -> float:
     return confidence + step * ((1.0 if useful else 0.0) - confidence)
 
 
-def validate(engine: Engine, found: Record, *, useful: bool) -> Remembered:
+def validate(services: Services, found: Record, *, useful: bool) -> Remembered:
     def plan(record: Record, _: datetime) -> Plan:
         _require_active(record, "judged")
         judged = replace_record(
             record,
-            confidence=moved(record.confidence, engine.policy.validation_step, useful=useful),
+            confidence=moved(record.confidence, services.settings.validation_step, useful=useful),
             validation_count=record.validation_count + 1,
         )
         return Plan(record, judged, "validate", "validated", _offer(judged))
 
-    return carry_out(engine, found, plan)
+    return carry_out(services, found, plan)
 
 
-def promote(engine: Engine, found: Record, tier: str | None = None) -> Remembered:
+def promote(services: Services, found: Record, tier: str | None = None) -> Remembered:
     """Accept the tier that is on offer, or give another; a person does this, never a model by itself."""
-    if not engine.author.is_person:
+    if not services.context.is_person:
         raise NotAllowed("Promoting a memory is for a person to do.")
 
     def plan(record: Record, at: datetime) -> Plan:
@@ -43,10 +46,10 @@ def promote(engine: Engine, found: Record, tier: str | None = None) -> Remembere
             raise _nothing_offered(record)
         if wanted == record.tier and tiers.PROPOSED not in record.metadata:
             return Plan(record, record, "promote", "unchanged", (f"It is {wanted} already.",))
-        fields, notes = chosen(engine, {"tier": wanted}, at, record)
+        fields, notes = chosen(services, {"tier": wanted}, at, record)
         return Plan(record, replace_record(record, **fields), "promote", "promoted", notes)
 
-    return carry_out(engine, found, plan)
+    return carry_out(services, found, plan)
 
 
 def _offer(record: Record) -> tuple[str, ...]:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from perdure.errors import Conflict, NeedsConfirmation, NotAllowed
 from perdure.lifecycle.confirmation import require, token_of
 from perdure.lifecycle.disk_reserve import with_reserve
-from perdure.lifecycle.engine import Engine
 from perdure.lifecycle.remember import Plan, Prepared, write
 from perdure.lifecycle.selection import Scope, Selection, select
 from perdure.lifecycle.tier_policy import ONLY_PEOPLE
 from perdure.model import INDEXED_STATES, Filter, Forgotten, Record, replace_record, same_history
 from perdure.text.entry import entry_of
+
+if TYPE_CHECKING:
+    from perdure.services import Services
 
 TRIES: Final = 10
 
@@ -31,20 +33,20 @@ class Order:
 
 def forget(scope: Scope, order: Order) -> Forgotten:
     """All of them or none. Whoever changes one meanwhile makes us look again."""
-    engine = scope.engine
-    if not engine.policy.soft_delete:
+    services = scope.services
+    if not services.settings.soft_delete:
         raise Conflict(
             "Memories cannot be forgotten softly here: soft_delete is switched off.",
             remedy="Erase them for ever with mode='hard' (`perdure erase`), or switch it on; nothing was changed.",
         )
     for _ in range(TRIES):
-        selection = _forgettable(engine, select(scope, order.what, engine.author.clock()))
+        selection = _forgettable(services, select(scope, order.what, services.context.clock()))
         preview = preview_of(scope, selection, "soft", selection.records)
         count = len(preview.records)
         certain = selection.named or count == 1
         if not agreed(scope, preview, order, going=count, certain=certain):
             return counted(scope, preview)
-        done = with_reserve(engine.store, partial(_carry_out, scope, preview))
+        done = with_reserve(services.store, partial(_carry_out, scope, preview))
         if done is not None:
             return done
     raise overtaken()
@@ -77,7 +79,7 @@ def agreed(scope: Scope, preview: Forgotten, order: Order, *, going: int, certai
 
 def counted(scope: Scope, preview: Forgotten) -> Forgotten:
     """With the number of memories that may be found now."""
-    found = scope.engine.store.matching(scope.namespace, Filter(states=INDEXED_STATES))
+    found = scope.services.store.matching(scope.namespace, Filter(states=INDEXED_STATES))
     return replace(preview, remaining=len(found))
 
 
@@ -85,14 +87,14 @@ def overtaken() -> Conflict:
     return Conflict("Others keep changing these memories.", remedy="Try again; nothing was changed.")
 
 
-def take_back(engine: Engine, records: tuple[Record, ...], batch: str) -> str:
-    if len(records) == 1 or not engine.policy.versioning:
+def take_back(services: Services, records: tuple[Record, ...], batch: str) -> str:
+    if len(records) == 1 or not services.settings.versioning:
         return f"Take it back: perdure restore {' '.join(str(record.number) for record in records)}"
     return f"Take it back: perdure undo {batch}"
 
 
-def _forgettable(engine: Engine, selection: Selection) -> Selection:
-    if not engine.author.is_person:
+def _forgettable(services: Services, selection: Selection) -> Selection:
+    if not services.context.is_person:
         for record in selection.records:
             if record.tier == ONLY_PEOPLE and record.state == "active":
                 raise NotAllowed(f"Memory #{record.number} is constitutional: only a person may forget it.")
@@ -106,17 +108,17 @@ def _forgettable(engine: Engine, selection: Selection) -> Selection:
 
 def _carry_out(scope: Scope, preview: Forgotten) -> Forgotten | None:
     """None when one of them is not as it was seen; then nothing was changed."""
-    engine = scope.engine
-    batch = engine.author.batch()
+    services = scope.services
+    batch = services.context.batch()
     plans = [Plan(record, replace_record(record, state="deleted"), "forget", "updated") for record in preview.records]
-    entries = [entry_of(plan.record, engine.tokens.count) for plan in plans]
-    with engine.store.write(scope.namespace) as writer:
+    entries = [entry_of(plan.record, services.tokens.count) for plan in plans]
+    with services.store.write(scope.namespace) as writer:
         for record in preview.records:
             current = writer.by_number(record.number)
             if current is None or not same_history(current, record):
                 return None
         written = tuple(
-            write(engine, writer, plan, Prepared(entry, None, pending=False), batch).record
+            write(services, writer, plan, Prepared(entry, None, pending=False), batch).record
             for plan, entry in zip(plans, entries, strict=True)
         )
         remaining = writer.load().items
@@ -126,5 +128,5 @@ def _carry_out(scope: Scope, preview: Forgotten) -> Forgotten | None:
         done=True,
         batch=batch.id,
         remaining=remaining,
-        notes=(take_back(engine, written, batch.id),),
+        notes=(take_back(services, written, batch.id),),
     )

@@ -17,22 +17,24 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import count, islice
 from pathlib import Path
-from typing import Any, Final, TextIO, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final, TextIO, TypeAlias, cast
 
 from perdure.clock import format_time, parse_time
 from perdure.errors import CapacityExceeded, ExportFailed, ImportFailed, PerdureError, shown
 from perdure.jsonable import to_jsonable
-from perdure.lifecycle.engine import Engine
 from perdure.lifecycle.eviction import make_room
 from perdure.lifecycle.redaction import redact_fields
 from perdure.lifecycle.remember import Plan, Prepared, hashed, look_again, plan_for, write
 from perdure.lifecycle.tier_policy import ONLY_PEOPLE, only_proposed
 from perdure.lifecycle.tombstone import keeps_out
-from perdure.lifecycle.write_context import Batch
+from perdure.lifecycle.write_context import WriteBatch
 from perdure.model import Exported, Filter, Imported, Record, State
 from perdure.store.port import Store, Writer
 from perdure.text.entry import entry_of
 from perdure.validation import Fields, RecordFields, check_fields, check_int, check_text
+
+if TYPE_CHECKING:
+    from perdure.services import Services
 
 Progress: TypeAlias = Callable[[int, int | None], None]
 
@@ -184,7 +186,7 @@ def incoming_of(
 
 
 def import_records(
-    engine: Engine,
+    services: Services,
     namespace: str,
     records: Iterable[Incoming],
     total: int,
@@ -193,12 +195,12 @@ def import_records(
     progress: Progress | None = None,
 ) -> Imported:
     """In short transactions, so that other processes write in between; vectors come from `work`."""
-    batch = engine.author.batch()
+    batch = services.context.batch()
     counts: Counter[str] = Counter()
     waiting = iter(records)
     while group := list(islice(waiting, _AT_ONCE)):
         try:
-            counts += _take_in_group(engine, namespace, group, batch, revive=revive)
+            counts += _take_in_group(services, namespace, group, batch, revive=revive)
         except CapacityExceeded as error:
             raise _full(error, counts, batch) from error
         if progress:
@@ -215,34 +217,34 @@ def import_records(
 
 
 def _take_in_group(
-    engine: Engine, namespace: str, group: list[Incoming], batch: Batch, *, revive: bool
+    services: Services, namespace: str, group: list[Incoming], batch: WriteBatch, *, revive: bool
 ) -> Counter[str]:
     counts: Counter[str] = Counter()
-    active = [_credible(_proposing(engine, one), batch.at) for one in group if one.active]
+    active = [_credible(_proposing(services, one), batch.at) for one in group if one.active]
     plans = [plan_for(None, namespace, one.clean, batch.at) for one in active]
-    prepared = [_prepared(engine, plan) for plan in plans]
+    prepared = [_prepared(services, plan) for plan in plans]
     last: int | None = None
-    with engine.store.write(namespace) as writer:
+    with services.store.write(namespace) as writer:
         for one, plan, ready in zip(active, plans, prepared, strict=True):
             existing = look_again(writer, one.clean)
-            fate = _fate(engine, writer, existing, one, revive=revive)
+            fate = _fate(services, writer, existing, one, revive=revive)
             counts[fate] += 1
             if fate == "inserted":
-                last = write(engine, writer, plan, ready, batch, room=False).record.number
+                last = write(services, writer, plan, ready, batch, room=False).record.number
             elif fate == "updated":
                 fields = {name: value for name, value in one.clean.items() if name not in _STANDING}
                 renewed = plan_for(existing, namespace, fields, batch.at)
-                last = write(engine, writer, renewed, _prepared(engine, renewed), batch, room=False).record.number
+                last = write(services, writer, renewed, _prepared(services, renewed), batch, room=False).record.number
         if last is not None:
-            counts["evicted"] = len(make_room(engine, writer, batch, {last}))
+            counts["evicted"] = len(make_room(services, writer, batch, {last}))
     counts["inactive"] = len(group) - len(active)
     counts["redacted"] = sum(one.redacted for one in active)
     return counts
 
 
-def _proposing(engine: Engine, incoming: Incoming) -> Incoming:
+def _proposing(services: Services, incoming: Incoming) -> Incoming:
     """What a model or a stranger's file calls constitutional is a proposal."""
-    if _is_a_person_s(engine, incoming):
+    if _is_a_person_s(services, incoming):
         return incoming
     return replace(incoming, clean=only_proposed(incoming.clean))
 
@@ -252,11 +254,11 @@ def _credible(incoming: Incoming, now: datetime) -> Incoming:
     return replace(incoming, said_at=None) if incoming.said_at and incoming.said_at > now else incoming
 
 
-def _is_a_person_s(engine: Engine, incoming: Incoming) -> bool:
-    return engine.author.is_person and incoming.trusted
+def _is_a_person_s(services: Services, incoming: Incoming) -> bool:
+    return services.context.is_person and incoming.trusted
 
 
-def _fate(engine: Engine, writer: Writer, existing: Record | None, incoming: Incoming, *, revive: bool) -> str:
+def _fate(services: Services, writer: Writer, existing: Record | None, incoming: Incoming, *, revive: bool) -> str:
     """A file never undoes what happened here since it was written: the newer statement stays, and what was forgotten
     stays forgotten unless somebody says `revive`.
     """
@@ -264,7 +266,7 @@ def _fate(engine: Engine, writer: Writer, existing: Record | None, incoming: Inc
     text = incoming.clean["content_hash"]
     if alive and alive.content_hash == text:
         return "present"
-    if alive and alive.tier == ONLY_PEOPLE and not _is_a_person_s(engine, incoming):
+    if alive and alive.tier == ONLY_PEOPLE and not _is_a_person_s(services, incoming):
         return "refused"
     if not revive and (_rests(writer, existing, incoming) or keeps_out(writer.tombstone_since(text), incoming.said_at)):
         return "buried"
@@ -282,11 +284,11 @@ def _rests(writer: Writer, existing: Record | None, incoming: Incoming) -> bool:
     return keeps_out(writer.changed_at(existing.number), incoming.said_at)
 
 
-def _prepared(engine: Engine, plan: Plan) -> Prepared:
-    return Prepared(entry_of(plan.record, engine.tokens.count), None, pending=True)
+def _prepared(services: Services, plan: Plan) -> Prepared:
+    return Prepared(entry_of(plan.record, services.tokens.count), None, pending=True)
 
 
-def _full(error: CapacityExceeded, counts: Counter[str], batch: Batch) -> CapacityExceeded:
+def _full(error: CapacityExceeded, counts: Counter[str], batch: WriteBatch) -> CapacityExceeded:
     done = counts["inserted"] + counts["updated"]
     if not done:
         return error

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from perdure.embed.checked import checked_passages
 from perdure.embed.port import Embedder, Progress
 from perdure.errors import EmbedderUnavailable, StoreReadOnly
-from perdure.lifecycle.engine import Engine
 from perdure.lifecycle.expiry import Tidied, tidy
 from perdure.model import MaintenanceResult
 from perdure.store.port import Store
+
+if TYPE_CHECKING:
+    from perdure.services import Services
 
 # Long enough that sorting by length pays, short enough that a kill loses little.
 _BATCH: Final = 1024
@@ -24,11 +26,11 @@ _UNSCRUBBED: Final = (
 
 
 def work(
-    engine: Engine, *, limit: int | None = None, expire: bool | None = None, progress: Progress | None = None
+    services: Services, *, limit: int | None = None, expire: bool | None = None, progress: Progress | None = None
 ) -> MaintenanceResult:
     """`expire` says that the clock is right (True), or that nothing is to expire now (False)."""
-    tidied = tidy(engine, confirmed=expire is True) if expire is not False else Tidied()
-    store, embedder = engine.store, engine.embedder
+    tidied = tidy(services, confirmed=expire is True) if expire is not False else Tidied()
+    store, embedder = services.store, services.embedder
     if embedder is None:
         waiting = sum(space.pending for space in store.stats(None).namespaces)
         embedded = MaintenanceResult(0, waiting)

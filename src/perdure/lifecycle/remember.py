@@ -4,22 +4,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from perdure.embed.checked import checked_passages
 from perdure.errors import CapacityExceeded, Conflict, EmbedderUnavailable, VersionConflict
 from perdure.ids import Reference, content_hash, new_id
-from perdure.lifecycle.engine import Engine
 from perdure.lifecycle.eviction import make_room
 from perdure.lifecycle.tier_policy import ONLY_PEOPLE, chosen
 from perdure.lifecycle.tombstone import remembered_again, settle
-from perdure.lifecycle.write_context import Batch
+from perdure.lifecycle.write_context import WriteBatch
 from perdure.model import Operation, Outcome, Record, Remembered, replace_record, same_history
 from perdure.store.port import Store, Writer
 from perdure.text.entry import Entry, entry_of
 from perdure.text.passage import passage
 from perdure.tiers import offered_tier
 from perdure.validation import MAX_ITEMS, RecordFields, check_validity
+
+if TYPE_CHECKING:
+    from perdure.services import Services
 
 PENDING: Final = "Stored without a vector: found by keyword now, by meaning after `perdure work`."
 
@@ -77,17 +79,17 @@ class Written:
     evicted: tuple[Record, ...] = ()
 
 
-def remember(engine: Engine, namespace: str, saying: Saying) -> Remembered:
-    store, batch = engine.store, engine.author.batch()
+def remember(services: Services, namespace: str, saying: Saying) -> Remembered:
+    store, batch = services.store, services.context.batch()
     clean = hashed(saying.clean)
 
     def plan_on(existing: Record | None) -> Plan:
-        fields, notes = chosen(engine, clean, batch.at, existing)
+        fields, notes = chosen(services, clean, batch.at, existing)
         plan = plan_for(existing, namespace, fields, batch.at, afresh=saying.afresh)
         return replace(plan, notes=(*notes, *plan.notes)) if notes else plan
 
     plan = plan_on(_look(store, namespace, clean))
-    prepared = prepare(engine, plan)
+    prepared = prepare(services, plan)
     with store.write(namespace) as writer:
         earlier = writer.by_request(saying.request) if saying.request else None
         if earlier:
@@ -96,12 +98,12 @@ def remember(engine: Engine, namespace: str, saying: Saying) -> Remembered:
         _require_version(existing, saying)
         if _changed(existing, plan.basis):
             plan = plan_on(existing)
-            prepared = prepare_again(engine, plan, prepared)
-        written = write(engine, writer, plan, prepared, batch, saying.request)
+            prepared = prepare_again(services, plan, prepared)
+        written = write(services, writer, plan, prepared, batch, saying.request)
         if saying.afresh:
             writer.touch(written.record.number, batch.at)
             written = replace(written, record=replace_record(written.record, accessed_at=batch.at))
-    return answer(engine, plan, prepared, written, batch)
+    return answer(services, plan, prepared, written, batch)
 
 
 def hashed(clean: RecordFields) -> RecordFields:
@@ -178,11 +180,11 @@ def look_again(writer: Writer, clean: RecordFields) -> Record | None:
 
 
 def write(
-    engine: Engine,
+    services: Services,
     writer: Writer,
     plan: Plan,
     prepared: Prepared,
-    batch: Batch,
+    batch: WriteBatch,
     request: str | None = None,
     *,
     room: bool = True,
@@ -197,31 +199,31 @@ def write(
         # A version that was taken back keeps its number for ever.
         record = replace_record(record, version=writer.last_version(record.number) + 1)
     record = writer.put(record, batch.change(plan.operation, request), prepared.entry)
-    if basis is not None and not engine.policy.versioning:
+    if basis is not None and not services.settings.versioning:
         writer.drop_payloads(record.number)
     tombstone_since = settle(writer, plan.operation, basis, record, batch.at)
-    if prepared.vector is not None and engine.embedder is not None:
-        writer.put_vector(engine.embedder.generation, prepared.entry.passage_hash, prepared.vector)
-    evicted = _make_room(engine, writer, plan, record, batch) if room and plan.operation in _GROWING else ()
+    if prepared.vector is not None and services.embedder is not None:
+        writer.put_vector(services.embedder.generation, prepared.entry.passage_hash, prepared.vector)
+    evicted = _make_room(services, writer, plan, record, batch) if room and plan.operation in _GROWING else ()
     return Written(record, tombstone_since, evicted)
 
 
-def _make_room(engine: Engine, writer: Writer, plan: Plan, record: Record, batch: Batch) -> tuple[Record, ...]:
+def _make_room(services: Services, writer: Writer, plan: Plan, record: Record, batch: WriteBatch) -> tuple[Record, ...]:
     """A correction that makes a memory shorter is welcome even where nothing may go."""
     try:
-        return make_room(engine, writer, batch, {record.number})
+        return make_room(services, writer, batch, {record.number})
     except CapacityExceeded:
-        count, basis = engine.tokens.count, plan.basis
+        count, basis = services.tokens.count, plan.basis
         if basis and basis.state == "active" and count(record.text) <= count(basis.text):
             return ()
         raise
 
 
-def answer(engine: Engine, plan: Plan, prepared: Prepared, written: Written, batch: Batch) -> Remembered:
+def answer(services: Services, plan: Plan, prepared: Prepared, written: Written, batch: WriteBatch) -> Remembered:
     notes = list(plan.notes)
     if written.tombstone_since and plan.operation != "restore":
         notes.append(remembered_again(written.tombstone_since))
-    if prepared.pending and engine.embedder:
+    if prepared.pending and services.embedder:
         notes.append(PENDING)
     return Remembered(
         written.record,
@@ -234,23 +236,23 @@ def answer(engine: Engine, plan: Plan, prepared: Prepared, written: Written, bat
     )
 
 
-def prepare(engine: Engine, plan: Plan) -> Prepared:
+def prepare(services: Services, plan: Plan) -> Prepared:
     """An embedder that is down never fails a write: the vector comes later."""
-    entry = entry_of(plan.record, engine.tokens.count)
+    entry = entry_of(plan.record, services.tokens.count)
     if plan.basis is not None and plan.basis.state == "active" and passage(plan.basis) == passage(plan.record):
         return Prepared(entry, None, pending=False)
-    if engine.embedder is None:
+    if services.embedder is None:
         return Prepared(entry, None, pending=True)
     try:
-        vector = checked_passages(engine.embedder, [passage(plan.record)])[0].tobytes()
+        vector = checked_passages(services.embedder, [passage(plan.record)])[0].tobytes()
     except EmbedderUnavailable:
         return Prepared(entry, None, pending=True)
     return Prepared(entry, vector, pending=False)
 
 
-def prepare_again(engine: Engine, plan: Plan, before: Prepared) -> Prepared:
+def prepare_again(services: Services, plan: Plan, before: Prepared) -> Prepared:
     """Somebody was faster: the words once more, the vector only if it is still the right one."""
-    entry = entry_of(plan.record, engine.tokens.count)
+    entry = entry_of(plan.record, services.tokens.count)
     if entry.passage_hash == before.entry.passage_hash:
         return Prepared(entry, before.vector, before.pending)
     return Prepared(entry, None, pending=True)
@@ -277,7 +279,7 @@ def _require_version(existing: Record | None, saying: Saying) -> None:
     )
 
 
-def _repeated(writer: Writer, earlier: Record, saying: Saying, batch: Batch) -> Remembered:
+def _repeated(writer: Writer, earlier: Record, saying: Saying, batch: WriteBatch) -> Remembered:
     said, clean = writer.record_of_request(saying.request or ""), saying.clean
     another_text = said is not None and said.content_hash != content_hash(clean["text"])
     if another_text or ("key" in clean and earlier.key != clean["key"]):

@@ -7,15 +7,14 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from operator import attrgetter
-from typing import Final, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias
 
 from perdure.buggify import point
 from perdure.errors import NotAllowed
 from perdure.ids import ContentHash, Reference
-from perdure.lifecycle.engine import Engine
 from perdure.lifecycle.tier_policy import ONLY_PEOPLE
 from perdure.lifecycle.tombstone import settle
-from perdure.lifecycle.write_context import Batch
+from perdure.lifecycle.write_context import WriteBatch
 from perdure.model import (
     INDEXED_STATES,
     Operation,
@@ -28,6 +27,9 @@ from perdure.model import (
 )
 from perdure.store.port import LogFilter, Position, Store, Writer
 from perdure.text.entry import Entry, entry_of
+
+if TYPE_CHECKING:
+    from perdure.services import Services
 
 Holder: TypeAlias = Callable[[str], Record | None]
 
@@ -98,37 +100,37 @@ class Draft:
         return f"{len(self.steps) - removed:,} as they were, {removed:,} removed."
 
 
-def rewind(engine: Engine, intents: Sequence[Intent], *, dry_run: bool = False) -> RevertResult:
+def rewind(services: Services, intents: Sequence[Intent], *, dry_run: bool = False) -> RevertResult:
     """Planned outside the transaction and checked inside it. When others write too fast for that, it is planned inside
     the transaction, where nobody else can. Nothing to do leaves `batch` of the answer empty.
     """
-    batch = engine.author.batch()
+    batch = services.context.batch()
     for _ in range(_ATTEMPTS):
-        drafts = [_drafted(engine, intent) for intent in intents]
+        drafts = [_drafted(services, intent) for intent in intents]
         if dry_run or not any(draft.steps for draft in drafts):
             return _answer("", drafts)
         point("rewind: planned")
-        with _writing(engine, drafts) as writers:
-            if all(_still_true(engine.store, draft) for draft in drafts):
-                return _answer(batch.id, [_write(engine, *each, batch) for each in zip(writers, drafts, strict=True)])
-    with engine.store.write_together([intent.namespace for intent in intents]) as writers:
+        with _writing(services, drafts) as writers:
+            if all(_still_true(services.store, draft) for draft in drafts):
+                return _answer(batch.id, [_write(services, *each, batch) for each in zip(writers, drafts, strict=True)])
+    with services.store.write_together([intent.namespace for intent in intents]) as writers:
         drafts = [Draft(intent, intent.plan(), Position()) for intent in intents]
-        drafts = [_write(engine, *each, batch) for each in zip(writers, drafts, strict=True)]
+        drafts = [_write(services, *each, batch) for each in zip(writers, drafts, strict=True)]
     return _answer(batch.id if any(draft.steps for draft in drafts) else "", drafts)
 
 
-def _drafted(engine: Engine, intent: Intent) -> Draft:
-    seen = engine.store.position(intent.namespace, None)
+def _drafted(services: Services, intent: Intent) -> Draft:
+    seen = services.store.position(intent.namespace, None)
     aim = intent.plan()
-    steps, notes = steps_of(aim, _holder(engine.store, intent.namespace))
-    _require_leave(engine, steps)
-    entries = _entries(engine, steps)
-    waiting = _waiting(engine, intent.namespace, steps, entries)
+    steps, notes = steps_of(aim, _holder(services.store, intent.namespace))
+    _require_leave(services, steps)
+    entries = _entries(services, steps)
+    waiting = _waiting(services, intent.namespace, steps, entries)
     return Draft(intent, aim, seen, steps, entries, (*notes, *waiting))
 
 
-def _writing(engine: Engine, drafts: Sequence[Draft]) -> AbstractContextManager[Sequence[Writer]]:
-    return engine.store.write_together([draft.intent.namespace for draft in drafts])
+def _writing(services: Services, drafts: Sequence[Draft]) -> AbstractContextManager[Sequence[Writer]]:
+    return services.store.write_together([draft.intent.namespace for draft in drafts])
 
 
 def steps_of(aim: Aim, holder: Holder) -> tuple[list[Step], tuple[str, ...]]:
@@ -172,9 +174,9 @@ def _may_go(aim: Aim, restored: Mapping[int, Record], key: str, held_by: Record 
     return number in aim.goals and (number not in restored or restored[number].key != key)
 
 
-def _write(engine: Engine, writer: Writer, draft: Draft, batch: Batch) -> Draft:
+def _write(services: Services, writer: Writer, draft: Draft, batch: WriteBatch) -> Draft:
     steps, notes = steps_of(draft.aim, writer.by_key)
-    _require_leave(engine, steps)
+    _require_leave(services, steps)
     change = batch.change(draft.intent.operation)
     for before, after, _ in steps:
         if before.key is not None and before.key != after.key:
@@ -183,8 +185,8 @@ def _write(engine: Engine, writer: Writer, draft: Draft, batch: Batch) -> Draft:
     for count, (_, after, _) in enumerate(steps):
         if count == len(steps) // 2:
             point("rewind: half written")
-        writer.put(after, change, draft.entries.get(after.number) or _entry(engine, after))
-        if not engine.policy.versioning:
+        writer.put(after, change, draft.entries.get(after.number) or _entry(services, after))
+        if not services.settings.versioning:
             writer.drop_payloads(after.number)
     point("rewind: records written")
     _settle(writer, draft.intent.operation, steps, batch.at)
@@ -217,8 +219,8 @@ def _still_true(store: Store, draft: Draft) -> bool:
     return not touched and len(since) < _FEW
 
 
-def _require_leave(engine: Engine, steps: Iterable[Step]) -> None:
-    for before, after, _ in () if engine.author.is_person else steps:
+def _require_leave(services: Services, steps: Iterable[Step]) -> None:
+    for before, after, _ in () if services.context.is_person else steps:
         if (_binds(before) or _binds(after)) and _agreed(before) != _agreed(after):
             raise NotAllowed(f"Memory #{after.number} is or was constitutional, and only a person may change that.")
 
@@ -234,20 +236,22 @@ def _holder(store: Store, namespace: str) -> Holder:
     return holder
 
 
-def _entries(engine: Engine, steps: Iterable[Step]) -> dict[int, Entry]:
-    return {after.number: _entry(engine, after) for _, after, _ in steps}
+def _entries(services: Services, steps: Iterable[Step]) -> dict[int, Entry]:
+    return {after.number: _entry(services, after) for _, after, _ in steps}
 
 
-def _entry(engine: Engine, record: Record) -> Entry:
-    return entry_of(record, engine.tokens.count)
+def _entry(services: Services, record: Record) -> Entry:
+    return entry_of(record, services.tokens.count)
 
 
-def _waiting(engine: Engine, namespace: str, steps: Iterable[Step], entries: Mapping[int, Entry]) -> tuple[str, ...]:
+def _waiting(
+    services: Services, namespace: str, steps: Iterable[Step], entries: Mapping[int, Entry]
+) -> tuple[str, ...]:
     """Vectors outlive the words they stand for, so mostly none is missing."""
     found = {entries[after.number].passage_hash for _, after, _ in steps if after.state in INDEXED_STATES}
-    if engine.embedder is None or not found:
+    if services.embedder is None or not found:
         return ()
-    missing = len(found - engine.store.passage_vectors(namespace, engine.embedder.generation, list(found)).keys())
+    missing = len(found - services.store.passage_vectors(namespace, services.embedder.generation, list(found)).keys())
     said = "1 memory waits for its vector" if missing == 1 else f"{missing:,} memories wait for their vectors"
     return (f"{said}: found by keyword now, by meaning after `perdure work`.",) if missing else ()
 

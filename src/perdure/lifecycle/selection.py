@@ -6,17 +6,19 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from itertools import islice
-from typing import Final, TypeAlias, cast
+from typing import TYPE_CHECKING, Final, TypeAlias, cast
 
 from perdure.clock import format_time
 from perdure.errors import InvalidInput, StoreDamaged
 from perdure.ids import Reference
-from perdure.lifecycle.engine import Engine
 from perdure.lifecycle.instruction import Instruction, named, parse
 from perdure.model import INDEXED_STATES, STATES, EvictionCandidate, Filter, Record, State, replace_record
 from perdure.store.port import EvictionRule
 from perdure.text.entry import entry_of, term_hash, unpack_terms
 from perdure.text.words import clean, terms
+
+if TYPE_CHECKING:
+    from perdure.services import Services
 
 MOST: Final = 10_000
 _PAGE: Final = 500
@@ -32,7 +34,7 @@ class Scope:
     forgotten already as well, unless the filter says otherwise. `note_use` writes down what was used until now.
     """
 
-    engine: Engine
+    services: Services
     namespace: str
     find: Find
     filter: Filter | None
@@ -83,7 +85,7 @@ def _one(scope: Scope, reference: Reference) -> Record:
     try:
         return scope.find(reference.text)
     except StoreDamaged:
-        lines = scope.engine.store.revisions(scope.namespace, reference.number or 0) if scope.every_state else []
+        lines = scope.services.store.revisions(scope.namespace, reference.number or 0) if scope.every_state else []
         known = [replace_record(line.record, seq=line.seq) for line in lines if line.record]
         if not known:
             raise
@@ -92,7 +94,7 @@ def _one(scope: Scope, reference: Reference) -> Record:
 
 def _last(scope: Scope, instruction: Instruction) -> tuple[Record, ...]:
     """One active memory, or none. Of equal ones the oldest number."""
-    store, namespace = scope.engine.store, scope.namespace
+    store, namespace = scope.services.store, scope.namespace
     scope.note_use()
     allowed = set(store.matching(namespace, replace(scope.filter or Filter(), states=("active",))))
     standings = (one for one in store.evictable(namespace, _NOBODY_PROTECTED, _ALL) if one.number in allowed)
@@ -143,7 +145,7 @@ def formerly(scope: Scope, what: object, now: datetime) -> Iterator[Record]:
     if instruction is None or not instruction.words:
         return
     needed = _terms(instruction)
-    store, namespace = scope.engine.store, scope.namespace
+    store, namespace = scope.services.store, scope.namespace
     for record in store.fetch(namespace, store.multi_version_numbers(namespace)):
         lines = store.revisions(namespace, record.number)
         if instruction.covers(record.created_at) and any(_holds(line.record, needed) for line in lines if line.record):
@@ -161,7 +163,7 @@ def _candidates(scope: Scope, instruction: Instruction, wanted: Filter, now: dat
     if numbers is None:
         yield from _pages(scope, wanted)
         return
-    store, namespace = scope.engine.store, scope.namespace
+    store, namespace = scope.services.store, scope.namespace
     for portion in _portions(numbers):
         yield from (record for record in store.fetch(namespace, portion) if record.state in indexed)
     others = tuple(state for state in wanted.states if state not in INDEXED_STATES)
@@ -171,7 +173,7 @@ def _candidates(scope: Scope, instruction: Instruction, wanted: Filter, now: dat
 
 def _with_rarest(scope: Scope, words: Sequence[str], wanted: Filter, now: datetime) -> Sequence[int] | None:
     """The numbers of all memories with the rarest of the words; None when there was no time to find them all."""
-    store, namespace = scope.engine.store, scope.namespace
+    store, namespace = scope.services.store, scope.namespace
     containing = store.word_counts(namespace, words).containing
     rarest = min(
         words, key=lambda word: min((containing.get(term_hash(term), 0) for term in terms(clean(word))), default=0)
@@ -191,7 +193,7 @@ def _holds(record: Record, needed: set[int]) -> bool:
 def _pages(scope: Scope, wanted: Filter) -> Iterator[Record]:
     after: int | None = None
     while True:
-        page = scope.engine.store.page(scope.namespace, wanted, after=after, limit=_PAGE, newest=False)
+        page = scope.services.store.page(scope.namespace, wanted, after=after, limit=_PAGE, newest=False)
         yield from page
         if len(page) < _PAGE:
             return

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from perdure import tiers
 from perdure.errors import NotAllowed
 from perdure.ids import content_hash
-from perdure.lifecycle.engine import Engine
 from perdure.model import Json, Record
 from perdure.validation import RecordFields, changes_content
+
+if TYPE_CHECKING:
+    from perdure.services import Services
 
 ONLY_PEOPLE: Final = "constitutional"
 PROPOSAL: Final = "A model only proposes a constitutional memory: a person accepts it with `perdure promote`."
@@ -20,20 +22,20 @@ _PLACE: Final = ("tier", "key", "valid_at", "invalid_at", "expires_at")
 
 
 def chosen(
-    engine: Engine, clean: RecordFields, at: datetime, before: Record | None
+    services: Services, clean: RecordFields, at: datetime, before: Record | None
 ) -> tuple[RecordFields, tuple[str, ...]]:
     """The fields of a write as they will be stored, and what to tell the writer. `before` is what they change, if it is
     there already. A tier that is named begins its term now, unless the call says when the memory expires.
     """
-    if before and not engine.author.is_person:
+    if before and not services.context.is_person:
         _require_leave(before, clean)
     if "tier" not in clean:
         return clean, ()
-    if clean["tier"] == ONLY_PEOPLE and not engine.author.is_person:
+    if clean["tier"] == ONLY_PEOPLE and not services.context.is_person:
         return _proposed(clean, before)
     done = {"expires_at": tiers.expiry(clean["tier"], at)} | clean
     metadata = _metadata(clean, before)
-    if tiers.PROPOSED in metadata and engine.author.is_person:
+    if tiers.PROPOSED in metadata and services.context.is_person:
         done["metadata"] = without_proposal(metadata)
     return done, ()
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from perdure.errors import AmbiguousReference, Conflict, InvalidInput, NotFound
-from perdure.lifecycle.engine import Engine
 from perdure.lifecycle.revert import Aim, rewind
 from perdure.model import Operation, Record, RevertResult, Revision, Skipped, same_history
 from perdure.store.port import LogFilter, Store
+
+if TYPE_CHECKING:
+    from perdure.services import Services
 
 SHORTEST_PREFIX: Final = 8
 _ID_LENGTH: Final = 36
@@ -109,9 +111,9 @@ _NOTHING_LEFT: Final = "Everything is as it was before; there was nothing to tak
 
 
 def undo(
-    engine: Engine, namespaces: Sequence[str], wanted: LogFilter, *, force: bool = False, dry_run: bool = False
+    services: Services, namespaces: Sequence[str], wanted: LogFilter, *, force: bool = False, dry_run: bool = False
 ) -> RevertResult:
-    store = engine.store
+    store = services.store
     if wanted.batch is not None:
         wanted = replace(wanted, batch=_full_name(store, namespaces, wanted.batch))
     found = [name for name in namespaces if store.log(name, wanted, limit=1)]
@@ -120,7 +122,7 @@ def undo(
             raise _unknown(wanted.batch)
         who = f"session {wanted.session!r}" if wanted.session is not None else f"{wanted.actor!r}"
         return RevertResult("", (), notes=(f"There is nothing to undo: {who} wrote nothing here.",))
-    return rewind(engine, [Undoing(store, name, wanted, force) for name in found], dry_run=dry_run)
+    return rewind(services, [Undoing(store, name, wanted, force) for name in found], dry_run=dry_run)
 
 
 def lines_of(store: Store, namespace: str, wanted: LogFilter) -> Iterator[Revision]:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from perdure.errors import Conflict, NotAllowed
 from perdure.ids import content_hash
-from perdure.lifecycle.engine import Engine
 from perdure.lifecycle.remember import Plan, answer, prepare, write
 from perdure.lifecycle.tier_policy import ONLY_PEOPLE, chosen
 from perdure.model import Record, Remembered, State, replace_record, same_history
 from perdure.store.port import Writer
 from perdure.validation import RecordFields, changes_content, check_validity
+
+if TYPE_CHECKING:
+    from perdure.services import Services
 
 # A correction may depend on what is there: adding a tag, for one.
 Correction: TypeAlias = Callable[[Record], RecordFields]
@@ -22,10 +24,10 @@ Planner: TypeAlias = Callable[[Record, datetime], Plan]
 _RESTORABLE: frozenset[State] = frozenset({"deleted", "expired", "evicted"})
 
 
-def update(engine: Engine, found: Record, correct: Correction) -> Remembered:
+def update(services: Services, found: Record, correct: Correction) -> Remembered:
     def plan(record: Record, at: datetime) -> Plan:
         _require_active(record)
-        fields, notes = chosen(engine, correct(record), at, record)
+        fields, notes = chosen(services, correct(record), at, record)
         clean = {name: value for name, value in fields.items() if getattr(record, name) != value}
         if not clean:
             return Plan(record, record, "annotate", "unchanged", (*notes, "Nothing to change."))
@@ -37,10 +39,10 @@ def update(engine: Engine, found: Record, correct: Correction) -> Remembered:
             record, replace_record(changed, version=record.version + 1, updated_at=at), "update", "updated", notes
         )
 
-    return carry_out(engine, found, plan)
+    return carry_out(services, found, plan)
 
 
-def restore(engine: Engine, found: Record) -> Remembered:
+def restore(services: Services, found: Record) -> Remembered:
     """Exactly as it was, but that it does not expire again at once."""
 
     def plan(record: Record, at: datetime) -> Plan:
@@ -50,28 +52,28 @@ def restore(engine: Engine, found: Record) -> Remembered:
                 f"Memory #{record.number} is {record.state}, so there is nothing to restore.",
                 remedy=f"See what happened to it: perdure history {record.number}",
             )
-        if record.tier == ONLY_PEOPLE and not engine.author.is_person:
+        if record.tier == ONLY_PEOPLE and not services.context.is_person:
             raise NotAllowed(f"Memory #{record.number} was constitutional: only a person brings it back.")
         back = replace_record(record, state="active", expires_at=None if over else record.expires_at)
         return Plan(record, back, "restore", "updated")
 
-    return carry_out(engine, found, plan)
+    return carry_out(services, found, plan)
 
 
-def carry_out(engine: Engine, found: Record, plan_for: Planner) -> Remembered:
+def carry_out(services: Services, found: Record, plan_for: Planner) -> Remembered:
     """Prepared outside the transaction on what was read; if someone else was faster, prepared again on theirs."""
-    batch = engine.author.batch()
+    batch = services.context.batch()
     while True:
         plan = plan_for(found, batch.at)
         if plan.outcome == "unchanged":
             return Remembered(found, plan.outcome, batch.id, notes=plan.notes)
-        prepared = prepare(engine, plan)
-        with engine.store.write(found.namespace) as writer:
+        prepared = prepare(services, plan)
+        with services.store.write(found.namespace) as writer:
             current = writer.by_number(found.number)
             if current is not None and same_history(current, found):
                 _require_free_key(writer, plan)
-                written = write(engine, writer, plan, prepared, batch)
-                return answer(engine, plan, prepared, written, batch)
+                written = write(services, writer, plan, prepared, batch)
+                return answer(services, plan, prepared, written, batch)
         if current is None:
             raise Conflict(f"Memory #{found.number} was erased meanwhile.")
         found = current

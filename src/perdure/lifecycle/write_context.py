@@ -11,25 +11,25 @@ from perdure.model import Change, Operation
 
 
 @dataclass(frozen=True, slots=True)
-class Author:
+class WriteContext:
     actor: str
     surface: str
     session: str | None
     clock: Clock
     is_person: bool = True
 
-    def batch(self) -> Batch:
-        return Batch(self, new_id(), self.clock())
+    def batch(self) -> WriteBatch:
+        return WriteBatch(self, new_id(), self.clock())
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
-    """What one call does, at one moment; all its changes are undone together."""
+class WriteBatch:
+    """The changes of one call, made at one moment; all of them are undone together."""
 
-    author: Author
+    context: WriteContext
     id: str
     at: datetime
 
     def change(self, operation: Operation, request: str | None = None) -> Change:
-        author = self.author
-        return Change(operation, self.at, self.id, author.actor, author.surface, author.session, request)
+        context = self.context
+        return Change(operation, self.at, self.id, context.actor, context.surface, context.session, request)

@@ -61,10 +61,10 @@ class Contextual(Reading):
             filters=filters,
         )
         several = names is not None and len(set(names)) > 1
-        made = pack(found, Pack(query, room, self._parts.engine.tokens, Style(format, several)))
+        made = pack(found, Pack(query, room, self._services.tokens, Style(format, several)))
         if as_of is None and known_at is None:
             surfaced = (one.record for one in made.items if one.score is not None)
-            self._parts.uses.recalled(surfaced, self._parts.author.clock())
+            self._services.usage.recalled(surfaced, self._services.context.clock())
         return made
 
     def recall_detail(self, refs: Reference | Sequence[Reference], *, level: Level = "full") -> tuple[Detail, ...]:
@@ -82,10 +82,10 @@ class Contextual(Reading):
                 f"More than {MAX_LIMIT} memories at once are too many.", remedy=f"Ask for {MAX_LIMIT} at most."
             )
         tell = {"index": one_line_preview, "abstract": abstract, "full": _everything}[level]
-        now = self._parts.author.clock()
+        now = self._services.context.clock()
         records = [self._present(ref, now) for ref in wanted]
         for record in records:
-            self._parts.uses.accessed(record, now)
+            self._services.usage.accessed(record, now)
         return tuple(Detail(record, level, tell(record)) for record in records)
 
     def match_triggers(
@@ -94,12 +94,12 @@ class Contextual(Reading):
         """The memories with a trigger phrase in the prompt, whatever its case, accents and inflection: the surest
         first, then the longest phrase, then the most important memory. No model is asked.
         """
-        parts = self._parts
-        now = parts.author.clock()
+        services = self._services
+        now = services.context.clock()
         most = check_int(limit, "limit", 1, MAX_LIMIT)
         names = [self._namespace] if namespaces is None else list(dict.fromkeys(check_namespaces(namespaces)))
-        found = parts.triggers().match(check_query(prompt), names, most, now)
-        parts.uses.recalled((one.record for one in found), now)
+        found = services.triggers().match(check_query(prompt), names, most, now)
+        services.usage.recalled((one.record for one in found), now)
         return tuple(found)
 
 

@@ -12,9 +12,9 @@ from perdure.clock import Clock, system_clock
 from perdure.embed.port import Embedder
 from perdure.errors import AmbiguousReference, NotFound, UnknownChoice, shown
 from perdure.ids import parse_reference
-from perdure.lifecycle.write_context import Author
-from perdure.memory.parts import assemble
+from perdure.lifecycle.write_context import WriteContext
 from perdure.model import Record, Remembered
+from perdure.services import Services
 from perdure.settings import Settings
 from perdure.store.port import Store
 from perdure.validation import RecordFields, check_fields, check_namespace, check_single_line
@@ -48,24 +48,24 @@ class Core:
         self._namespace = check_namespace(rules.namespace)
         if writer not in {"person", "model"}:
             raise UnknownChoice(f"There is no writer {shown(writer)}.", remedy="Use 'person' or 'model'.")
-        author = Author(
+        context = WriteContext(
             check_single_line(rules.actor, "actor"),
             check_single_line(surface, "surface"),
             check_single_line(rules.session, "session") if rules.session is not None else None,
             clock,
             is_person=writer == "person",
         )
-        self._parts = assemble(store, embedder, rules, author)
+        self._services = Services(store, embedder, rules, context)
 
     def namespace(self, name: str) -> Self:
         """The same memory seen as another namespace. It shares this one's store; closing either closes both."""
         other = object.__new__(type(self))
         other._namespace = check_namespace(name)
-        other._parts = self._parts
+        other._services = self._services
         return other
 
     def close(self) -> None:
-        self._parts.close()
+        self._services.close()
 
     def __enter__(self) -> Self:
         return self
@@ -77,7 +77,7 @@ class Core:
         return f"<Memory {self._namespace!r}>"
 
     def _find(self, ref: Reference) -> Record:
-        found = self._parts.store.find(self._namespace, parse_reference(ref))
+        found = self._services.store.find(self._namespace, parse_reference(ref))
         if not found:
             raise NotFound(f"No memory {ref!r:.80} in namespace {self._namespace!r}.")
         if len(found) > 1:
@@ -88,12 +88,12 @@ class Core:
     def _clean(self, text: RecordFields, fields: Mapping[str, object]) -> tuple[RecordFields, tuple[str, ...]]:
         from perdure.lifecycle.redaction import redact_fields
 
-        clean = text | check_fields(fields, self._parts.settings.categories)
+        clean = text | check_fields(fields, self._services.settings.categories)
         if clean.get("metadata", {}) is None:
             clean["metadata"] = {}
-        return redact_fields(clean) if self._parts.settings.redact else (clean, ())
+        return redact_fields(clean) if self._services.settings.redact else (clean, ())
 
     def _done(self, done: Remembered, notes: tuple[str, ...]) -> Remembered:
-        self._parts.uses.flush_some()
-        notes = (*notes, *done.notes, *(self._parts.say_once() if done.pending else ()))
+        self._services.usage.flush_some()
+        notes = (*notes, *done.notes, *(self._services.note_missing_embedder() if done.pending else ()))
         return replace(done, notes=notes) if notes else done

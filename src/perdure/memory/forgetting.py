@@ -69,24 +69,24 @@ class Forgetting(Core):
         try:
             answer = erase(scope, Order(what, confirm, dry_run, related))
         finally:
-            self._parts.drop(self._namespace)
+            self._services.drop(self._namespace)
         return self._suggesting(answer, what, scope.filter)
 
     def _scope(self, filters: Mapping[str, Any], *, every_state: bool) -> Scope:
         from perdure.lifecycle.selection import Scope
 
-        parts = self._parts
+        services = self._services
         given = {name: value for name, value in filters.items() if value is not None}
-        wanted = check_filters(given, parts.settings.categories, parts.author.clock()) if given else None
+        wanted = check_filters(given, services.settings.categories, services.context.clock()) if given else None
         if wanted is not None and "states" not in given:
             wanted = replace(wanted, states=())
-        note_use = partial(parts.uses.flush, patience=_USE_PATIENCE)
-        return Scope(parts.engine, self._namespace, self._find, wanted, every_state, note_use)
+        note_use = partial(services.usage.flush, patience=_USE_PATIENCE)
+        return Scope(services, self._namespace, self._find, wanted, every_state, note_use)
 
     def _suggesting(self, answer: Forgotten, what: object, filter: Filter | None) -> Forgotten:
         """Nothing holds all the words: what recall would find may have been meant, and is left alone."""
         if answer.done:
-            self._parts.uses.flush_some()
+            self._services.usage.flush_some()
         if answer.records or not isinstance(what, str):
             return answer
         found = (*answer.suggested, *self._suggestions(what, filter))
@@ -95,18 +95,18 @@ class Forgetting(Core):
     def _suggestions(self, what: str, filter: Filter | None) -> tuple[Record, ...]:
         from perdure.lifecycle.instruction import parse
 
-        parts = self._parts
-        now = parts.author.clock()
+        services = self._services
+        now = services.context.clock()
         words = " ".join(parse(what, now, scoped=True).words)
         if not words:
             return ()
         states = tuple(state for state in INDEXED_STATES if not filter or not filter.states or state in filter.states)
-        found = parts.recaller().recall(
+        found = services.recaller().recall(
             words,
             [self._namespace],
             replace(filter or Filter(), states=states or INDEXED_STATES),
             limit=_SUGGESTED,
-            recipe=parts.recipe(None),
+            recipe=services.recipe(None),
             now=now,
         )
         return tuple(hit.record for hit in found)

@@ -23,7 +23,7 @@ class Past(Core):
         """Everything that ever happened to a memory, oldest first, also when it is forgotten. Of one that was erased,
         by its number or its id: what was done to it and when, without what it said.
         """
-        store, reference = self._parts.store, parse_reference(ref)
+        store, reference = self._services.store, parse_reference(ref)
         try:
             return store.revisions(self._namespace, self._find(ref).number)
         except (NotFound, StoreDamaged):
@@ -80,14 +80,14 @@ class Past(Core):
             until=None if until is None else parse_time(until, "until"),
             before=None if before is None else check_int(before, "before", 1, _MAX_SEQ),
         )
-        return self._parts.store.log(self._namespace, wanted, limit=check_int(limit, "limit", 1, MAX_LOG))
+        return self._services.store.log(self._namespace, wanted, limit=check_int(limit, "limit", 1, MAX_LOG))
 
     def _erased(self, memory: MemoryId | None) -> int | None:
         """The number of a memory that only the log knows."""
         before: int | None = None
         while memory is not None:
             wanted = LogFilter(operation="erase", before=before)
-            lines = self._parts.store.log(self._namespace, wanted, limit=MAX_LOG)
+            lines = self._services.store.log(self._namespace, wanted, limit=MAX_LOG)
             found = next((line.number for line in lines if line.memory == memory), None)
             if found is not None or len(lines) < MAX_LOG:
                 return found

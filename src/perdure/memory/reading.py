@@ -68,7 +68,7 @@ class Reading(Core):
             filters=filters,
         )
         if as_of is None and known_at is None:
-            self._parts.uses.recalled((hit.record for hit in found), self._parts.author.clock())
+            self._services.usage.recalled((hit.record for hit in found), self._services.context.clock())
         return found
 
     def _recalled(  # noqa: PLR0913 - as recall
@@ -89,20 +89,20 @@ class Reading(Core):
         from perdure.recall.past import When
         from perdure.recall.standing import Fading
 
-        parts = self._parts
-        now = parts.author.clock()
+        services = self._services
+        now = services.context.clock()
         when = When(_moment(as_of, "as_of"), _moment(known_at, "known_at"))
-        wanted = check_filters(filters, parts.settings.categories, when.true(now))
+        wanted = check_filters(filters, services.settings.categories, when.true(now))
         if not set(wanted.states) <= set(INDEXED_STATES):
             raise UnknownChoice(
                 f"Recall does not look into memories that are {', '.join(wanted.states)}.",
                 remedy=f"It can look into {' and '.join(INDEXED_STATES)} ones; `list` shows all.",
             )
         names = [self._namespace] if namespaces is None else check_namespaces(namespaces)
-        chosen = parts.recipe(recipe or None)
-        decays = _decays(chosen, asked=use_decay, usual=parts.settings.decay)
+        chosen = services.recipe(recipe or None)
+        decays = _decays(chosen, asked=use_decay, usual=services.settings.decay)
         surfaced = check_bool(include_constitutional, "include_constitutional") and not when.is_past
-        found = parts.recaller().recall(
+        found = services.recaller().recall(
             None if query is None else check_query(query),
             names,
             wanted,
@@ -110,7 +110,7 @@ class Reading(Core):
             recipe=chosen,
             now=now,
             when=when,
-            fading=Fading(when.known(now), decays, parts.settings.decay_exempt),
+            fading=Fading(when.known(now), decays, services.settings.decay_exempt),
             concepts=check_concepts(concepts),
         )
         always = self._constitutional(names) if surfaced else ()
@@ -119,17 +119,16 @@ class Reading(Core):
     def _constitutional(self, names: Sequence[str]) -> tuple[Record, ...]:
         from perdure.lifecycle.constitution import constitution
 
-        engine = self._parts.engine
-        return tuple(record for name in dict.fromkeys(names) for record in constitution(engine, name).records)
+        return tuple(record for name in dict.fromkeys(names) for record in constitution(self._services, name).records)
 
     def get(self, ref: Reference, *, known_at: datetime | str | None = None) -> Record:
         """One memory by its number, id, content hash or key, as it is now or as it was at a time."""
         moment = _moment(known_at, "known_at")
         if moment is not None:
             return self._as_known(self._find(ref), moment)
-        now = self._parts.author.clock()
+        now = self._services.context.clock()
         record = self._present(ref, now)
-        self._parts.uses.accessed(record, now)
+        self._services.usage.accessed(record, now)
         return record
 
     def _present(self, ref: Reference, now: datetime) -> Record:
@@ -149,7 +148,7 @@ class Reading(Core):
     def _as_known(self, record: Record, moment: datetime) -> Record:
         from perdure.recall.past import unused
 
-        store = self._parts.store
+        store = self._services.store
         seq = store.seq_at(self._namespace, moment)
         if record.seq > seq:
             line = store.states_at(self._namespace, [record.number], seq).get(record.number)
@@ -181,11 +180,11 @@ class Reading(Core):
         if after is not None:
             check_int(after, "after", 0, MAX_NUMBER)
         moment = _moment(known_at, "known_at")
-        now = moment or self._parts.author.clock()
-        wanted = check_filters(filters, self._parts.settings.categories, now)
+        now = moment or self._services.context.clock()
+        wanted = check_filters(filters, self._services.settings.categories, now)
         if wanted.states == ("active",):
             wanted = replace(wanted, unexpired_at=now)
-        store, name = self._parts.store, self._namespace
+        store, name = self._services.store, self._namespace
         if moment is None:
             records = store.page(name, wanted, after=after, limit=most + 1, newest=newest)
         else:
@@ -198,8 +197,8 @@ class Reading(Core):
 
     def stats(self) -> StoreStats:
         """What the store holds, per namespace."""
-        embedder = self._parts.embedder
-        return self._parts.store.stats(embedder.generation if embedder else None)
+        embedder = self._services.embedder
+        return self._services.store.stats(embedder.generation if embedder else None)
 
 
 def _moment(value: datetime | str | None, field: str) -> datetime | None:

@@ -22,7 +22,7 @@ class Standing(Core):
         from perdure.lifecycle.feedback import validate
 
         judged = check_bool(useful, "useful")
-        return self._done(validate(self._parts.engine, self._find(ref), useful=judged), ())
+        return self._done(validate(self._services, self._find(ref), useful=judged), ())
 
     def promote(self, ref: Reference, tier: str | None = None) -> Remembered:
         """Give a memory the tier that is on offer for it, or the one named. Only a person may do this."""
@@ -30,23 +30,23 @@ class Standing(Core):
         from perdure.lifecycle.feedback import promote
 
         wanted = None if tier is None else check_fields({"tier": tier})["tier"]
-        done = promote(self._parts.engine, self._find(ref), wanted)
-        return self._done(done, over_budget(self._parts.engine, done.record))
+        done = promote(self._services, self._find(ref), wanted)
+        return self._done(done, over_budget(self._services, done.record))
 
     def offers(self, *, limit: int = 20, after: int | None = None) -> Page:
         """The memories that wait for somebody to `promote` them, newest first."""
         most = check_int(limit, "limit", 1, MAX_LIMIT)
         if after is not None:
             check_int(after, "after", 0, MAX_NUMBER)
-        wanted = Filter(offered=True, unexpired_at=self._parts.author.clock())
-        records = self._parts.store.page(self._namespace, wanted, after=after, limit=most + 1, newest=True)
+        wanted = Filter(offered=True, unexpired_at=self._services.context.clock())
+        records = self._services.store.page(self._namespace, wanted, after=after, limit=most + 1, newest=True)
         return Page(tuple(records[:most]), records[most - 1].number if len(records) > most else None)
 
     def constitution(self) -> Constitution:
         """The memories that are always surfaced, oldest first, as many as fit their budget of tokens."""
         from perdure.lifecycle.constitution import constitution
 
-        return constitution(self._parts.engine, self._namespace)
+        return constitution(self._services, self._namespace)
 
     def capacity(self, *, max_items: Limit = UNCHANGED, max_tokens: Limit = UNCHANGED) -> Capacity:
         """How full this namespace is, and what would be evicted first. With a limit it sets one for this namespace
@@ -57,8 +57,8 @@ class Standing(Core):
 
         items, tokens = _limit(max_items, "max_items"), _limit(max_tokens, "max_tokens")
         if (items, tokens) != (UNCHANGED, UNCHANGED):
-            set_limits(self._parts.engine, self._namespace, items, tokens)
-        return capacity(self._parts.engine, self._namespace)
+            set_limits(self._services, self._namespace, items, tokens)
+        return capacity(self._services, self._namespace)
 
 
 def _limit(value: Limit, field: str) -> Limit:

@@ -35,10 +35,10 @@ class Summing(Core):
         """
         from perdure.lifecycle.summary import summarize
 
-        parts = self._parts
-        now = parts.author.clock()
+        services = self._services
+        now = services.context.clock()
         limit = check_int(token_limit, "token_limit", 1, MAX_SUMMARY_TOKENS)
-        wanted = check_filters(filters, parts.settings.categories, now)
+        wanted = check_filters(filters, services.settings.categories, now)
         if not set(wanted.states) <= set(INDEXED_STATES):
             raise UnknownChoice(
                 f"A summary is not made of memories that are {', '.join(wanted.states)}.",
@@ -47,14 +47,14 @@ class Summing(Core):
         if scope is not None and not check_query(scope).strip():
             raise InvalidInput("The scope is empty.", remedy="Leave it out to summarise everything.")
         material, beyond = self._everything(wanted, now) if scope is None else (self._about(scope, wanted, now), 0)
-        made = summarize(material, limit, parts.engine.tokens, now, beyond)
-        parts.uses.recalled(made.sources, now)
+        made = summarize(material, limit, services.tokens, now, beyond)
+        services.usage.recalled(made.sources, now)
         return made
 
     def _everything(self, wanted: Filter, now: datetime) -> tuple[list[Material], int]:
         from perdure.lifecycle.summary import Material
 
-        total = len(self._parts.store.matching(self._namespace, wanted))
+        total = len(self._services.store.matching(self._namespace, wanted))
         looked_at: dict[int, Record] = {}
         for filter in _passes(wanted, everything=total <= _LOOKED_AT):
             for record in self._pages(filter):
@@ -66,7 +66,7 @@ class Summing(Core):
 
     def _pages(self, filter: Filter) -> Iterator[Record]:
         after: int | None = None
-        while page := self._parts.store.page(self._namespace, filter, after=after, limit=_PAGE, newest=True):
+        while page := self._services.store.page(self._namespace, filter, after=after, limit=_PAGE, newest=True):
             yield from page
             after = page[-1].number
 
@@ -74,7 +74,7 @@ class Summing(Core):
         from perdure.lifecycle.summary import Material
         from perdure.recall.recipe import BALANCED
 
-        recaller = self._parts.recaller()
+        recaller = self._services.recaller()
         found = recaller.recall(scope, [self._namespace], wanted, limit=_FOUND, recipe=BALANCED, now=now)
         best = max((hit.score for hit in found), default=0.0) or 1.0
         material = {record.number: Material(record) for record in self._named(scope) if _ordinary(record, wanted, now)}
@@ -89,7 +89,7 @@ class Summing(Core):
             reference = parse_reference(scope)
         except InvalidReference:
             return ()
-        return self._parts.store.find(self._namespace, reference) if reference.key else ()
+        return self._services.store.find(self._namespace, reference) if reference.key else ()
 
 
 def _passes(wanted: Filter, *, everything: bool) -> list[Filter]:

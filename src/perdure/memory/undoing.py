@@ -50,9 +50,9 @@ class Undoing(Core):
             actor=None if actor is None else check_single_line(actor, "actor"),
             since=None if since is None else parse_time(since, "since"),
         )
-        names = self._parts.store.namespaces() if check_bool(everywhere, "everywhere") else [self._namespace]
+        names = self._services.store.namespaces() if check_bool(everywhere, "everywhere") else [self._namespace]
         forced, dry = check_bool(force, "force"), check_bool(dry_run, "dry_run")
-        return undo(self._parts.engine, names, wanted, force=forced, dry_run=dry)
+        return undo(self._services, names, wanted, force=forced, dry_run=dry)
 
     def checkpoint(
         self,
@@ -75,7 +75,7 @@ class Undoing(Core):
         fields = {"spec_folder": spec_folder, "abstract": description, "metadata": metadata}
         clean = check_fields(fields)
         return create(
-            self._parts.engine,
+            self._services,
             None if everything else self._namespace,
             _checkpoint_name(name),
             spec_folder=clean["spec_folder"],
@@ -87,7 +87,7 @@ class Undoing(Core):
         """The checkpoints of this namespace and those of everything, newest first."""
         most = check_int(limit, "limit", 1, _MOST_LISTED)
         folder = None if spec_folder is None else check_single_line(spec_folder, "spec_folder")
-        found = self._parts.store.checkpoints(self._namespace)
+        found = self._services.store.checkpoints(self._namespace)
         wanted = [one for one in found if folder is None or one.spec_folder == folder][:most]
         # One namespace does not learn of the others, not even their names.
         own = self._namespace
@@ -102,13 +102,13 @@ class Undoing(Core):
         from perdure.lifecycle.checkpoint import restore
 
         clear, dry = check_bool(clear_existing, "clear_existing"), check_bool(dry_run, "dry_run")
-        return restore(self._parts.engine, self._namespace, _checkpoint_name(name), clear=clear, dry_run=dry)
+        return restore(self._services, self._namespace, _checkpoint_name(name), clear=clear, dry_run=dry)
 
     def delete_checkpoint(self, name: str) -> Checkpoint:
         """Forget the name of a state. The memories, and their history, stay."""
         from perdure.lifecycle.checkpoint import delete
 
-        return delete(self._parts.engine, self._namespace, _checkpoint_name(name))
+        return delete(self._services, self._namespace, _checkpoint_name(name))
 
 
 _HOW_TO_UNDO = "Write undo('batch'), undo(session='…') or undo(actor='…', since='…'); nothing was changed."

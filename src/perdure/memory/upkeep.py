@@ -12,8 +12,8 @@ from typing import Any, TextIO, TypeGuard, cast
 from perdure.errors import BackupFailed, ExportFailed, ImportFailed, NotAllowed, shown
 from perdure.ids import MAX_NUMBER
 from perdure.memory.core import Core, Progress
-from perdure.memory.parts import CLOSE_PATIENCE, why_no_embedder
 from perdure.model import Backup, BackupRestored, Exported, Finding, Imported, MaintenanceResult, State
+from perdure.services import CLOSE_PATIENCE
 from perdure.validation import check_bool, check_filters, check_int
 
 
@@ -27,17 +27,17 @@ class Upkeep(Core):
         """
         from perdure.lifecycle.maintenance import work
 
-        parts = self._parts
+        services = self._services
         if limit is not None:
             check_int(limit, "limit", 0, MAX_NUMBER)
         if expire is not None:
             check_bool(expire, "expire")
-        if expire and not parts.author.is_person:
+        if expire and not services.context.is_person:
             raise NotAllowed("Only a person may say that a clock that leapt is right.")
-        parts.uses.flush(patience=CLOSE_PATIENCE)
-        done = work(parts.engine, limit=limit, expire=expire, progress=progress)
-        if parts.embedder is None:
-            finding = why_no_embedder(parts.settings)
+        services.usage.flush(patience=CLOSE_PATIENCE)
+        done = work(services, limit=limit, expire=expire, progress=progress)
+        if services.embedder is None:
+            finding = services.embedder_finding()
             done = replace(done, notes=(*done.notes, " ".join(filter(None, (finding.sentence, finding.remedy)))))
         return done
 
@@ -51,14 +51,14 @@ class Upkeep(Core):
         """Write this namespace as JSON Lines. A path is replaced whole or not at all."""
         from perdure.lifecycle.import_export import export, replacing
 
-        parts = self._parts
+        services = self._services
         with ExitStack() as stack:
             named = isinstance(target, str | os.PathLike)
             if not named and not hasattr(target, "write"):
                 raise ExportFailed(f"{shown(target)} cannot be written to.", remedy="Give a path or an open text file.")
             stream = stack.enter_context(replacing(target)) if named else target
             wanted = check_filters({"states": states}).states
-            return export(parts.store, self._namespace, stream, wanted, parts.author.clock(), progress)
+            return export(services.store, self._namespace, stream, wanted, services.context.clock(), progress)
 
     def import_(
         self,
@@ -75,11 +75,11 @@ class Upkeep(Core):
         """
         from perdure.lifecycle.import_export import Incoming, import_records, incoming_of, lines_of, rereadable
 
-        parts = self._parts
+        services = self._services
         trusted, revive = check_bool(trusted, "trusted"), check_bool(revive, "revive")
 
         def checked_of(items: Iterable[Mapping[str, Any]]) -> Iterator[Incoming]:
-            rules = parts.settings
+            rules = services.settings
             return incoming_of(items, rules.categories, trusted=trusted, redact=rules.redact)
 
         with ExitStack() as stack:
@@ -91,7 +91,7 @@ class Upkeep(Core):
             else:
                 checked = list(checked_of(_mappings(source)))
                 total = len(checked)
-            return import_records(parts.engine, self._namespace, checked, total, revive=revive, progress=progress)
+            return import_records(services, self._namespace, checked, total, revive=revive, progress=progress)
 
     def backup(
         self, path: str | os.PathLike[str], progress: Progress | None = None, *, overwrite: bool = False
@@ -99,9 +99,9 @@ class Upkeep(Core):
         """Copy the whole store, all namespaces, to a file while others go on working. The copy is read again and
         checked before it gets its name; its checksum stands in `<path>.sha256`.
         """
-        parts = self._parts
-        parts.uses.flush(patience=CLOSE_PATIENCE)
-        return parts.store.backup(_path(path), progress, overwrite=check_bool(overwrite, "overwrite"))
+        services = self._services
+        services.usage.flush(patience=CLOSE_PATIENCE)
+        return services.store.backup(_path(path), progress, overwrite=check_bool(overwrite, "overwrite"))
 
     def restore_backup(
         self,
@@ -116,27 +116,21 @@ class Upkeep(Core):
         list beside the store that it was erased from, `<store>-erased`. With `keep`, a backup of what was there is
         made first.
         """
-        parts = self._parts
-        if not parts.author.is_person:
+        services = self._services
+        if not services.context.is_person:
             raise NotAllowed("Only a person may put a backup in the place of the store.")
         keep = check_bool(keep, "keep")
-        parts.uses.flush(patience=CLOSE_PATIENCE)
+        services.usage.flush(patience=CLOSE_PATIENCE)
         known = None if erased is None else _path(erased)
-        return parts.store.restore_backup(_path(path), keep=keep, erased=known, progress=progress)
+        return services.store.restore_backup(_path(path), keep=keep, erased=known, progress=progress)
 
     def doctor(self, *, repair: bool = False) -> Iterator[Finding]:
         """Look at everything that can be wrong. With `repair`, first rebuild what is derived, and bring damaged records
         back from their history where it can be proven.
         """
-        parts = self._parts
-        repaired = list(parts.store.repair()) if repair else []
-        embedder = parts.embedder
-        model = (
-            Finding("embedder", "ok", f"Recall by meaning works: {embedder.generation.name}.")
-            if embedder
-            else why_no_embedder(parts.settings)
-        )
-        return chain((model,), repaired, parts.store.check())
+        services = self._services
+        repaired = list(services.store.repair()) if repair else []
+        return chain((services.embedder_finding(),), repaired, services.store.check())
 
 
 def _path(path: object) -> str:

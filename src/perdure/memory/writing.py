@@ -29,7 +29,7 @@ class Writing(Core):
         from perdure.lifecycle.remember import Saying, remember
 
         clean, notes = self._clean({"text": check_text(text)}, fields)
-        done = remember(self._parts.engine, self._namespace, Saying(clean, _request(idempotency_key)))
+        done = remember(self._services, self._namespace, Saying(clean, _request(idempotency_key)))
         return self._said(done, notes)
 
     def upsert(
@@ -51,7 +51,7 @@ class Writing(Core):
         clean, notes = self._clean({"text": check_text(text)}, {**fields, "key": _named(key)})
         expected = None if expected_version is None else check_int(expected_version, "expected_version", 0, 2**31)
         saying = Saying(clean, _request(idempotency_key), afresh=True, expected=expected)
-        return self._said(remember(self._parts.engine, self._namespace, saying), notes)
+        return self._said(remember(self._services, self._namespace, saying), notes)
 
     def update(
         self,
@@ -79,20 +79,20 @@ class Writing(Core):
                 relative["metadata"] = {**record.metadata, **clean["metadata"]}
             return clean | relative
 
-        done = update(self._parts.engine, self._find(ref), correct)
+        done = update(self._services, self._find(ref), correct)
         return self._said(done, notes)
 
     def restore(self, ref: Reference) -> Record:
         """Bring a forgotten, expired or evicted memory back, as it was."""
         from perdure.lifecycle.update import restore
 
-        return restore(self._parts.engine, self._find(ref)).record
+        return restore(self._services, self._find(ref)).record
 
     def _said(self, done: Remembered, notes: tuple[str, ...]) -> Remembered:
         if done.record.tier == "constitutional" and done.outcome != "repeated":
             from perdure.lifecycle.constitution import over_budget
 
-            notes = (*notes, *over_budget(self._parts.engine, done.record))
+            notes = (*notes, *over_budget(self._services, done.record))
         return self._done(done, notes)
 
 

@@ -1,0 +1,151 @@
+"""What a memory and its namespaces share: the store, the embedder, the settings, who writes, and what is built of them.
+
+This is the composition root: it alone chooses which store and which embedder are used.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final
+from weakref import WeakSet
+
+from perdure.embed import local
+from perdure.embed.port import Embedder
+from perdure.errors import EmbedderUnavailable, InvalidInput, shown
+from perdure.lifecycle.usage import UseCounter
+from perdure.lifecycle.write_context import WriteContext
+from perdure.model import Finding
+from perdure.settings import Settings
+from perdure.store.port import EvictionRule, Store
+from perdure.text.tokens import TokenCounter, counter_of
+
+if TYPE_CHECKING:
+    from perdure.recall.pipeline import Recaller
+    from perdure.recall.recipe import Recipe
+    from perdure.recall.triggers import Triggers
+
+CLOSE_PATIENCE: Final = 0.25
+
+
+class Services:
+    """One set of services serves a memory, all its namespaces and all its threads."""
+
+    def __init__(
+        self,
+        store: str | os.PathLike[str] | Store | None,
+        embedder: Embedder | str | None,
+        settings: Settings,
+        context: WriteContext,
+    ) -> None:
+        self.settings = settings
+        self.context = context
+        self.embedder = _local_embedder(settings) if embedder is None or isinstance(embedder, str) else embedder
+        self._owns_store = store is None or isinstance(store, str | os.PathLike)
+        if store is None or isinstance(store, str | os.PathLike):
+            from perdure.store.sqlite.store import SqliteStore
+
+            store = SqliteStore.open(settings.store, busy_seconds=settings.busy_seconds, clock=context.clock)
+        elif not hasattr(store, "keyword"):
+            raise InvalidInput(f"{shown(store)} is not a store.", remedy="Give a path, or nothing for your own memory.")
+        self.store: Store = store
+        self.usage = UseCounter(store)
+        self.eviction_rule = EvictionRule(settings.importance_low, settings.importance_high)
+        self.grace = timedelta(days=min(settings.grace_days, timedelta.max.days))
+        self.recipes: dict[str, Recipe] = {}
+        if settings.recipes:
+            from perdure.recall.cookbook import own_recipes
+
+            self.recipes = own_recipes(settings.recipes)
+        self._lock = threading.Lock()
+        self._recaller: Recaller | None = None
+        self._triggers: Triggers | None = None
+        self._closed = False
+        self._said_no_vectors = False
+        _alive.add(self)
+
+    @property
+    def tokens(self) -> TokenCounter:
+        return counter_of(self.embedder)
+
+    def recipe(self, name: str | None) -> Recipe:
+        """The recipe of this name, built in or the user's own; without a name the one of the settings."""
+        from perdure.recall.recipe import recipe_named
+
+        return recipe_named(self.settings.recipe if name is None else name, self.recipes)
+
+    def recaller(self) -> Recaller:
+        from perdure.recall.pipeline import Recaller
+
+        with self._lock:
+            if self._recaller is None:
+                size = int(self.settings.index_megabytes * (1 << 20))
+                self._recaller = Recaller(self.store, self.embedder, memory_bytes=size)
+            return self._recaller
+
+    def triggers(self) -> Triggers:
+        from perdure.recall.triggers import Triggers
+
+        with self._lock:
+            if self._triggers is None:
+                self._triggers = Triggers(self.store)
+            return self._triggers
+
+    def drop(self, namespace: str) -> None:
+        """Drop the cached texts of a namespace from which something was erased; what is needed is read again."""
+        with self._lock:
+            recaller, triggers = self._recaller, self._triggers
+        if recaller is not None:
+            recaller.drop(namespace)
+        if triggers is not None:
+            triggers.drop(namespace)
+
+    def embedder_finding(self) -> Finding:
+        """Whether recall by meaning works, and if not, why."""
+        if self.embedder is not None:
+            return Finding("embedder", "ok", f"Recall by meaning works: {self.embedder.generation.name}.")
+        if self.settings.embedder == "none":
+            return Finding("embedder", "ok", "Recall by meaning is switched off: embedder is `none`.")
+        reason = local.unavailable() or EmbedderUnavailable()
+        return Finding("embedder", "warning", reason.sentence, reason.remedy)
+
+    def note_missing_embedder(self) -> tuple[str, ...]:
+        """A note that memories wait for a model that is not installed. It is given once, not with each of them."""
+        if self._said_no_vectors or self.embedder is not None or self.settings.embedder == "none":
+            return ()
+        self._said_no_vectors = True
+        finding = self.embedder_finding()
+        return (f"Stored without a vector, so found by keyword alone. {finding.sentence} {finding.remedy}",)
+
+    def close(self) -> None:
+        with self._lock:
+            closed, self._closed = self._closed, True
+        if closed:
+            return
+        try:
+            self.usage.flush(patience=CLOSE_PATIENCE)
+        finally:
+            if self._owns_store:
+                self.store.close()
+
+    def renew(self) -> None:
+        """In a forked child: the parent's counts are the parent's, and a lock that a thread of it held stays held."""
+        self.usage = UseCounter(self.store)
+        self._lock = threading.Lock()
+        self._recaller = None
+        self._triggers = None
+        if isinstance(self.embedder, local.LocalEmbedder):
+            self.embedder = _local_embedder(self.settings)
+
+
+def _local_embedder(settings: Settings) -> Embedder | None:
+    if settings.embedder == "none" or local.unavailable() is not None:
+        return None
+    return local.LocalEmbedder(settings.cache)
+
+
+_alive: Final[WeakSet[Services]] = WeakSet()
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=lambda: [services.renew() for services in list(_alive)])
