@@ -6,16 +6,17 @@ BENCH  := .venv-bench
 BIN    := $(VENV)/bin
 PIP    := -m pip install -qq --disable-pip-version-check --no-deps
 
-# How many test workers; how many times the soak kills a writer.
+# How many test workers; how many times the soak kills a writer; how many seconds to fuzz.
 JOBS  ?= 2
 KILLS ?= 1000
+FUZZ  ?= 300
 
 # make lock UPGRADE=--upgrade takes newer versions, too.
 UPGRADE ?=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test check format docs soak bench bench-lives bench-triggers bench-recall bench-warm bench-peers bench-embedder lock build clean
+.PHONY: help setup demo test check format docs fuzz soak bench bench-lives bench-triggers bench-recall bench-warm bench-peers bench-embedder lock build clean
 
 help:  ## List these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -54,6 +55,9 @@ format: setup  ## Put the code into its format
 
 docs: setup  ## Write docs/reference again, from the code
 	$(BIN)/python tools/docs.py
+
+fuzz: setup  ## Try new examples for five minutes (FUZZ=seconds); a failure says how to repeat it
+	$(BIN)/python tools/fuzz.py --seconds $(FUZZ)
 
 soak: setup  ## Kill writers 1,000 times (KILLS=n) and count what survived
 	PERDURE_KILLS=$(KILLS) PYTHONWARNDEFAULTENCODING=1 $(BIN)/pytest -m soak -s

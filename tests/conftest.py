@@ -1,4 +1,4 @@
-"""What every test may rely on: nobody's own settings or memories are in reach, and time limits do not decide."""
+"""What every test may rely on: nobody's own settings or memories are in reach, and neither clock nor chance decides."""
 
 from __future__ import annotations
 
@@ -15,14 +15,17 @@ REPOSITORY = Path(__file__).parent.parent
 # What a person may have set for themselves; what tests read, such as PERDURE_KILLS, stays.
 PERSONAL = {row.variable for row in SETTINGS} | {"PERDURE_CONFIG", "PERDURE_LAYOUT", "PERDURE_TRACEBACK", "NO_COLOR"}
 
+# `make test` tries the same examples every time. `make fuzz` tries new ones, and prints how to repeat a failure.
 settings.register_profile(
     "perdure",
     deadline=None,
-    max_examples=int(os.environ.get("PERDURE_EXAMPLES", "50")),
+    max_examples=50,
+    derandomize=True,
     suppress_health_check=[HealthCheck.too_slow],
     print_blob=True,
 )
-settings.load_profile("perdure")
+settings.register_profile("fuzz", settings.get_profile("perdure"), max_examples=200, derandomize=False, database=None)
+settings.load_profile("fuzz" if "PERDURE_FUZZ" in os.environ else "perdure")
 
 
 @pytest.fixture(scope="session")
