@@ -13,7 +13,6 @@ import os
 import random
 import re
 import string
-import time
 import uuid
 from collections import Counter
 from itertools import pairwise
@@ -558,105 +557,6 @@ def test_any_text_can_be_redacted(text: str) -> None:
 @settings(max_examples=300, deadline=None)
 def test_text_of_ordinary_words_stays_as_it_is(text: str) -> None:
     assert redact(text) == Redacted(text, ())
-
-
-HOSTILE = (
-    *(
-        "eyJ",
-        "eyJaaaaaaaaaaaa.",
-        "sk-",
-        "sk-a1",
-        "ghp_",
-        "github_pat_",
-        "glpat-.a",
-        "xoxe.xox",
-        "SG.aaaaaaaaaaaaaaaaaaaa.",
-    ),
-    *(
-        "AKIA",
-        "AKIAA2AAAAAAAAAAAAAA,",
-        "AC0",
-        "hooks.slack.com/services/",
-        "whsec_",
-        "a",
-        "a1-",
-        "\\neyJ",
-        "[REDACTED:",
-    ),
-    *(
-        "-----BEGIN PRIVATE KEY-----",
-        "-----BEGIN PRIVATE KEY-----\n" + "A" * 40 + "\n",
-        "-----BEGIN ",
-        "://a:",
-        "://a:b@",
-    ),
-    *(
-        "4",
-        "4111 ",
-        "4111 1111 1111 " + "1111 ",
-        "password=",
-        "password: ",
-        "password for ",
-        "password (a",
-        "password: a a",
-    ),
-    *(
-        'token="',
-        "token=\"token='",
-        'password="\\',
-        "password='{a",
-        "password=<",
-        "password=${",
-        "PASSWORD=A_",
-        "token:",
-    ),
-    *("secret_key=", "api key: ", "password=a.b", "password: str = ", "<password>", "| password ", "--password ", "pw"),
-    *(
-        "authorization:",
-        "bearer a1b2c3d4e5f6g7",
-        "token=a1b2c3d4e5f6g7h8",
-        "token=a1b2c3d4e5f6g7h8 ",
-        "password=\u0130",
-    ),
-)
-
-
-WORST = ("eyJ", "sk-a1", "AKIAA2AAAAAAAAAAAAAA,", "-----BEGIN PRIVATE KEY-----", "://a:", "4", "password=", 'token="')
-
-
-def assert_linear(small: str, large: str) -> None:
-    # Sixteen times the text means 16 times the cost if linear, 256 if quadratic. The floor keeps noise from dividing,
-    # and what is linear needs only one quiet moment in five to show it.
-    assert len(large) == 16 * len(small)
-    bound = 128 * max(0.004, min(seconds(small), seconds(small)))
-    assert any(seconds(large) < bound for _ in range(5))
-
-
-def seconds(text: str) -> float:
-    start = time.process_time()
-    redact(text)
-    return time.process_time() - start
-
-
-def repeated(piece: str, size: int) -> str:
-    return (piece * (size // len(piece) + 1))[:size]
-
-
-@pytest.mark.parametrize("piece", HOSTILE)
-def test_the_cost_of_hostile_text_grows_with_its_length_not_its_square(piece: str) -> None:
-    assert_linear(repeated(piece, 1 << 14), repeated(piece, 1 << 18))
-
-
-@pytest.mark.parametrize("piece", WORST)
-def test_a_mebibyte_of_hostile_text_costs_nowhere_near_its_square(piece: str) -> None:
-    assert_linear(repeated(piece, 1 << 16), repeated(piece, 1 << 20))
-
-
-@pytest.mark.parametrize("opening", ['password="', "password=", "token: ", "eyJ", "sk-", "://a:", "Bearer "])
-@pytest.mark.parametrize("filling", ["a", "a1", "\\", "{", "<", ".", "=", "@", ":", "-"])
-def test_one_endless_value_costs_nowhere_near_its_square(opening: str, filling: str) -> None:
-    small, large = ((opening + filling * size)[:size] for size in (1 << 14, 1 << 18))
-    assert_linear(small, large)
 
 
 NOTES = """
