@@ -12,7 +12,7 @@ import pytest
 from perdure import Memory
 from perdure.errors import InvalidInput, UnknownChoice
 from perdure.model import TIERS, Recall
-from perdure.recall import pipeline
+from perdure.recall import recaller
 from perdure.settings import load
 from perdure.testing.embedder import WordEmbedder
 
@@ -37,7 +37,7 @@ def clock() -> Clock:
 def memory(request: pytest.FixtureRequest, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> Iterator[Memory]:
     """The recipe holds by words and meaning, and by words alone, wherever the answer comes from."""
     if request.param == "in memory":
-        monkeypatch.setattr(pipeline, "_RECALLS_FROM_DISK", 0)
+        monkeypatch.setattr(recaller, "_RECALLS_FROM_DISK", 0)
     with Memory(":memory:", embedder=WordEmbedder() if request.param == "hybrid" else "none", clock=clock) as opened:
         yield opened
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from perdure import Memory
 from perdure.errors import InvalidInput, NotFound
 from perdure.model import Recall
-from perdure.recall import pipeline
+from perdure.recall import recaller
 from perdure.recall.past import LOST
 from perdure.settings import load
 from perdure.testing.embedder import WordEmbedder
@@ -48,7 +48,7 @@ def days() -> Days:
 
 
 def without_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pipeline, "_numpy_is_here", lambda: False)
+    monkeypatch.setattr(recaller, "_numpy_is_here", lambda: False)
 
 
 @pytest.fixture(params=["hybrid", "words", "no numpy"])

@@ -22,7 +22,7 @@ from perdure.store.port import EvictionRule, Store
 from perdure.text.tokens import TokenCounter, counter_of
 
 if TYPE_CHECKING:
-    from perdure.recall.pipeline import Recaller
+    from perdure.recall.recaller import Recaller
     from perdure.recall.recipe import Recipe
     from perdure.recall.triggers import Triggers
 
@@ -76,7 +76,7 @@ class Services:
         return recipe_named(self.settings.recipe if name is None else name, self.recipes)
 
     def recaller(self) -> Recaller:
-        from perdure.recall.pipeline import Recaller
+        from perdure.recall.recaller import Recaller
 
         with self._lock:
             if self._recaller is None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from perdure import Memory, errors
 from perdure.model import Recall
-from perdure.recall import pipeline
+from perdure.recall import recaller
 from perdure.testing.embedder import WordEmbedder
 from perdure.text.words import query_words, searchable, terms
 
@@ -31,7 +31,7 @@ def shelf(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> It
         memory.remember("OAuth is a protocol")
         memory.remember("errors in the callback", category="patterns")
         if request.param == "in memory":
-            monkeypatch.setattr(pipeline, "_RECALLS_FROM_DISK", 0)
+            monkeypatch.setattr(recaller, "_RECALLS_FROM_DISK", 0)
         if request.param == "without numpy":
             monkeypatch.setitem(sys.modules, "numpy", None)
         yield memory
@@ -83,7 +83,7 @@ def test_an_answer_of_nothing_says_in_how_many_each_concept_is(shelf: Memory):
 
 def test_a_concept_without_a_word_is_held_by_nothing_and_is_no_error(shelf: Memory):
     answer = shelf.recall("oauth", concepts=["oauth", "?!"])
-    assert (list(answer), answer.notes) == ([], (pipeline.NO_CONCEPT,))
+    assert (list(answer), answer.notes) == ([], (recaller.NO_CONCEPT,))
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ def test_the_counts_are_what_counting_gives(documents: list[str], concepts: list
         for number, document in enumerate(documents):
             memory.remember(document, key=f"number:{number}")
         for from_disk in (9, 0):
-            patch.setattr(pipeline, "_RECALLS_FROM_DISK", from_disk)
+            patch.setattr(recaller, "_RECALLS_FROM_DISK", from_disk)
             answer = memory.recall(concepts=concepts, limit=100)
             assert {hit.record.text: dict(hit.concepts) for hit in answer} == expected
 

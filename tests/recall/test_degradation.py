@@ -15,7 +15,7 @@ import pytest
 from perdure import Memory, errors
 from perdure.embed.port import Progress
 from perdure.model import Filter
-from perdure.recall import emptiness, pipeline
+from perdure.recall import emptiness, recaller
 from perdure.store.sqlite import search
 from perdure.testing.embedder import WordEmbedder
 
@@ -52,7 +52,7 @@ def test_without_a_full_text_index_the_words_are_read_instead(
             monkeypatch.setitem(sys.modules, "numpy", None)
         answer = memory.recall("tea")
         assert [hit.record.number for hit in answer] == [3, 1]
-        assert (answer.mode, answer.notes) == ("keyword", (pipeline.NO_MODEL, pipeline.NO_FTS))
+        assert (answer.mode, answer.notes) == ("keyword", (recaller.NO_MODEL, recaller.NO_FTS))
         assert [hit.record.number for hit in memory.recall('"tea with milk"')] == [3]
         assert [hit.record.number for hit in memory.recall(concepts=["tea", "monday"])] == [1]
         assert len(memory.recall("tea", namespaces=["default", "other"])) == 3
@@ -100,14 +100,14 @@ def test_an_empty_namespace_is_called_empty_and_no_other_is_named(embedder: Any)
 def test_words_that_nobody_has_are_called_so():
     with Memory(":memory:", embedder="none") as memory:
         memory.remember("tea")
-        assert memory.recall("xylophone").notes == (pipeline.NO_MODEL, emptiness.OTHER_WORDS)
-        assert memory.recall("tea").notes == (pipeline.NO_MODEL,)
+        assert memory.recall("xylophone").notes == (recaller.NO_MODEL, emptiness.OTHER_WORDS)
+        assert memory.recall("tea").notes == (recaller.NO_MODEL,)
 
 
 def test_looking_for_the_reason_does_not_count_as_asking():
     with Memory(":memory:", embedder="none") as memory:
         memory.remember("tea", tags=["a"])
-        for _ in range(pipeline._RECALLS_FROM_DISK):
+        for _ in range(recaller._RECALLS_FROM_DISK):
             assert not memory.recall("tea", tags=["b"], tier="critical")
         assert memory._services.recaller()._indexes is None
         assert memory.get(1).recall_count == 0
@@ -146,5 +146,5 @@ def test_memories_that_could_not_be_looked_up_in_time_are_not_denied(
         monkeypatch.setattr(search, "_STEPS_BETWEEN_LOOKS", 1)
         monkeypatch.setattr(search, "time", SimpleNamespace(monotonic=chain([0], repeat(10)).__next__))
         answer = memory.recall(**asked)
-        assert (list(answer), answer.notes) == ([], (pipeline.NO_MODEL, pipeline.OUT_OF_TIME))
+        assert (list(answer), answer.notes) == ([], (recaller.NO_MODEL, recaller.OUT_OF_TIME))
         assert memory.recall(**asked)

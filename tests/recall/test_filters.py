@@ -11,7 +11,7 @@ from clocks import HandClock
 
 from perdure import Memory
 from perdure.model import Recall
-from perdure.recall import pipeline
+from perdure.recall import recaller
 from perdure.testing.embedder import WordEmbedder
 
 Ask = Callable[..., Recall]
@@ -65,7 +65,7 @@ def ask(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iter
             for number in range(1, len(MEMORIES) + 1):
                 memory.update(number, text=f"something else {number}", title="coffee", **_others(number))
         if request.param == "in memory":
-            monkeypatch.setattr(pipeline, "_RECALLS_FROM_DISK", 0)
+            monkeypatch.setattr(recaller, "_RECALLS_FROM_DISK", 0)
         if request.param == "without numpy":
             monkeypatch.setitem(sys.modules, "numpy", None)
 

@@ -83,7 +83,7 @@ def test_a_hundred_thousand_hostile_strings_find_the_same_in_an_index_in_memory(
 
 @pytest.mark.parametrize("model", [True, False], ids=["by words and meaning", "by words from disk"])
 def test_hostile_strings_go_through_the_whole_of_recall_without_an_error(model: bool, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("perdure.recall.pipeline._RECALLS_FROM_DISK", 10**9)
+    monkeypatch.setattr("perdure.recall.recaller._RECALLS_FROM_DISK", 10**9)
     with Memory(":memory:", embedder=WordEmbedder() if model else "none") as memory:
         for text in ("tea on Monday", "東京都でお茶", "parseFile(HTTPServer)", "NEAR AND OR NOT"):
             memory.remember(text)

@@ -6,13 +6,13 @@ import pytest
 from languages import LANGUAGES
 
 from perdure import Memory
-from perdure.recall import pipeline
+from perdure.recall import recaller
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("warm", [False, True], ids=["from disk", "in memory"])
 def test_the_memory_that_answers_comes_first(language: str, warm: bool, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(pipeline, "_RECALLS_FROM_DISK", 0 if warm else 10**9)
+    monkeypatch.setattr(recaller, "_RECALLS_FROM_DISK", 0 if warm else 10**9)
     texts, questions = LANGUAGES[language]
     with Memory(":memory:", embedder="none") as memory:
         for others, _ in LANGUAGES.values():

@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 
 from perdure import Hit, Memory, Recall
 from perdure.embed.port import Vectors
-from perdure.model import LEARNING_CATEGORIES, Filter, Record
-from perdure.recall import every, pipeline
+from perdure.model import LEARNING_CATEGORIES, Record
+from perdure.recall import every, recaller
+from perdure.recall.query import SearchRequest
 from perdure.recall.recipe import EXACT_ROWS, LEARNINGS
 from perdure.recall.select import select
 from perdure.store.port import Use
@@ -137,11 +138,11 @@ def test_without_a_question_prominence_orders_everything(numpy: bool, library: l
     clock = HandClock()
     with pytest.MonkeyPatch.context() as patch, filled(library, WordEmbedder(), clock) as memory:
         if not numpy:
-            patch.setattr(pipeline, "_numpy_is_here", lambda: False)
+            patch.setattr(recaller, "_numpy_is_here", lambda: False)
         everything = {record.number: (0.0, None) for record in memory.list(limit=100)}
         answer = memory.recall(recipe="learnings", limit=100)
         agree(answer, by_the_formula(memory, everything, clock))
-        assert (answer.mode, answer.notes) == ("none", (pipeline.BY_PROMINENCE,))
+        assert (answer.mode, answer.notes) == ("none", (recaller.BY_PROMINENCE,))
 
 
 @given(libraries, questions, st.integers(1, 14))
@@ -165,8 +166,8 @@ def test_where_not_all_can_be_compared_those_that_are_have_the_score_of_the_form
     with pytest.MonkeyPatch.context() as patch, filled(library, WordEmbedder(), clock) as memory:
         exact = {hit.record.number: hit.score for hit in memory.recall(query, recipe="learnings", limit=100)}
         patch.setattr(every, "EXACT_ROWS", 2)
-        recaller = memory._services.recaller()
-        answer = recaller.recall(query, ["default"], Filter(), limit=limit, recipe=few, now=clock.now)
+        request = SearchRequest(query=query, namespaces=("default",), limit=limit, recipe=few, now=clock.now)
+        answer = memory._services.recaller().recall(request)
         assert len(answer) == min(limit, len(exact))
         assert [hit.score for hit in answer] == pytest.approx([exact[hit.record.number] for hit in answer])
 
@@ -183,7 +184,7 @@ def clock() -> HandClock:
 @pytest.fixture(params=["words and meaning", "words", "no numpy"])
 def memory(request: pytest.FixtureRequest, clock: HandClock, monkeypatch: pytest.MonkeyPatch) -> Memory:
     if request.param == "no numpy":
-        monkeypatch.setattr(pipeline, "_numpy_is_here", lambda: False)
+        monkeypatch.setattr(recaller, "_numpy_is_here", lambda: False)
     return Memory(":memory:", embedder="none" if request.param == "words" else WordEmbedder(), clock=clock)
 
 
@@ -268,7 +269,7 @@ def test_of_more_memories_than_vectors_are_compared_one_by_one_each_is_still_wei
 def test_of_a_few_matches_among_very_many_memories_recalls_count_at_every_limit(
     clock: HandClock, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(pipeline, "_RECALLS_FROM_DISK", 0)
+    monkeypatch.setattr(recaller, "_RECALLS_FROM_DISK", 0)
     with Memory(":memory:", embedder="none", clock=clock) as memory:
         memory.import_({"text": f"tea {n}", "category": "goal"} for n in range(40))
         memory.import_({"text": f"coffee {n}"} for n in range(EXACT_ROWS))

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from perdure import Memory, errors
 from perdure.model import Recall
-from perdure.recall import pipeline
+from perdure.recall import recaller
 from perdure.recall.nearness import distance, nearness
 from perdure.recall.query import understand
 from perdure.settings import load
@@ -33,7 +33,7 @@ def shelf(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> It
         memory.remember("we met about the release in the office", key="day:3", valid_at="2026-03-17")
         memory.remember("lunch with March Hare", valid_at="2026-03-12")
         if request.param == "in memory":
-            monkeypatch.setattr(pipeline, "_RECALLS_FROM_DISK", 0)
+            monkeypatch.setattr(recaller, "_RECALLS_FROM_DISK", 0)
         yield memory
 
 

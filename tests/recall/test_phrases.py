@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from perdure import Memory
 from perdure.model import Recall
-from perdure.recall import pipeline, question
+from perdure.recall import question, recaller
 from perdure.recall.phrases import folded, occurs, read_phrases
 from perdure.testing.embedder import WordEmbedder
 
@@ -28,7 +28,7 @@ def shelf(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> It
         memory.remember("東京都でお茶を飲む")
         memory.remember("He ran over the bodies", keywords=["dead body"])
         if request.param == "in memory":
-            monkeypatch.setattr(pipeline, "_RECALLS_FROM_DISK", 0)
+            monkeypatch.setattr(recaller, "_RECALLS_FROM_DISK", 0)
         if request.param == "without numpy":
             monkeypatch.setitem(sys.modules, "numpy", None)
         yield memory
@@ -110,14 +110,14 @@ def test_a_phrase_of_common_words_is_looked_for_in_the_newest_and_says_so(monkey
 @pytest.mark.parametrize("from_disk", [9, 0])
 def test_only_what_passes_the_filter_is_looked_at_for_a_phrase(from_disk: int, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(question, "MOST_LOOKED_AT", 3)
-    monkeypatch.setattr(pipeline, "_RECALLS_FROM_DISK", from_disk)
+    monkeypatch.setattr(recaller, "_RECALLS_FROM_DISK", from_disk)
     with Memory(":memory:", embedder="none") as memory:
         memory.remember("the red fox jumped", tags=["old"])
         for number in range(5):
             memory.remember(f"red {number}, then fox")
         answer = memory.recall('"red fox"', tags=["old"])
     assert numbers(answer) == {1}
-    assert answer.notes == (pipeline.NO_MODEL,)
+    assert answer.notes == (recaller.NO_MODEL,)
 
 
 words = st.sampled_from(["tea", "Tea", "the", "café", "cafe", "running", "runs", "東京", "お茶", "it's", "it\u2019s"])
@@ -135,7 +135,7 @@ def test_what_is_found_is_what_a_plain_look_at_the_normalised_text_finds(documen
         for number, text in enumerate(documents):
             memory.remember(text, key=f"number:{number}")
         for from_disk in (9, 0):
-            patch.setattr(pipeline, "_RECALLS_FROM_DISK", from_disk)
+            patch.setattr(recaller, "_RECALLS_FROM_DISK", from_disk)
             assert numbers(memory.recall(f'"{phrase}"', limit=100)) == expected
 
 

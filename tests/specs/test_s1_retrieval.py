@@ -10,7 +10,7 @@ import pytest
 from perdure import Hit, Memory, Recall
 from perdure.embed.port import Generation
 from perdure.errors import IndexDamaged
-from perdure.recall import pipeline
+from perdure.recall import recaller
 from perdure.store.sqlite.store import SqliteStore
 from perdure.testing.embedder import WordEmbedder
 
@@ -189,7 +189,7 @@ def test_without_both_every_entry_is_ranked_by_prominence(learned: Memory, embed
 
 def test_without_numpy_words_and_prominence_remain(learned: Memory, monkeypatch: pytest.MonkeyPatch):
     """S1 degradation numpy: keyword and prominence retrieval only."""
-    monkeypatch.setattr(pipeline, "_numpy_is_here", lambda: False)
+    monkeypatch.setattr(recaller, "_numpy_is_here", lambda: False)
     answer = ask(learned, "flaky tests")
     assert (answer.mode, texts(answer)) == ("keyword", {"Sleeping"})
     assert set(answer[0].explain) == PROMINENCE | {"keyword"}

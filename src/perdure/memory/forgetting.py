@@ -94,6 +94,7 @@ class Forgetting(Core):
 
     def _suggestions(self, what: str, filter: Filter | None) -> tuple[Record, ...]:
         from perdure.lifecycle.instruction import parse
+        from perdure.recall.query import SearchRequest
 
         services = self._services
         now = services.context.clock()
@@ -101,14 +102,15 @@ class Forgetting(Core):
         if not words:
             return ()
         states = tuple(state for state in INDEXED_STATES if not filter or not filter.states or state in filter.states)
-        found = services.recaller().recall(
-            words,
-            [self._namespace],
-            replace(filter or Filter(), states=states or INDEXED_STATES),
+        request = SearchRequest(
+            query=words,
+            namespaces=(self._namespace,),
+            filter=replace(filter or Filter(), states=states or INDEXED_STATES),
             limit=_SUGGESTED,
             recipe=services.recipe(None),
             now=now,
         )
+        found = services.recaller().recall(request)
         return tuple(hit.record for hit in found)
 
 

@@ -86,33 +86,34 @@ class Reading(Core):
         filters: Filters,
     ) -> Recall:
         """What recall finds, before anything is counted as used."""
-        from perdure.recall.past import When
-        from perdure.recall.standing import Fading
+        from perdure.recall.query import SearchRequest
 
         services = self._services
         now = services.context.clock()
-        when = When(_moment(as_of, "as_of"), _moment(known_at, "known_at"))
-        wanted = check_filters(filters, services.settings.categories, when.true(now))
-        if not set(wanted.states) <= set(INDEXED_STATES):
+        true_at, known_by = _moment(as_of, "as_of"), _moment(known_at, "known_at")
+        filter = check_filters(filters, services.settings.categories, true_at or known_by or now)
+        if not set(filter.states) <= set(INDEXED_STATES):
             raise UnknownChoice(
-                f"Recall does not look into memories that are {', '.join(wanted.states)}.",
+                f"Recall does not look into memories that are {', '.join(filter.states)}.",
                 remedy=f"It can look into {' and '.join(INDEXED_STATES)} ones; `list` shows all.",
             )
         names = [self._namespace] if namespaces is None else check_namespaces(namespaces)
         chosen = services.recipe(recipe or None)
-        decays = _decays(chosen, asked=use_decay, usual=services.settings.decay)
-        surfaced = check_bool(include_constitutional, "include_constitutional") and not when.is_past
-        found = services.recaller().recall(
-            None if query is None else check_query(query),
-            names,
-            wanted,
+        request = SearchRequest(
+            query=None if query is None else check_query(query),
+            concepts=tuple(check_concepts(concepts)),
             limit=check_int(limit, "limit", 1, MAX_LIMIT),
+            namespaces=tuple(names),
             recipe=chosen,
+            filter=filter,
+            as_of=true_at,
+            known_at=known_by,
+            use_decay=_decays(chosen, asked=use_decay, usual=services.settings.decay),
+            decay_exempt=tuple(services.settings.decay_exempt),
             now=now,
-            when=when,
-            fading=Fading(when.known(now), decays, services.settings.decay_exempt),
-            concepts=check_concepts(concepts),
         )
+        surfaced = check_bool(include_constitutional, "include_constitutional") and not request.is_past
+        found = services.recaller().recall(request)
         always = self._constitutional(names) if surfaced else ()
         return replace(found, constitutional=always) if always else found
 

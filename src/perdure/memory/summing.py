@@ -72,10 +72,13 @@ class Summing(Core):
 
     def _about(self, scope: str, wanted: Filter, now: datetime) -> list[Material]:
         from perdure.lifecycle.summary import Material
+        from perdure.recall.query import SearchRequest
         from perdure.recall.recipe import BALANCED
 
-        recaller = self._services.recaller()
-        found = recaller.recall(scope, [self._namespace], wanted, limit=_FOUND, recipe=BALANCED, now=now)
+        request = SearchRequest(
+            query=scope, namespaces=(self._namespace,), filter=wanted, limit=_FOUND, recipe=BALANCED, now=now
+        )
+        found = self._services.recaller().recall(request)
         best = max((hit.score for hit in found), default=0.0) or 1.0
         material = {record.number: Material(record) for record in self._named(scope) if _ordinary(record, wanted, now)}
         for hit in found:

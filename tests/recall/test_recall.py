@@ -17,9 +17,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from perdure import Memory
-from perdure.model import Filter, Recall
-from perdure.recall import lexical, pipeline, vectors
-from perdure.recall.pipeline import Recaller
+from perdure.model import Recall
+from perdure.recall import lexical, recaller, vectors
+from perdure.recall.query import SearchRequest
+from perdure.recall.recaller import Recaller
 from perdure.recall.recipe import BALANCED
 from perdure.store.port import IndexRow
 from perdure.store.sqlite import search
@@ -41,6 +42,12 @@ def memory() -> Iterator[Memory]:
 def wordy() -> Iterator[Memory]:
     with Memory(":memory:", embedder="none", clock=lambda: NOW) as opened:
         yield opened
+
+
+def asking(query: str, **options: Any) -> SearchRequest:
+    return SearchRequest(
+        **{"namespaces": ("default",), "limit": 5, "recipe": BALANCED, "now": NOW, **options, "query": query}
+    )
 
 
 def found(answer: Recall) -> list[str]:
@@ -69,7 +76,7 @@ def test_by_words_and_by_meaning(memory: Memory):
 def test_an_empty_question_has_no_answer_and_says_so(memory: Memory, query: str):
     memory.remember("tea")
     answer = memory.recall(query)
-    assert (list(answer), answer.mode, answer.notes) == ([], "none", (pipeline.NOTHING_ASKED,))
+    assert (list(answer), answer.mode, answer.notes) == ([], "none", (recaller.NOTHING_ASKED,))
 
 
 def test_a_question_without_a_word_is_answered_by_meaning_alone(memory: Memory):
@@ -84,13 +91,13 @@ def test_a_question_without_a_word_and_without_a_model_has_no_answer(wordy: Memo
     wordy.remember("tea")
     answer = wordy.recall("?!")
     assert (list(answer), answer.mode) == ([], "none")
-    assert answer.notes == (pipeline.NO_MODEL, pipeline.NO_WORDS)
+    assert answer.notes == (recaller.NO_MODEL, recaller.NO_WORDS)
 
 
 def test_without_a_model_by_words_alone(wordy: Memory):
     wordy.remember("tea on monday")
     answer = wordy.recall("tea")
-    assert (answer.mode, answer.notes, found(answer)) == ("keyword", (pipeline.NO_MODEL,), ["tea on monday"])
+    assert (answer.mode, answer.notes, found(answer)) == ("keyword", (recaller.NO_MODEL,), ["tea on monday"])
     assert answer[0].explain["keyword"].weight == 1
 
 
@@ -112,10 +119,10 @@ def test_before_there_are_vectors_by_words_alone_and_afterwards_by_both():
         memory.remember("tea on monday")
         memory.remember("tea on friday")
         embedder.down = False
-        assert memory.recall("tea").notes == (pipeline.NO_VECTORS,)
+        assert memory.recall("tea").notes == (recaller.NO_VECTORS,)
         memory.remember("rain")
         answer = memory.recall("tea")
-        assert (answer.mode, answer.notes) == ("hybrid", (pipeline.WAITING.format(2),))
+        assert (answer.mode, answer.notes) == ("hybrid", (recaller.WAITING.format(2),))
         assert found(answer) == ["tea on friday", "tea on monday", "rain"]
         assert set(answer[0].explain) == {"keyword"}
         assert answer[0].score == 1
@@ -123,11 +130,11 @@ def test_before_there_are_vectors_by_words_alone_and_afterwards_by_both():
 
 def test_without_numpy_by_words_alone(wordy: Memory, monkeypatch: pytest.MonkeyPatch):
     wordy.remember("tea on monday")
-    recaller = Recaller(wordy._services.store, WordEmbedder())
+    engine = Recaller(wordy._services.store, WordEmbedder())
     monkeypatch.setitem(sys.modules, "numpy", None)
     for _ in range(6):
-        answer = recaller.recall("tea", ["default"], Filter(), limit=5, recipe=BALANCED, now=NOW)
-        assert (answer.mode, answer.notes, found(answer)) == ("keyword", (pipeline.NO_NUMPY,), ["tea on monday"])
+        answer = engine.recall(asking("tea"))
+        assert (answer.mode, answer.notes, found(answer)) == ("keyword", (recaller.NO_NUMPY,), ["tea on monday"])
 
 
 def test_asking_once_by_words_loads_no_numpy(tmp_path: Path):
@@ -150,9 +157,7 @@ def test_an_embedder_that_fails_in_its_own_way_leaves_the_words(memory: Memory, 
             raise fault
 
     memory.remember("tea on monday")
-    answer = Recaller(memory._services.store, Faulty()).recall(
-        "tea", ["default"], Filter(), limit=5, recipe=BALANCED, now=NOW
-    )
+    answer = Recaller(memory._services.store, Faulty()).recall(asking("tea"))
     assert (answer.mode, found(answer)) == ("keyword", ["tea on monday"])
     assert type(fault).__name__ in answer.notes[0]
 
@@ -185,7 +190,7 @@ def test_a_search_that_takes_too_long_is_cut_short_and_says_so(wordy: Memory, mo
     monkeypatch.setattr(search, "_STEPS_BETWEEN_LOOKS", 1)
     monkeypatch.setattr(search, "_COUNTING_SECONDS", -1.0)
     answer = wordy.recall("tea")
-    assert (answer.mode, answer.notes) == ("keyword", (pipeline.NO_MODEL, pipeline.OUT_OF_TIME))
+    assert (answer.mode, answer.notes) == ("keyword", (recaller.NO_MODEL, recaller.OUT_OF_TIME))
 
 
 # -- cold and warm -------------------------------------------------------------------------------------------------
@@ -201,7 +206,7 @@ def test_by_words_the_first_answers_and_the_later_ones_are_the_same(
         for text in documents:
             memory.remember(text, tags=text.split()[:1])
         memory.forget(1)
-        cold = [memory.recall(query, limit=100, **filters) for _ in range(pipeline._RECALLS_FROM_DISK)]
+        cold = [memory.recall(query, limit=100, **filters) for _ in range(recaller._RECALLS_FROM_DISK)]
         assert memory._services.recaller()._indexes is None
         warm = [memory.recall(query, limit=100, **filters) for _ in range(3)]
         assert memory._services.recaller()._indexes is not None
@@ -236,12 +241,9 @@ def test_of_more_equal_memories_than_candidates_the_same_come_first_from_disk_an
     with Memory(":memory:", embedder="none", clock=lambda: NOW) as memory:
         for number, text in enumerate(documents):
             memory.remember(text, key=f"number:{number}")
-        recaller = Recaller(memory._services.store, None)
-        answers = [
-            recaller.recall(query, ["default"], Filter(), limit=2, recipe=few, now=NOW)
-            for _ in range(pipeline._RECALLS_FROM_DISK + 1)
-        ]
-        assert "default" in (recaller._indexes or ())
+        engine = Recaller(memory._services.store, None)
+        answers = [engine.recall(asking(query, limit=2, recipe=few)) for _ in range(recaller._RECALLS_FROM_DISK + 1)]
+        assert "default" in (engine._indexes or ())
     for answer in answers[1:]:
         assert [hit.record.number for hit in answer] == [hit.record.number for hit in answers[0]]
 
@@ -249,14 +251,14 @@ def test_of_more_equal_memories_than_candidates_the_same_come_first_from_disk_an
 def test_of_two_hundred_and_fifty_equal_memories_the_newest_come_first_always(wordy: Memory):
     for number in range(250):
         wordy.remember("tea on monday", key=f"tea:{number}")
-    for _ in range(pipeline._RECALLS_FROM_DISK + 2):
+    for _ in range(recaller._RECALLS_FROM_DISK + 2):
         assert [hit.record.number for hit in wordy.recall("tea", limit=5)] == [250, 249, 248, 247, 246]
 
 
 def test_how_often_a_namespace_was_asked_is_counted_for_a_bounded_number_of_them(
     wordy: Memory, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(pipeline, "_NAMESPACES_COUNTED", 3)
+    monkeypatch.setattr(recaller, "_NAMESPACES_COUNTED", 3)
     for number in range(10):
         assert not wordy.recall("tea", namespaces=[f"n{number}"])
     assert len(wordy._services.recaller()._from_disk) <= 3
@@ -404,7 +406,7 @@ def test_by_words_several_namespaces_score_as_one_that_holds_all_of_them(
         for number, (text, part) in enumerate(documents):
             memory.remember(text, key=f"number:{number}")
             memory.namespace(names[part]).remember(text, key=f"number:{number}")
-        for _ in range(pipeline._RECALLS_FROM_DISK if warm else 0):
+        for _ in range(recaller._RECALLS_FROM_DISK if warm else 0):
             memory.recall(query, namespaces=names[:2])
         whole = memory.recall(query, limit=100)
         apart = memory.recall(query, namespaces=names, limit=100)
@@ -494,7 +496,7 @@ def test_many_threads_ask_while_one_writes(tmp_path: Path):
 
 def test_a_closed_store_is_named(tmp_path: Path):
     store = SqliteStore.open(tmp_path / "m.db")
-    recaller = Recaller(store, WordEmbedder())
+    engine = Recaller(store, WordEmbedder())
     store.close()
     with pytest.raises(Exception, match="closed"):
-        recaller.recall("tea", ["default"], Filter(), limit=5, recipe=BALANCED, now=NOW)
+        engine.recall(asking("tea"))

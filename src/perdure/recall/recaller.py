@@ -15,10 +15,9 @@ from perdure.errors import EmbedderUnavailable, IndexDamaged
 from perdure.model import Filter, Hit, Mode, Recall, Record
 from perdure.recall.fuse import Pool, Ranked, Word, rank, rank_words, weigh
 from perdure.recall.names import Named, find_names
-from perdure.recall.past import LOST, PRESENT, Past, When
-from perdure.recall.query import understand
+from perdure.recall.past import LOST, Past, When
+from perdure.recall.query import SearchRequest, understand
 from perdure.recall.question import Lookup, Question, Today, meeting
-from perdure.recall.recipe import Recipe
 from perdure.recall.standing import Candidate, Fading, Scoring, listed, rank_standing
 from perdure.store.port import KeywordSearch, Store
 from perdure.text.bm25 import WordCounts
@@ -95,28 +94,18 @@ class Recaller:
         self._merits: MeritCache | None = None
         self._from_disk: Counter[str] = Counter()
 
-    def recall(  # noqa: PLR0913 - one for each thing a caller may decide
-        self,
-        query: str | None,
-        namespaces: Sequence[str],
-        filter: Filter,
-        *,
-        limit: int,
-        recipe: Recipe,
-        now: datetime,
-        when: When = PRESENT,
-        fading: Fading | None = None,
-        concepts: Sequence[str] = (),
-    ) -> Recall:
+    def recall(self, request: SearchRequest) -> Recall:
         """Without a query, a recipe that knows prominence orders all there is by it."""
-        asked = understand(query, concepts, when.true(now))
-        prominent = query is None and not concepts and bool(recipe.prominence_weight)
+        recipe, limit, filter, now = request.recipe, request.limit, request.filter, request.now
+        when = When(request.as_of, request.known_at)
+        asked = understand(request.query, request.concepts, when.true(now))
+        prominent = request.query is None and not request.concepts and bool(recipe.prominence_weight)
         if not (asked.text or prominent) or limit < 1:
             return Recall((), "none", (NOTHING_ASKED,))
         if asked.needs.impossible:
             return Recall((), "none", (NO_CONCEPT,))
-        names = list(dict.fromkeys(namespaces))
-        fading = fading or Fading(when.known(now))
+        names = list(dict.fromkeys(request.namespaces))
+        fading = Fading(when.known(now), request.use_decay, request.decay_exempt)
         spans = asked.spans if recipe.time_weight else ()
         said: list[str] = []
         question = Question(asked.words, names, filter, limit, recipe, now, when, fading, asked.needs, spans, said)
