@@ -112,7 +112,7 @@ def _batches(memory: Memory, source: random.Random) -> tuple[float, float]:
         batch = [""]
 
         def write(texts: list[dict[str, str]] = texts, batch: list[str] = batch) -> None:
-            batch[0] = memory.import_(texts).batch
+            batch[0] = memory.import_(texts).batch or ""
 
         writes.append(_took(write))
         undos.append(_took(lambda batch=batch: memory.undo(batch[0])))

@@ -331,14 +331,14 @@ def test_an_import_into_a_full_namespace_makes_room_for_itself(memory: Memory):
         memory.remember(f"old {number}")
     memory.capacity(max_items=10)
     done = memory.import_([{"text": f"new {number}"} for number in range(8)])
-    assert (done.inserted, done.evicted) == (8, 8)
+    assert (done.inserted, done.evicted_count) == (8, 8)
     assert [record.number for record in memory.list(newest=False)] == list(range(9, 19))
 
 
 def test_an_import_that_is_larger_than_the_limit_leaves_the_newest_of_it(memory: Memory):
     memory.capacity(max_items=3)
     done = memory.import_([{"text": f"new {number}"} for number in range(2000)])
-    assert (done.inserted, done.evicted) == (2000, 1997)
+    assert (done.inserted, done.evicted_count) == (2000, 1997)
     assert [record.text for record in memory.list()] == ["new 1999", "new 1998", "new 1997"]
 
 
@@ -348,7 +348,7 @@ def test_with_no_grace_the_evicted_are_gone_with_the_write(clock: HandClock, tmp
         memory.remember("the canary sings")
         assert numbers(memory.remember("two").evicted) == [1]
         assert [line.record for line in memory.history(1)] == [None] * 3
-        assert memory.capacity().evicted == 0
+        assert memory.capacity().evicted_count == 0
         with pytest.raises(errors.NotFound):
             memory.restore(1)
     assert all(b"canary" not in file.read_bytes() for file in tmp_path.iterdir())
@@ -360,10 +360,10 @@ def test_the_evicted_are_purged_when_their_grace_is_over(clock: HandClock):
         memory.remember("two")
         clock.forward(days=29)
         assert memory.work(expire=True).purged == 0
-        assert memory.capacity().evicted == 1
+        assert memory.capacity().evicted_count == 1
         clock.forward(days=2)
         assert memory.work(expire=True).purged == 1
-        assert memory.capacity().evicted == 0
+        assert memory.capacity().evicted_count == 0
         assert [line.record for line in memory.history(1)] == [None] * 3
 
 
@@ -375,14 +375,14 @@ def test_the_capacity_tells_everything_that_was_asked_for(memory: Memory):
     assert (info.namespace, info.items, info.tokens, info.versions, info.protected) == ("default", 2, 15, 3, 1)
     assert info.token_counter == ESTIMATE.name
     assert info.importance == {"lowest": 0.2, "mean": 0.5, "highest": 0.8}
-    assert [one.number for one in info.next] == [2]
-    assert info.next[0].last_used == memory.get(2).updated_at
+    assert [one.number for one in info.eviction_order] == [2]
+    assert info.eviction_order[0].last_used == memory.get(2).updated_at
     assert (info.policy["enabled"], info.policy["importance_low"], info.policy["grace_days"]) == (True, 0.3, 30)
 
 
 def test_an_empty_namespace_has_a_capacity_too(memory: Memory):
     info = memory.namespace("nobody").capacity()
-    assert (info.items, info.tokens, info.next) == (0, 0, ())
+    assert (info.items, info.tokens, info.eviction_order) == (0, 0, ())
 
 
 def test_reading_the_capacity_makes_no_namespace(memory: Memory):

@@ -55,7 +55,7 @@ def test_everything_is_as_it_was_and_what_is_younger_is_gone(memory: Memory):
     live_on(memory)
     later = states(memory)
     rewound = memory.restore_checkpoint("before", clear_existing=True)
-    assert (rewound.restored, rewound.removed, rewound.left) == ((1, 2, 3), (4,), ())
+    assert (rewound.reverted, rewound.removed, rewound.skipped) == ((1, 2, 3), (4,), ())
     now = states(memory)
     assert {number: now[number] for number in then} == then
     assert (now[4].state, now[4].key) == ("deleted", None)
@@ -83,7 +83,7 @@ def test_restoring_twice_does_nothing_the_second_time(memory: Memory, clear: boo
     memory.restore_checkpoint("before", clear_existing=clear)
     lines = memory.log(limit=100)
     again = memory.restore_checkpoint("before", clear_existing=clear)
-    assert (again.batch, again.restored, again.removed) == ("", (), ())
+    assert (again.batch, again.reverted, again.removed) == (None, (), ())
     assert "nothing to restore" in again.notes[-1]
     assert memory.log(limit=100) == lines
 
@@ -95,7 +95,7 @@ def test_a_dry_run_foresees_what_a_restore_does(memory: Memory):
     foreseen = memory.restore_checkpoint("before", clear_existing=True, dry_run=True)
     assert memory.log(limit=100) == lines
     done = memory.restore_checkpoint("before", clear_existing=True)
-    assert (foreseen.batch, foreseen.restored, foreseen.removed) == ("", done.restored, done.removed)
+    assert (foreseen.batch, foreseen.reverted, foreseen.removed) == (None, done.reverted, done.removed)
 
 
 def test_what_was_erased_stays_erased_and_is_named(memory: Memory):
@@ -103,8 +103,8 @@ def test_what_was_erased_stays_erased_and_is_named(memory: Memory):
     memory.erase(1, confirm=True)
     memory.update(2, text="tea at noon")
     rewound = memory.restore_checkpoint("before")
-    assert rewound.restored == (2,)
-    assert [(left.number, left.reason[:25]) for left in rewound.left] == [(1, "It was erased by ada on 2")]
+    assert rewound.reverted == (2,)
+    assert [(left.number, left.reason[:25]) for left in rewound.skipped] == [(1, "It was erased by ada on 2")]
     assert sorted(states(memory)) == [2, 3]
     assert memory.restore_checkpoint("before").notes == ("Everything else is as it was then.",)
 
@@ -117,8 +117,8 @@ def test_without_versions_it_says_what_is_gone(clock: HandClock):
         memory.update(1, text="coffee in the evening")
         memory.remember("younger")
         rewound = memory.restore_checkpoint("before", clear_existing=True)
-        assert (rewound.restored, rewound.removed) == ((), (2,))
-        assert "versioning is off" in rewound.left[0].reason
+        assert (rewound.reverted, rewound.removed) == ((), (2,))
+        assert "versioning is off" in rewound.skipped[0].reason
 
 
 def test_an_older_checkpoint_can_be_restored_after_a_newer_one(memory: Memory):
@@ -150,7 +150,7 @@ def test_a_folder_s_checkpoint_concerns_what_is_in_it_now_or_was_in_it_then(memo
     memory.remember("born inside", spec_folder="specs/home")
     memory.remember("born outside")
     rewound = memory.restore_checkpoint("home", clear_existing=True)
-    assert (rewound.restored, rewound.removed) == ((1, 4, 5), (6,))
+    assert (rewound.reverted, rewound.removed) == ((1, 4, 5), (6,))
     now = states(memory)
     assert [now[number] for number in (1, 4, 5)] == [then[number] for number in (1, 4, 5)]
     assert (now[2].text, now[7].state) == ("tea at noon", "active")
@@ -177,7 +177,7 @@ def test_a_checkpoint_of_everything_is_of_every_namespace_also_of_those_to_come(
     memory.update(2, text="tea at noon")
     memory.namespace("new").remember("did not exist")
     rewound = work.restore_checkpoint("all", clear_existing=True)
-    assert (rewound.restored, rewound.removed) == ((2, 1), (1,))
+    assert (rewound.reverted, rewound.removed) == ((2, 1), (1,))
     assert (memory.get(2).text, work.get(1).text) == ("tea in the morning", "a meeting")
     assert alive(memory.namespace("new")) == {}
     memory.undo(rewound.batch, everywhere=True)
@@ -216,7 +216,7 @@ def test_a_name_that_is_taken_is_refused_until_it_is_free(memory: Memory):
     assert memory.delete_checkpoint("before") == first
     memory.update(2, text="tea at noon")
     memory.checkpoint("before")
-    assert memory.restore_checkpoint("before").batch == ""
+    assert memory.restore_checkpoint("before").batch is None
 
 
 def test_deleting_a_checkpoint_leaves_the_memories(memory: Memory):
@@ -245,7 +245,7 @@ def test_a_name_is_one_short_line(memory: Memory, name: Any):
 def test_any_other_name_is_just_a_name(memory: Memory, name: str):
     memory.checkpoint(name)
     memory.forget(2)
-    assert memory.restore_checkpoint(name).restored == (2,)
+    assert memory.restore_checkpoint(name).reverted == (2,)
     assert memory.delete_checkpoint(name).name == name
 
 
@@ -296,7 +296,7 @@ def test_another_process_with_a_warm_index_sees_what_was_restored(tmp_path: Path
             with Memory(path, embedder=WordEmbedder(), actor="bob") as there:
                 assert there.recall("coffee")
                 rewound = there.restore_checkpoint("before", clear_existing=True)
-                say(f"{rewound.restored} {rewound.removed} {[hit.record.text for hit in there.recall('tea coffee')]}")
+                say(f"{rewound.reverted} {rewound.removed} {[hit.record.text for hit in there.recall('tea coffee')]}")
 
         said, status = start(restore).finish()
         assert (said, status) == (["(1,) (2,) ['tea in the morning']"], 0)
@@ -320,7 +320,7 @@ def test_a_restore_among_writers_loses_nothing_that_they_wrote_afterwards(tmp_pa
         writers = [start(write) for _ in range(2)]
         rewound = memory.restore_checkpoint("before")
         said = [lines for lines, status in (writer.finish() for writer in writers) if status == 0]
-        assert rewound.restored == tuple(range(1, 51))
+        assert rewound.reverted == tuple(range(1, 51))
         assert {int(number) for lines in said for number in lines} == set(range(51, 111))
         assert len(alive(memory)) == 110
         assert problems(memory) == []
@@ -366,7 +366,7 @@ def test_whatever_happens_in_between_the_state_comes_back(before: list[Any], aft
         now = states(memory)
         assert {number: now[number] for number in then} == then
         assert all(now[number].state == "deleted" for number in now if number not in then)
-        assert rewound.left == ()
+        assert rewound.skipped == ()
         if rewound.batch:
             memory.undo(rewound.batch)
         assert states(memory) == later

@@ -43,7 +43,7 @@ def test_a_context_is_dated_sourced_and_prefixed_with_the_category(memory: Memor
         f"</memories {made.mark}>",
     ]
     assert made.tokens <= made.budget == 2000
-    assert (made.mode, made.left_out, made.token_counter) == ("keyword", (), "characters / 4")
+    assert (made.mode, made.omitted, made.token_counter) == ("keyword", (), "characters / 4")
 
 
 def test_superseded_facts_are_left_out_and_marked_when_asked_for(memory: Memory):
@@ -62,7 +62,7 @@ def test_only_what_is_in_the_context_counts_as_recalled(memory: Memory):
     for number in range(30):
         memory.remember(f"Server {number} was restarted after the long outage of {number} minutes")
     made = memory.context("server outage", budget=120)
-    assert made.left_out
+    assert made.omitted
     recalled = {record.number for record in memory.list(limit=100) if counted(memory, record.number)[0]}
     assert recalled == {one.record.number for one in made.items}
 
@@ -101,7 +101,7 @@ def test_by_meaning_and_in_json_it_is_the_same_data(clock: HandClock):
 
 def test_nothing_found_is_an_empty_text_that_says_why(memory: Memory):
     made = memory.context("quark")
-    assert (made.text, made.tokens, made.items, made.left_out) == ("", 0, (), ())
+    assert (made.text, made.tokens, made.items, made.omitted) == ("", 0, (), ())
     assert made.notes
 
 

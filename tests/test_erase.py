@@ -79,7 +79,7 @@ def test_not_a_byte_of_it_is_left_in_any_file(memory: Memory, path: Path):
     plant(memory, "Kanarienvogel")
     assert left_in_files(path, "Kanarienvogel")
     done = memory.erase("secret:Kanarienvogel")
-    assert (done.done, done.mode, done.pending, done.remaining) == (True, "hard", False, 1)
+    assert (done.done, done.deletion, done.scrub_pending, done.remaining) == (True, "hard", False, 1)
     assert left_in_files(path, "Kanarienvogel") == []
     assert [hit.record.text for hit in memory.recall("kept")] == ["kept"]
 
@@ -120,7 +120,7 @@ def test_what_is_erased_is_found_on_no_path_and_nothing_brings_it_back(memory: M
         with suppress(errors.Conflict):
             memory.undo(batch)
     assert len(memory.list(states=STATES)) == 0
-    assert memory.import_([{"text": "second Kanarienvogel"}]).buried == 1
+    assert memory.import_([{"text": "second Kanarienvogel"}]).skipped_deleted == 1
 
 
 def test_a_forgotten_memory_can_be_erased_by_name_and_by_sentence(memory: Memory, path: Path):
@@ -236,7 +236,7 @@ def test_while_another_process_reads_the_bytes_wait_and_go_later(path: Path, mon
         reader = Child(read)
         os.read(ready[0], 1)
         done = memory.erase(1)
-        assert (done.done, done.pending) == (True, True)
+        assert (done.done, done.scrub_pending) == (True, True)
         assert any("another process" in note for note in done.notes)
         assert not memory.recall("Kanarienvogel")
         os.write(over[1], b".")

@@ -247,7 +247,7 @@ def test_a_filter_that_does_not_exist_is_refused(known: Memory):
 
 def test_one_memory_is_forgotten_at_once(known: Memory):
     done = known.forget("everything about peanuts")
-    assert (numbers(done), done.done, done.mode, done.remaining) == ([5], True, "soft", 4)
+    assert (numbers(done), done.done, done.deletion, done.remaining) == ([5], True, "soft", 4)
     assert [record.state for record in done.records] == ["deleted"]
     assert known.history(5)[-1].change.batch == done.batch
     assert any("perdure restore 5" in note for note in done.notes)
@@ -465,7 +465,7 @@ def test_what_is_forgotten_does_not_come_back_by_an_older_file(known: Memory, cl
     clock.forward(hours=1)
     known.forget("osaka", confirm=True)
     texts = [json.loads(line).get("text", "") for line in written.getvalue().splitlines()]
-    assert known.import_({"text": text} for text in texts if "Osaka" in text).buried == 2
+    assert known.import_({"text": text} for text in texts if "Osaka" in text).skipped_deleted == 2
     assert alive(known) == [3, 4, 5]
 
 

@@ -145,8 +145,8 @@ def test_without_a_model_the_first_answer_says_so_and_the_later_ones_do_not(monk
     monkeypatch.setattr("perdure.embed.local.unavailable", lambda: missing)
     with Memory(":memory:") as memory:
         first, second = memory.remember("one"), memory.remember("two")
-        assert first.pending
-        assert second.pending
+        assert first.vector_pending
+        assert second.vector_pending
         assert "not installed. Install it." in first.notes[0]
         assert second.notes == ()
         doctor = next(found for found in memory.doctor() if found.check == "embedder")
@@ -249,7 +249,7 @@ def test_two_who_remember_the_same_at_once_make_one_memory(tmp_path: Path):
         with Memory(path, embedder=Interrupting(lambda: other.remember("one", key="a:b", title="T"))) as memory:
             done = memory.remember("two", key="a:b")
             assert (done.outcome, done.record.version, done.record.title) == ("updated", 2, "T")
-            assert done.pending
+            assert done.vector_pending
         assert len(other.list()) == 2
 
 
@@ -465,7 +465,7 @@ def test_an_old_export_does_not_undo_a_correction(memory: Memory, clock: HandClo
     clock.forward(days=1)
     memory.update("home:alice", text="Tokyo")
     done = memory.import_(tmp_path / "old.jsonl", trusted=True)
-    assert (done.updated, done.buried, memory.get("home:alice").text) == (0, 1, "Tokyo")
+    assert (done.updated, done.skipped_deleted, memory.get("home:alice").text) == (0, 1, "Tokyo")
 
 
 def test_a_newer_statement_of_a_key_is_taken_over(memory: Memory):

@@ -202,7 +202,7 @@ MOODS: dict[str, Callable[[Any], Any]] = {
 def test_a_bad_vector_is_never_stored_and_the_text_always_is(mood: Callable[[Any], Any]):
     with Memory(":memory:", embedder=Foreign(mood)) as memory:
         done = memory.remember("tea on monday")
-        assert done.pending
+        assert done.vector_pending
         assert done.notes
         assert memory.recall("tea").mode == "keyword"
         assert memory.recall("tea")[0].record.text == "tea on monday"
@@ -211,7 +211,7 @@ def test_a_bad_vector_is_never_stored_and_the_text_always_is(mood: Callable[[Any
 
 def test_vectors_of_another_float_type_are_taken_as_they_are_meant():
     with Memory(":memory:", embedder=Foreign(lambda vectors: vectors.astype(float).tolist())) as memory:
-        assert not memory.remember("tea on monday").pending
+        assert not memory.remember("tea on monday").vector_pending
         assert memory.recall("tea").mode == "hybrid"
 
 

@@ -49,7 +49,7 @@ def test_no_summary_is_over_its_limit(texts: list[str], limit: int, counter: Tok
     made = summarize(material(*texts), limit, counter, NOW)
     assert counter.count(made.text) <= limit
     assert made.tokens == (counter.count(made.text) if made.text else 0)
-    assert len(made.sources) + made.left_out == len(texts)
+    assert len(made.sources) + made.omitted_count == len(texts)
 
 
 @pytest.mark.skipif(unavailable() is not None, reason="the local model is not installed")
@@ -75,9 +75,9 @@ def test_a_limit_too_small_for_a_sentence_cuts_it_and_one_too_small_for_a_word_g
     memory.remember("Supercalifragilisticexpialidocious deployments happen on Fridays")
     cut = memory.summarize(token_limit=15)
     assert cut.text == "- Supercalifragilisticexpialidocious deployments… (#1)"
-    assert (cut.tokens <= 15, [record.number for record in cut.sources], cut.left_out) == (True, [1], 0)
+    assert (cut.tokens <= 15, [record.number for record in cut.sources], cut.omitted_count) == (True, [1], 0)
     nothing = memory.summarize(token_limit=1)
-    assert (nothing.text, nothing.tokens, nothing.sources, nothing.left_out) == ("", 0, (), 1)
+    assert (nothing.text, nothing.tokens, nothing.sources, nothing.omitted_count) == ("", 0, (), 1)
 
 
 @pytest.mark.parametrize("limit", [300, 1200])
@@ -107,7 +107,7 @@ def test_every_line_is_word_for_word_from_the_memory_it_names(memory: Memory):
         "- The rent is due on the first. (#3)",
     ]
     assert [record.number for record in made.sources] == [1, 2, 3]
-    assert made.left_out == 0
+    assert made.omitted_count == 0
     assert made.made_by == "extract"
 
 
@@ -234,7 +234,7 @@ def test_a_scope_narrows_it_to_what_recall_finds(memory: Memory):
     memory.remember("Bob plays chess.")
     made = memory.summarize("Osaka flat")
     assert sorted(record.number for record in made.sources) == [1, 2]
-    assert made.left_out == 0
+    assert made.omitted_count == 0
 
 
 def test_a_scope_works_by_meaning_as_well():
@@ -269,13 +269,13 @@ def test_what_is_forgotten_outdated_or_deprecated_is_in_no_summary(memory: Memor
     for scope in (None, "office"):
         made = memory.summarize(scope)
         assert [record.number for record in made.sources] == [5]
-        assert made.left_out == 0
+        assert made.omitted_count == 0
     assert [record.number for record in memory.summarize(tier="deprecated").sources] == [4]
 
 
 def test_an_empty_memory_gives_an_empty_summary(memory: Memory):
     made = memory.summarize()
-    assert (made.text, made.tokens, made.sources, made.left_out, made.limit) == ("", 0, (), 0, 500)
+    assert (made.text, made.tokens, made.sources, made.omitted_count, made.budget) == ("", 0, (), 0, 500)
 
 
 def test_a_namespace_is_summarised_alone(memory: Memory):
@@ -349,7 +349,7 @@ def test_the_order_in_which_memories_come_does_not_matter():
 def test_ten_thousand_memories_are_all_accounted_for(memory: Memory):
     memory.import_({"text": f"Machine {number} runs job {number % 97}. It is fine."} for number in range(10_000))
     made = memory.summarize(token_limit=200)
-    assert len(made.sources) + made.left_out == 10_000
+    assert len(made.sources) + made.omitted_count == 10_000
     assert re.fullmatch(r"(- .* \(#\d+\)\n?)+", made.text)
 
 
@@ -362,7 +362,7 @@ def test_more_memories_than_are_looked_at_are_counted_and_the_weighty_ones_are_n
     made = memory.summarize()
     assert "Never force push." in made.text
     assert len(made.sources) == 10
-    assert made.left_out == 51
+    assert made.omitted_count == 51
 
 
 def test_being_in_a_summary_counts_as_being_recalled(memory: Memory):

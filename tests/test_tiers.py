@@ -142,7 +142,7 @@ def test_the_constitution_is_oldest_first_and_within_its_budget():
             assert (f"#{3}" in " ".join(noted)) == (number >= 3)
         found = memory.constitution()
     assert ([one.number for one in found.records], found.tokens, found.budget) == ([1, 2, 4], 10, 10)
-    assert [one.number for one in found.left_out] == [3]
+    assert [omitted.record.number for omitted in found.omitted] == [3]
 
 
 def test_a_constitutional_memory_that_does_not_fit_is_stored_and_the_write_says_so():
@@ -178,7 +178,7 @@ def test_a_long_constitution_is_read_to_its_end(memory: Memory):
     for number in range(205):
         memory.remember(f"{number}", tier="constitutional")
     found = memory.constitution()
-    assert len(found.records) + len(found.left_out) == 205
+    assert len(found.records) + len(found.omitted) == 205
     assert found.records[0].number == 1
 
 

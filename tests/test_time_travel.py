@@ -441,7 +441,7 @@ def _step(memory: Memory, name: str, which: int, serial: int, batches: list[str]
     """One change, if it can be made."""
     numbers = [record.number for record in memory.list(limit=100, states=["active", "deleted"], newest=False)]
     if name == "remember" or not numbers:
-        batches.append(memory.remember(f"tea word{serial}").batch)
+        batches.append(memory.remember(f"tea word{serial}").batch or "")
         return
     number = numbers[which % len(numbers)]
     forgotten = memory.history(number)[-1].record
@@ -453,9 +453,9 @@ def _step(memory: Memory, name: str, which: int, serial: int, batches: list[str]
     elif name == "forget" and not gone:
         batches.append(memory.forget(number).batch or "")
     elif name == "tag" and not gone:
-        batches.append(memory.update(number, tags=[f"tag{serial}"]).batch)
+        batches.append(memory.update(number, tags=[f"tag{serial}"]).batch or "")
     elif name == "update" and not gone:
-        batches.append(memory.update(number, text=f"tea word{serial}").batch)
+        batches.append(memory.update(number, text=f"tea word{serial}").batch or "")
 
 
 def _travels(embedder: Callable[[], Any], history: list[tuple[str, int]], *, scores: bool) -> None:

@@ -65,7 +65,7 @@ def test_an_old_export_does_not_bring_back_what_was_ended_since(
     clock.forward(days=1)
     for trusted in (False, True):
         done = memory.import_(old, trusted=trusted)
-        assert (done.buried, done.inserted, done.updated, done.present) == (1, 0, 0, 0)
+        assert (done.skipped_deleted, done.inserted, done.updated, done.present) == (1, 0, 0, 0)
         assert "forgotten or corrected here since: 1" in done.notes[0]
     assert texts(memory) == before
 
@@ -76,7 +76,7 @@ def test_a_statement_made_after_the_forgetting_comes_in(memory: Memory, clock: H
     memory.forget(1)
     newer = {"text": "Alice lives in Osaka", "updated_at": clock.forward(hours=1).isoformat(), **fields}
     done = memory.import_([newer])
-    assert (done.buried, done.inserted + done.updated) == (0, 1)
+    assert (done.skipped_deleted, done.inserted + done.updated) == (0, 1)
     assert texts(memory) == ["Alice lives in Osaka"]
     assert memory.import_([newer]).present == 1
 
@@ -85,8 +85,8 @@ def test_a_statement_made_after_the_forgetting_comes_in(memory: Memory, clock: H
 def test_evidence_without_a_time_does_not_bring_anything_back(memory: Memory, fields: dict[str, Any]):
     memory.remember("Alice lives in Osaka", **fields)
     memory.forget(1)
-    assert memory.import_([{"text": "Alice lives in Osaka", **fields}]).buried == 1
-    assert memory.import_([{"text": "alice  LIVES in osaka", **fields}]).buried == 1
+    assert memory.import_([{"text": "Alice lives in Osaka", **fields}]).skipped_deleted == 1
+    assert memory.import_([{"text": "alice  LIVES in osaka", **fields}]).skipped_deleted == 1
     assert texts(memory) == []
 
 
@@ -97,8 +97,8 @@ def test_another_text_for_a_forgotten_key_comes_in_only_when_it_is_newer_than_th
     memory.remember("Osaka", key="home:alice")
     clock.forward(days=1)
     memory.forget(1)
-    assert memory.import_([{"text": "Kobe", "key": "home:alice", "updated_at": said_before}]).buried == 1
-    assert memory.import_([{"text": "Kobe", "key": "home:alice"}]).buried == 1
+    assert memory.import_([{"text": "Kobe", "key": "home:alice", "updated_at": said_before}]).skipped_deleted == 1
+    assert memory.import_([{"text": "Kobe", "key": "home:alice"}]).skipped_deleted == 1
     later = clock.forward(days=1).isoformat()
     assert memory.import_([{"text": "Kobe", "key": "home:alice", "updated_at": later}]).updated == 1
     assert memory.get("home:alice").version == 2
@@ -111,7 +111,7 @@ def test_revive_brings_back_what_was_forgotten(memory: Memory, clock: HandClock,
     clock.forward(days=1)
     memory.forget(1)
     done = memory.import_(old, revive=True)
-    assert (done.buried, done.inserted + done.updated) == (0, 1)
+    assert (done.skipped_deleted, done.inserted + done.updated) == (0, 1)
     assert texts(memory) == ["Alice lives in Osaka"]
 
 
@@ -132,7 +132,7 @@ def test_osaka_tokyo_osaka(memory: Memory, clock: HandClock):
     done = memory.upsert("home:alice", "Osaka")
     assert (done.record.version, done.record.text, done.notes) == (3, "Osaka", (AGAIN,))
     # Now Tokyo is what was corrected, and Osaka is free.
-    assert memory.import_([{"text": "Tokyo"}, {"text": "Osaka", "key": "home:alice"}]).buried == 1
+    assert memory.import_([{"text": "Tokyo"}, {"text": "Osaka", "key": "home:alice"}]).skipped_deleted == 1
     assert memory.upsert("home:alice", "Osaka").notes == ()
 
 
@@ -168,7 +168,7 @@ def test_what_brings_a_memory_back_lifts_its_tombstone(memory: Memory, clock: Ha
 def test_an_undone_correction_buries_the_correction(memory: Memory):
     memory.remember("Osaka")
     memory.undo(memory.update(1, text="Tokyo").batch)
-    assert memory.import_([{"text": "Tokyo"}, {"text": "Osaka"}]).buried == 1
+    assert memory.import_([{"text": "Tokyo"}, {"text": "Osaka"}]).skipped_deleted == 1
     assert texts(memory) == ["Osaka"]
 
 
@@ -179,7 +179,7 @@ def test_what_had_to_make_room_was_not_forgotten_and_may_come_back_from_any_expo
         clock.forward(days=1)
         memory.remember("Tokyo")
         memory.capacity(max_items=2)
-        assert memory.import_(old).buried == 0
+        assert memory.import_(old).skipped_deleted == 0
         assert texts(memory) == ["Tokyo", "Osaka"]
 
 
@@ -218,7 +218,7 @@ def test_a_tombstone_stands_against_everything_that_is_not_newer(said_at: dateti
 def test_an_import_counts_what_had_to_go(clock: HandClock):
     with Memory(":memory:", embedder="none", clock=clock, settings=load(max_items=2)) as memory:
         done = memory.import_([{"text": f"Note {number}"} for number in range(5)])
-        assert (done.inserted, done.evicted) == (5, 3)
+        assert (done.inserted, done.evicted_count) == (5, 3)
         assert texts(memory) == ["Note 3", "Note 4"]
 
 
@@ -262,7 +262,7 @@ def test_what_was_forgotten_after_it_had_ended_stays_forgotten(clock: HandClock,
             memory.work(expire=True)
         assert [record.number for record in memory.list(states=ending)] == [1]
         memory.forget(1)
-        assert memory.import_(old).buried == 1
+        assert memory.import_(old).skipped_deleted == 1
 
 
 def test_a_text_that_a_memory_with_another_key_still_says_is_not_buried(memory: Memory):
@@ -287,4 +287,4 @@ def test_a_newer_file_brings_a_forgotten_key_back(memory: Memory, clock: HandClo
 def test_a_file_that_claims_to_come_from_the_future_brings_nothing_back(memory: Memory):
     memory.remember("Osaka")
     memory.forget(1)
-    assert memory.import_([{"text": "Osaka", "updated_at": "2999-01-01"}]).buried == 1
+    assert memory.import_([{"text": "Osaka", "updated_at": "2999-01-01"}]).skipped_deleted == 1

@@ -18,13 +18,13 @@ def path(tmp_path: Path) -> Path:
 
 
 def pending(memory: Memory) -> int:
-    return sum(space.pending for space in memory.stats().namespaces)
+    return sum(space.vectors_pending for space in memory.stats().namespaces)
 
 
 def test_a_memory_gets_its_vector_in_the_same_call():
     with Memory(":memory:", embedder=WordEmbedder()) as memory:
         done = memory.remember("tea on monday")
-        assert not done.pending
+        assert not done.vector_pending
         assert done.notes == ()
         assert pending(memory) == 0
         found = memory.recall("tea")
@@ -37,7 +37,7 @@ def test_an_embedder_that_is_down_fails_no_write_and_the_work_is_done_later():
     with Memory(":memory:", embedder=embedder) as memory:
         embedder.down = True
         for text in TEXTS:
-            assert memory.remember(text).pending
+            assert memory.remember(text).vector_pending
         found = memory.recall("coffee")
         assert found.mode == "keyword"
         assert found.notes

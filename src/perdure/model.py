@@ -177,14 +177,15 @@ class Filter:
 class Remembered:
     """What a write did: the record as it is now, and everything else that happened on the way.
 
-    `pending` says that this call left the vector for later: the memory is found by keyword until `work` ran.
-    `evicted` had to go because the namespace was full. `offered` is the tier that `promote` would give it.
+    `vector_pending` says that this call left the vector for later: the memory is found by keyword until `work` ran.
+    `batch` is None when nothing was written. `evicted` had to go because the namespace was full. `offered` is
+    the tier that `promote` would give it.
     """
 
     record: Record
     outcome: Outcome
-    batch: str
-    pending: bool = False
+    batch: str | None
+    vector_pending: bool = False
     notes: tuple[str, ...] = ()
     evicted: tuple[Record, ...] = ()
     offered: str | None = None
@@ -238,12 +239,12 @@ class Forgotten:
     """What `forget` or `erase` did, or would do: while `done` is false nothing has happened.
 
     `understood` says how the instruction was read, `token` confirms exactly these memories. `suggested` may have been
-    meant as well, and are never touched. `pending` says that erased bytes wait in a log, or in an unfinished copy, that
-    another process holds.
+    meant as well, and are never touched. `scrub_pending` says that erased bytes wait in a log, or in an unfinished
+    copy, that another process holds.
     """
 
     records: tuple[Record, ...]
-    mode: Literal["soft", "hard"]
+    deletion: Literal["soft", "hard"]
     done: bool
     understood: str
     token: str
@@ -251,7 +252,7 @@ class Forgotten:
     related: tuple[Related, ...] = ()
     suggested: tuple[Record, ...] = ()
     remaining: int = 0
-    pending: bool = False
+    scrub_pending: bool = False
     notes: tuple[str, ...] = ()
 
 
@@ -265,14 +266,14 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True)
 class RevertResult:
-    """What `undo` or `restore_checkpoint` did. The numbers are of memories that are as they were, or were removed
-    because they did not exist then; undoing `batch` takes it back. It is empty when nothing had to be written.
+    """What `undo` or `restore_checkpoint` did. `reverted` are the numbers of memories that are as they were, `removed`
+    of those that did not exist then; undoing `batch` takes it back. It is None when nothing was written.
     """
 
-    batch: str
-    restored: tuple[int, ...]
+    batch: str | None
+    reverted: tuple[int, ...]
     removed: tuple[int, ...] = ()
-    left: tuple[Skipped, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
     notes: tuple[str, ...] = ()
 
 
@@ -284,7 +285,7 @@ class Checkpoint:
     namespace: str | None
     positions: Mapping[str, int]
     memories: int
-    at: datetime
+    created_at: datetime
     actor: str
     spec_folder: str | None = None
     description: str | None = None
@@ -305,7 +306,7 @@ class EvictionCandidate:
 
 @dataclass(frozen=True, slots=True)
 class Capacity:
-    """How full a namespace is. `protected` can never be evicted; `next` would go first, in this order."""
+    """How full a namespace is. `protected` can never be evicted; `eviction_order` would go first."""
 
     namespace: str
     items: int
@@ -315,31 +316,39 @@ class Capacity:
     token_counter: str
     versions: int
     protected: int
-    evicted: int
+    evicted_count: int
     importance: Mapping[str, float]
-    next: tuple[EvictionCandidate, ...]
+    eviction_order: tuple[EvictionCandidate, ...]
     policy: Mapping[str, Json]
 
 
 @dataclass(frozen=True, slots=True)
+class Omitted:
+    """A memory that found no room within a budget, or says the same as another that did."""
+
+    record: Record
+    reason: Literal["budget", "duplicate"]
+
+
+@dataclass(frozen=True, slots=True)
 class Constitution:
-    """The memories that are always surfaced, oldest first, as many as fit the budget; the others are `left_out`."""
+    """The memories that are always surfaced, oldest first, as many as fit the budget; the others are `omitted`."""
 
     records: tuple[Record, ...]
     tokens: int
     budget: int
-    left_out: tuple[Record, ...] = ()
+    omitted: tuple[Omitted, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """A text within its limit, and the memories it was made from. `left_out` counts those that found no room."""
+    """A text within its budget, and the memories it was made from. `omitted_count` counts those that found no room."""
 
     text: str
     tokens: int
-    limit: int
+    budget: int
     sources: tuple[Record, ...]
-    left_out: int
+    omitted_count: int
     token_counter: str
     made_by: str = "extract"
 
@@ -353,7 +362,7 @@ class Backup:
     sha256: str
     memories: int
     revisions: int
-    made_at: datetime
+    created_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -433,14 +442,6 @@ class ContextItem:
 
 
 @dataclass(frozen=True, slots=True)
-class Omitted:
-    """A memory that was found and is not in the context: there was no room, or something else says the same."""
-
-    record: Record
-    reason: Literal["budget", "duplicate"]
-
-
-@dataclass(frozen=True, slots=True)
 class Context:
     """What a model should know, within `budget` tokens: `text` is data between two lines with a `mark` that no memory
     can hold, and empty when there is nothing to say. `items` are in the order of the text.
@@ -451,7 +452,7 @@ class Context:
     budget: int
     token_counter: str
     items: tuple[ContextItem, ...]
-    left_out: tuple[Omitted, ...]
+    omitted: tuple[Omitted, ...]
     mark: str
     mode: Mode
     notes: tuple[str, ...] = ()
@@ -517,17 +518,18 @@ class Exported:
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What `import_` did. `present` were there already, word for word, and are left as they are. `buried` were
-    forgotten or corrected after they were written down, and do not come back.
+    """What `import_` did. `present` were there already, word for word, and are left as they are. `skipped_deleted`
+    were forgotten or corrected after they were written down, and do not come back. `batch` is None when nothing was
+    written.
     """
 
     inserted: int
     updated: int
     present: int
-    batch: str
+    batch: str | None
     notes: tuple[str, ...] = ()
-    buried: int = 0
-    evicted: int = 0
+    skipped_deleted: int = 0
+    evicted_count: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -246,7 +246,7 @@ class SemanticMemoryStore:
         """One text of at most so many tokens: the key facts and relationships of all items, or of those in scope."""
         made = self._memory.summarize(scope, token_limit=token_limit)
         sources = tuple(map(self._item, made.sources))
-        return StoreSummary(made.text, made.tokens, made.limit, sources, made.left_out)
+        return StoreSummary(made.text, made.tokens, made.budget, sources, made.omitted_count)
 
     def get_capacity_info(self) -> CapacityInfo:
         found = self._memory.capacity()
@@ -255,7 +255,7 @@ class SemanticMemoryStore:
             token_usage=found.tokens,
             max_items=found.max_items,
             max_tokens=found.max_tokens,
-            least_recently_used=found.next,
+            least_recently_used=found.eviction_order,
             importance=found.importance,
             protected_count=found.protected,
             evicting=found.max_items is not None or found.max_tokens is not None,
@@ -293,7 +293,7 @@ class SemanticMemoryStore:
 
     def _forgotten(self, done: Forgotten) -> ForgetResult:
         items = tuple(map(self._item, done.records))
-        return ForgetResult(done.done, items, done.remaining, done.mode, done.understood, done.token, done.notes)
+        return ForgetResult(done.done, items, done.remaining, done.deletion, done.understood, done.token, done.notes)
 
     def _item(self, record: Record, score: float | None = None) -> Item:
         return _item(record, self._lineage(record), score)

@@ -170,4 +170,4 @@ def test_what_was_forgotten_can_be_erased_by_its_state(known: User):
 
 def test_erase_in_json_says_all_of_the_answer(known: User):
     done = known.done("erase", "3", "--json").json
-    assert (done["mode"], done["done"], done["pending"], done["remaining"]) == ("hard", True, False, 2)
+    assert (done["deletion"], done["done"], done["scrub_pending"], done["remaining"]) == ("hard", True, False, 2)

@@ -36,7 +36,7 @@ def test_words_and_filters_narrow_it(known: User):
 def test_the_limit_is_kept_and_what_found_no_room_is_counted(known: User):
     made = known.done("summarize", "--tokens", "20", "--json").json
     assert made["tokens"] <= 20
-    assert made["left_out"] == 3 - len(made["sources"])
+    assert made["omitted_count"] == 3 - len(made["sources"])
     assert "left out" in known.done("summarize", "--tokens", "20").err
 
 

@@ -39,7 +39,7 @@ def go_ahead(said: str) -> list[str]:
 
 def test_undo_takes_a_batch_back_and_says_how_to_take_that_back(known: User, store: Path):
     answer = known.done("undo", batch(known), "-s", str(store))
-    assert answer.rows == [["restored", "1"]]
+    assert answer.rows == [["reverted", "1"]]
     assert text(known) == "Alice prefers dark mode"
     words = answer.err.strip().removeprefix("take it back: perdure ").split()
     assert words[:1] == ["undo"]
@@ -57,7 +57,7 @@ def test_undo_on_a_screen_is_a_sentence(known: User):
 def test_undo_in_json_is_the_answer_of_the_library(known: User):
     answer = known.done("undo", batch(known), "--json").json
     assert answer["done"]
-    assert (answer["restored"], answer["removed"], answer["left"], answer["notes"]) == ([1], [], [], [])
+    assert (answer["reverted"], answer["removed"], answer["skipped"], answer["notes"]) == ([1], [], [], [])
 
 
 def test_the_last_change_is_undone_without_naming_it_when_it_is_confirmed(known: User):
@@ -84,10 +84,10 @@ def test_a_session_is_undone_when_it_is_confirmed(known: User):
     known.done("update", "2", "--text", "another", PERDURE_SESSION="night")
     assert "done to 2 memories would be taken back" in known.fails(4, "undo", "--session", "night").err
     failure = json.loads(known.fails(4, "undo", "--session", "night", "--json").err)
-    assert (failure["preview"]["restored"], failure["preview"]["removed"]) == ([2], [3])
-    assert known.done("undo", "--session", "night", "--dry-run").rows == [["restored", "2"], ["removed", "3"]]
+    assert (failure["preview"]["reverted"], failure["preview"]["removed"]) == ([2], [3])
+    assert known.done("undo", "--session", "night", "--dry-run").rows == [["reverted", "2"], ["removed", "3"]]
     asked = known.fails(4, "undo", "--session", "night", "--since", "1h")
-    assert known.done(*go_ahead(asked.err)).rows == [["restored", "2"], ["removed", "3"]]
+    assert known.done(*go_ahead(asked.err)).rows == [["reverted", "2"], ["removed", "3"]]
     assert text(known, 2) == "tea in the morning"
 
 
@@ -150,7 +150,7 @@ def test_a_checkpoint_is_made_listed_restored_and_deleted(known: User, store: Pa
     batch(known)
     known.done("remember", "younger")
     kept = known.done("checkpoint", "restore", "before")
-    assert kept.rows == [["restored", "1"]]
+    assert kept.rows == [["reverted", "1"]]
     assert "--clear-existing would remove" in kept.err.replace(") ", " ")
     assert known.done("checkpoint", "restore", "before", "--clear-existing").rows == [["removed", "3"]]
     assert "nothing to restore" in known.done("checkpoint", "restore", "before", "--clear-existing").err

@@ -89,7 +89,7 @@ def test_export_does_not_replace_a_file_unless_told(user: User, tmp_path: Path):
     file.write_text("precious", encoding="utf-8")
     assert "--force" in user.fails(4, "export", str(file)).err
     assert file.read_text(encoding="utf-8") == "precious"
-    assert user.done("export", str(file), "--force", "--json").json == {"written": 1, "damaged": [], "file": str(file)}
+    assert user.done("export", str(file), "--force", "--json").json == {"written": 1, "damaged": [], "path": str(file)}
     assert len(file.read_text(encoding="utf-8").splitlines()) == 2
 
 

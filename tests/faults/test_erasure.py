@@ -135,7 +135,7 @@ def test_a_byte_scan_finds_nothing_of_what_was_erased(tmp_path: Path):
         for n, each in enumerate(planted, 1):
             done = memory.erase(each.number, related=each.related, confirm=True)
             assert done.done
-            assert not done.pending
+            assert not done.scrub_pending
             if n % 20 == 0:
                 assert found_in(tmp_path, [canary for gone in planted[:n] for canary in gone.canaries]) == {}
         canaries = [canary for gone in planted for canary in gone.canaries]
@@ -182,7 +182,7 @@ def test_while_another_process_reads_the_answer_says_that_bytes_wait_and_later_t
             other.execute("BEGIN")
             assert other.execute("SELECT count(*) FROM memory").get
             done = memory.erase(each.number, confirm=True)
-            assert done.pending
+            assert done.scrub_pending
             made = memory.backup(tmp_path / "copy")
             assert not set(pieces(each.canaries[0])) & set(WINDOW.findall(Path(made.path).read_bytes()))
             assert "memory.db-wal" in found_in(tmp_path, each.canaries)
@@ -210,7 +210,7 @@ def test_what_is_erased_is_gone_from_what_a_killed_backup_or_restore_has_left(tm
         (tmp_path / "first").unlink()
         assert any("partial" in name or "restoring" in name for name in found_in(tmp_path, planted[0].canaries))
         done = memory.erase([each.number for each in planted], related=True, confirm=True)
-        assert not done.pending
+        assert not done.scrub_pending
     assert found_in(tmp_path, [canary for each in planted for canary in each.canaries]) == {}
 
 

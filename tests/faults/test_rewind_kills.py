@@ -128,7 +128,7 @@ def test_a_checkpoint_that_was_written_before_the_kill_can_be_restored(night: Pa
     killed(home, lambda memory: memory.checkpoint("dawn"), point, 1)
     with opened(home) as memory:
         memory.forget(1)
-        assert memory.restore_checkpoint("dawn").restored == (1,)
+        assert memory.restore_checkpoint("dawn").reverted == (1,)
     assert seen(home)[0] == old
 
 

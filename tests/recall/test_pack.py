@@ -53,7 +53,7 @@ def numbers(context: Context) -> list[int]:
 
 
 def left_out(context: Context) -> list[tuple[int, str]]:
-    return [(one.record.number, one.reason) for one in context.left_out]
+    return [(one.record.number, one.reason) for one in context.omitted]
 
 
 # -- the budget ----------------------------------------------------------------------------------------------------
@@ -259,4 +259,4 @@ def test_the_same_findings_make_the_same_context_but_for_the_mark(texts: list[st
     first, second = (made(found, budget, "Alice") for _ in range(2))
     assert first.mark != second.mark
     assert first.text.replace(first.mark, "") == second.text.replace(second.mark, "")
-    assert first.left_out == second.left_out
+    assert first.omitted == second.omitted

@@ -59,7 +59,7 @@ def test_a_checkpoint_is_restored(memory: Memory):
     memory.update(3, tier="critical")
     memory.remember("four")
     done = memory.restore_checkpoint("before")
-    assert sorted(done.restored) == [1, 2, 3]
+    assert sorted(done.reverted) == [1, 2, 3]
     assert texts(memory) == ["one", "two", "three", "four"]
     assert memory.get(3).tier == "normal"
     with pytest.raises(errors.NotFound):

@@ -121,7 +121,7 @@ def test_the_constitution_has_a_budget(clock: HandClock):
         found = memory.constitution()
         assert (found.budget, found.tokens) == (500, 500)
         assert [record.number for record in found.records] == [1, 2, 3, 4, 5]
-        assert [record.number for record in found.left_out] == [6, 7]
+        assert [omitted.record.number for omitted in found.omitted] == [6, 7]
         assert [any("500 tokens" in note for note in each) for each in notes] == [False] * 5 + [True] * 2
 
 

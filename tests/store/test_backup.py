@@ -154,7 +154,7 @@ def test_what_is_erased_after_a_backup_was_killed_is_gone_from_what_it_left_or_t
         assert killed_at(point, lambda: Memory(path, embedder="none").backup(copy))
         assert [each for each in copy.parent.iterdir() if "partial" in each.name]
         done = memory.erase(1, confirm=True)
-        assert not done.pending
+        assert not done.scrub_pending
         named = any(str(copy) in note for note in done.notes)
     assert named == (point == "backup: named")
     assert [each.name for each in copy.parent.iterdir()] == (["memories.backup"] if named else [])
@@ -175,7 +175,7 @@ def test_what_somebody_is_working_on_is_left_to_them_and_an_erasure_waits_for_it
 
     def erase(number: int) -> tuple[bool, list[str]]:
         with Memory(path, embedder="none") as other:
-            pending = other.erase(number, confirm=True).pending
+            pending = other.erase(number, confirm=True).scrub_pending
         return pending, [each.name for each in path.parent.iterdir() if "restoring" in each.name]
 
     def meanwhile(label: str) -> None:
@@ -218,7 +218,7 @@ def test_a_backup_that_is_being_made_is_named_by_an_erasure_that_comes_too_late_
         finally:
             disarm()
     assert texts(copy) == ["brightwater"]
-    assert answers[0].pending
+    assert answers[0].scrub_pending
     assert any(str(copy) in note for note in answers[0].notes)
 
 
@@ -246,7 +246,7 @@ def test_a_file_with_a_name_like_ours_is_left_alone(path: Path, copy: Path):
         memory.remember("tea")
         memory.backup(copy)
         memory.restore_backup(copy, keep=False)
-        assert not memory.erase(1, confirm=True).pending
+        assert not memory.erase(1, confirm=True).scrub_pending
     assert all(each.exists() for each in mine)
 
 
@@ -367,9 +367,9 @@ def test_what_was_erased_since_does_not_come_back_from_an_older_file_either(path
         memory.erase(memory.remember("tea").record.number, confirm=True)
         memory.forget(memory.remember("milk").record.number)
         memory.restore_backup(copy, keep=False)
-        assert memory.namespace("later").import_(old[:1]).buried == 1
+        assert memory.namespace("later").import_(old[:1]).skipped_deleted == 1
         again = memory.import_(old)
-        assert (again.buried, again.present, again.inserted) == (1, 1, 1)
+        assert (again.skipped_deleted, again.present, again.inserted) == (1, 1, 1)
         memory.upsert("drink:any", "tea")
     assert texts(path) == ["tea", "milk", "tea"]
     assert problems(path) == []
@@ -395,7 +395,7 @@ def test_a_backup_that_is_restored_elsewhere_says_what_it_cannot_know_and_can_be
             assert len(moved.list()) == 2
             done = moved.restore_backup(copy, keep=False, erased=tmp_path / "old.db-erased")
             assert (done.erased, done.notes) == (1, ())
-            assert moved.import_([{"text": "brightwater is the password"}]).buried == 1
+            assert moved.import_([{"text": "brightwater is the password"}]).skipped_deleted == 1
     assert texts(new) == ["tea"]
     assert b"brightwater" not in new.read_bytes()
     # It is told once.

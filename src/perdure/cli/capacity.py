@@ -49,15 +49,24 @@ def main(target: Target, *, max_items: int | None, max_tokens: int | None) -> No
 
 def _rows(found: Capacity) -> None:
     for name in (
-        "namespace", "items", "max_items", "tokens", "max_tokens", "token_counter", "versions", "protected", "evicted",
+        "namespace", "items", "max_items", "tokens", "max_tokens", "token_counter", "versions", "protected",
+        "evicted_count",
     ):  # fmt: skip
         row(name, getattr(found, name))
     for name, value in found.importance.items():
         row(f"importance.{name}", f"{value:.2f}")
     for name, value in found.policy.items():
         row(f"policy.{name}", ",".join(map(str, value)) if isinstance(value, list) else value)
-    for one in found.next:
-        row("next", one.number, one.state, one.tier, f"{one.importance:.2f}", one.tokens, format_time(one.last_used))
+    for one in found.eviction_order:
+        row(
+            "eviction_order",
+            one.number,
+            one.state,
+            one.tier,
+            f"{one.importance:.2f}",
+            one.tokens,
+            format_time(one.last_used),
+        )
 
 
 def _page(found: Capacity) -> None:
@@ -65,13 +74,13 @@ def _page(found: Capacity) -> None:
     wide = max(len(name) for name, _ in lines)
     for name, value in lines:
         say(f"{dim(name.ljust(wide))}  {safe(value)}")
-    if found.next:
+    if found.eviction_order:
         say()
         show_table(
             _COLUMNS,
             [
                 [f"#{one.number}", one.state, one.tier, f"{one.importance:.2f}", f"{one.tokens:,}", age(one.last_used)]
-                for one in found.next
+                for one in found.eviction_order
             ],
         )
 
@@ -83,7 +92,7 @@ def _lines(found: Capacity) -> Iterator[tuple[str, str]]:
     yield "tokens", f"{_of(found.tokens, found.max_tokens)}, counted by {found.token_counter}"
     yield "versions", f"{found.versions:,}"
     yield "protected", f"{found.protected:,} (importance {policy['importance_high']} or more, critical, constitutional)"
-    yield "evicted", f"{found.evicted:,} (kept for {policy['grace_days']} days)"
+    yield "evicted", f"{found.evicted_count:,} (kept for {policy['grace_days']} days)"
     yield "importance", ", ".join(f"{name} {value:.2f}" for name, value in importance.items())
     if policy["over"]:
         yield "full", "it holds more than it may; the next write makes room"

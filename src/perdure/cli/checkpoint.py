@@ -84,12 +84,12 @@ def list_(target: Target, *, spec_folder: str | None, limit: int) -> None:
         target.answer({"checkpoints": [to_jsonable(one) for one in found]})
     elif not fancy():
         for one in found:
-            row(one.name, format_time(one.at), _scope(one), one.memories, one.actor, one.description)
+            row(one.name, format_time(one.created_at), _scope(one), one.memories, one.actor, one.description)
     elif found:
         show_table(
             _COLUMNS,
             (
-                (one.name, _scope(one), f"{one.memories:,}", one.actor, age(one.at), one.description or "")
+                (one.name, _scope(one), f"{one.memories:,}", one.actor, age(one.created_at), one.description or "")
                 for one in found
             ),
         )
@@ -112,8 +112,8 @@ def list_(target: Target, *, spec_folder: str | None, limit: int) -> None:
 def restore(target: Target, *, name: str, clear_existing: bool, dry_run: bool) -> None:
     """Make everything as it was at a checkpoint.
 
-    What was erased since does not come back. In a pipe each memory is one line: restored, removed or left, its number,
-    and why it was left.
+    What was erased since does not come back. In a pipe each memory is one line: reverted, removed or skipped, its
+    number, and why it was skipped.
     """
     with target.memory() as memory:
         rewound = memory.restore_checkpoint(name, clear_existing=clear_existing, dry_run=dry_run)

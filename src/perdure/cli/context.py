@@ -22,7 +22,7 @@ _EXAMPLES = (
     "perdure context 'what does Alice like?' --budget 500",
     "perdure context deployment -n alice -n team --tag ops",
     "perdure context deployment --format json",
-    "perdure context deployment --json | jq -r '.left_out[].record.number'",
+    "perdure context deployment --json | jq -r '.omitted[].record.number'",
 )
 _FORMATS: Final = ("text", "json")
 _LISTED: Final = 20
@@ -88,8 +88,8 @@ def main(
 
 
 def _left_out(made: Context) -> str:
-    over = [f"#{one.record.number}" for one in made.left_out if one.reason == "budget"]
-    again = len(made.left_out) - len(over)
+    over = [f"#{one.record.number}" for one in made.omitted if one.reason == "budget"]
+    again = len(made.omitted) - len(over)
     more = f" and {len(over) - _LISTED} more" if len(over) > _LISTED else ""
     parts = [f"no room for {' '.join(over[:_LISTED])}{more}"] if over else []
     parts += [f"{again} said the same as another"] if again else []
@@ -97,8 +97,8 @@ def _left_out(made: Context) -> str:
 
 
 def _nothing(target: Target, made: Context, question: str, filters: dict[str, Any]) -> None:
-    if made.left_out:
-        tell(f"{made.budget:,} tokens are too few for any of {len(made.left_out):,} memories.")
+    if made.omitted:
+        tell(f"{made.budget:,} tokens are too few for any of {len(made.omitted):,} memories.")
         tell(f"  Allow more: {target.hint('context', question, '--budget', 2000)}")
         return
     among = f" among those with {in_words(filters)}" if filters else ""

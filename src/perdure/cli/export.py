@@ -41,7 +41,7 @@ def main(target: Target, *, file: str, state: tuple[str, ...], force: bool) -> N
     with target.memory() as memory, Bar("Exporting") as bar:
         exported = memory.export(utf8_output() if file == "-" else file, states=states, progress=bar)
     if target.json:
-        target.answer({**to_jsonable(exported), "file": file})
+        target.answer({**to_jsonable(exported), "path": file})
         return
     count = exported.written
     done = f"Exported {count:,} {'memory' if count == 1 else 'memories'}"

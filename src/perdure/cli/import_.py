@@ -42,8 +42,8 @@ def main(target: Target, *, file: str, trusted: bool, revive: bool) -> None:
         return
     total = imported.inserted + imported.updated + imported.present
     say(f"Imported {total:,}: {imported.inserted:,} new, {imported.updated:,} updated, {imported.present:,} known.")
-    if imported.evicted:
-        tell(f"Evicted to make room: {imported.evicted:,}.")
+    if imported.evicted_count:
+        tell(f"Evicted to make room: {imported.evicted_count:,}.")
     notes(imported.notes)
     if imported.inserted or imported.updated:
         tell(dim(f"found by words now; by meaning after: {target.hint('work')}"))

@@ -91,7 +91,7 @@ def report(target: Target, done: Forgotten, again: tuple[str, ...], *, related: 
         show(done)
         if done.records:
             tell(dim(f"nothing was changed; go ahead: {target.hint(*again, '--confirm', done.token)}"))
-    elif done.mode == "soft":
+    elif done.deletion == "soft":
         _forgot(target, done)
     else:
         # Without its words: they should not stay on a screen or in somebody's log either.
@@ -116,7 +116,7 @@ def show(preview: Forgotten) -> None:
     """What would happen. What may have been meant as well is said beside it."""
     tell(dim(f"understood: {safe(preview.understood)}"))
     for record in preview.records:
-        receipt(f"Would {_VERBS[preview.mode]}", "", record)
+        receipt(f"Would {_VERBS[preview.deletion]}", "", record)
     for related in preview.related:
         receipt("Related", f" ({related.relation})", related.record)
     for record in preview.suggested:
@@ -131,8 +131,8 @@ def _line(record: Record) -> str:
 def _agrees(preview: Forgotten) -> bool:
     count = len(preview.records)
     these = "this" if count == 1 else f"these {count:,}"
-    for_ever = " for ever" if preview.mode == "hard" else ""
-    return click.confirm(f"{_VERBS[preview.mode].capitalize()} {these}{for_ever}?", default=False, err=True)
+    for_ever = " for ever" if preview.deletion == "hard" else ""
+    return click.confirm(f"{_VERBS[preview.deletion].capitalize()} {these}{for_ever}?", default=False, err=True)
 
 
 def _is_reference(word: str) -> bool:

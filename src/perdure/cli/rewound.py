@@ -14,19 +14,19 @@ _SHOWN: Final = 12
 
 
 def show_rewound(target: Target, rewound: RevertResult, *, dry_run: bool) -> None:
-    """In a pipe: restored, removed or left, the number, and why it was left."""
+    """In a pipe: reverted, removed or skipped, the number, and why it was skipped."""
     if target.json:
         target.answer(to_jsonable(rewound) | {"done": bool(rewound.batch)})
         return
     if fancy():
         _sentences(rewound, dry_run=dry_run)
     else:
-        for number in rewound.restored:
-            row("restored", number)
+        for number in rewound.reverted:
+            row("reverted", number)
         for number in rewound.removed:
             row("removed", number)
-        for left in rewound.left:
-            row("left", left.number, left.reason)
+        for left in rewound.skipped:
+            row("skipped", left.number, left.reason)
     notes(rewound.notes)
     if rewound.batch:
         tell(dim(f"take it back: {target.hint('undo', rewound.batch)}"))
@@ -36,13 +36,13 @@ def show_rewound(target: Target, rewound: RevertResult, *, dry_run: bool) -> Non
 
 def _sentences(rewound: RevertResult, *, dry_run: bool) -> None:
     # Not "restored": as it was may well be forgotten.
-    if rewound.restored:
-        verb, was = "Would put" if dry_run else "Put", "as it was" if len(rewound.restored) == 1 else "as they were"
-        say(f"{verb} {counted(len(rewound.restored))} back {was}: {_numbers(rewound.restored)}")
+    if rewound.reverted:
+        verb, was = "Would put" if dry_run else "Put", "as it was" if len(rewound.reverted) == 1 else "as they were"
+        say(f"{verb} {counted(len(rewound.reverted))} back {was}: {_numbers(rewound.reverted)}")
     if rewound.removed:
         verb = "Would remove" if dry_run else "Removed"
         say(f"{verb} {counted(len(rewound.removed))}: {_numbers(rewound.removed)}")
-    for left in rewound.left:
+    for left in rewound.skipped:
         say(f"Left #{left.number}: {safe(left.reason)}")
 
 

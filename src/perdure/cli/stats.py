@@ -42,7 +42,7 @@ def main(target: Target) -> None:
 
 
 def _rows(stats: StoreStats, shown: Sequence[NamespaceStats]) -> None:
-    for name in ("location", "engine", "schema", "bytes"):
+    for name in ("path", "engine", "schema", "bytes"):
         row("", name, getattr(stats, name))
     for one in shown:
         for state, count in one.states.items():
@@ -50,13 +50,13 @@ def _rows(stats: StoreStats, shown: Sequence[NamespaceStats]) -> None:
         for category, count in one.categories.items():
             row(one.name, f"category.{category}", count)
         row(one.name, "revisions", one.revisions)
-        row(one.name, "pending", one.pending)
+        row(one.name, "vectors_pending", one.vectors_pending)
         row(one.name, "oldest", one.oldest and format_time(one.oldest))
         row(one.name, "newest", one.newest and format_time(one.newest))
 
 
 def _page(stats: StoreStats, shown: Sequence[NamespaceStats]) -> None:
-    say(f"{dim('store')}   {safe(stats.location)}")
+    say(f"{dim('store')}   {safe(stats.path)}")
     say(f"{dim('engine')}  {safe(stats.engine)}, schema {stats.schema}, {_size(stats.bytes)}")
     if not shown:
         say("No memories yet.")
@@ -71,7 +71,7 @@ def _cells(one: NamespaceStats) -> list[str]:
     ranked = sorted(one.categories.items(), key=lambda item: (-item[1], item[0]))
     return [
         one.name,
-        *(f"{count:,}" for count in (active, deleted, other, one.revisions, one.pending)),
+        *(f"{count:,}" for count in (active, deleted, other, one.revisions, one.vectors_pending)),
         age(one.newest) if one.newest else "",
         ", ".join(f"{category} {count:,}" for category, count in ranked),
     ]

@@ -121,8 +121,8 @@ def _erase(stage: Stage) -> bool:
     stage.chapter("Erase", "Some things should never have been written down. What is erased cannot be restored.")
     stage.perdure("remember", _LOCKER, "--key", "locker:osaka", session="tuesday")
     stage.perdure("erase", "locker:osaka", "--yes", session="tuesday")
-    location = Path(stage.ask("stats")["location"])
-    files = sorted(path for path in location.parent.iterdir() if path.name.startswith(location.name))
+    store = Path(stage.ask("stats")["path"])
+    files = sorted(path for path in store.parent.iterdir() if path.name.startswith(store.name))
     left = sum(_CANARY.encode() in path.read_bytes() for path in files)
     stage.remark(f"Of {len(files)} files on disk {left or 'none'} still holds a word of it.", good=not left)
     return not left

@@ -63,13 +63,13 @@ def _paragraph(line: str) -> None:
 def _sources(made: Summary) -> None:
     numbers = [f"#{record.number}" for record in made.sources]
     listed = " ".join(numbers[:_LISTED]) + (f" and {len(numbers) - _LISTED} more" if len(numbers) > _LISTED else "")
-    left = f", {made.left_out:,} left out" if made.left_out else ""
-    tell(dim(f"{made.tokens:,} of {made.limit:,} tokens ({made.token_counter}), from {listed}{left}"))
+    left = f", {made.omitted_count:,} left out" if made.omitted_count else ""
+    tell(dim(f"{made.tokens:,} of {made.budget:,} tokens ({made.token_counter}), from {listed}{left}"))
 
 
 def _nothing(target: Target, made: Summary, scope: str, filters: dict[str, Any]) -> None:
-    if made.left_out:
-        tell(f"{made.limit:,} tokens are too few for any of {made.left_out:,} memories.")
+    if made.omitted_count:
+        tell(f"{made.budget:,} tokens are too few for any of {made.omitted_count:,} memories.")
         tell(f"  Allow more: {target.hint('summarize', *([scope] if scope else []), '--tokens', 500)}")
     elif scope or filters:
         about = f" about {clip(scope, 60)!r}" if scope else ""

@@ -56,8 +56,8 @@ def main(
 
     BATCH is what one call did: `perdure log` shows its id, of which the first characters will do. Every memory becomes
     what it was before, by a new line in its history, so that an undo can be undone: twice is as never. Without BATCH,
-    --session and --actor it is your own last change. In a pipe each memory is one line: restored, removed or left, its
-    number, and why it was left.
+    --session and --actor it is your own last change. In a pipe each memory is one line: reverted, removed or skipped,
+    its number, and why it was skipped.
     """
     wanted = {"session": session, "actor": actor, "since": since, **how}
     _check(batch, wanted)
@@ -71,7 +71,7 @@ def main(
         foreseen = None if sure else call(dry_run=True)
         if foreseen is None:
             show_rewound(target, call(dry_run=dry_run), dry_run=dry_run)
-        elif not (foreseen.restored or foreseen.removed):
+        elif not (foreseen.reverted or foreseen.removed):
             show_rewound(target, foreseen, dry_run=True)
         elif _agreed(target, foreseen, last, (*([batch] if batch else ["--yes"]), *options_again(wanted))):
             show_rewound(target, call(dry_run=False), dry_run=False)
@@ -107,7 +107,7 @@ def _described(lines: list[Revision]) -> str:
 
 def _agreed(target: Target, foreseen: RevertResult, last: str | None, again: tuple[str, ...]) -> bool:
     """`last` describes the one change that it is about, `again` are the words that do it without a question."""
-    these = counted(len(foreseen.restored) + len(foreseen.removed))
+    these = counted(len(foreseen.reverted) + len(foreseen.removed))
     if target.json or not is_terminal(sys.stdin):
         needed = NeedsConfirmation(
             f"{last} It would be taken back." if last else f"What was done to {these} would be taken back.",

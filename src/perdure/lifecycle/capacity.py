@@ -47,9 +47,9 @@ def capacity(services: Services, namespace: str) -> Capacity:
         token_counter=services.tokens.name,
         versions=stats.versions,
         protected=stats.protected,
-        evicted=stats.evicted,
+        evicted_count=stats.evicted,
         importance=stats.importance,
-        next=tuple(services.store.evictable(namespace, rule, _NEXT)),
+        eviction_order=tuple(services.store.evictable(namespace, rule, _NEXT)),
         policy=_policy(services, stats, max_items, max_tokens),
     )
 

@@ -108,9 +108,9 @@ def restore(services: Services, namespace: str, name: str, *, clear: bool, dry_r
 
     covered = store.namespaces() if found.namespace is None else [found.namespace]
     rewound = rewind(services, [returning(one) for one in covered], dry_run=dry_run)
-    if rewound.restored or rewound.removed:
+    if rewound.reverted or rewound.removed:
         return rewound
-    return replace(rewound, notes=(*rewound.notes, _THE_REST if rewound.left else _AS_IT_WAS))
+    return replace(rewound, notes=(*rewound.notes, _THE_REST if rewound.skipped else _AS_IT_WAS))
 
 
 def delete(services: Services, namespace: str, name: str) -> Checkpoint:

@@ -31,7 +31,7 @@ def require(preview: Forgotten, confirm: object, *, going: int, certain: bool) -
         )
     if confirm is False and not certain:
         what = "1 memory" if going == 1 else f"{going:,} memories"
-        verb = "forgotten" if preview.mode == "soft" else "erased for ever"
+        verb = "forgotten" if preview.deletion == "soft" else "erased for ever"
         raise NeedsConfirmation(
             f"{what} would be {verb}: {preview.understood}.",
             remedy=f"Look at the list, and confirm it with the token {preview.token}; nothing was changed.",

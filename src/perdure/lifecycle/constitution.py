@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
-from perdure.model import Constitution, Filter, Record
+from perdure.model import Constitution, Filter, Omitted, Record
 from perdure.store.port import Store
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def constitution(services: Services, namespace: str) -> Constitution:
     """Oldest first. One that is too long for what is left of the budget does not keep out those behind it."""
     budget, count = services.settings.constitutional_tokens, services.tokens.count
     surfaced: list[Record] = []
-    left_out: list[Record] = []
+    omitted: list[Omitted] = []
     used = 0
     for record in _in_force(services.store, namespace, services.context.clock()):
         tokens = count(record.text) if used < budget else 0
@@ -30,8 +30,8 @@ def constitution(services: Services, namespace: str) -> Constitution:
             used += tokens
             surfaced.append(record)
         else:
-            left_out.append(record)
-    return Constitution(tuple(surfaced), used, budget, tuple(left_out))
+            omitted.append(Omitted(record, "budget"))
+    return Constitution(tuple(surfaced), used, budget, tuple(omitted))
 
 
 def over_budget(services: Services, record: Record) -> tuple[str, ...]:
@@ -39,10 +39,10 @@ def over_budget(services: Services, record: Record) -> tuple[str, ...]:
     if record.tier != TIER or record.state != "active":
         return ()
     found = constitution(services, record.namespace)
-    if not found.left_out:
+    if not found.omitted:
         return ()
-    numbers = ", ".join(f"#{one.number}" for one in found.left_out[:_NAMED])
-    more = ", …" if len(found.left_out) > _NAMED else ""
+    numbers = ", ".join(f"#{one.record.number}" for one in found.omitted[:_NAMED])
+    more = ", …" if len(found.omitted) > _NAMED else ""
     note = (
         f"The constitutional memories do not fit their {found.budget:,} tokens: {numbers}{more} will not be surfaced. "
         "Shorten one, or give one another tier."

@@ -98,7 +98,7 @@ def _done(scope: Scope, done: Forgotten) -> Forgotten:
         clean = False
     point("erase: scrubbed")
     notes = (*done.notes, *(() if clean else (_WAITING,)), *_backups(scope), _NOT_OURS)
-    return replace(done, pending=not clean, notes=notes)
+    return replace(done, scrub_pending=not clean, notes=notes)
 
 
 def _backups(scope: Scope) -> tuple[str, ...]:

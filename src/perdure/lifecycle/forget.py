@@ -57,7 +57,7 @@ def preview_of(
 ) -> Forgotten:
     return Forgotten(
         records=selection.records,
-        mode=mode,
+        deletion=mode,
         done=False,
         understood=selection.understood,
         token=token_of(scope.namespace, mode, going),

@@ -209,7 +209,7 @@ def import_records(
         counts["inserted"],
         counts["updated"],
         counts["present"],
-        batch.id,
+        batch.id if counts["inserted"] or counts["updated"] else None,
         _notes(counts),
         counts["buried"],
         counts["evicted"],

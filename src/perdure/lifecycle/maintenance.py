@@ -32,7 +32,7 @@ def work(
     tidied = tidy(services, confirmed=expire is True) if expire is not False else Tidied()
     store, embedder = services.store, services.embedder
     if embedder is None:
-        waiting = sum(space.pending for space in store.stats(None).namespaces)
+        waiting = sum(space.vectors_pending for space in store.stats(None).namespaces)
         embedded = MaintenanceResult(0, waiting)
     else:
         embedded = embed_pending(store, embedder, limit, progress)

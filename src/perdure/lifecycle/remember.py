@@ -93,7 +93,7 @@ def remember(services: Services, namespace: str, saying: Saying) -> Remembered:
     with store.write(namespace) as writer:
         earlier = writer.by_request(saying.request) if saying.request else None
         if earlier:
-            return _repeated(writer, earlier, saying, batch)
+            return _repeated(writer, earlier, saying)
         existing = look_again(writer, clean)
         _require_version(existing, saying)
         if _changed(existing, plan.basis):
@@ -279,7 +279,7 @@ def _require_version(existing: Record | None, saying: Saying) -> None:
     )
 
 
-def _repeated(writer: Writer, earlier: Record, saying: Saying, batch: WriteBatch) -> Remembered:
+def _repeated(writer: Writer, earlier: Record, saying: Saying) -> Remembered:
     said, clean = writer.record_of_request(saying.request or ""), saying.clean
     another_text = said is not None and said.content_hash != content_hash(clean["text"])
     if another_text or ("key" in clean and earlier.key != clean["key"]):
@@ -287,7 +287,7 @@ def _repeated(writer: Writer, earlier: Record, saying: Saying, batch: WriteBatch
             f"This idempotency key stored memory #{earlier.number}, which says something else.",
             remedy="Use a new key for a new memory; nothing was changed.",
         )
-    return Remembered(earlier, "repeated", batch.id)
+    return Remembered(earlier, "repeated", None)
 
 
 def _changed(now: Record | None, before: Record | None) -> bool:

@@ -108,7 +108,7 @@ def rewind(services: Services, intents: Sequence[Intent], *, dry_run: bool = Fal
     for _ in range(_ATTEMPTS):
         drafts = [_drafted(services, intent) for intent in intents]
         if dry_run or not any(draft.steps for draft in drafts):
-            return _answer("", drafts)
+            return _answer(None, drafts)
         point("rewind: planned")
         with _writing(services, drafts) as writers:
             if all(_still_true(services.store, draft) for draft in drafts):
@@ -116,7 +116,7 @@ def rewind(services: Services, intents: Sequence[Intent], *, dry_run: bool = Fal
     with services.store.write_together([intent.namespace for intent in intents]) as writers:
         drafts = [Draft(intent, intent.plan(), Position()) for intent in intents]
         drafts = [_write(services, *each, batch) for each in zip(writers, drafts, strict=True)]
-    return _answer(batch.id if any(draft.steps for draft in drafts) else "", drafts)
+    return _answer(batch.id if any(draft.steps for draft in drafts) else None, drafts)
 
 
 def _drafted(services: Services, intent: Intent) -> Draft:
@@ -256,7 +256,7 @@ def _waiting(
     return (f"{said}: found by keyword now, by meaning after `perdure work`.",) if missing else ()
 
 
-def _answer(batch: str, drafts: Sequence[Draft]) -> RevertResult:
+def _answer(batch: str | None, drafts: Sequence[Draft]) -> RevertResult:
     """Of several namespaces each says its own; of one there is nothing to tell apart."""
     several = len(drafts) > 1
     return RevertResult(

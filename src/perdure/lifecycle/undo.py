@@ -121,7 +121,7 @@ def undo(
         if wanted.batch is not None:
             raise _unknown(wanted.batch)
         who = f"session {wanted.session!r}" if wanted.session is not None else f"{wanted.actor!r}"
-        return RevertResult("", (), notes=(f"There is nothing to undo: {who} wrote nothing here.",))
+        return RevertResult(None, (), notes=(f"There is nothing to undo: {who} wrote nothing here.",))
     return rewind(services, [Undoing(store, name, wanted, force) for name in found], dry_run=dry_run)
 
 

@@ -66,7 +66,7 @@ def carry_out(services: Services, found: Record, plan_for: Planner) -> Remembere
     while True:
         plan = plan_for(found, batch.at)
         if plan.outcome == "unchanged":
-            return Remembered(found, plan.outcome, batch.id, notes=plan.notes)
+            return Remembered(found, plan.outcome, None, notes=plan.notes)
         prepared = prepare(services, plan)
         with services.store.write(found.namespace) as writer:
             current = writer.by_number(found.number)

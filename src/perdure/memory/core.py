@@ -95,5 +95,5 @@ class Core:
 
     def _done(self, done: Remembered, notes: tuple[str, ...]) -> Remembered:
         self._services.usage.flush_some()
-        notes = (*notes, *done.notes, *(self._services.note_missing_embedder() if done.pending else ()))
+        notes = (*notes, *done.notes, *(self._services.note_missing_embedder() if done.vector_pending else ()))
         return replace(done, notes=notes) if notes else done

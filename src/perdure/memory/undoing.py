@@ -96,8 +96,8 @@ class Undoing(Core):
     def restore_checkpoint(self, name: str, *, clear_existing: bool = False, dry_run: bool = False) -> RevertResult:
         """Make everything that the checkpoint covers what it was then. What came later stays, unless `clear_existing`.
 
-        It appends, so undoing the batch of the answer takes it back. What was erased since does not come back: `left`
-        names it.
+        It appends, so undoing the batch of the answer takes it back. What was erased since does not come back:
+        `skipped` names it.
         """
         from perdure.lifecycle.checkpoint import restore
 

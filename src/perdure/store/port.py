@@ -147,14 +147,14 @@ class NamespaceStats:
     states: dict[str, int]
     categories: dict[str, int]
     revisions: int
-    pending: int
+    vectors_pending: int
     oldest: datetime | None
     newest: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
 class StoreStats:
-    location: str
+    path: str
     engine: str
     schema: int
     bytes: int

@@ -28,12 +28,13 @@ def put_checkpoint(connection: Database, wanted: Checkpoint, now: Callable[[], d
     logs = [row for row in connection.execute(SQL["positions"]) if own in (EVERYTHING, row[0])]
     kept = Checkpoint(
         wanted.name, wanted.namespace, {name: seq for _, name, seq, _ in logs},
-        sum(_memories(connection, row, wanted.spec_folder) for row in logs), wanted.at, wanted.actor,
+        sum(_memories(connection, row, wanted.spec_folder) for row in logs), wanted.created_at, wanted.actor,
         wanted.spec_folder, wanted.description, wanted.metadata,
     )  # fmt: skip
     row = (
         own, kept.name, encode_json({str(known): seq for known, _, seq, _ in logs}), kept.memories, kept.actor,
-        kept.spec_folder, kept.description, encode_json(kept.metadata) if kept.metadata else None, to_micros(kept.at),
+        kept.spec_folder, kept.description, encode_json(kept.metadata) if kept.metadata else None,
+        to_micros(kept.created_at),
     )  # fmt: skip
     connection.execute(SQL["put_checkpoint"], row)
     point("checkpoint: before commit")

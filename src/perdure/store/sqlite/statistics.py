@@ -33,7 +33,7 @@ def namespace_statistics(connection: Database, generation: int) -> tuple[Namespa
             states=states[namespace],
             categories=categories[namespace],
             revisions=seq,
-            pending=pending_count(connection, generation, namespace),
+            vectors_pending=pending_count(connection, generation, namespace),
             oldest=_moment(min(made[namespace])) if made[namespace] else None,
             newest=_moment(max(made[namespace])) if made[namespace] else None,
         )

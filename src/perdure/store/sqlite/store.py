@@ -406,7 +406,7 @@ class SqliteStore:
         with self._pool.snapshot() as connection:
             known = generation_id(connection, generation) if generation else statistics.newest_generation(connection)
             return StoreStats(
-                location=self._place.path,
+                path=self._place.path,
                 engine=f"SQLite {apsw.sqlite_lib_version()}",
                 schema=newest_schema(),
                 bytes=statistics.size(connection) + size_of(self._place.log),

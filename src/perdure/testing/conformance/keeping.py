@@ -141,8 +141,8 @@ class Keeping(Opening):
             {"active": 1, "deleted": 1},
             {"preference": 1},
         )
-        assert (first.revisions, first.pending, first.oldest, first.newest) == (3, 1, NOON - timedelta(1), NOON)
-        assert (second.name, second.states, second.pending) == ("other", {"active": 1}, 0)
+        assert (first.revisions, first.vectors_pending, first.oldest, first.newest) == (3, 1, NOON - timedelta(1), NOON)
+        assert (second.name, second.states, second.vectors_pending) == ("other", {"active": 1}, 0)
         assert stats.bytes > 0
         assert stats.schema >= 1
 

@@ -126,7 +126,7 @@ def _full_text(pool: Pool) -> Finding:
 
 def _pending(connection: Database) -> list[Finding]:
     orphans = connection.execute(CHECKS["orphan_vectors"]).get
-    missing = sum(stats.pending for stats in namespace_statistics(connection, newest_generation(connection)))
+    missing = sum(stats.vectors_pending for stats in namespace_statistics(connection, newest_generation(connection)))
     return [
         Finding("earlier_vectors", "ok", f"{orphans} vectors belong to earlier texts; a repair removes them."),
         Finding("pending", "ok", f"{missing} passages have no vector of the newest model yet."),
