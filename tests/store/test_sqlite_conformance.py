@@ -8,7 +8,7 @@ from uuid import uuid4
 import pytest
 
 from perdure.store.port import Store
-from perdure.store.sqlite import capacity
+from perdure.store.sqlite import reader
 from perdure.store.sqlite.store import SqliteStore
 from perdure.testing.conformance import StoreConformance
 from perdure.testing.conformance.room import Room
@@ -28,7 +28,7 @@ class TestRoomSeenThroughASmallWindow(Room):
 
     @pytest.fixture(autouse=True)
     def window(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(capacity, "_WINDOW", 0)
+        monkeypatch.setattr(reader, "EVICTION_WINDOW", 0)
 
     def open_store(self) -> Store:
         return SqliteStore.open(None)

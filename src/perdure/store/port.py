@@ -193,7 +193,9 @@ class CapacityStats:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogFilter:
-    """Which lines of the log: all of what is given must fit. `before` and `after` are positions, exclusive."""
+    """Which lines of the log: all of what is given must fit. `before` and `after` are positions, exclusive.
+    `request` is an idempotency key, which at most one line has.
+    """
 
     batch: str | None = None
     session: str | None = None
@@ -201,45 +203,141 @@ class LogFilter:
     operation: Operation | None = None
     since: datetime | None = None
     until: datetime | None = None
+    request: str | None = None
     before: int | None = None
     after: int | None = None
 
 
-class Writer(Protocol):
-    """One write transaction on one namespace. What was decided before it began must be checked again inside it."""
+class Reader(Protocol):
+    """One namespace at one moment: what others write meanwhile is not seen. A namespace that does not exist is empty.
 
-    def by_number(self, number: int) -> Record | None: ...
+    A read should be short, and its caller must not begin to write inside it: a store may make writers wait for readers.
+    """
+
+    def find(self, reference: Reference) -> list[Record]:
+        """Every memory the reference can mean, in any state. StoreDamaged when one of them cannot be read."""
+        ...
+
+    def by_number(self, number: int) -> Record | None:
+        """The memory in any state. StoreDamaged, here and in the next two, when it is not as it was written."""
+        ...
 
     def by_key(self, key: str) -> Record | None:
-        """Whatever its state: a key is an identity for ever."""
+        """The memory in any state: a key is an identity for ever."""
         ...
 
     def by_content(self, content_hash: ContentHash) -> Record | None:
-        """The active memory without a key that says the same, if there is one."""
-        ...
-
-    def by_request(self, request: str) -> Record | None:
-        """The memory that an earlier call with this idempotency key wrote."""
-        ...
-
-    def record_of_request(self, request: str) -> Record | None:
-        """That memory as the call wrote it; None also when it was erased since."""
+        """The active memory without a key that has this text, if there is one."""
         ...
 
     def has_active_text(self, content_hash: ContentHash) -> bool:
-        """Whether an active memory, with a key or without, says this."""
+        """Whether an active memory, with a key or without, has this text."""
         ...
 
-    def changed_at(self, number: int) -> datetime | None:
-        """When the newest line of the memory was written."""
+    def fetch(self, numbers: Sequence[int]) -> list[Record]:
+        """In the order asked for; numbers that are gone or damaged are left out."""
         ...
+
+    def page(self, filter: Filter, *, after: int | None, limit: int, newest: bool) -> list[Record]:
+        """Ordered by number, from `after` on (exclusive). `since` of a filter is included, `until` is not. Damaged
+        memories are left out, and others take their place: a page is shorter than `limit` only at the end.
+        """
+        ...
+
+    def numbers(self, filter: Filter) -> Sequence[int]:
+        """The numbers of all memories that pass the filter, in no particular order."""
+        ...
+
+    def damaged(self) -> list[int]:
+        """The numbers of the memories, in any state, that reads leave out because they are not as they were written.
+        This reads the whole namespace.
+        """
+        ...
+
+    def revisions(self, number: int) -> list[Revision]:
+        """The history of a memory, oldest first; also of a memory that is damaged itself."""
+        ...
+
+    def last_version(self, number: int) -> int:
+        """The highest version this memory ever had, taken back or not; 0 when there is no such memory."""
+        ...
+
+    def log(self, filter: LogFilter, *, limit: int, newest: bool = True) -> list[Revision]:
+        """Lines of the log, by position; `record` is the memory as each line left it."""
+        ...
+
+    def seq_at(self, moment: datetime) -> int:
+        """The last position of the log that was written at or before this moment; 0 before the first."""
+        ...
+
+    def changed_after(self, seq: int, spec_folder: str | None = None) -> list[int]:
+        """The numbers of the memories with a line after this position; of one folder: those that are in it now or were
+        in it at the position.
+        """
+        ...
+
+    def states_at(self, numbers: Sequence[int], seq: int) -> dict[int, Revision]:
+        """For each memory its newest line at or before the position; memories that did not exist are left out."""
+        ...
+
+    def with_several_versions(self) -> list[int]:
+        """The numbers of the memories that may be found and have had more than one version."""
+        ...
+
+    def tombstone_since(self, content_hash: ContentHash) -> datetime | None:
+        """The time of the tombstone of this text, if it has one."""
+        ...
+
+    def links(self, memory: MemoryId) -> list[Link]:
+        """Links from and to this memory, oldest first."""
+        ...
+
+    def keyword_search(
+        self, words: Sequence[str], filter: Filter, now: datetime, limit: int, counts: WordCounts | None = None
+    ) -> KeywordSearch:
+        """The best memories by words alone, best first, of equal ones the newest; words as `query_words` gives them.
+        The score is BM25 as `perdure.text.bm25` defines it, over the namespace or the `counts` of several together.
+        Of very many candidates some may not be looked at, and after a few seconds none any more. IndexDamaged, here
+        and in `numbers_with_all`, when the words cannot be looked up on disk.
+        """
+        ...
+
+    def word_counts(self, words: Sequence[str]) -> WordCounts:
+        """The counts that `keyword_search` uses when it is given none."""
+        ...
+
+    def numbers_with_all(self, words: Sequence[str]) -> NumberSearch:
+        """The memories that hold every one of the words, in whatever form; words as `all_words` gives them. Without a
+        word, none.
+        """
+        ...
+
+    def passage_vectors(self, generation: Generation, passage_hashes: Sequence[bytes]) -> dict[bytes, bytes]:
+        """The vectors of passages, current or past, as far as there are any."""
+        ...
+
+    def load(self) -> Load:
+        """How full the namespace is, and its own limits."""
+        ...
+
+    def capacity(self, rule: EvictionRule) -> CapacityStats: ...
+
+    def eviction_candidates(self, rule: EvictionRule, limit: int) -> list[EvictionCandidate]:
+        """Memories that may be found and are not protected, in the order of `perdure.lifecycle.eviction.order`."""
+        ...
+
+
+class Writer(Reader, Protocol):
+    """One write transaction on one namespace. Everything that was decided before it began must be checked again inside
+    it, by the same questions: a writer is a reader that sees its own changes.
+    """
 
     def next_number(self) -> int:
         """Small, per namespace, never reused."""
         ...
 
     def put(self, record: Record, change: Change, entry: Entry) -> Record:
-        """Write the record as it became, append the revision, refresh the index. Answers it with its new `seq`."""
+        """Write the record as it became, append the revision, refresh the index. Returns it with its new `seq`."""
         ...
 
     def put_vector(self, generation: Generation, passage_hash: bytes, vector: bytes) -> None:
@@ -256,28 +354,14 @@ class Writer(Protocol):
         """
         ...
 
-    def tombstone_since(self, content_hash: ContentHash) -> datetime | None: ...
-
     def lift_tombstone(self, content_hash: ContentHash) -> None: ...
-
-    def last_version(self, number: int) -> int:
-        """The highest version this memory ever had, taken back or not; 0 when there is no such memory."""
-        ...
 
     def touch(self, number: int, at: datetime) -> None:
         """Note in this transaction that the memory was used; counts stay as they are."""
         ...
 
-    def load(self) -> Load:
-        """As it is inside this transaction."""
-        ...
-
     def set_limits(self, max_items: int | None, max_tokens: int | None) -> None:
         """Limits of this namespace alone; None removes one."""
-        ...
-
-    def evictable(self, rule: EvictionRule, limit: int) -> list[EvictionCandidate]:
-        """Memories that may be found and are not protected, in the order of `perdure.lifecycle.eviction.order`."""
         ...
 
     def release_key(self, number: int) -> None:
@@ -293,110 +377,23 @@ class Writer(Protocol):
     def erase(self, number: int, change: Change, *, traceless: bool = True) -> None:
         """Remove the memory with everything that says what it said: record, payloads of all its revisions, index,
         tags, use, links, and the vectors of passages that no other memory has. Appends a line without a payload.
-        With `traceless` the bytes are gone from every file when `Store.scrub` has answered true.
+        With `traceless` the bytes are gone from every file when `Maintenance.scrub` has returned true.
         """
         ...
 
+    # To be removed when their callers ask `log`, `eviction_candidates` and `fetch` instead.
 
-class Store(Protocol):
-    """Namespace is a required argument everywhere: one namespace never sees another."""
+    def by_request(self, request: str) -> Record | None: ...
 
-    def write(self, namespace: str) -> AbstractContextManager[Writer]:
-        """Commits on leaving; an exception leaves everything as it was."""
-        ...
+    def record_of_request(self, request: str) -> Record | None: ...
 
-    def write_together(self, namespaces: Sequence[str]) -> AbstractContextManager[Sequence[Writer]]:
-        """One transaction on several namespaces, a writer for each."""
-        ...
+    def changed_at(self, number: int) -> datetime | None: ...
 
-    def find(self, namespace: str, reference: Reference) -> list[Record]:
-        """Every memory the reference can mean, in any state. StoreDamaged when one of them cannot be read."""
-        ...
+    def evictable(self, rule: EvictionRule, limit: int) -> list[EvictionCandidate]: ...
 
-    def fetch(self, namespace: str, numbers: Sequence[int]) -> list[Record]:
-        """In the order asked for; numbers that are gone or damaged are left out."""
-        ...
 
-    def times(self, namespace: str, numbers: Sequence[int]) -> dict[int, datetime]:
-        """Of which time each memory is: when it became true, else when it was made."""
-        ...
-
-    def page(self, namespace: str, filter: Filter, *, after: int | None, limit: int, newest: bool) -> list[Record]:
-        """Ordered by number, from `after` on (exclusive). `since` of a filter is included, `until` is not. Damaged
-        memories are left out, and others take their place: a page is shorter than `limit` only at the end.
-        """
-        ...
-
-    def matching(self, namespace: str, filter: Filter) -> Sequence[int]:
-        """The numbers of all memories that pass, in no particular order."""
-        ...
-
-    def damaged(self, namespace: str) -> list[int]:
-        """The numbers of the memories, in any state, that reads leave out because they are not as they were written.
-        Reads the whole namespace.
-        """
-        ...
-
-    def revisions(self, namespace: str, number: int) -> list[Revision]:
-        """Oldest first; also of a memory that is damaged itself."""
-        ...
-
-    def log(self, namespace: str, wanted: LogFilter, *, limit: int, newest: bool = True) -> list[Revision]:
-        """Lines of the log of a namespace, by position; `record` as it became with each."""
-        ...
-
-    def seq_at(self, namespace: str, moment: datetime) -> int:
-        """How far the log had come: the last position that was written at or before this moment; 0 before the first."""
-        ...
-
-    def changed_after(self, namespace: str, seq: int, spec_folder: str | None = None) -> list[int]:
-        """The numbers of the memories with a line after this position; of one folder: those that are in it now or were
-        in it at the position.
-        """
-        ...
-
-    def states_at(self, namespace: str, numbers: Sequence[int], seq: int) -> dict[int, Revision]:
-        """For each memory its newest line at or before the position; memories that did not exist are left out."""
-        ...
-
-    def multi_version_numbers(self, namespace: str) -> list[int]:
-        """The numbers of the memories that may be found and have had more than one version."""
-        ...
-
-    def passage_vectors(
-        self, namespace: str, generation: Generation, passage_hashes: Sequence[bytes]
-    ) -> dict[bytes, bytes]:
-        """The vectors of passages, current or past, as far as there are any."""
-        ...
-
-    def links(self, namespace: str, memory: MemoryId) -> list[Link]:
-        """From and to this memory, oldest first."""
-        ...
-
-    def keyword(
-        self,
-        namespace: str,
-        words: Sequence[str],
-        filter: Filter,
-        now: datetime,
-        limit: int,
-        counts: WordCounts | None = None,
-    ) -> KeywordSearch:
-        """The best memories by words alone, best first, of equal ones the newest; words as `query_words` gives them.
-        The score is BM25 as `perdure.text.bm25` defines it, over the namespace or the `counts` of several together.
-        Of very many candidates some may not be looked at, and after a few seconds none any more.
-        """
-        ...
-
-    def word_counts(self, namespace: str, words: Sequence[str]) -> WordCounts:
-        """What `keyword` counts by itself when it is asked about one namespace alone."""
-        ...
-
-    def holding(self, namespace: str, words: Sequence[str]) -> NumberSearch:
-        """The memories that hold every one of the words, in whatever form; words as `all_words` gives
-        them. Without a word, none. IndexDamaged, here and in `keyword`, when the words cannot be looked up on disk.
-        """
-        ...
+class IndexFeed(Protocol):
+    """What fills a recall index, and tells it what changed."""
 
     def position(self, namespace: str, generation: Generation | None) -> Position: ...
 
@@ -426,38 +423,38 @@ class Store(Protocol):
         """Of all memories that have any, by number."""
         ...
 
+
+class Vectors(Protocol):
+    """Vectors that are computed after the write, in all namespaces."""
+
     def pending(self, generation: Generation, limit: int) -> list[Pending]:
-        """Passages without a vector of this generation, in all namespaces; those of damaged memories are left out."""
+        """Passages without a vector of this generation; those of damaged memories are left out."""
         ...
+
+    def pending_count(self, generation: Generation) -> int: ...
 
     def put_vectors(self, generation: Generation, vectors: Sequence[tuple[str, bytes, bytes]]) -> int:
         """(namespace, passage hash, vector) rows in one transaction; passages erased meanwhile are left out."""
         ...
 
-    def pending_count(self, generation: Generation) -> int: ...
 
-    def note_use(self, uses: Sequence[Use], *, patience: float) -> bool:
-        """Add to the use counters, waiting at most `patience` seconds for a writer; false when it had to give up."""
-        ...
-
-    def namespaces(self) -> list[str]: ...
-
-    def capacity(self, namespace: str, rule: EvictionRule) -> CapacityStats: ...
-
-    def evictable(self, namespace: str, rule: EvictionRule, limit: int) -> list[EvictionCandidate]:
-        """As `Writer.evictable`, for those who only want to know."""
-        ...
+class Maintenance(Protocol):
+    """What keeps a store in order, in all namespaces."""
 
     def due(self, now: datetime, limit: int) -> list[Record]:
-        """Active memories of all namespaces whose `expires_at` has come."""
+        """Active memories whose `expires_at` has come."""
         ...
 
     def purgeable(self, until: datetime, limit: int) -> list[Record]:
-        """Evicted memories of all namespaces that were evicted at or before this moment."""
+        """Memories that were evicted at or before this moment."""
         ...
 
     def write_times_after(self, moment: datetime) -> list[datetime]:
-        """When something was written after this moment, in any namespace, ascending; one of each hour is enough."""
+        """When something was written after this moment, ascending; one of each hour is enough."""
+        ...
+
+    def note_use(self, uses: Sequence[Use], *, patience: float) -> bool:
+        """Add to the use counters, waiting at most `patience` seconds for a writer; false when it had to give up."""
         ...
 
     def note(self, name: str) -> str | None:
@@ -466,28 +463,26 @@ class Store(Protocol):
 
     def put_note(self, name: str, value: str) -> None: ...
 
-    def put_checkpoint(self, checkpoint: Checkpoint) -> Checkpoint:
-        """Keep the name for the position at which the log stands inside this one write; `positions` and `memories` of
-        what is given do not count. A name that is taken is a Conflict.
-        """
-        ...
-
-    def checkpoints(self, namespace: str) -> list[Checkpoint]:
-        """Those of the namespace and those of everything, newest first."""
-        ...
-
-    def delete_checkpoint(self, namespace: str | None, name: str) -> bool: ...
-
     def scrub(self, *, patience: float) -> bool:
         """Make sure that what was erased is in no file of the store any more. False while another process is in the
         way; whoever opens the store next tries again.
         """
         ...
 
-    def release_reserve(self) -> bool:
-        """When there is no space to write: let go of what is kept for this moment. False when nothing is kept."""
+    def stats(self, generation: Generation | None) -> StoreStats: ...
+
+    def check(self) -> Iterator[Finding]:
+        """Look at everything that can be wrong, one finding per check."""
         ...
 
+    def repair(self) -> Iterator[Finding]:
+        """Bring damaged memories back from the log, where it is proved by its chain, and rebuild what is derived
+        (index, counters). Never touches the log, nor a memory that agrees with it.
+        """
+        ...
+
+
+class Backups(Protocol):
     def backup(self, path: str, progress: Progress | None = None, *, overwrite: bool = False) -> Backup:
         """A copy of the whole store, made while others read and write, and checked before it gets its name. The note
         `backups` lists where copies are, or were begun, newest first, as JSON.
@@ -503,16 +498,88 @@ class Store(Protocol):
         """
         ...
 
-    def stats(self, generation: Generation | None) -> StoreStats: ...
 
-    def check(self) -> Iterator[Finding]:
-        """Look at everything that can be wrong, one finding per check."""
-        ...
-
-    def repair(self) -> Iterator[Finding]:
-        """Bring damaged memories back from the log, where it is proved by its chain, and rebuild what is derived
-        (index, counters). Never touches the log, nor a memory that agrees with it.
+class Checkpoints(Protocol):
+    def put_checkpoint(self, checkpoint: Checkpoint) -> Checkpoint:
+        """Keep the name for the position at which the log stands inside this one write; `positions` and `memories` of
+        what is given do not count. A name that is taken is a Conflict.
         """
         ...
+
+    def checkpoints(self, namespace: str) -> list[Checkpoint]:
+        """Those of the namespace and those of everything, newest first."""
+        ...
+
+    def delete_checkpoint(self, namespace: str | None, name: str) -> bool: ...
+
+
+class PerCallReads(Protocol):
+    """To be removed when every caller uses `Store.read`: each method is that of a Reader, for one call."""
+
+    def find(self, namespace: str, reference: Reference) -> list[Record]: ...
+
+    def fetch(self, namespace: str, numbers: Sequence[int]) -> list[Record]: ...
+
+    def times(self, namespace: str, numbers: Sequence[int]) -> dict[int, datetime]: ...
+
+    def page(self, namespace: str, filter: Filter, *, after: int | None, limit: int, newest: bool) -> list[Record]: ...
+
+    def matching(self, namespace: str, filter: Filter) -> Sequence[int]: ...
+
+    def damaged(self, namespace: str) -> list[int]: ...
+
+    def revisions(self, namespace: str, number: int) -> list[Revision]: ...
+
+    def log(self, namespace: str, wanted: LogFilter, *, limit: int, newest: bool = True) -> list[Revision]: ...
+
+    def seq_at(self, namespace: str, moment: datetime) -> int: ...
+
+    def changed_after(self, namespace: str, seq: int, spec_folder: str | None = None) -> list[int]: ...
+
+    def states_at(self, namespace: str, numbers: Sequence[int], seq: int) -> dict[int, Revision]: ...
+
+    def multi_version_numbers(self, namespace: str) -> list[int]: ...
+
+    def passage_vectors(
+        self, namespace: str, generation: Generation, passage_hashes: Sequence[bytes]
+    ) -> dict[bytes, bytes]: ...
+
+    def links(self, namespace: str, memory: MemoryId) -> list[Link]: ...
+
+    def keyword(
+        self,
+        namespace: str,
+        words: Sequence[str],
+        filter: Filter,
+        now: datetime,
+        limit: int,
+        counts: WordCounts | None = None,
+    ) -> KeywordSearch: ...
+
+    def word_counts(self, namespace: str, words: Sequence[str]) -> WordCounts: ...
+
+    def holding(self, namespace: str, words: Sequence[str]) -> NumberSearch: ...
+
+    def capacity(self, namespace: str, rule: EvictionRule) -> CapacityStats: ...
+
+    def evictable(self, namespace: str, rule: EvictionRule, limit: int) -> list[EvictionCandidate]: ...
+
+    def release_reserve(self) -> bool: ...
+
+
+class Store(IndexFeed, Vectors, Maintenance, Backups, Checkpoints, PerCallReads, Protocol):
+    """Everything a store does. One namespace never sees another."""
+
+    def read(self, namespace: str) -> AbstractContextManager[Reader]: ...
+
+    def write(self, namespace: str) -> AbstractContextManager[Writer]:
+        """Commits on leaving; an exception leaves everything as it was."""
+        ...
+
+    def write_together(self, namespaces: Sequence[str]) -> AbstractContextManager[Sequence[Writer]]:
+        """One transaction on several namespaces, a writer for each."""
+        ...
+
+    def namespaces(self) -> list[str]: ...
 
     def close(self) -> None: ...

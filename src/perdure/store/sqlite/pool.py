@@ -72,9 +72,9 @@ class Pool:
 
     @contextmanager
     def snapshot(self) -> Generator[Database]:
-        """Several statements that see one moment."""
+        """Several statements that see one moment. Where one connection is shared, its lock alone is enough."""
         with self.reading() as connection:
-            if connection.in_transaction:
+            if self._shared:
                 yield connection
                 return
             connection.execute(_BEGIN_READ)

@@ -450,6 +450,10 @@ revision.at >= :since
 -- Up to, not including.
 revision.at < :until
 
+-- name: lines_request
+-- What the call with this idempotency key did. IS NOT NULL, so that the index of these keys is used.
+revision.request = :request AND revision.request IS NOT NULL
+
 -- name: lines_before
 -- The next page, newest first.
 revision.seq < :before

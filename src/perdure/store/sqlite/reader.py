@@ -1,32 +1,43 @@
-"""Records, by reference, by number, by page."""
+"""Everything that can be read of one namespace: memories, their history, words, vectors, and how full it is."""
 
 from __future__ import annotations
 
 import json
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from itertools import islice
+from math import inf
 from typing import Final
 
-from perdure.clock import from_micros
+from perdure.clock import from_micros, to_micros
+from perdure.embed.port import Generation
 from perdure.errors import StoreDamaged
-from perdure.ids import Reference
-from perdure.model import Filter, Record
-from perdure.store.sqlite.apsw_types import Database, Row, Value
+from perdure.ids import ContentHash, MemoryId, Reference
+from perdure.model import Change, EvictionCandidate, Filter, Record, Revision
+from perdure.store.port import CapacityStats, EvictionRule, KeywordSearch, Link, Load, LogFilter, NumberSearch
+from perdure.store.sqlite import search
+from perdure.store.sqlite.apsw_types import Database, Row, Rows, Value
 from perdure.store.sqlite.filters import conditions
 from perdure.store.sqlite.rows import (
     NUMBER_MASK,
     RESTORE,
+    decode_payload,
     decode_row,
     decode_sound,
     is_sound,
     pack_id,
+    pack_name,
     range_of,
     slot_of,
+    unpack_id,
+    unpack_name,
 )
 from perdure.store.sqlite.skip_unreadable import UNREADABLE, rows_after
 from perdure.store.sqlite.sql import SQL
+from perdure.store.sqlite.tombstones import Tombstones
+from perdure.store.sqlite.vectors import passage_vectors
+from perdure.text.bm25 import WordCounts
 
 _SELECT: Final = SQL["select_memory"]
 _SELECT_SLOT: Final = SQL["select_slot"]
@@ -37,109 +48,252 @@ _BY_SLOTS: Final = f"{_SELECT} {SQL['by_slots']}"
 _BY_ID: Final = f"{_SELECT_SLOT} {SQL['by_id']}"
 _BY_KEY: Final = f"{_SELECT_SLOT} {SQL['by_key']}"
 _BY_HASH: Final = f"{_SELECT_SLOT} {SQL['by_hash']}"
+_BY_CONTENT: Final = f"{_SELECT_SLOT} {SQL['by_content']}"
+_LINES: Final = SQL["select_lines"]
+_LINES_OF_MEMORY: Final = f"{_LINES} {SQL['lines_of_memory']}"
+_LINES_AT: Final = f"{_LINES} {SQL['lines_at']}"
+_LINE_FIELDS: Final = ("session", "actor", "operation", "request", "before", "after")
+_LINE_TIMES: Final = ("since", "until")
+# How many numbers one statement is given.
+_PORTION: Final = 10_000
+# Eviction first compares the oldest few of a class, and only if these do not settle it, all.
+EVICTION_WINDOW: Final = 500
+_ALL: Final = 1 << 62
+
+# The id of a namespace that does not exist; ids begin at 1, so every statement finds nothing under it.
+NO_NAMESPACE: Final = 0
 
 
-def find(connection: Database, namespace: int, name: str, reference: Reference) -> list[Record]:
-    """Each way to read the reference; a memory that several ways lead to counts once."""
-    found: list[Record] = []
+class SqliteReader:
+    """A namespace, by its id and its name, as one connection sees it in one transaction."""
 
-    def named(sql: str, value: Value) -> list[Record]:
-        """Their slots first: mostly there is none, and the whole row's statement costs ten times as much to begin."""
-        slots = connection.execute(sql, (namespace, value)).fetchall()
-        return [record for (slot,) in slots for record in at(slot)]
+    def __init__(self, connection: Database, namespace: int, name: str) -> None:
+        self._connection = connection
+        self._id = namespace
+        self._name = name
+        self._graves: Tombstones | None = None
 
-    def at(slot: int) -> list[Record]:
+    def find(self, reference: Reference) -> list[Record]:
+        """Each way to read the reference; a memory that several ways lead to counts once."""
+        records: list[Record] = []
+
+        def with_value(sql: str, value: Value) -> list[Record]:
+            slots = self._connection.execute(sql, (self._id, value)).fetchall()
+            return [record for (slot,) in slots if (record := self._at(slot))]
+
         try:
-            return [decode_row(row, name) for row in connection.execute(_BY_SLOT, (slot,))]
+            if reference.number is not None and (record := self.by_number(reference.number)):
+                records.append(record)
+            if reference.id is not None:
+                records += with_value(_BY_ID, pack_id(reference.id))
+            if reference.hash is not None:
+                same = with_value(_BY_HASH, bytes.fromhex(reference.hash))
+                records += [record for record in same if record.state == "active"] or same
+            # A key with half of a surrogate pair cannot be stored, so no memory has it.
+            key = reference.key
+            if key is not None and (key.isascii() or key.encode("utf-8", "replace").decode() == key):
+                records += with_value(_BY_KEY, key)
         except UNREADABLE as error:
-            raise StoreDamaged(f"Memory {reference.text!r:.80} of {name!r} cannot be read.", remedy=RESTORE) from error
+            message = f"Memory {reference.text!r:.80} of {self._name!r} cannot be read."
+            raise StoreDamaged(message, remedy=RESTORE) from error
+        return list({record.number: record for record in records}.values())
 
-    if reference.number is not None and 0 < reference.number <= NUMBER_MASK:
-        found += at(slot_of(namespace, reference.number))
-    if reference.id is not None:
-        found += named(_BY_ID, pack_id(reference.id))
-    if reference.hash is not None:
-        same = named(_BY_HASH, bytes.fromhex(reference.hash))
-        found += [record for record in same if record.state == "active"] or same
-    if reference.key is not None and _is_text(reference.key):
-        found += named(_BY_KEY, reference.key)
-    return list({record.number: record for record in found}.values())
+    def by_number(self, number: int) -> Record | None:
+        return self._at(slot_of(self._id, number)) if 0 < number <= NUMBER_MASK else None
 
+    def by_key(self, key: str) -> Record | None:
+        return self._at(self._connection.execute(_BY_KEY, (self._id, key)).get)
 
-def fetch(connection: Database, namespace: int, name: str, numbers: Sequence[int]) -> list[Record]:
-    slots = [slot_of(namespace, number) for number in numbers if 0 < number <= NUMBER_MASK]
-    try:
-        rows = connection.execute(_BY_SLOTS, (json.dumps(slots),)).fetchall()
-    except UNREADABLE:
-        rows = [row for slot in slots for row in _readable(connection, slot)]
-    found = {row[0] & NUMBER_MASK: decode_sound(row, name) for row in rows}
-    return [record for number in numbers if (record := found.get(number))]
+    def by_content(self, content_hash: ContentHash) -> Record | None:
+        return self._at(self._connection.execute(_BY_CONTENT, (self._id, bytes.fromhex(content_hash))).get)
 
+    def _at(self, slot: int | None) -> Record | None:
+        """Slots are looked up first: mostly there is none, and the whole row's statement costs ten times as much."""
+        rows = self._connection.execute(_BY_SLOT, (slot,)).fetchall() if slot is not None else None
+        return decode_row(rows[0], self._name) if rows else None
 
-def times(connection: Database, namespace: int, numbers: Sequence[int]) -> dict[int, datetime]:
-    slots = [slot_of(namespace, number) for number in numbers if 0 < number <= NUMBER_MASK]
-    return {number: from_micros(moment) for number, moment in connection.execute(SQL["times"], (json.dumps(slots),))}
+    def has_active_text(self, content_hash: ContentHash) -> bool:
+        return self._connection.execute(SQL["says"], (self._id, bytes.fromhex(content_hash))).get == 1
 
+    def fetch(self, numbers: Sequence[int]) -> list[Record]:
+        slots = [slot_of(self._id, number) for number in numbers if 0 < number <= NUMBER_MASK]
+        rows: list[Row] = []
+        try:
+            rows = self._connection.execute(_BY_SLOTS, (json.dumps(slots),)).fetchall()
+        except UNREADABLE:
+            for slot in slots:
+                try:
+                    rows += self._connection.execute(_BY_SLOT, (slot,)).fetchall()
+                except UNREADABLE:
+                    continue
+        records = {row[0] & NUMBER_MASK: decode_sound(row, self._name) for row in rows}
+        return [record for number in numbers if (record := records.get(number))]
 
-def page(
-    connection: Database,
-    namespace: int,
-    name: str,
-    filter: Filter,
-    *,
-    after: int | None,
-    limit: int,
-    newest: bool,
-) -> list[Record]:
-    first, last = range_of(namespace)
-    slot = slot_of(namespace, max(0, min(after, NUMBER_MASK))) if after is not None else last + 1 if newest else first
-    found: list[Record] = []
-    while (missing := limit - len(found)) > 0:
-        rows = list(islice(_rows(connection, namespace, filter, slot, missing, newest=newest), missing))
-        found += [record for _, row in rows if (record := decode_sound(row, name))]
-        if len(rows) < missing:
-            break
-        slot = rows[-1][0]
-    return found
+    def page(self, filter: Filter, *, after: int | None, limit: int, newest: bool) -> list[Record]:
+        first, last = range_of(self._id)
+        if after is not None:
+            slot = slot_of(self._id, max(0, min(after, NUMBER_MASK)))
+        else:
+            slot = last + 1 if newest else first
+        clauses, bindings = conditions(self._id, filter)
+        clauses.append(SQL["below" if newest else "above"])
+        rest = f"{' AND '.join(clauses)} {SQL['newest_first' if newest else 'oldest_first']}"
 
+        def rows_from(slot: int) -> Rows:
+            return self._connection.execute(f"{_SELECT} {rest}", {**bindings, "after": slot, "limit": missing})
 
-def _rows(
-    connection: Database, namespace: int, filter: Filter, after: int, limit: int, *, newest: bool
-) -> Iterator[tuple[int, Row | None]]:
-    wanted, bindings = conditions(namespace, filter)
-    wanted.append(SQL["below" if newest else "above"])
-    order = SQL["newest_first" if newest else "oldest_first"]
-    rest = f"{' AND '.join(wanted)} {order}"
-    return rows_after(
-        after,
-        lambda slot: connection.execute(f"{_SELECT} {rest}", {**bindings, "after": slot, "limit": limit}),
-        lambda slot: connection.execute(f"{_SELECT_SLOT} {rest}", {**bindings, "after": slot, "limit": 1}).get,
-    )
+        def next_slot(slot: int) -> int | None:
+            return self._connection.execute(f"{_SELECT_SLOT} {rest}", {**bindings, "after": slot, "limit": 1}).get
 
+        records: list[Record] = []
+        while (missing := limit - len(records)) > 0:
+            rows = list(islice(rows_after(slot, rows_from, next_slot), missing))
+            records += [record for _, row in rows if (record := decode_sound(row, self._name))]
+            if len(rows) < missing:
+                break
+            slot = rows[-1][0]
+        return records
 
-def _readable(connection: Database, slot: int) -> list[Row]:
-    try:
-        return connection.execute(_BY_SLOT, (slot,)).fetchall()
-    except UNREADABLE:
-        return []
+    def numbers(self, filter: Filter) -> Sequence[int]:
+        clauses, bindings = conditions(self._id, filter)
+        numbers: str = self._connection.execute(f"{SQL['matching']} {' AND '.join(clauses)}", bindings).get
+        return array("q", json.loads(numbers))
 
+    def damaged(self) -> list[int]:
+        first, last = range_of(self._id)
+        rows = rows_after(
+            first,
+            lambda slot: self._connection.execute(_ALL_AFTER, {"after": slot, "last": last, "limit": -1}),
+            lambda slot: self._connection.execute(_SLOT_AFTER, {"after": slot, "last": last, "limit": 1}).get,
+        )
+        return [slot & NUMBER_MASK for slot, row in rows if row is None or not is_sound(row)]
 
-def damaged(connection: Database, namespace: int) -> list[int]:
-    first, last = range_of(namespace)
-    found = rows_after(
-        first,
-        lambda slot: connection.execute(_ALL_AFTER, {"after": slot, "last": last, "limit": -1}),
-        lambda slot: connection.execute(_SLOT_AFTER, {"after": slot, "last": last, "limit": 1}).get,
-    )
-    return [slot & NUMBER_MASK for slot, row in found if row is None or not is_sound(row)]
+    def revisions(self, number: int) -> list[Revision]:
+        return self._lines(_LINES_OF_MEMORY, {"number": number})
 
+    def last_version(self, number: int) -> int:
+        return self._connection.execute(SQL["last_version"], (self._id, number)).get
 
-def matching(connection: Database, namespace: int, filter: Filter) -> Sequence[int]:
-    wanted, bindings = conditions(namespace, filter)
-    found: str = connection.execute(f"{SQL['matching']} {' AND '.join(wanted)}", bindings).get
-    return array("q", json.loads(found))
+    def log(self, filter: LogFilter, *, limit: int, newest: bool = True) -> list[Revision]:
+        clauses = [SQL["lines_of_namespace"]]
+        bindings: dict[str, Value] = {"limit": max(0, limit)}
+        for name in _LINE_FIELDS:
+            if (value := getattr(filter, name)) is not None:
+                clauses.append(SQL[f"lines_{name}"])
+                bindings[name] = value
+        for name in _LINE_TIMES:
+            if (moment := getattr(filter, name)) is not None:
+                clauses.append(SQL[f"lines_{name}"])
+                bindings[name] = to_micros(moment)
+        if filter.batch is not None:
+            clauses.append(SQL["lines_batch"])
+            bindings["batch"] = pack_name(filter.batch)
+        order = SQL["lines_newest_first" if newest else "lines_oldest_first"]
+        return self._lines(f"{_LINES} {' AND '.join(clauses)} {order}", bindings)
 
+    def seq_at(self, moment: datetime) -> int:
+        return self._connection.execute(SQL["seq_at"], (self._id, to_micros(moment))).get or 0
 
-def _is_text(value: str) -> bool:
-    """A key with half of a surrogate pair cannot be stored, so no memory has it."""
-    return value.isascii() or value.encode("utf-8", "replace").decode() == value
+    def changed_after(self, seq: int, spec_folder: str | None = None) -> list[int]:
+        sql = SQL["changed_after" if spec_folder is None else "changed_in_folder"]
+        bindings: dict[str, Value] = {"namespace": self._id, "seq": seq}
+        if spec_folder is not None:
+            bindings["folder"] = spec_folder
+        return [number for (number,) in self._connection.execute(sql, bindings)]
+
+    def states_at(self, numbers: Sequence[int], seq: int) -> dict[int, Revision]:
+        valid = [number for number in numbers if 0 < number <= NUMBER_MASK]
+        states: dict[int, Revision] = {}
+        for first in range(0, len(valid), _PORTION):
+            portion = json.dumps(valid[first : first + _PORTION])
+            states |= {line.number: line for line in self._lines(_LINES_AT, {"numbers": portion, "seq": seq})}
+        return states
+
+    def _lines(self, sql: str, bindings: dict[str, Value]) -> list[Revision]:
+        """The rows of `select_lines` as revisions."""
+        revisions: list[Revision] = []
+        for (
+            seq, number, memory, version, operation, actor, surface, session, request, at, batch, digest, link, body,
+        ) in self._connection.execute(sql, {**bindings, "namespace": self._id}):  # fmt: skip
+            try:
+                change = Change(operation, from_micros(at), unpack_name(batch), actor, surface, session, request)
+                record = None if body is None else decode_payload(body)
+                names = (unpack_id(memory), number, version)
+                revisions.append(Revision(self._name, seq, *names, change, digest.hex(), link.hex(), record))
+            except (TypeError, AttributeError, OverflowError) as error:
+                raise StoreDamaged(f"Line {seq} of the log of {self._name!r} is not as it was written.") from error
+        return revisions
+
+    def with_several_versions(self) -> list[int]:
+        return [number for (number,) in self._connection.execute(SQL["reworded"], {"namespace": self._id})]
+
+    def tombstone_since(self, content_hash: ContentHash) -> datetime | None:
+        return self._tombstones().tombstone_since(content_hash)
+
+    def _tombstones(self) -> Tombstones:
+        if self._graves is None:
+            self._graves = Tombstones(self._connection, self._id, self._name)
+        return self._graves
+
+    def links(self, memory: MemoryId) -> list[Link]:
+        rows = self._connection.execute(SQL["links"], (self._id, pack_id(memory)))
+        return [
+            Link(unpack_id(source), kind, unpack_name(target), from_micros(at)) for source, kind, target, at in rows
+        ]
+
+    def keyword_search(
+        self, words: Sequence[str], filter: Filter, now: datetime, limit: int, counts: WordCounts | None = None
+    ) -> KeywordSearch:
+        return search.keyword(self._connection, self._id, words, filter, now, limit, counts)
+
+    def word_counts(self, words: Sequence[str]) -> WordCounts:
+        if self._id == NO_NAMESPACE:
+            return WordCounts(0, 0, {})
+        return search.word_counts(self._connection, self._id, words)
+
+    def numbers_with_all(self, words: Sequence[str]) -> NumberSearch:
+        return search.holding(self._connection, self._id, words)
+
+    def passage_vectors(self, generation: Generation, passage_hashes: Sequence[bytes]) -> dict[bytes, bytes]:
+        return passage_vectors(self._connection, self._id, generation, passage_hashes)
+
+    def load(self) -> Load:
+        rows = self._connection.execute(SQL["namespace_load"], (self._id,)).fetchall()
+        return Load(*rows[0]) if rows else Load(0, 0, None, None)
+
+    def capacity(self, rule: EvictionRule) -> CapacityStats:
+        bindings = {"namespace": self._id, "tiers": json.dumps(rule.protected_tiers), "high": rule.high}
+        ((protected, lowest, mean, highest),) = self._connection.execute(SQL["capacity"], bindings).fetchall()
+        return CapacityStats(
+            load=self.load(),
+            versions=self._connection.execute(SQL["version_count"], (self._id,)).get,
+            protected=protected,
+            evicted=self._connection.execute(SQL["evicted_count"], (self._id,)).get,
+            importance={"lowest": lowest or 0.0, "mean": mean or 0.0, "highest": highest or 0.0},
+        )
+
+    def eviction_candidates(self, rule: EvictionRule, limit: int) -> list[EvictionCandidate]:
+        """Class by class, in the order of `perdure.lifecycle.eviction.order`."""
+        classes = (
+            ("superseded", -inf, rule.high),
+            ("active", -inf, min(rule.low, rule.high)),
+            ("active", rule.low, rule.high),
+        )
+        shared: dict[str, Value] = {"namespace": self._id, "tiers": json.dumps(rule.protected_tiers)}
+        candidates: list[EvictionCandidate] = []
+        for state, low, high in classes:
+            missing = limit - len(candidates)
+            if missing <= 0:
+                break
+            bindings = shared | {"state": state, "from": low, "below": high, "limit": missing}
+            rows: list[Row] = []
+            for window in (missing + EVICTION_WINDOW, _ALL):
+                rows = self._connection.execute(SQL["evictable"], bindings | {"window": window}).fetchall()
+                # A memory changed after the window's edge was not looked at, but cannot have been used before it.
+                if not rows or rows[0][-1] is None or rows[-1][-2] < rows[0][-1]:
+                    break
+            candidates += [
+                EvictionCandidate(number, importance, tier, own_state, tokens, from_micros(last_used))
+                for number, importance, tier, own_state, tokens, last_used, _ in rows
+            ]
+        return candidates

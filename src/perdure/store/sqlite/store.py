@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -11,7 +12,7 @@ from typing import Final
 import apsw
 
 from perdure.buggify import point
-from perdure.clock import Clock, system_clock, to_micros
+from perdure.clock import Clock, from_micros, system_clock, to_micros
 from perdure.embed.port import Generation
 from perdure.errors import StoreClosed, StoreDamaged, StoreError, StoreReadOnly, StoreReplaced
 from perdure.ids import MemoryId, Reference
@@ -33,20 +34,7 @@ from perdure.store.port import (
     TriggerRow,
     Use,
 )
-from perdure.store.sqlite import (
-    capacity,
-    checkpoints,
-    expiry_queries,
-    fork,
-    index_feed,
-    links,
-    log,
-    merits,
-    reader,
-    scrub,
-    search,
-    statistics,
-)
+from perdure.store.sqlite import checkpoints, expiry_queries, fork, index_feed, merits, scrub, statistics
 from perdure.store.sqlite.apsw_types import Database
 from perdure.store.sqlite.backup import create, partial_files, restore
 from perdure.store.sqlite.connection import Patience, Role, choose_journal, connect, set_journal
@@ -57,10 +45,11 @@ from perdure.store.sqlite.file import IN_MEMORY, MEMORY, Place, identity_of, pre
 from perdure.store.sqlite.log_head import End, Mirror, Owner, accept, hash_at, owner_of
 from perdure.store.sqlite.migrate import check_ours, migrate, newest_schema
 from perdure.store.sqlite.pool import Pool
+from perdure.store.sqlite.reader import NO_NAMESPACE, SqliteReader
 from perdure.store.sqlite.reserve import Reserve
 from perdure.store.sqlite.rows import NUMBER_MASK, slot_of
 from perdure.store.sqlite.sql import SQL
-from perdure.store.sqlite.vectors import generation_id, passage_vectors, pending, pending_count, put_vectors
+from perdure.store.sqlite.vectors import generation_id, pending, pending_count, put_vectors
 from perdure.store.sqlite.writer import SqliteWriter
 from perdure.text.bm25 import WordCounts
 
@@ -186,74 +175,68 @@ class SqliteStore:
         else:
             self._signed = True
 
+    @contextmanager
+    def read(self, namespace: str) -> Generator[SqliteReader]:
+        with self._pool.snapshot() as connection:
+            yield SqliteReader(connection, self._id(connection, namespace) or NO_NAMESPACE, namespace)
+
+    # To be removed when every caller uses `read`.
+
     def find(self, namespace: str, reference: Reference) -> list[Record]:
-        with self._pool.reading() as connection:
-            known = self._id(connection, namespace)
-            return [] if known is None else reader.find(connection, known, namespace, reference)
+        with self.read(namespace) as reader:
+            return reader.find(reference)
 
     def fetch(self, namespace: str, numbers: Sequence[int]) -> list[Record]:
-        with self._pool.reading() as connection:
-            known = self._id(connection, namespace)
-            return [] if known is None else reader.fetch(connection, known, namespace, numbers)
+        with self.read(namespace) as reader:
+            return reader.fetch(numbers)
 
     def times(self, namespace: str, numbers: Sequence[int]) -> dict[int, datetime]:
         with self._pool.reading() as connection:
-            known = self._id(connection, namespace)
-            return {} if known is None else reader.times(connection, known, numbers)
+            known = self._id(connection, namespace) or NO_NAMESPACE
+            slots = json.dumps([slot_of(known, number) for number in numbers if 0 < number <= NUMBER_MASK])
+            return {number: from_micros(moment) for number, moment in connection.execute(SQL["times"], (slots,))}
 
     def page(self, namespace: str, filter: Filter, *, after: int | None, limit: int, newest: bool) -> list[Record]:
-        with self._pool.reading() as connection:
-            known = self._id(connection, namespace)
-            if known is None:
-                return []
-            return reader.page(connection, known, namespace, filter, after=after, limit=limit, newest=newest)
+        with self.read(namespace) as reader:
+            return reader.page(filter, after=after, limit=limit, newest=newest)
 
     def matching(self, namespace: str, filter: Filter) -> Sequence[int]:
-        with self._pool.reading() as connection:
-            known = self._id(connection, namespace)
-            return () if known is None else reader.matching(connection, known, filter)
+        with self.read(namespace) as reader:
+            return reader.numbers(filter)
 
     def damaged(self, namespace: str) -> list[int]:
-        with self._pool.snapshot() as connection:
-            known = self._id(connection, namespace)
-            return [] if known is None else reader.damaged(connection, known)
+        with self.read(namespace) as reader:
+            return reader.damaged()
 
     def revisions(self, namespace: str, number: int) -> list[Revision]:
-        with self._pool.reading() as connection:
-            known = self._id(connection, namespace)
-            return [] if known is None else log.revisions(connection, known, namespace, number)
+        with self.read(namespace) as reader:
+            return reader.revisions(number)
 
     def log(self, namespace: str, wanted: LogFilter, *, limit: int, newest: bool = True) -> list[Revision]:
-        with self._pool.reading() as connection:
-            known = self._id(connection, namespace)
-            return [] if known is None else log.log(connection, known, namespace, wanted, limit=limit, newest=newest)
+        with self.read(namespace) as reader:
+            return reader.log(wanted, limit=limit, newest=newest)
 
     def seq_at(self, namespace: str, moment: datetime) -> int:
-        with self._pool.reading() as connection:
-            known = self._id(connection, namespace)
-            return 0 if known is None else log.seq_at(connection, known, moment)
+        with self.read(namespace) as reader:
+            return reader.seq_at(moment)
 
     def changed_after(self, namespace: str, seq: int, spec_folder: str | None = None) -> list[int]:
-        with self._pool.reading() as connection:
-            known = self._id(connection, namespace)
-            return [] if known is None else log.changed_after(connection, known, seq, spec_folder)
+        with self.read(namespace) as reader:
+            return reader.changed_after(seq, spec_folder)
 
     def states_at(self, namespace: str, numbers: Sequence[int], seq: int) -> dict[int, Revision]:
-        with self._pool.snapshot() as connection:
-            known = self._id(connection, namespace)
-            return {} if known is None else dict(log.states_at(connection, known, namespace, numbers, seq))
+        with self.read(namespace) as reader:
+            return reader.states_at(numbers, seq)
 
     def multi_version_numbers(self, namespace: str) -> list[int]:
-        with self._pool.reading() as connection:
-            known = self._id(connection, namespace)
-            return [] if known is None else log.multi_version_numbers(connection, known)
+        with self.read(namespace) as reader:
+            return reader.with_several_versions()
 
     def passage_vectors(
         self, namespace: str, generation: Generation, passage_hashes: Sequence[bytes]
     ) -> dict[bytes, bytes]:
-        with self._pool.snapshot() as connection:
-            known = self._id(connection, namespace)
-            return {} if known is None else passage_vectors(connection, known, generation, passage_hashes)
+        with self.read(namespace) as reader:
+            return reader.passage_vectors(generation, passage_hashes)
 
     def keyword(
         self,
@@ -264,28 +247,28 @@ class SqliteStore:
         limit: int,
         counts: WordCounts | None = None,
     ) -> KeywordSearch:
-        with self._pool.snapshot() as connection:
-            known = self._id(connection, namespace)
-            return (
-                KeywordSearch([])
-                if known is None
-                else search.keyword(connection, known, words, filter, now, limit, counts)
-            )
+        with self.read(namespace) as reader:
+            return reader.keyword_search(words, filter, now, limit, counts)
 
     def word_counts(self, namespace: str, words: Sequence[str]) -> WordCounts:
-        with self._pool.snapshot() as connection:
-            known = self._id(connection, namespace)
-            return WordCounts(0, 0, {}) if known is None else search.word_counts(connection, known, words)
+        with self.read(namespace) as reader:
+            return reader.word_counts(words)
 
     def holding(self, namespace: str, words: Sequence[str]) -> NumberSearch:
-        with self._pool.reading() as connection:
-            known = self._id(connection, namespace)
-            return NumberSearch() if known is None else search.holding(connection, known, words)
+        with self.read(namespace) as reader:
+            return reader.numbers_with_all(words)
 
     def links(self, namespace: str, memory: MemoryId) -> list[Link]:
-        with self._pool.reading() as connection:
-            known = self._id(connection, namespace)
-            return [] if known is None else links.links(connection, known, memory)
+        with self.read(namespace) as reader:
+            return reader.links(memory)
+
+    def capacity(self, namespace: str, rule: EvictionRule) -> CapacityStats:
+        with self.read(namespace) as reader:
+            return reader.capacity(rule)
+
+    def evictable(self, namespace: str, rule: EvictionRule, limit: int) -> list[EvictionCandidate]:
+        with self.read(namespace) as reader:
+            return reader.eviction_candidates(rule, limit)
 
     def position(self, namespace: str, generation: Generation | None) -> Position:
         with self._pool.reading() as connection:
@@ -356,16 +339,6 @@ class SqliteStore:
     def namespaces(self) -> list[str]:
         with self._pool.reading() as connection:
             return [name for _, name in connection.execute(SQL["namespace_names"])]
-
-    def capacity(self, namespace: str, rule: EvictionRule) -> CapacityStats:
-        with self._pool.snapshot() as connection:
-            known = self._id(connection, namespace)
-            return capacity.NOTHING if known is None else capacity.capacity(connection, known, rule)
-
-    def evictable(self, namespace: str, rule: EvictionRule, limit: int) -> list[EvictionCandidate]:
-        with self._pool.reading() as connection:
-            known = self._id(connection, namespace)
-            return [] if known is None else capacity.evictable(connection, known, rule, limit)
 
     def due(self, now: datetime, limit: int) -> list[Record]:
         with self._pool.snapshot() as connection:

@@ -16,18 +16,17 @@ from perdure.embed.port import Generation
 from perdure.errors import Conflict, InvalidInput
 from perdure.ids import ContentHash, MemoryId
 from perdure.model import INDEXED_STATES, Change, EvictionCandidate, Record, replace_record
-from perdure.store.port import EvictionRule, Link, LinkKind, Load
-from perdure.store.sqlite import capacity, erasure, links, vectors
+from perdure.store.port import LINK_KINDS, EvictionRule, LinkKind, Load, LogFilter
+from perdure.store.sqlite import erasure, vectors
 from perdure.store.sqlite.apsw_types import Database, Row
 from perdure.store.sqlite.erasure import ERASE
 from perdure.store.sqlite.erasure_ledger import Erasure
 from perdure.store.sqlite.hash_chain import SALT_BYTES, Line, digest_of, genesis, link
 from perdure.store.sqlite.log_head import End
+from perdure.store.sqlite.reader import NO_NAMESPACE, SqliteReader
 from perdure.store.sqlite.rows import (
     NUMBER_BITS,
     NUMBER_MASK,
-    decode_payload,
-    decode_row,
     encode_payload,
     encode_row,
     entry_columns,
@@ -37,14 +36,8 @@ from perdure.store.sqlite.rows import (
     unpack_id,
 )
 from perdure.store.sqlite.sql import SQL
-from perdure.store.sqlite.tombstones import Tombstones
 from perdure.text.entry import Entry, terms_length
 
-_SELECT: Final = SQL["select_memory"]
-_BY_SLOT: Final = f"{_SELECT} {SQL['by_slot']}"
-_BY_KEY: Final = f"{SQL['select_slot']} {SQL['by_key']}"
-_BY_CONTENT: Final = f"{SQL['select_slot']} {SQL['by_content']}"
-_BY_REQUEST: Final = f"{SQL['select_slot']} {SQL['by_request']}"
 _BEFORE: Final = SQL["memory_before"]
 _PUT_MEMORY: Final = SQL["put_memory"]
 _PUT_ENTRY: Final = SQL["put_entry"]
@@ -52,7 +45,6 @@ _CHANGE_ENTRY: Final = SQL["change_entry"]
 _PUT_TAG: Final = SQL["put_tag"]
 _APPEND: Final = SQL["append_revision"]
 _PUT_PAYLOAD: Final = SQL["put_payload"]
-_LAST_VERSION: Final = SQL["last_version"]
 _CLOSE: Final = SQL["close_namespace"]
 _EMPTY: Final = Load(0, 0, None, None)
 
@@ -78,17 +70,15 @@ class _Ended:
         raise RuntimeError("the write transaction has ended")
 
 
-class SqliteWriter:
+class SqliteWriter(SqliteReader):
     """Lives inside one transaction; `finish` writes what it kept back."""
 
     def __init__(self, connection: Database, name: str, clock: Clock) -> None:
-        self._connection = connection
-        self._name = name
-        self._clock = clock
         rows = connection.execute(SQL["open_namespace"], (name,)).fetchall()
+        super().__init__(connection, rows[0][0] if rows else NO_NAMESPACE, name)
+        self._clock = clock
         self._space = _Namespace(*rows[0]) if rows else None
         self._changed = False
-        self._graves: Tombstones | None = None
         self._handed_out: set[int] = set()
         self._generations: dict[str, int] = {}
         self.erased: list[Erasure] = []
@@ -99,33 +89,18 @@ class SqliteWriter:
         space = self._space
         return (space.id, End(space.seq, space.head)) if space else (0, End(0, genesis(self._name)))
 
-    def by_number(self, number: int) -> Record | None:
-        if self._space is None or not 0 < number <= NUMBER_MASK:
-            return None
-        return self._at(slot_of(self._space.id, number))
-
-    def by_key(self, key: str) -> Record | None:
-        return self._named(_BY_KEY, key)
-
-    def by_content(self, content_hash: ContentHash) -> Record | None:
-        return self._named(_BY_CONTENT, bytes.fromhex(content_hash))
-
     def by_request(self, request: str) -> Record | None:
-        return self._named(_BY_REQUEST, request)
+        lines = self.log(LogFilter(request=request), limit=1)
+        return self.by_number(lines[0].number) if lines else None
 
     def record_of_request(self, request: str) -> Record | None:
-        body = self._connection.execute(SQL["said_by_request"], (self._space.id, request)).get if self._space else None
-        return None if body is None else decode_payload(body)
-
-    def has_active_text(self, content_hash: ContentHash) -> bool:
-        row = (self._space.id, bytes.fromhex(content_hash)) if self._space else None
-        return row is not None and self._connection.execute(SQL["says"], row).get == 1
+        lines = self.log(LogFilter(request=request), limit=1)
+        return lines[0].record if lines else None
 
     def changed_at(self, number: int) -> datetime | None:
-        if self._space is None or not 0 < number <= NUMBER_MASK:
+        if not 0 < number <= NUMBER_MASK:
             return None
-        row = (self._space.id, slot_of(self._space.id, number))
-        at: int | None = self._connection.execute(SQL["changed_at"], row).get
+        at: int | None = self._connection.execute(SQL["changed_at"], (self._id, slot_of(self._id, number))).get
         return None if at is None else from_micros(at)
 
     def next_number(self) -> int:
@@ -167,21 +142,17 @@ class SqliteWriter:
             space.vector += 1
 
     def put_link(self, source: MemoryId, kind: LinkKind, target: str, at: datetime) -> None:
-        links.put_link(self._connection, self._opened().id, Link(source, kind, target, at))
+        if kind not in LINK_KINDS:
+            raise InvalidInput(f"There is no kind of link called {kind!r:.40}.")
+        row = (self._opened().id, pack_id(source), kind, pack_name(target), to_micros(at))
+        self._connection.execute(SQL["put_link"], row)
 
     def add_tombstone(self, content_hash: ContentHash, reason: str, at: datetime) -> None:
-        self._graveyard(self._opened()).add_tombstone(content_hash, reason, at)
-
-    def tombstone_since(self, content_hash: ContentHash) -> datetime | None:
-        space = self._space
-        return space and self._graveyard(space).tombstone_since(content_hash)
+        self._opened()
+        self._tombstones().add_tombstone(content_hash, reason, at)
 
     def lift_tombstone(self, content_hash: ContentHash) -> None:
-        if self._space is not None:
-            self._graveyard(self._space).lift_tombstone(content_hash)
-
-    def last_version(self, number: int) -> int:
-        return self._connection.execute(_LAST_VERSION, (self._space.id, number)).get if self._space else 0
+        self._tombstones().lift_tombstone(content_hash)
 
     def touch(self, number: int, at: datetime) -> None:
         if self._space is not None and 0 < number <= NUMBER_MASK:
@@ -199,7 +170,7 @@ class SqliteWriter:
         space.max_items, space.max_tokens = max_items, max_tokens
 
     def evictable(self, rule: EvictionRule, limit: int) -> list[EvictionCandidate]:
-        return capacity.evictable(self._connection, self._space.id, rule, limit) if self._space else []
+        return self.eviction_candidates(rule, limit)
 
     def drop_payloads(self, number: int) -> None:
         if self._space is not None:
@@ -230,11 +201,6 @@ class SqliteWriter:
             )  # fmt: skip
             self._connection.execute(_CLOSE, row)
 
-    def _graveyard(self, space: _Namespace) -> Tombstones:
-        if self._graves is None:
-            self._graves = Tombstones(self._connection, space.id, self._name)
-        return self._graves
-
     def _opened(self) -> _Namespace:
         """For writing: made by the first write that needs it."""
         self._changed = True
@@ -243,16 +209,8 @@ class SqliteWriter:
             row = (self._name, head, to_micros(self._clock()))
             created: int = self._connection.execute(SQL["create_namespace"], row).get
             self._space = _Namespace(created, 0, 0, head, 0, 0, 0)
+            self._id, self._graves = created, None
         return self._space
-
-    def _named(self, sql: str, name: str | bytes) -> Record | None:
-        """Its slot first: mostly there is none, and the whole row's statement costs ten times as much to begin."""
-        slot = self._connection.execute(sql, (self._space.id, name)).get if self._space else None
-        return None if slot is None else self._at(slot)
-
-    def _at(self, slot: int) -> Record | None:
-        rows = self._connection.execute(_BY_SLOT, (slot,)).fetchall()
-        return decode_row(rows[0], self._name) if rows else None
 
     def _before(self, number: int, slot: int) -> Row | None:
         if number in self._handed_out:
