@@ -17,8 +17,7 @@ from store.children import Child
 
 from perdure import Memory, errors
 from perdure.lifecycle import erase as erasing
-from perdure.model import STATES, Forgotten, Record
-from perdure.store.port import LinkKind
+from perdure.model import STATES, Record
 from perdure.testing.buggify import Buggified, buggified
 from perdure.testing.embedder import WordEmbedder
 
@@ -62,16 +61,6 @@ def plant(memory: Memory, canary: str) -> Record:
     memory.update(made.number, text=f"second {canary}", title="Title")
     memory.recall(canary)
     return made
-
-
-def link(memory: Memory, source: int, kind: LinkKind, target: int) -> None:
-    records = {number: memory.get(number) for number in (source, target)}
-    with memory._services.store.write("default") as writer:
-        writer.put_link(records[source].id, kind, records[target].id, NOW)
-
-
-def related(answer: Forgotten) -> list[tuple[int, str]]:
-    return [(one.record.number, one.relation) for one in answer.related]
 
 
 def test_not_a_byte_of_it_is_left_in_any_file(memory: Memory, path: Path):
@@ -160,33 +149,6 @@ def test_a_model_may_forget_but_not_erase(path: Path):
         with pytest.raises(errors.NotAllowed):
             memory.forget(1, mode="hard")
         assert memory.forget(1).done
-
-
-def test_what_it_came_from_and_what_it_led_to_is_listed_and_offered(memory: Memory):
-    for number in range(1, 8):
-        memory.remember(f"memory {number}")
-    link(memory, 1, "merged_from", 2)
-    link(memory, 2, "evidence", 3)
-    link(memory, 4, "supersedes", 1)
-    link(memory, 5, "merged_from", 4)
-    link(memory, 6, "references", 1)
-    link(memory, 3, "supersedes", 1)
-    preview = memory.erase(1, dry_run=True)
-    assert related(preview) == [(2, "source"), (3, "source"), (4, "derived"), (5, "derived")]
-    assert any("--related" in note for note in preview.notes)
-    with pytest.raises(errors.NeedsConfirmation):
-        memory.erase(1, related=True)
-    done = memory.erase(1, related=True, confirm=True)
-    assert related(done) == related(preview)
-    assert sorted(record.number for record in memory.list()) == [6, 7]
-
-
-def test_without_being_asked_for_the_related_stay(memory: Memory):
-    for number in range(1, 4):
-        memory.remember(f"memory {number}")
-    link(memory, 1, "merged_from", 2)
-    assert memory.erase(1).done
-    assert sorted(record.number for record in memory.list()) == [2, 3]
 
 
 def test_what_only_an_earlier_version_said_is_suggested(memory: Memory):

@@ -65,7 +65,6 @@ CALLS: dict[str, Callable[[Memory, Any], object]] = {
     "confirm": lambda memory, odd: memory.forget("oldest", confirm=odd),
     "erase": lambda memory, odd: memory.erase(odd),
     "erase several": lambda memory, odd: memory.erase([odd, odd], confirm=True),
-    "erase related": lambda memory, odd: memory.erase(1, related=odd),
     "dry_run": lambda memory, odd: memory.forget(1, dry_run=odd),
     "restore": lambda memory, odd: memory.restore(odd),
     "history": lambda memory, odd: memory.history(odd),

@@ -227,14 +227,6 @@ class Diff:
 
 
 @dataclass(frozen=True, slots=True)
-class Related:
-    """A memory that another came from (`source`) or led to (`derived`)."""
-
-    record: Record
-    relation: Literal["source", "derived"]
-
-
-@dataclass(frozen=True, slots=True)
 class Forgotten:
     """What `forget` or `erase` did, or would do: while `done` is false nothing has happened.
 
@@ -249,7 +241,6 @@ class Forgotten:
     understood: str
     token: str
     batch: str | None = None
-    related: tuple[Related, ...] = ()
     suggested: tuple[Record, ...] = ()
     remaining: int = 0
     scrub_pending: bool = False

@@ -229,7 +229,7 @@ class SemanticMemoryStore:
     ) -> ForgetResult:
         """Remove items: `key:type:identifier`, `oldest`, `least important`, `before:timestamp`, or a sentence.
 
-        A sentence that may mean several items is answered with what would go, until it is confirmed.
+        A sentence is answered with what would go, until it is confirmed.
         """
         explicit = _EXPLICIT.fullmatch(check_query(forget_instructions)) is not None
         try:

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from perdure.cli.command import command, option
+from perdure.cli.command import command
 from perdure.cli.filters import chosen, filter_options
 from perdure.cli.preview import Consent, carry_out, consent_options, meant, options_again, report
 from perdure.cli.target import Target, with_target
@@ -15,7 +15,6 @@ from perdure.model import STATES
 
 _EXAMPLES = (
     "perdure erase 7",
-    "perdure erase 7 --related --yes",
     'perdure erase "everything about the Osaka flat" --dry-run',
     "perdure erase --state deleted --until 2026-03-14 --yes",
 )
@@ -23,7 +22,6 @@ _EXAMPLES = (
 
 @command("erase", examples=_EXAMPLES)
 @click.argument("what", nargs=-1, metavar="[WHAT]...")
-@option("--related", is_flag=True, help="Also what it came from, and what was made of it.")
 @consent_options
 @filter_options(STATES, default="any")
 @with_target()
@@ -31,7 +29,6 @@ def main(
     target: Target,
     *,
     what: tuple[str, ...],
-    related: bool,
     yes: bool,
     token: str | None,
     dry_run: bool,
@@ -44,8 +41,8 @@ def main(
     back, so it always asks on a terminal. Exports and backups that were made before still hold it.
     """
     wanted, filters = meant(what), chosen(options)
-    again = ("erase", *what, *options_again({**options, "related": related}))
+    again = ("erase", *what, *options_again(options))
     with target.memory() as memory:
-        call = partial(memory.erase, wanted, related=related, **filters)
+        call = partial(memory.erase, wanted, **filters)
         done = carry_out(target, Consent(yes, token, dry_run, always=True), again, call)
-    report(target, done, again, related=related)
+    report(target, done, again)

@@ -45,8 +45,8 @@ def main(
     WHAT is a number, id, content hash or key, or several of them; or `oldest`, `least important`, `before:TIME`; or a
     sentence: every memory goes that holds all its words, and was made at the time it names. Filters narrow it.
 
-    A forgotten memory is found no more, by anyone, but its history stays. More than one that was searched for is listed
-    first, and goes when you say yes. All of them go, or none.
+    A forgotten memory is found no more, by anyone, but its history stays. What a sentence finds is listed first, and so
+    are several memories that a time or a filter finds; they go when you say yes. All of them go, or none.
     """
     wanted, filters = meant(what), chosen(options)
     again = ("forget", *what, *options_again({**options, "hard": hard}))

@@ -84,7 +84,7 @@ def _refusal(target: Target, again: tuple[str, ...], needed: NeedsConfirmation) 
     return refusal
 
 
-def report(target: Target, done: Forgotten, again: tuple[str, ...], *, related: bool = False) -> None:
+def report(target: Target, done: Forgotten, again: tuple[str, ...]) -> None:
     if target.json:
         target.answer(to_jsonable(done))
     elif not done.done:
@@ -95,8 +95,7 @@ def report(target: Target, done: Forgotten, again: tuple[str, ...], *, related: 
         _forgot(target, done)
     else:
         # Without its words: they should not stay on a screen or in somebody's log either.
-        going = (*done.records, *(one.record for one in done.related if related))
-        for number in sorted(record.number for record in going):
+        for number in sorted(record.number for record in done.records):
             say(f"Erased {click.style(f'#{number}', fg='cyan', bold=True)}")
         notes(done.notes)
 
@@ -117,8 +116,6 @@ def show(preview: Forgotten) -> None:
     tell(dim(f"understood: {safe(preview.understood)}"))
     for record in preview.records:
         receipt(f"Would {_VERBS[preview.deletion]}", "", record)
-    for related in preview.related:
-        receipt("Related", f" ({related.relation})", related.record)
     for record in preview.suggested:
         tell(f"perhaps {_line(record)}")
     notes(preview.notes)
@@ -136,10 +133,10 @@ def _agrees(preview: Forgotten) -> bool:
 
 
 def _is_reference(word: str) -> bool:
-    from perdure.lifecycle.instruction import named
+    from perdure.lifecycle.instruction import reference_of
 
     try:
-        named(word)
+        reference_of(word)
     except InvalidReference:
         return False
     return True

@@ -1,113 +1,131 @@
-"""Forgetting, soft: memories leave every list and every search, and can be brought back."""
+"""Forgetting, soft: memories leave every list and every search, and can be brought back.
+
+`erase` shares the preview and the confirmation of this module.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
+from hashlib import sha256
 from typing import TYPE_CHECKING, Final, Literal
 
-from perdure.errors import Conflict, NeedsConfirmation, NotAllowed
-from perdure.lifecycle.confirmation import require, token_of
+from perdure.errors import Conflict, InvalidInput, NeedsConfirmation, NotAllowed, shown
 from perdure.lifecycle.disk_reserve import with_reserve
 from perdure.lifecycle.remember import Plan, Prepared, write
-from perdure.lifecycle.selection import Scope, Selection, select
+from perdure.lifecycle.selection import Selection, SelectionScope, select
 from perdure.lifecycle.tier_policy import ONLY_PEOPLE
-from perdure.model import INDEXED_STATES, Filter, Forgotten, Record, replace_record, same_history
+from perdure.model import INDEXED_STATES, Filter, Forgotten, replace_record, same_history
 from perdure.text.entry import entry_of
 
 if TYPE_CHECKING:
-    from perdure.services import Services
+    from collections.abc import Iterable
 
-TRIES: Final = 10
+    from perdure.model import Record
+
+ATTEMPTS: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
-    """What one call asks for: which memories, whether somebody confirmed it, and whether it only wants to know."""
+class ForgetRequest:
+    """Which memories to forget or to erase. `confirm` is True or the token of a preview; `dry_run` only previews."""
 
     what: object
     confirm: object = False
     dry_run: bool = False
-    related: bool = False
 
 
-def forget(scope: Scope, order: Order) -> Forgotten:
-    """All of them or none. Whoever changes one meanwhile makes us look again."""
+def forget(scope: SelectionScope, request: ForgetRequest) -> Forgotten:
+    """Forget all selected memories or none. If somebody changes one of them meanwhile, they are selected again."""
     services = scope.services
     if not services.settings.soft_delete:
         raise Conflict(
             "Memories cannot be forgotten softly here: soft_delete is switched off.",
             remedy="Erase them for ever with mode='hard' (`perdure erase`), or switch it on; nothing was changed.",
         )
-    for _ in range(TRIES):
-        selection = _forgettable(services, select(scope, order.what, services.context.clock()))
-        preview = preview_of(scope, selection, "soft", selection.records)
-        count = len(preview.records)
-        certain = selection.named or count == 1
-        if not agreed(scope, preview, order, going=count, certain=certain):
-            return counted(scope, preview)
-        done = with_reserve(services.store, partial(_carry_out, scope, preview))
+    for _ in range(ATTEMPTS):
+        selection = _forgettable(scope, select(scope, request.what, services.context.clock()))
+        preview = preview_of(scope, selection, "soft")
+        single = selection.kind != "sentence" and len(selection.records) == 1
+        if not is_confirmed(scope, preview, request, certain=selection.kind == "reference" or single):
+            return with_remaining(scope, preview)
+        done = with_reserve(services.store, partial(_apply, scope, preview))
         if done is not None:
             return done
-    raise overtaken()
+    raise others_keep_changing()
 
 
-def preview_of(
-    scope: Scope, selection: Selection, mode: Literal["soft", "hard"], going: tuple[Record, ...]
-) -> Forgotten:
+def preview_of(scope: SelectionScope, selection: Selection, deletion: Literal["soft", "hard"]) -> Forgotten:
     return Forgotten(
         records=selection.records,
-        deletion=mode,
+        deletion=deletion,
         done=False,
         understood=selection.understood,
-        token=token_of(scope.namespace, mode, going),
+        token=confirmation_token(scope.namespace, deletion, selection.records),
         notes=() if selection.records else ("Nothing matches, so nothing was changed.",),
     )
 
 
-def agreed(scope: Scope, preview: Forgotten, order: Order, *, going: int, certain: bool) -> bool:
-    """False when there is nothing to do, or it is only to be looked at; an error when somebody has to say yes."""
-    if order.dry_run or not preview.records:
+def confirmation_token(namespace: str, deletion: Literal["soft", "hard"], records: Iterable[Record]) -> str:
+    """A token for exactly these memories as they are now: a change to one of them, or one more, makes another token."""
+    lines = sorted(f"{one.number}@{one.seq} {one.version} {one.state} {one.content_hash}" for one in records)
+    return sha256("\x00".join((namespace, deletion, *lines)).encode("utf-8", "replace")).hexdigest()[:16]
+
+
+def is_confirmed(scope: SelectionScope, preview: Forgotten, request: ForgetRequest, *, certain: bool) -> bool:
+    """False when there is nothing to do, or for a dry run. NeedsConfirmation when somebody has to say yes, which is so
+    unless the memories are `certain`. A token that is given must fit in any case.
+    """
+    confirm = request.confirm
+    if request.dry_run or not preview.records:
         return False
-    try:
-        require(preview, order.confirm, going=going, certain=certain)
-    except NeedsConfirmation as needed:
-        needed.preview = counted(scope, preview)
-        raise
+    if not isinstance(confirm, bool | str):
+        raise InvalidInput(f"confirm must be True or the token of a preview, not {shown(confirm)}.")
+    if isinstance(confirm, str) and confirm != preview.token:
+        raise Conflict(
+            f"The token {shown(confirm)} confirms other memories than those that match now.",
+            remedy="Look at the preview again, and confirm that one; nothing was changed.",
+        )
+    if confirm is False and not certain:
+        count = len(preview.records)
+        what = "1 memory" if count == 1 else f"{count:,} memories"
+        verb = "forgotten" if preview.deletion == "soft" else "erased for ever"
+        needed = NeedsConfirmation(
+            f"{what} would be {verb}: {preview.understood}.",
+            remedy=f"Look at the list, and confirm it with the token {preview.token}; nothing was changed.",
+        )
+        needed.preview = with_remaining(scope, preview)
+        raise needed
     return True
 
 
-def counted(scope: Scope, preview: Forgotten) -> Forgotten:
-    """With the number of memories that may be found now."""
-    found = scope.services.store.matching(scope.namespace, Filter(states=INDEXED_STATES))
-    return replace(preview, remaining=len(found))
+def with_remaining(scope: SelectionScope, preview: Forgotten) -> Forgotten:
+    """The preview with the number of memories that recall may find now."""
+    numbers = scope.services.store.matching(scope.namespace, Filter(states=INDEXED_STATES))
+    return replace(preview, remaining=len(numbers))
 
 
-def overtaken() -> Conflict:
+def others_keep_changing() -> Conflict:
     return Conflict("Others keep changing these memories.", remedy="Try again; nothing was changed.")
 
 
-def take_back(services: Services, records: tuple[Record, ...], batch: str) -> str:
-    if len(records) == 1 or not services.settings.versioning:
-        return f"Take it back: perdure restore {' '.join(str(record.number) for record in records)}"
-    return f"Take it back: perdure undo {batch}"
+def _forgettable(scope: SelectionScope, selection: Selection) -> Selection:
+    alive: list[Record] = []
+    for record in selection.records:
+        if record.tier == ONLY_PEOPLE and record.state == "active" and not scope.services.context.is_person:
+            raise NotAllowed(f"Memory #{record.number} is constitutional: only a person may forget it.")
+        if record.state != "deleted":
+            alive.append(record)
+        elif selection.kind == "reference":
+            raise Conflict(
+                f"Memory #{record.number} is forgotten already.",
+                remedy=f"Bring it back: perdure restore {record.number}",
+            )
+    return replace(selection, records=tuple(alive))
 
 
-def _forgettable(services: Services, selection: Selection) -> Selection:
-    if not services.context.is_person:
-        for record in selection.records:
-            if record.tier == ONLY_PEOPLE and record.state == "active":
-                raise NotAllowed(f"Memory #{record.number} is constitutional: only a person may forget it.")
-    forgotten = [record for record in selection.records if record.state == "deleted"]
-    if forgotten and selection.named:
-        number = forgotten[0].number
-        raise Conflict(f"Memory #{number} is forgotten already.", remedy=f"Bring it back: perdure restore {number}")
-    alive = tuple(record for record in selection.records if record.state != "deleted")
-    return replace(selection, records=alive) if forgotten else selection
-
-
-def _carry_out(scope: Scope, preview: Forgotten) -> Forgotten | None:
-    """None when one of them is not as it was seen; then nothing was changed."""
+def _apply(scope: SelectionScope, preview: Forgotten) -> Forgotten | None:
+    """None when one of the memories is not as it was selected; then nothing was changed."""
     services = scope.services
     batch = services.context.batch()
     plans = [Plan(record, replace_record(record, state="deleted"), "forget", "updated") for record in preview.records]
@@ -122,11 +140,9 @@ def _carry_out(scope: Scope, preview: Forgotten) -> Forgotten | None:
             for plan, entry in zip(plans, entries, strict=True)
         )
         remaining = writer.load().items
-    return replace(
-        preview,
-        records=written,
-        done=True,
-        batch=batch.id,
-        remaining=remaining,
-        notes=(take_back(services, written, batch.id),),
-    )
+    if len(written) == 1 or not services.settings.versioning:
+        command = f"restore {' '.join(str(record.number) for record in written)}"
+    else:
+        command = f"undo {batch.id}"
+    note = f"Take it back: perdure {command}"
+    return replace(preview, records=written, done=True, batch=batch.id, remaining=remaining, notes=(note,))

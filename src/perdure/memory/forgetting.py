@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Literal, Unpack
 
-from perdure.errors import InvalidInput, UnknownChoice, shown
+from perdure.errors import UnknownChoice, shown
 from perdure.memory.core import Core, Reference
 from perdure.model import INDEXED_STATES, Filter, Forgotten, Record
-from perdure.validation import Filters, check_filters
+from perdure.validation import Filters, check_bool, check_filters
 
 if TYPE_CHECKING:
-    from perdure.lifecycle.selection import Scope
+    from perdure.lifecycle.selection import SelectionScope
 
 _SUGGESTED: Final = 5
-_USE_PATIENCE: Final = 0.25
 
 
 class Forgetting(Core):
@@ -32,56 +30,53 @@ class Forgetting(Core):
         """Forget memories: they leave every list and every search at once, and `restore` or `undo` brings them back.
 
         `what` is a reference, several of them, `oldest`, `least important`, `before:2026-03-14`, or a sentence such as
-        "everything about the Osaka flat". Filters narrow it, or say alone what goes. More than one memory that was
-        searched for needs `confirm=True` or the token of a preview: `NeedsConfirmation.preview`, or what `dry_run`
-        answers.
+        "everything about the Osaka flat". Filters narrow it, or say alone what goes. Whatever a sentence finds, and
+        more than one memory that a time or a filter finds, needs `confirm=True` or the token of a preview:
+        `NeedsConfirmation.preview`, or what `dry_run` answers.
         """
-        from perdure.lifecycle.forget import Order, forget
+        from perdure.lifecycle.forget import ForgetRequest, forget
 
         if mode == "hard":
             return self.erase(what, confirm=confirm, dry_run=dry_run, **filters)
         if mode != "soft":
             raise UnknownChoice(f"There is no way to forget called {shown(mode)}.", remedy="Use 'soft' or 'hard'.")
-        _require_switch(dry_run, "dry_run")
+        check_bool(dry_run, "dry_run")
         scope = self._scope(filters, every_state=False)
-        return self._suggesting(forget(scope, Order(what, confirm, dry_run)), what, scope.filter)
+        return self._suggesting(forget(scope, ForgetRequest(what, confirm, dry_run)), what, scope.filter)
 
     def erase(
         self,
         what: Reference | Sequence[Reference] | None = None,
         *,
-        related: bool = False,
         confirm: bool | str = False,
         dry_run: bool = False,
         **filters: Unpack[Filters],
     ) -> Forgotten:
         """Erase memories for ever, with all their versions, from every file of the store. Nothing brings them back.
 
-        `what` is as in `forget`, in whatever state the memories are. The answer lists what they came from and what was
-        made of them; `related=True` erases that too. All but a single memory that is named needs `confirm`.
+        `what` is as in `forget`, in whatever state the memories are. All but a single memory that is named needs
+        `confirm`.
         """
         from perdure.lifecycle.erase import erase
-        from perdure.lifecycle.forget import Order
+        from perdure.lifecycle.forget import ForgetRequest
 
-        _require_switch(dry_run, "dry_run")
-        _require_switch(related, "related")
+        check_bool(dry_run, "dry_run")
         scope = self._scope(filters, every_state=True)
         try:
-            answer = erase(scope, Order(what, confirm, dry_run, related))
+            answer = erase(scope, ForgetRequest(what, confirm, dry_run))
         finally:
             self._services.drop(self._namespace)
         return self._suggesting(answer, what, scope.filter)
 
-    def _scope(self, filters: Mapping[str, Any], *, every_state: bool) -> Scope:
-        from perdure.lifecycle.selection import Scope
+    def _scope(self, filters: Mapping[str, Any], *, every_state: bool) -> SelectionScope:
+        from perdure.lifecycle.selection import SelectionScope
 
         services = self._services
         given = {name: value for name, value in filters.items() if value is not None}
         wanted = check_filters(given, services.settings.categories, services.context.clock()) if given else None
         if wanted is not None and "states" not in given:
             wanted = replace(wanted, states=())
-        note_use = partial(services.usage.flush, patience=_USE_PATIENCE)
-        return Scope(services, self._namespace, self._find, wanted, every_state, note_use)
+        return SelectionScope(services, self._namespace, self._find, wanted, every_state)
 
     def _suggesting(self, answer: Forgotten, what: object, filter: Filter | None) -> Forgotten:
         """Nothing holds all the words: what recall would find may have been meant, and is left alone."""
@@ -112,8 +107,3 @@ class Forgetting(Core):
         )
         found = services.recaller().recall(request)
         return tuple(hit.record for hit in found)
-
-
-def _require_switch(value: object, name: str) -> None:
-    if not isinstance(value, bool):
-        raise InvalidInput(f"{name} must be True or False, not {shown(value)}.")
