@@ -296,7 +296,7 @@ def python_page() -> str:
     lines += table(("type", "what it is"), (OTHER_TYPES | allowed).items())
     for thing in (model.Change, port.StoreStats, port.NamespaceStats):
         lines += ["", f"### `{thing.__name__}`\n", *section_for(thing)]
-    origin = "src/perdure/memory, src/perdure/semantic.py and src/perdure/model.py"
+    origin = "src/perdure/memory.py, src/perdure/semantic.py and src/perdure/model.py"
     return document("Python", origin, "`from perdure import Memory` is the door.\n", *lines)
 
 
@@ -373,7 +373,9 @@ def typed(fields: type) -> list[tuple[str, str]]:
 def signature(name: str, function: Callable[..., Any]) -> str:
     found = inspect.signature(function)
     parts = list(parameters(parameter for parameter in found.parameters.values() if parameter.name != "self"))
-    answer = "" if found.return_annotation in {"None", None} else f" -> {found.return_annotation}"
+    # Inside the class `list` is a verb, so the type has to be written as `builtins.list` there.
+    answered = str(found.return_annotation).removeprefix("builtins.")
+    answer = "" if answered == "None" else f" -> {answered}"
     line = f"{name}({', '.join(parts)}){answer}"
     below = ",\n    ".join(parts)
     return line if len(line) <= WIDTH else f"{name}(\n    {below},\n){answer}"

@@ -16,7 +16,7 @@ from perdure.embed.port import Embedder
 from perdure.errors import EmbedderUnavailable, InvalidInput, shown
 from perdure.lifecycle.usage import UseCounter
 from perdure.lifecycle.write_context import WriteContext
-from perdure.model import Finding
+from perdure.model import Filter, Finding, Recall
 from perdure.settings import Settings
 from perdure.store.port import EvictionRule, Store
 from perdure.text.tokens import TokenCounter, counter_of
@@ -91,6 +91,20 @@ class Services:
             if self._triggers is None:
                 self._triggers = Triggers(self.store)
             return self._triggers
+
+    def search(self, query: str, namespace: str, filter: Filter, *, limit: int, recipe: str | None = None) -> Recall:
+        """What recall finds in one namespace now. It counts as no use."""
+        from perdure.recall.query import SearchRequest
+
+        request = SearchRequest(
+            query=query,
+            namespaces=(namespace,),
+            filter=filter,
+            limit=limit,
+            recipe=self.recipe(recipe),
+            now=self.context.clock(),
+        )
+        return self.recaller().recall(request)
 
     def drop(self, namespace: str) -> None:
         """Drop the cached texts of a namespace from which something was erased; what is needed is read again."""

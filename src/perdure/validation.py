@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import datetime
 from functools import partial
 from itertools import islice
-from typing import Any, Final, TypeAlias, TypedDict, cast
+from typing import Any, Final, TypeAlias, TypedDict, TypeVar, cast
 
 from perdure.clock import parse_time
 from perdure.errors import InvalidInput, TextTooLong, UnknownChoice, shown
@@ -29,6 +29,7 @@ _NAMESPACE = re.compile(r"[^\s\x00-\x1f\x7f][^\x00-\x1f\x7f]{0,199}")
 _CONTENT: Final = ("text", "title", "abstract", "summary", "reasoning")
 
 RecordFields: TypeAlias = dict[str, Any]
+T = TypeVar("T")
 
 
 class KeyedFields(TypedDict, total=False):
@@ -139,6 +140,18 @@ def check_concepts(concepts: object) -> tuple[str, ...]:
     return tuple(texts)
 
 
+def check_references(refs: object, most: int) -> list[int | str]:
+    """One reference, or several of them."""
+    if isinstance(refs, int | str):
+        return [refs]
+    if not isinstance(refs, Iterable) or isinstance(refs, bytes | Mapping):
+        raise InvalidInput("That is no memory.", remedy="Name memories by number, id, hash or key.")
+    references = list(islice(cast("Iterable[int | str]", refs), most + 1))
+    if len(references) > most:
+        raise InvalidInput(f"More than {most} memories at once are too many.", remedy=f"Ask for {most} at most.")
+    return references
+
+
 def check_int(value: object, field: str, least: int, most: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
         raise InvalidInput(f"{field} must be a whole number from {least:,} to {most:,}, not {shown(value)}.")
@@ -199,11 +212,11 @@ def check_filters(
         tags=_some(given.get("tags", ()), "tags"),
         categories=categories,
         sources=_some(given.get("source", ()), "source"),
-        context_type=_optional(partial(_choice, CONTEXT_TYPES), given.get("context_type"), "context_type"),
-        tier=_optional(partial(_choice, TIERS), given.get("tier"), "tier"),
-        source_project=_optional(check_single_line, given.get("source_project"), "source_project"),
-        spec_folder=_optional(check_single_line, given.get("spec_folder"), "spec_folder"),
-        conversation_id=_optional(check_single_line, given.get("conversation_id"), "conversation_id"),
+        context_type=optional(partial(_choice, CONTEXT_TYPES), given.get("context_type"), "context_type"),
+        tier=optional(partial(_choice, TIERS), given.get("tier"), "tier"),
+        source_project=optional(check_single_line, given.get("source_project"), "source_project"),
+        spec_folder=optional(check_single_line, given.get("spec_folder"), "spec_folder"),
+        conversation_id=optional(check_single_line, given.get("conversation_id"), "conversation_id"),
         since=since,
         until=until,
         states=cast("tuple[State, ...]", states),
@@ -212,8 +225,8 @@ def check_filters(
 
 def _stretch(given: Mapping[str, Any], now: datetime | None) -> tuple[datetime | None, datetime | None]:
     """What `since`, `until` and `when` leave together."""
-    since = _optional(parse_time, given.get("since"), "since")
-    until = _optional(parse_time, given.get("until"), "until")
+    since = optional(parse_time, given.get("since"), "since")
+    until = optional(parse_time, given.get("until"), "until")
     if "when" not in given:
         return since, until
     from perdure.text.time_expressions import read_time_range
@@ -281,7 +294,8 @@ def _choice(options: tuple[str, ...], value: object, field: str) -> str:
     return text
 
 
-def _optional(check: Callable[[Any, str], Any], value: object, field: str) -> Any:
+def optional(check: Callable[[Any, str], T], value: object, field: str) -> T | None:
+    """The checked value; None stays None."""
     return None if value is None else check(value, field)
 
 
@@ -348,10 +362,10 @@ def _depth(value: Json) -> int:
 
 
 _CHECKS: Final[Mapping[str, Callable[[object, str], Any]]] = {
-    "key": partial(_optional, _key),
-    **{name: partial(_optional, check_text) for name in ("abstract", "summary", "reasoning")},
+    "key": partial(optional, _key),
+    **{name: partial(optional, check_text) for name in ("abstract", "summary", "reasoning")},
     **{
-        name: partial(_optional, check_single_line)
+        name: partial(optional, check_single_line)
         for name in (
             "title", "category", "source_project", "conversation_id", "session_id", "channel", "spec_folder",
             "file_path", "anchor_id",
@@ -361,14 +375,14 @@ _CHECKS: Final[Mapping[str, Callable[[object, str], Any]]] = {
     "tags": partial(_lines, MAX_ITEMS),
     "keywords": partial(_lines, MAX_KEYWORDS),
     **{name: partial(_lines, MAX_ITEMS) for name in ("references", "trigger_phrases", "evidence")},
-    "metadata": partial(_optional, _metadata),
+    "metadata": partial(optional, _metadata),
     "context_type": partial(_choice, CONTEXT_TYPES),
     "trust": partial(_choice, TRUSTS),
     "tier": partial(_choice, TIERS),
     "importance": _unit,
     "confidence": _unit,
     **{
-        name: partial(_optional, cast("Callable[[Any, str], Any]", parse_time))
+        name: partial(optional, cast("Callable[[Any, str], Any]", parse_time))
         for name in ("valid_at", "invalid_at", "expires_at")
     },
 }  # fmt: skip

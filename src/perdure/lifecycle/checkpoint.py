@@ -7,14 +7,16 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from perdure.buggify import point
-from perdure.errors import Conflict, NotFound
+from perdure.errors import Conflict, InvalidInput, NotFound, shown
 from perdure.lifecycle.revert import Aim, rewind
 from perdure.model import Checkpoint, Json, Operation, Record, RevertResult, Revision, Skipped
 from perdure.store.port import Store
+from perdure.validation import check_single_line
 
 if TYPE_CHECKING:
     from perdure.services import Services
 
+MAX_NAME: Final = 200
 _AS_IT_WAS: Final = "Everything is as it was then; there was nothing to restore."
 _THE_REST: Final = "Everything else is as it was then."
 
@@ -63,6 +65,15 @@ class Returning:
         return f"It was erased by {erased.actor} on {erased.at:%Y-%m-%d}."
 
 
+def check_name(name: object) -> str:
+    text = check_single_line(name, "name")
+    if len(text) > MAX_NAME or not text.isprintable():
+        raise InvalidInput(
+            f"{shown(text)} cannot be the name of a checkpoint.", remedy=f"Use 1 to {MAX_NAME} characters on one line."
+        )
+    return text
+
+
 def create(
     services: Services,
     namespace: str | None,
@@ -88,6 +99,15 @@ def create(
         ) from error
     point("checkpoint: written")
     return made
+
+
+def visible(store: Store, namespace: str, spec_folder: str | None) -> list[Checkpoint]:
+    """The checkpoints of a namespace and those of everything, without the positions and names of other namespaces."""
+    return [
+        replace(checkpoint, positions={name: seq for name, seq in checkpoint.positions.items() if name == namespace})
+        for checkpoint in store.checkpoints(namespace)
+        if spec_folder is None or checkpoint.spec_folder == spec_folder
+    ]
 
 
 def find(store: Store, namespace: str, name: str) -> Checkpoint:

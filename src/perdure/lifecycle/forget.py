@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from perdure.errors import Conflict, InvalidInput, NeedsConfirmation, NotAllowed, shown
 from perdure.lifecycle.disk_reserve import with_reserve
+from perdure.lifecycle.instruction import parse
 from perdure.lifecycle.remember import Plan, Prepared, write
 from perdure.lifecycle.selection import Selection, SelectionScope, select
 from perdure.lifecycle.tier_policy import ONLY_PEOPLE
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from perdure.model import Record
 
 ATTEMPTS: Final = 10
+_SUGGESTED: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,3 +148,18 @@ def _apply(scope: SelectionScope, preview: Forgotten) -> Forgotten | None:
         command = f"undo {batch.id}"
     note = f"Take it back: perdure {command}"
     return replace(preview, records=written, done=True, batch=batch.id, remaining=remaining, notes=(note,))
+
+
+def suggest(scope: SelectionScope, answer: Forgotten, what: object) -> Forgotten:
+    """When no memory holds all the words of a sentence, recall may find what was meant; it is named and left alone."""
+    if answer.records or not isinstance(what, str):
+        return answer
+    services, filter = scope.services, scope.filter or Filter(states=())
+    words = " ".join(parse(what, services.context.clock(), scoped=True).words)
+    suggested = {record.number: record for record in answer.suggested}
+    if words:
+        states = tuple(state for state in INDEXED_STATES if not filter.states or state in filter.states)
+        searched = replace(filter, states=states or INDEXED_STATES)
+        for hit in services.search(words, scope.namespace, searched, limit=_SUGGESTED):
+            suggested.setdefault(hit.record.number, hit.record)
+    return replace(answer, suggested=tuple(suggested.values()))

@@ -12,12 +12,12 @@ import shutil
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import count, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TextIO, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final, TextIO, TypeAlias, TypeGuard, cast
 
 from perdure.clock import format_time, parse_time
 from perdure.errors import CapacityExceeded, ExportFailed, ImportFailed, PerdureError, shown
@@ -338,3 +338,56 @@ def _standing(given: Mapping[object, Any]) -> RecordFields:
         name: parse_time(value, name) if name.endswith("_at") else check_int(value, name, 0, 2**62)
         for name, value in found.items()
     }
+
+
+def export_to(
+    services: Services,
+    namespace: str,
+    target: str | os.PathLike[str] | TextIO,
+    states: tuple[State, ...],
+    progress: Progress | None,
+) -> Exported:
+    """Export to a path, which is replaced whole, or to an open text file."""
+    with ExitStack() as stack:
+        named = isinstance(target, str | os.PathLike)
+        if not named and not hasattr(target, "write"):
+            raise ExportFailed(f"{shown(target)} cannot be written to.", remedy="Give a path or an open text file.")
+        stream = stack.enter_context(replacing(target)) if named else target
+        return export(services.store, namespace, stream, states, services.context.clock(), progress)
+
+
+def import_from(
+    services: Services,
+    namespace: str,
+    source: str | os.PathLike[str] | TextIO | Iterable[Mapping[str, Any]],
+    *,
+    trusted: bool,
+    revive: bool,
+    progress: Progress | None,
+) -> Imported:
+    """Import a path, an open text file or mappings: everything is checked before the first record is stored."""
+
+    def check(items: Iterable[Mapping[str, Any]]) -> Iterator[Incoming]:
+        settings = services.settings
+        return incoming_of(items, settings.categories, trusted=trusted, redact=settings.redact)
+
+    with ExitStack() as stack:
+        if isinstance(source, str | os.PathLike) or _is_stream(source):
+            lines = stack.enter_context(rereadable(source))
+            total = sum(1 for _ in check(lines_of(lines)))
+            lines.seek(0)
+            checked = check(lines_of(lines))
+        else:
+            checked = list(check(_mappings(source)))
+            total = len(checked)
+        return import_records(services, namespace, checked, total, revive=revive, progress=progress)
+
+
+def _mappings(source: object) -> Iterable[Mapping[str, Any]]:
+    if not isinstance(source, Iterable):
+        raise ImportFailed(f"{shown(source)} holds no records.", remedy="Give a path, a file or mappings.")
+    return cast("Iterable[Mapping[str, Any]]", source)
+
+
+def _is_stream(source: object) -> TypeGuard[TextIO]:
+    return hasattr(source, "readline")

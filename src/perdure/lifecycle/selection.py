@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, KeysView, Sequence
+from collections.abc import Iterator, KeysView, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from itertools import islice
-from typing import TYPE_CHECKING, Final, TypeAlias, cast
+from typing import TYPE_CHECKING, Final, cast
 
 from perdure.clock import format_time
 from perdure.errors import InvalidInput, StoreDamaged
 from perdure.ids import Reference
 from perdure.lifecycle.instruction import Instruction, Kind, parse, reference_of
+from perdure.lifecycle.lookup import find
 from perdure.model import INDEXED_STATES, STATES, Filter, Record, State, replace_record
 from perdure.store.paging import records
 from perdure.store.port import EvictionRule
@@ -20,8 +21,6 @@ from perdure.text.words import clean, terms
 
 if TYPE_CHECKING:
     from perdure.services import Services
-
-Find: TypeAlias = Callable[[str], Record]
 
 MAX_SELECTED: Final = 10_000
 # More than any namespace has.
@@ -35,13 +34,12 @@ _NO_STATES: Final[tuple[State, ...]] = ()
 
 @dataclass(frozen=True, slots=True)
 class SelectionScope:
-    """Where to look. `find` resolves a reference. `filter` is what the caller narrowed it to, with no states unless the
+    """Where to look. `filter` is what the caller narrowed it to, with no states unless the
     caller named some. `every_state` also looks at memories that are forgotten, expired or evicted.
     """
 
     services: Services
     namespace: str
-    find: Find
     filter: Filter | None
     every_state: bool
 
@@ -97,7 +95,7 @@ def _by_references(scope: SelectionScope, references: Sequence[Reference]) -> Se
     found: dict[int, Record] = {}
     for reference in references:
         try:
-            record = scope.find(reference.text)
+            record = find(scope.services.store, scope.namespace, reference.text)
         except StoreDamaged:
             # A damaged memory can still be erased: then it is what the log says it was.
             lines = scope.services.store.revisions(scope.namespace, reference.number or 0) if scope.every_state else []

@@ -10,18 +10,25 @@ import heapq
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache
 from math import log1p
-from typing import Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from perdure import tiers
-from perdure.model import Record, Summary
+from perdure.errors import InvalidReference
+from perdure.ids import parse_reference
+from perdure.model import Filter, Record, Summary
+from perdure.store.paging import records
 from perdure.text.sentences import sentences
 from perdure.text.stopwords import STOPWORDS
 from perdure.text.tokens import TokenCounter
 from perdure.text.words import searchable, terms
+from perdure.visibility import is_visible
+
+if TYPE_CHECKING:
+    from perdure.services import Services
 
 # How much each reason counts for a sentence; they add up to 1.
 _IMPORTANCE: Final = 0.30
@@ -42,6 +49,13 @@ _NOTHING_NEW: Final = 0.3
 # And a further sentence of a memory that spoke already.
 _SAME: Final = 0.8
 _HALF_FRESH_DAYS: Final = 30.0
+
+_MOST_MEMORIES: Final = 20_000
+_MOST_HITS: Final = 100
+# A hit belongs to the scope if it has at least this share of the best match by words, or of the best by meaning.
+_RELEVANT: Final = {"keyword": 0.25, "vector": 0.6}
+# When there are more memories than are looked at, those of these tiers are looked at first.
+_FIRST_TIERS: Final = ("constitutional", "critical", "important")
 
 _LOOKED_AT: Final = 16_384
 _SENTENCES_EACH: Final = 64
@@ -315,3 +329,40 @@ def _cut_to_fit(best: Sentence, limit: int, count: Counting) -> tuple[list[Sente
         if count(text) <= limit:
             return [best], text
     return [], ""
+
+
+def gather(
+    services: Services, namespace: str, scope: str | None, filter: Filter, now: datetime
+) -> tuple[list[Material], int]:
+    """The memories to summarise: all of them, or those that the scope finds; and how many more there are."""
+    if scope is not None:
+        return _about(services, namespace, scope, filter, now), 0
+    store = services.store
+    total = len(store.matching(namespace, filter))
+    filters = [filter]
+    if total > _MOST_MEMORIES and filter.tier is None:
+        filters = [*(replace(filter, tier=tier) for tier in _FIRST_TIERS), filter]
+    looked_at: dict[int, Record] = {}
+    for each in filters:
+        for record in records(store, namespace, each, newest=True):
+            looked_at[record.number] = record
+            if len(looked_at) == _MOST_MEMORIES:
+                break
+    material = [Material(record) for record in looked_at.values() if is_visible(record, filter, now)]
+    return material, max(0, total - len(looked_at))
+
+
+def _about(services: Services, namespace: str, scope: str, filter: Filter, now: datetime) -> list[Material]:
+    """The memories that recall finds for the scope; and the memory of a key, whose own words need not repeat it."""
+    hits = services.search(scope, namespace, filter, limit=_MOST_HITS, recipe="balanced")
+    best = max((hit.score for hit in hits), default=0.0) or 1.0
+    try:
+        reference = parse_reference(scope)
+        named = services.store.find(namespace, reference) if reference.key else ()
+    except InvalidReference:
+        named = ()
+    material = {record.number: Material(record) for record in named if is_visible(record, filter, now)}
+    for hit in hits:
+        if any(hit.explain[name].normalised >= share for name, share in _RELEVANT.items() if name in hit.explain):
+            material.setdefault(hit.record.number, Material(hit.record, hit.score / best))
+    return list(material.values())

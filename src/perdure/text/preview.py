@@ -6,7 +6,7 @@ import re
 from datetime import datetime
 from typing import Final
 
-from perdure.model import Record
+from perdure.model import Level, Record
 from perdure.text.sentences import sentences
 
 _LINE: Final = 80
@@ -43,6 +43,13 @@ def one_line_preview(record: Record) -> str:
 def abstract(record: Record) -> str:
     """What somebody wrote as its abstract or summary, else as many of its first sentences as make a few lines."""
     return record.abstract or record.summary or _first(record.text, _FEW)
+
+
+def at_level(record: Record, level: Level) -> str:
+    """A memory as one line, as a few sentences, or in full."""
+    if level == "index":
+        return one_line_preview(record)
+    return abstract(record) if level == "abstract" else record.text
 
 
 def one_line(text: str) -> str:

@@ -1,0 +1,70 @@
+"""One memory by reference: as it is, as it was known at a time, and everything that happened to it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from perdure.errors import AmbiguousReference, NotFound, StoreDamaged
+from perdure.ids import parse_reference
+from perdure.model import Record, Revision
+from perdure.store.paging import revisions
+from perdure.store.port import LogFilter, Store
+from perdure.visibility import GONE_STATES, has_expired
+
+
+def find(store: Store, namespace: str, ref: int | str) -> Record:
+    """The memory that a reference names, in whatever state it is."""
+    records = store.find(namespace, parse_reference(ref))
+    if not records:
+        raise NotFound(f"No memory {ref!r:.80} in namespace {namespace!r}.")
+    if len(records) > 1:
+        listed = "; ".join(f"#{record.number} {record.key or record.text[:40]!r}" for record in records[:5])
+        raise AmbiguousReference(f"{ref!r:.80} may mean {len(records)} memories: {listed}.")
+    return records[0]
+
+
+def find_present(store: Store, namespace: str, ref: int | str, now: datetime) -> Record:
+    """The memory that a reference names, unless it was forgotten, evicted, or has expired."""
+    record = find(store, namespace, ref)
+    remedy = f"Bring it back with `perdure restore {record.number}`."
+    if record.state in GONE_STATES:
+        raise NotFound(f"Memory #{record.number} is {record.state}.", remedy=remedy)
+    if record.expires_at and has_expired(record, now):
+        raise NotFound(f"Memory #{record.number} expired on {record.expires_at:%Y-%m-%d}.", remedy=remedy)
+    return record
+
+
+def find_known(store: Store, namespace: str, ref: int | str, moment: datetime) -> Record:
+    """The memory that a reference names, as it was known at a moment."""
+    record = find(store, namespace, ref)
+    number, remedy = record.number, f"See `perdure history {record.number}`."
+    seq = store.seq_at(namespace, moment)
+    if record.seq > seq:
+        revision = store.states_at(namespace, [number], seq).get(number)
+        if revision is None:
+            raise NotFound(f"Memory #{number} was not known yet then.", remedy=remedy)
+        if revision.record is None:
+            raise NotFound(f"Memory #{number} cannot be shown as it was: its text was not kept.", remedy=remedy)
+        record = revision.record
+    expired = has_expired(record, moment)
+    if record.state in GONE_STATES or expired:
+        raise NotFound(f"Memory #{number} was {'expired' if expired else record.state} then.", remedy=remedy)
+    return record
+
+
+def history(store: Store, namespace: str, ref: int | str) -> list[Revision]:
+    """Every revision of a memory, oldest first. The log still has them when the record is damaged or erased, so a
+    number or an id is looked up there too.
+    """
+    reference = parse_reference(ref)
+    try:
+        return store.revisions(namespace, find(store, namespace, ref).number)
+    except (NotFound, StoreDamaged):
+        number = reference.number
+        if number is None and reference.id is not None:
+            erasures = revisions(store, namespace, LogFilter(operation="erase"), newest=True)
+            number = next((line.number for line in erasures if line.memory == reference.id), None)
+        lines = store.revisions(namespace, number) if number is not None else []
+        if not lines:
+            raise
+        return lines

@@ -1,0 +1,852 @@
+"""The façade: every verb of Perdure, in one class.
+
+A verb checks what it was given, calls one function of `recall/` or `lifecycle/`, and answers a value of `model`.
+"""
+
+from __future__ import annotations
+
+import builtins
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Final, Literal, Self, TextIO, TypeAlias, Unpack, cast, get_args
+
+from perdure import settings as configuration
+from perdure.clock import Clock, parse_time, system_clock
+from perdure.embed.port import Embedder
+from perdure.errors import BackupFailed, InvalidInput, NotAllowed, UnknownChoice, shown
+from perdure.ids import MAX_NUMBER
+from perdure.lifecycle.capacity import UNCHANGED, Limit
+from perdure.lifecycle.lookup import find, find_known, find_present, history
+from perdure.lifecycle.write_context import WriteContext
+from perdure.model import (
+    INDEXED_STATES,
+    Backup,
+    BackupRestored,
+    Capacity,
+    Checkpoint,
+    Constitution,
+    Context,
+    Detail,
+    Diff,
+    Exported,
+    Filter,
+    Finding,
+    Forgotten,
+    Format,
+    Imported,
+    Json,
+    Level,
+    MaintenanceResult,
+    Operation,
+    Page,
+    Recall,
+    Record,
+    Remembered,
+    RevertResult,
+    Revision,
+    State,
+    Summary,
+    Triggered,
+    Version,
+)
+from perdure.services import CLOSE_PATIENCE, Services
+from perdure.settings import Settings
+from perdure.store.port import LogFilter, Store, StoreStats
+from perdure.validation import (
+    Fields,
+    Filters,
+    KeyedFields,
+    RecordFields,
+    check_bool,
+    check_concepts,
+    check_fields,
+    check_filters,
+    check_int,
+    check_namespace,
+    check_namespaces,
+    check_query,
+    check_references,
+    check_single_line,
+    check_text,
+    optional,
+)
+
+if TYPE_CHECKING:
+    from perdure.lifecycle.selection import SelectionScope
+
+Reference: TypeAlias = int | str
+Progress: TypeAlias = Callable[[int, int | None], None]
+
+MAX_LIMIT: Final = 100
+MAX_LOG: Final = 1000
+MAX_BUDGET: Final = 1_000_000
+MAX_CHECKPOINTS: Final = 10_000
+_MAX_VERSION: Final = 2**31
+_MAX_SEQ: Final = 2**62
+_MAX_CAPACITY: Final = 10**12
+
+_HOW_TO_UNDO: Final = "Write undo('batch'), undo(session='…') or undo(actor='…', since='…'); nothing was changed."
+
+
+class Memory:
+    """One durable memory: a local file, or whatever else implements the store.
+
+    Without arguments it opens the user's own memory. It is safe to share between threads, and any number of
+    processes may open the same file. Use it as a context manager, or call `close`.
+    """
+
+    def __init__(  # noqa: PLR0913 - one for each thing a caller may decide
+        self,
+        store: str | os.PathLike[str] | Store | None = None,
+        *,
+        namespace: str | None = None,
+        embedder: Embedder | Literal["local", "none"] | None = None,
+        settings: Settings | None = None,
+        actor: str | None = None,
+        surface: str = "python",
+        session: str | None = None,
+        writer: Literal["person", "model"] = "person",
+        clock: Clock = system_clock,
+    ) -> None:
+        arguments: dict[str, Any] = {
+            "store": store if isinstance(store, str | os.PathLike) else None,
+            "namespace": namespace,
+            "embedder": embedder if isinstance(embedder, str) else None,
+            "actor": actor,
+            "session": session,
+        }
+        chosen = configuration.override(settings, **arguments) if settings else configuration.load(**arguments)
+        self._namespace = check_namespace(chosen.namespace)
+        if writer not in {"person", "model"}:
+            raise UnknownChoice(f"There is no writer {shown(writer)}.", remedy="Use 'person' or 'model'.")
+        context = WriteContext(
+            check_single_line(chosen.actor, "actor"),
+            check_single_line(surface, "surface"),
+            optional(check_single_line, chosen.session, "session"),
+            clock,
+            is_person=writer == "person",
+        )
+        self._services = Services(store, embedder, chosen, context)
+
+    def namespace(self, name: str) -> Self:
+        """The same memory seen as another namespace. It shares this one's store; closing either closes both."""
+        other = object.__new__(type(self))
+        other._namespace = check_namespace(name)
+        other._services = self._services
+        return other
+
+    def close(self) -> None:
+        self._services.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<Memory {self._namespace!r}>"
+
+    # -- writing -------------------------------------------------------------------------------------------------------
+
+    def remember(self, text: str, *, idempotency_key: str | None = None, **fields: Unpack[Fields]) -> Remembered:
+        """Store a memory. The same text again is an observation of the one that is there; the same key a new version.
+
+        A call repeated with the same `idempotency_key` does nothing and answers what the first one stored.
+        """
+        from perdure.lifecycle.remember import Saying, remember
+
+        checked, notes = self._check(check_text(text), fields)
+        request = optional(check_single_line, idempotency_key, "idempotency_key")
+        return self._written(remember(self._services, self._namespace, Saying(checked, request)), notes)
+
+    def upsert(
+        self,
+        key: str,
+        text: str,
+        *,
+        expected_version: int | None = None,
+        idempotency_key: str | None = None,
+        **fields: Unpack[KeyedFields],
+    ) -> Remembered:
+        """Store a memory under its key (`type:identifier`): version 1, or a new version of what is there, also when it
+        says the same, and also when it was forgotten.
+
+        With `expected_version` only if that is the version it has now; 0 means that no such memory may be alive.
+        """
+        from perdure.lifecycle.remember import Saying, remember
+
+        if key is None:  # pyright: ignore[reportUnnecessaryComparison]
+            raise InvalidInput(
+                "A memory is upserted under a key.", remedy="Write it as type:identifier, or use remember."
+            )
+        checked, notes = self._check(check_text(text), {**fields, "key": key})
+        expected = None if expected_version is None else check_int(expected_version, "expected_version", 0, 2**31)
+        request = optional(check_single_line, idempotency_key, "idempotency_key")
+        saying = Saying(checked, request, afresh=True, expected=expected)
+        return self._written(remember(self._services, self._namespace, saying), notes)
+
+    def update(
+        self,
+        ref: Reference,
+        *,
+        text: str | None = None,
+        add_tags: Iterable[str] = (),
+        remove_tags: Iterable[str] = (),
+        **fields: Unpack[Fields],
+    ) -> Remembered:
+        """Correct a memory. Other words (text, title, abstract, summary, reasoning) make a new version, anything else
+        a revision of the same one. `metadata` changes the entries it names; an empty one removes them all.
+        """
+        from perdure.lifecycle.update import update
+
+        checked, notes = self._check(None if text is None else check_text(text), fields)
+        added, removed = check_filters({"tags": add_tags}).tags, check_filters({"tags": remove_tags}).tags
+
+        def correct(record: Record) -> RecordFields:
+            corrected = checked.copy()
+            if added or removed:
+                tags = dict.fromkeys((*checked.get("tags", record.tags), *added))
+                corrected["tags"] = check_fields({"tags": [tag for tag in tags if tag not in removed]})["tags"]
+            if checked.get("metadata"):
+                corrected["metadata"] = {**record.metadata, **checked["metadata"]}
+            return corrected
+
+        return self._written(update(self._services, self._find(ref), correct), notes)
+
+    def restore(self, ref: Reference) -> Record:
+        """Bring a forgotten, expired or evicted memory back, as it was."""
+        from perdure.lifecycle.update import restore
+
+        return restore(self._services, self._find(ref)).record
+
+    def validate(self, ref: Reference, useful: bool) -> Remembered:  # noqa: FBT001 - the one thing that is asked
+        """Say whether a memory was useful: its confidence rises or falls. After five judgements and with a confidence
+        of 0.9 or more it is offered the tier `critical`, which `promote` accepts.
+        """
+        from perdure.lifecycle.feedback import validate
+
+        judged = check_bool(useful, "useful")
+        return self._written(validate(self._services, self._find(ref), useful=judged), (), check_budget=False)
+
+    def promote(self, ref: Reference, tier: str | None = None) -> Remembered:
+        """Give a memory the tier that is on offer for it, or the one named. Only a person may do this."""
+        from perdure.lifecycle.feedback import promote
+
+        chosen = None if tier is None else check_fields({"tier": tier})["tier"]
+        return self._written(promote(self._services, self._find(ref), chosen), ())
+
+    def forget(
+        self,
+        what: Reference | Sequence[Reference] | None = None,
+        *,
+        mode: Literal["soft", "hard"] = "soft",
+        confirm: bool | str = False,
+        dry_run: bool = False,
+        **filters: Unpack[Filters],
+    ) -> Forgotten:
+        """Forget memories: they leave every list and every search at once, and `restore` or `undo` brings them back.
+
+        `what` is a reference, several of them, `oldest`, `least important`, `before:2026-03-14`, or a sentence such as
+        "everything about the Osaka flat". Filters narrow it, or say alone what goes. Whatever a sentence finds, and
+        more than one memory that a time or a filter finds, needs `confirm=True` or the token of a preview:
+        `NeedsConfirmation.preview`, or what `dry_run` answers.
+        """
+        from perdure.lifecycle.forget import ForgetRequest, forget, suggest
+
+        if mode == "hard":
+            return self.erase(what, confirm=confirm, dry_run=dry_run, **filters)
+        if mode != "soft":
+            raise UnknownChoice(f"There is no way to forget called {shown(mode)}.", remedy="Use 'soft' or 'hard'.")
+        request = ForgetRequest(what, confirm, check_bool(dry_run, "dry_run"))
+        scope = self._scope(filters, every_state=False)
+        answer = forget(scope, request)
+        if answer.done:
+            self._services.usage.flush_some()
+        return suggest(scope, answer, what)
+
+    def erase(
+        self,
+        what: Reference | Sequence[Reference] | None = None,
+        *,
+        confirm: bool | str = False,
+        dry_run: bool = False,
+        **filters: Unpack[Filters],
+    ) -> Forgotten:
+        """Erase memories for ever, with all their versions, from every file of the store. Nothing brings them back.
+
+        `what` is as in `forget`, in whatever state the memories are. All but a single memory that is named needs
+        `confirm`.
+        """
+        from perdure.lifecycle.erase import erase
+        from perdure.lifecycle.forget import ForgetRequest, suggest
+
+        request = ForgetRequest(what, confirm, check_bool(dry_run, "dry_run"))
+        scope = self._scope(filters, every_state=True)
+        try:
+            answer = erase(scope, request)
+        finally:
+            self._services.drop(self._namespace)
+        if answer.done:
+            self._services.usage.flush_some()
+        return suggest(scope, answer, what)
+
+    # -- recalling -----------------------------------------------------------------------------------------------------
+
+    def recall(  # noqa: PLR0913 - one for each thing a caller may decide
+        self,
+        query: str | None = None,
+        *,
+        concepts: Sequence[str] | None = None,
+        limit: int = 10,
+        namespaces: Sequence[str] | None = None,
+        recipe: str | None = None,
+        as_of: datetime | str | None = None,
+        known_at: datetime | str | None = None,
+        use_decay: bool | None = None,
+        include_constitutional: bool = True,
+        **filters: Unpack[Filters],
+    ) -> Recall:
+        """The memories that answer the query best, each with its reasons. Never waits for a writer.
+
+        A "phrase" in quotation marks must stand in the memory word for word; a time in the query (`last week`) makes
+        memories of that time count more. Each of two to five `concepts` must stand in it, too, and `Hit.concepts` says
+        how often it does; without a query they are the query.
+
+        `as_of` asks what was true at a time, of what is known now; `known_at` asks what was known at a time, in the
+        words of then. Filters look at the memories as they were. An answer from the past counts as no use, shows none,
+        and surfaces no constitutional memories.
+        """
+        answer = self._search(
+            None if query is None else check_query(query),
+            concepts=concepts,
+            limit=limit,
+            namespaces=namespaces,
+            recipe=recipe,
+            as_of=as_of,
+            known_at=known_at,
+            use_decay=use_decay,
+            include_constitutional=include_constitutional,
+            filters=filters,
+        )
+        if as_of is None and known_at is None:
+            self._services.usage.recalled((hit.record for hit in answer), self._services.context.clock())
+        return answer
+
+    def context(  # noqa: PLR0913 - one for each thing a caller may decide
+        self,
+        query: str,
+        *,
+        concepts: Sequence[str] | None = None,
+        budget: int = 2000,
+        limit: int = 50,
+        format: Format = "text",
+        namespaces: Sequence[str] | None = None,
+        recipe: str | None = None,
+        as_of: datetime | str | None = None,
+        known_at: datetime | str | None = None,
+        include_constitutional: bool = True,
+        **filters: Unpack[Filters],
+    ) -> Context:
+        """What matters for the query, as one text of at most `budget` tokens to put before a model: what is always
+        surfaced, then the best of what recall finds, each with its date, number and origin. What is too long speaks in
+        fewer words, what is said twice is said once, and the answer names what it left out.
+
+        The text is data between two marks that no memory can forge. `format` is 'text', or 'json' for one JSON object
+        per line.
+        """
+        from perdure.recall.envelope import Style
+        from perdure.recall.pack import Pack, pack
+
+        room = check_int(budget, "budget", 1, MAX_BUDGET)
+        if format not in get_args(Format):
+            raise UnknownChoice(
+                f"There is no format {shown(format)}.", remedy=f"Use one of {', '.join(get_args(Format))}."
+            )
+        names = None if namespaces is None else check_namespaces(namespaces)
+        answer = self._search(
+            check_query(query),
+            concepts=concepts,
+            limit=limit,
+            namespaces=names,
+            recipe=recipe,
+            as_of=as_of,
+            known_at=known_at,
+            use_decay=None,
+            include_constitutional=include_constitutional,
+            filters=filters,
+        )
+        several = names is not None and len(set(names)) > 1
+        packed = pack(answer, Pack(query, room, self._services.tokens, Style(format, several)))
+        if as_of is None and known_at is None:
+            surfaced = (item.record for item in packed.items if item.score is not None)
+            self._services.usage.recalled(surfaced, self._services.context.clock())
+        return packed
+
+    def recall_detail(self, refs: Reference | Sequence[Reference], *, level: Level = "full") -> tuple[Detail, ...]:
+        """Memories by reference, in as much detail as is asked for: 'index' is a line of about 20 tokens, 'abstract' a
+        few sentences, 'full' everything. It counts as access, not as recall. When one of them is not there, none is
+        answered.
+        """
+        from perdure.text.preview import at_level
+
+        if level not in get_args(Level):
+            raise UnknownChoice(
+                f"There is no level {shown(level)}.", remedy=f"Use one of {', '.join(get_args(Level))}."
+            )
+        now = self._services.context.clock()
+        records = [
+            find_present(self._services.store, self._namespace, ref, now) for ref in check_references(refs, MAX_LIMIT)
+        ]
+        for record in records:
+            self._services.usage.accessed(record, now)
+        return tuple(Detail(record, level, at_level(record, level)) for record in records)
+
+    def match_triggers(
+        self, prompt: str, *, limit: int = 3, namespaces: Sequence[str] | None = None
+    ) -> tuple[Triggered, ...]:
+        """The memories with a trigger phrase in the prompt, whatever its case, accents and inflection: the surest
+        first, then the longest phrase, then the most important memory. No model is asked.
+        """
+        now = self._services.context.clock()
+        most = check_int(limit, "limit", 1, MAX_LIMIT)
+        names = [self._namespace] if namespaces is None else list(dict.fromkeys(check_namespaces(namespaces)))
+        triggered = self._services.triggers().match(check_query(prompt), names, most, now)
+        self._services.usage.recalled((match.record for match in triggered), now)
+        return tuple(triggered)
+
+    def summarize(self, scope: str | None = None, *, token_limit: int = 500, **filters: Unpack[Filters]) -> Summary:
+        """One text of at most `token_limit` tokens, made of the most telling sentences of all memories, or of those
+        that `scope` (a question, some words, a key) and the filters find. Each line names the memory it comes from.
+        """
+        from perdure.lifecycle.summary import gather, summarize
+
+        services, now = self._services, self._services.context.clock()
+        limit = check_int(token_limit, "token_limit", 1, MAX_BUDGET)
+        filter = check_filters(filters, services.settings.categories, now)
+        if not set(filter.states) <= set(INDEXED_STATES):
+            raise UnknownChoice(
+                f"A summary is not made of memories that are {', '.join(filter.states)}.",
+                remedy=f"It can be made of {' and '.join(INDEXED_STATES)} ones; `list` shows all.",
+            )
+        if scope is not None and not check_query(scope).strip():
+            raise InvalidInput("The scope is empty.", remedy="Leave it out to summarise everything.")
+        material, beyond = gather(services, self._namespace, scope, filter, now)
+        summary = summarize(material, limit, services.tokens, now, beyond)
+        services.usage.recalled(summary.sources, now)
+        return summary
+
+    # -- reading -------------------------------------------------------------------------------------------------------
+
+    def get(self, ref: Reference, *, known_at: datetime | str | None = None) -> Record:
+        """One memory by its number, id, content hash or key, as it is now or as it was at a time."""
+        moment = optional(parse_time, known_at, "known_at")
+        if moment is not None:
+            from perdure.recall.past import unused
+
+            return unused(find_known(self._services.store, self._namespace, ref, moment))
+        now = self._services.context.clock()
+        record = find_present(self._services.store, self._namespace, ref, now)
+        self._services.usage.accessed(record, now)
+        return record
+
+    def list(
+        self,
+        *,
+        limit: int = 20,
+        after: int | None = None,
+        newest: bool = True,
+        known_at: datetime | str | None = None,
+        **filters: Unpack[Filters],
+    ) -> Page:
+        """Memories by number, newest first, as they are now or as they were at a time. `Page.next` is the `after` of
+        the following page.
+        """
+        most = check_int(limit, "limit", 1, MAX_LIMIT)
+        if after is not None:
+            check_int(after, "after", 0, MAX_NUMBER)
+        moment = optional(parse_time, known_at, "known_at")
+        now = moment or self._services.context.clock()
+        filter = check_filters(filters, self._services.settings.categories, now)
+        if filter.states == ("active",):
+            filter = replace(filter, unexpired_at=now)
+        store, name = self._services.store, self._namespace
+        if moment is None:
+            records = store.page(name, filter, after=after, limit=most + 1, newest=newest)
+        else:
+            from perdure.recall.past import page_at
+
+            seq = store.seq_at(name, moment)
+            records = page_at(store, name, filter, seq, after=after, limit=most + 1, newest=newest)
+        return Page(tuple(records[:most]), records[most - 1].number if len(records) > most else None)
+
+    def offers(self, *, limit: int = 20, after: int | None = None) -> Page:
+        """The memories that wait for somebody to `promote` them, newest first."""
+        most = check_int(limit, "limit", 1, MAX_LIMIT)
+        if after is not None:
+            check_int(after, "after", 0, MAX_NUMBER)
+        filter = Filter(offered=True, unexpired_at=self._services.context.clock())
+        records = self._services.store.page(self._namespace, filter, after=after, limit=most + 1, newest=True)
+        return Page(tuple(records[:most]), records[most - 1].number if len(records) > most else None)
+
+    def constitution(self) -> Constitution:
+        """The memories that are always surfaced, oldest first, as many as fit their budget of tokens."""
+        from perdure.lifecycle.constitution import constitution
+
+        return constitution(self._services, self._namespace)
+
+    def capacity(self, *, max_items: Limit = UNCHANGED, max_tokens: Limit = UNCHANGED) -> Capacity:
+        """How full this namespace is, and what would be evicted first. With a limit it sets one for this namespace
+        alone; 0 or None removes it, so that the settings count again. A lower limit evicts nothing by itself: the next
+        write makes room.
+        """
+        from perdure.lifecycle.capacity import capacity, set_limits
+
+        for name, limit in (("max_items", max_items), ("max_tokens", max_tokens)):
+            if limit is not None and limit != UNCHANGED:
+                check_int(limit, name, 0, _MAX_CAPACITY)
+        if (max_items, max_tokens) != (UNCHANGED, UNCHANGED):
+            set_limits(self._services, self._namespace, max_items, max_tokens)
+        return capacity(self._services, self._namespace)
+
+    def stats(self) -> StoreStats:
+        """What the store holds, per namespace."""
+        embedder = self._services.embedder
+        return self._services.store.stats(embedder.generation if embedder else None)
+
+    # -- looking back --------------------------------------------------------------------------------------------------
+
+    def history(self, ref: Reference) -> builtins.list[Revision]:
+        """Everything that ever happened to a memory, oldest first, also when it is forgotten. Of one that was erased,
+        by its number or its id: what was done to it and when, without what it said.
+        """
+        return history(self._services.store, self._namespace, ref)
+
+    def versions(self, ref: Reference) -> builtins.list[Version]:
+        """The versions of a memory, oldest first: one for each time its words changed."""
+        from perdure.lifecycle.versions import versions_of
+
+        return versions_of(self.history(ref))
+
+    def version(self, ref: Reference, n: int) -> Version:
+        """One version of a memory, also of a forgotten one."""
+        from perdure.lifecycle.versions import version_of
+
+        return version_of(self.history(ref), check_int(n, "version", 1, _MAX_VERSION))
+
+    def diff(self, ref: Reference, before: int | None = None, after: int | None = None) -> Diff:
+        """What changed between two versions: by default from the one that `after` was made from, to the current."""
+        from perdure.lifecycle.versions import difference
+
+        first = None if before is None else check_int(before, "before", 1, _MAX_VERSION)
+        second = None if after is None else check_int(after, "after", 1, _MAX_VERSION)
+        return difference(self.history(ref), first, second)
+
+    def log(
+        self,
+        *,
+        batch: str | None = None,
+        session: str | None = None,
+        actor: str | None = None,
+        operation: Operation | None = None,
+        since: datetime | str | None = None,
+        until: datetime | str | None = None,
+        before: int | None = None,
+        limit: int = 20,
+    ) -> builtins.list[Revision]:
+        """Who did what in this namespace, newest first. `before` is the `seq` of the last line of the page before."""
+        if operation is not None and operation not in get_args(Operation):
+            raise UnknownChoice(
+                f"There is no operation {shown(operation)}.", remedy=f"Use one of {', '.join(get_args(Operation))}."
+            )
+        filter = LogFilter(
+            batch=optional(check_single_line, batch, "batch"),
+            session=optional(check_single_line, session, "session"),
+            actor=optional(check_single_line, actor, "actor"),
+            operation=operation,
+            since=optional(parse_time, since, "since"),
+            until=optional(parse_time, until, "until"),
+            before=None if before is None else check_int(before, "before", 1, _MAX_SEQ),
+        )
+        return self._services.store.log(self._namespace, filter, limit=check_int(limit, "limit", 1, MAX_LOG))
+
+    def undo(
+        self,
+        batch: str | None = None,
+        *,
+        session: str | None = None,
+        actor: str | None = None,
+        since: datetime | str | None = None,
+        force: bool = False,
+        dry_run: bool = False,
+        everywhere: bool = False,
+    ) -> RevertResult:
+        """Take back what one call did (its `batch`, or at least 8 characters of it), or all that a session or an actor
+        wrote, `since` a moment if you like. Every memory becomes byte for byte what it was before; what was born by it
+        is removed. Undoing the batch of the answer takes the undo back.
+
+        What others changed since, or what was erased, is a Conflict that says so, and nothing happens; with `force`
+        their changes are overruled and the erased ones are named in `skipped`. Nothing to do, or `dry_run`: the answer
+        has no batch. `everywhere` means all namespaces, in one transaction.
+        """
+        from perdure.lifecycle.undo import undo
+
+        if sum(choice is not None for choice in (batch, session, actor)) != 1:
+            raise InvalidInput("Say what to undo: one batch, one session or one actor.", remedy=_HOW_TO_UNDO)
+        if since is not None and batch is not None:
+            raise InvalidInput("A batch is one moment; `since` goes with a session or an actor.", remedy=_HOW_TO_UNDO)
+        filter = LogFilter(
+            batch=optional(check_single_line, batch, "batch"),
+            session=optional(check_single_line, session, "session"),
+            actor=optional(check_single_line, actor, "actor"),
+            since=optional(parse_time, since, "since"),
+        )
+        names = self._services.store.namespaces() if check_bool(everywhere, "everywhere") else [self._namespace]
+        forced, dry = check_bool(force, "force"), check_bool(dry_run, "dry_run")
+        return undo(self._services, names, filter, force=forced, dry_run=dry)
+
+    def checkpoint(
+        self,
+        name: str,
+        *,
+        description: str | None = None,
+        spec_folder: str | None = None,
+        metadata: Mapping[str, Json] | None = None,
+        everything: bool = False,
+    ) -> Checkpoint:
+        """Give the present state a name: of this namespace, of one spec folder in it, or of `everything`.
+
+        It costs one small write, however much is stored, and nothing is copied: what is erased later is gone from the
+        checkpoint too.
+        """
+        from perdure.lifecycle.checkpoint import check_name, create
+
+        if check_bool(everything, "everything") and spec_folder is not None:
+            raise InvalidInput("A checkpoint is of a spec folder or of everything.", remedy="Leave one of them out.")
+        checked = check_fields({"spec_folder": spec_folder, "abstract": description, "metadata": metadata})
+        return create(
+            self._services,
+            None if everything else self._namespace,
+            check_name(name),
+            spec_folder=checked["spec_folder"],
+            description=checked["abstract"],
+            metadata=checked["metadata"] or {},
+        )
+
+    def checkpoints(self, *, spec_folder: str | None = None, limit: int = 50) -> builtins.list[Checkpoint]:
+        """The checkpoints of this namespace and those of everything, newest first."""
+        from perdure.lifecycle.checkpoint import visible
+
+        most = check_int(limit, "limit", 1, MAX_CHECKPOINTS)
+        folder = optional(check_single_line, spec_folder, "spec_folder")
+        return visible(self._services.store, self._namespace, folder)[:most]
+
+    def restore_checkpoint(self, name: str, *, clear_existing: bool = False, dry_run: bool = False) -> RevertResult:
+        """Make everything that the checkpoint covers what it was then. What came later stays, unless `clear_existing`.
+
+        It appends, so undoing the batch of the answer takes it back. What was erased since does not come back:
+        `skipped` names it.
+        """
+        from perdure.lifecycle.checkpoint import check_name, restore
+
+        clear, dry = check_bool(clear_existing, "clear_existing"), check_bool(dry_run, "dry_run")
+        return restore(self._services, self._namespace, check_name(name), clear=clear, dry_run=dry)
+
+    def delete_checkpoint(self, name: str) -> Checkpoint:
+        """Forget the name of a state. The memories, and their history, stay."""
+        from perdure.lifecycle.checkpoint import check_name, delete
+
+        return delete(self._services, self._namespace, check_name(name))
+
+    # -- looking after the store ---------------------------------------------------------------------------------------
+
+    def work(
+        self, *, limit: int | None = None, expire: bool | None = None, progress: Progress | None = None
+    ) -> MaintenanceResult:
+        """Do what is outstanding, in every namespace: expire and purge what is due, give vectors to the memories that
+        have none. What is due only because the clock leapt is held until `expire=True` says that the clock is right;
+        `expire=False` leaves it alone altogether.
+        """
+        from perdure.lifecycle.maintenance import work
+
+        services = self._services
+        if limit is not None:
+            check_int(limit, "limit", 0, MAX_NUMBER)
+        if expire is not None:
+            check_bool(expire, "expire")
+        if expire and not services.context.is_person:
+            raise NotAllowed("Only a person may say that a clock that leapt is right.")
+        services.usage.flush(patience=CLOSE_PATIENCE)
+        result = work(services, limit=limit, expire=expire, progress=progress)
+        if services.embedder is None:
+            finding = services.embedder_finding()
+            note = " ".join(filter(None, (finding.sentence, finding.remedy)))
+            result = replace(result, notes=(*result.notes, note))
+        return result
+
+    def export(
+        self,
+        target: str | os.PathLike[str] | TextIO,
+        *,
+        states: Sequence[State] = ("active",),
+        progress: Progress | None = None,
+    ) -> Exported:
+        """Write this namespace as JSON Lines. A path is replaced whole or not at all."""
+        from perdure.lifecycle.import_export import export_to
+
+        return export_to(self._services, self._namespace, target, check_filters({"states": states}).states, progress)
+
+    def import_(
+        self,
+        source: str | os.PathLike[str] | TextIO | Iterable[Mapping[str, Any]],
+        *,
+        trusted: bool = False,
+        revive: bool = False,
+        progress: Progress | None = None,
+    ) -> Imported:
+        """Read memories from JSON Lines or from mappings. All are checked first: one bad record, and none is stored.
+
+        `trusted` keeps the source, trust, times and counts that an export of your own carries. What was forgotten or
+        corrected here after a record was last said stays so, unless `revive` brings it back.
+        """
+        from perdure.lifecycle.import_export import import_from
+
+        trusted, revive = check_bool(trusted, "trusted"), check_bool(revive, "revive")
+        return import_from(self._services, self._namespace, source, trusted=trusted, revive=revive, progress=progress)
+
+    def backup(
+        self, path: str | os.PathLike[str], progress: Progress | None = None, *, overwrite: bool = False
+    ) -> Backup:
+        """Copy the whole store, all namespaces, to a file while others go on working. The copy is read again and
+        checked before it gets its name; its checksum stands in `<path>.sha256`.
+        """
+        services = self._services
+        services.usage.flush(patience=CLOSE_PATIENCE)
+        return services.store.backup(_path(path), progress, overwrite=check_bool(overwrite, "overwrite"))
+
+    def restore_backup(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        keep: bool = True,
+        erased: str | os.PathLike[str] | None = None,
+        progress: Progress | None = None,
+    ) -> BackupRestored:
+        """Make the whole store, all namespaces, what a backup was, all or nothing; programs that have it open go on.
+        What was erased here since the backup is erased again. Elsewhere nobody knows of it, unless `erased` names the
+        list beside the store that it was erased from, `<store>-erased`. With `keep`, a backup of what was there is
+        made first.
+        """
+        services = self._services
+        if not services.context.is_person:
+            raise NotAllowed("Only a person may put a backup in the place of the store.")
+        keep = check_bool(keep, "keep")
+        services.usage.flush(patience=CLOSE_PATIENCE)
+        ledger = None if erased is None else _path(erased)
+        return services.store.restore_backup(_path(path), keep=keep, erased=ledger, progress=progress)
+
+    def doctor(self, *, repair: bool = False) -> Iterator[Finding]:
+        """Look at everything that can be wrong. With `repair`, first rebuild what is derived, and bring damaged records
+        back from their history where it can be proven.
+        """
+        services = self._services
+        repaired = [*services.store.repair()] if repair else []
+        return chain((services.embedder_finding(),), repaired, services.store.check())
+
+    # -- shared by the verbs -------------------------------------------------------------------------------------------
+
+    def _find(self, ref: Reference) -> Record:
+        return find(self._services.store, self._namespace, ref)
+
+    def _check(self, text: str | None, fields: Mapping[str, object]) -> tuple[RecordFields, tuple[str, ...]]:
+        """The fields of a write, checked and without secrets, and a note when there were some."""
+        from perdure.lifecycle.redaction import redact_fields
+
+        checked: RecordFields = {} if text is None else {"text": text}
+        checked |= check_fields(fields, self._services.settings.categories)
+        if checked.get("metadata", {}) is None:
+            checked["metadata"] = {}
+        return redact_fields(checked) if self._services.settings.redact else (checked, ())
+
+    def _written(self, done: Remembered, notes: tuple[str, ...], *, check_budget: bool = True) -> Remembered:
+        """The answer of a write, with everything that its caller should hear."""
+        if check_budget and done.outcome != "repeated":
+            from perdure.lifecycle.constitution import over_budget
+
+            notes = (*notes, *over_budget(self._services, done.record))
+        self._services.usage.flush_some()
+        notes = (*notes, *done.notes, *(self._services.note_missing_embedder() if done.vector_pending else ()))
+        return replace(done, notes=notes) if notes else done
+
+    def _scope(self, filters: Mapping[str, Any], *, every_state: bool) -> SelectionScope:
+        """What an order to forget or erase may look at."""
+        from perdure.lifecycle.selection import SelectionScope
+
+        services = self._services
+        given = {name: value for name, value in filters.items() if value is not None}
+        filter = check_filters(given, services.settings.categories, services.context.clock()) if given else None
+        if filter is not None and "states" not in given:
+            filter = replace(filter, states=())
+        return SelectionScope(services, self._namespace, filter, every_state)
+
+    def _search(  # noqa: PLR0913 - as recall
+        self,
+        query: str | None,
+        *,
+        concepts: Sequence[str] | None,
+        limit: int,
+        namespaces: Sequence[str] | None,
+        recipe: str | None,
+        as_of: datetime | str | None,
+        known_at: datetime | str | None,
+        use_decay: bool | None,
+        include_constitutional: bool,
+        filters: Filters,
+    ) -> Recall:
+        """What recall finds, before anything is counted as used."""
+        from perdure.lifecycle.constitution import constitution
+        from perdure.recall.query import SearchRequest
+
+        services = self._services
+        settings, now = services.settings, services.context.clock()
+        true_at, known_by = optional(parse_time, as_of, "as_of"), optional(parse_time, known_at, "known_at")
+        filter = check_filters(filters, settings.categories, true_at or known_by or now)
+        if not set(filter.states) <= set(INDEXED_STATES):
+            raise UnknownChoice(
+                f"Recall does not look into memories that are {', '.join(filter.states)}.",
+                remedy=f"It can look into {' and '.join(INDEXED_STATES)} ones; `list` shows all.",
+            )
+        names = [self._namespace] if namespaces is None else check_namespaces(namespaces)
+        chosen = services.recipe(recipe or None)
+        if use_decay is not None and check_bool(use_decay, "use_decay") and not chosen.fades:
+            raise UnknownChoice(
+                f"The recipe {chosen.name} knows no decay.", remedy="Ask with recipe='tiered', or leave use_decay out."
+            )
+        request = SearchRequest(
+            query=query,
+            concepts=check_concepts(concepts),
+            limit=check_int(limit, "limit", 1, MAX_LIMIT),
+            namespaces=tuple(names),
+            recipe=chosen,
+            filter=filter,
+            as_of=true_at,
+            known_at=known_by,
+            use_decay=settings.decay if use_decay is None else use_decay,
+            decay_exempt=settings.decay_exempt,
+            now=now,
+        )
+        surfaces = check_bool(include_constitutional, "include_constitutional") and not request.is_past
+        answer = services.recaller().recall(request)
+        if not surfaces:
+            return answer
+        surfaced = [record for name in dict.fromkeys(names) for record in constitution(services, name).records]
+        return replace(answer, constitutional=tuple(surfaced)) if surfaced else answer
+
+
+def _path(path: object) -> str:
+    if not path or not isinstance(path, str | os.PathLike):
+        raise BackupFailed(f"{shown(path)} is not a path.")
+    return os.fsdecode(cast("str | os.PathLike[str]", path))
