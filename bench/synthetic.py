@@ -60,7 +60,7 @@ def fill(memory: Memory, given: GivenVectors, batches: Iterable[Batch]) -> None:
         given.know(texts, vectors)
         done = memory.import_({"text": text} for text in texts)
         worked = memory.work()
-        if done.inserted != len(texts) or worked.remaining:
+        if done.inserted != len(texts) or worked.vectors_pending:
             raise RuntimeError(f"Of {len(texts)} texts {done} were stored, and then {worked}.")
 
 

@@ -144,7 +144,7 @@ def answers(file: Path, corpus: Corpus, clock: Clock) -> tuple[dict[str, float],
         texts = [text for batch, _ in corpus.batches(_ENTRIES) for text in batch]
         kinds = sorted(CATEGORIES)
         memory.import_({"text": text, "category": kinds[at % len(kinds)]} for at, text in enumerate(texts))
-        if memory.work().remaining:
+        if memory.work().vectors_pending:
             raise RuntimeError("Not every memory has its vector.")
         given.know(corpus.questions, asked)
         ways = _ways(memory, corpus)

@@ -165,7 +165,7 @@ def test_without_limits_nothing_ever_goes(memory: Memory):
     for number in range(50):
         assert memory.remember(f"fact {number}").evicted == ()
     info = memory.capacity()
-    assert (info.items, info.max_items, info.max_tokens, info.policy["enabled"]) == (50, None, None, False)
+    assert (info.item_count, info.max_items, info.max_tokens, info.policy["enabled"]) == (50, None, None, False)
 
 
 def test_a_full_namespace_gives_up_the_least_recently_used_and_says_which(memory: Memory, clock: HandClock):
@@ -255,14 +255,14 @@ def test_both_limits_hold_afterwards(memory: Memory):
     memory.capacity(max_items=10, max_tokens=55)
     memory.remember("z" * 8)
     info = memory.capacity()
-    assert (info.items, info.tokens) == (6, 52)
+    assert (info.item_count, info.tokens) == (6, 52)
 
 
 def test_a_lower_limit_evicts_nothing_by_itself(memory: Memory):
     for number in range(5):
         memory.remember(f"fact {number}")
     info = memory.capacity(max_items=2)
-    assert (info.items, info.policy["over"]) == (5, True)
+    assert (info.item_count, info.policy["over"]) == (5, True)
     assert numbers(memory.remember("next").evicted) == [1, 2, 3, 4]
     assert memory.capacity().policy["over"] is False
 
@@ -274,7 +274,7 @@ def test_the_limits_of_a_namespace_are_its_own_and_go_before_the_settings(clock:
         for number in range(4):
             memory.remember(f"fact {number}")
             other.remember(f"fact {number}")
-        assert (memory.capacity().items, other.capacity().items) == (2, 3)
+        assert (memory.capacity().item_count, other.capacity().item_count) == (2, 3)
         assert (memory.capacity().policy["own_limits"], other.capacity().policy["own_limits"]) == ([], ["max_items"])
         assert other.capacity(max_items=0).max_items == 2
         assert other.capacity(max_items=5, max_tokens=9).max_tokens == 9
@@ -294,7 +294,7 @@ def test_what_was_evicted_can_be_brought_back_and_something_else_goes(memory: Me
     assert numbers(memory.remember("four").evicted) == [1, 2]
     memory.restore(1)
     assert memory.get(1).text == "one"
-    assert memory.capacity().items == 2
+    assert memory.capacity().item_count == 2
 
 
 def test_what_was_evicted_may_be_said_again(memory: Memory):
@@ -372,9 +372,15 @@ def test_the_capacity_tells_everything_that_was_asked_for(memory: Memory):
     memory.remember("b" * 40, importance=0.2)
     memory.update(2, text="c" * 44)
     info = memory.capacity(max_items=9)
-    assert (info.namespace, info.items, info.tokens, info.versions, info.protected) == ("default", 2, 15, 3, 1)
+    assert (info.namespace, info.item_count, info.tokens, info.version_count, info.protected) == (
+        "default",
+        2,
+        15,
+        3,
+        1,
+    )
     assert info.token_counter == ESTIMATE.name
-    assert info.importance == {"lowest": 0.2, "mean": 0.5, "highest": 0.8}
+    assert info.importance_range == {"lowest": 0.2, "mean": 0.5, "highest": 0.8}
     assert [one.number for one in info.eviction_order] == [2]
     assert info.eviction_order[0].last_used == memory.get(2).updated_at
     assert (info.policy["enabled"], info.policy["importance_low"], info.policy["grace_days"]) == (True, 0.3, 30)
@@ -382,7 +388,7 @@ def test_the_capacity_tells_everything_that_was_asked_for(memory: Memory):
 
 def test_an_empty_namespace_has_a_capacity_too(memory: Memory):
     info = memory.namespace("nobody").capacity()
-    assert (info.items, info.tokens, info.eviction_order) == (0, 0, ())
+    assert (info.item_count, info.tokens, info.eviction_order) == (0, 0, ())
 
 
 def test_reading_the_capacity_makes_no_namespace(memory: Memory):

@@ -141,7 +141,7 @@ def test_a_folder_s_checkpoint_concerns_what_is_in_it_now_or_was_in_it_then(memo
     memory.remember("wanders in", spec_folder="specs/other")
     memory.remember("wanders out", spec_folder="specs/home")
     made = memory.checkpoint("home", spec_folder="specs/home")
-    assert made.memories == 2
+    assert made.memory_count == 2
     then = states(memory)
     memory.update(1, text="Alice lives in Kyoto")
     memory.update(2, text="tea at noon")
@@ -186,7 +186,7 @@ def test_a_checkpoint_of_everything_is_of_every_namespace_also_of_those_to_come(
 
 def test_an_empty_namespace_can_be_gone_back_to(clock: HandClock):
     with Memory(":memory:", embedder="none", clock=clock) as memory:
-        assert memory.checkpoint("empty").memories == 0
+        assert memory.checkpoint("empty").memory_count == 0
         memory.remember("one")
         assert memory.restore_checkpoint("empty", clear_existing=True).removed == (1,)
 
@@ -200,7 +200,7 @@ def test_checkpoints_are_listed_newest_first_with_what_was_said_about_them(memor
     memory.checkpoint("three", everything=True)
     found = memory.checkpoints()
     assert [one.name for one in found] == ["three", "two", "one"]
-    assert [one.memories for one in found] == [2, 1, 2]
+    assert [one.memory_count for one in found] == [2, 1, 2]
     assert (found[2].description, found[2].metadata, found[2].actor) == ("before the refactor", {"ticket": 7}, "ada")
     assert [one.name for one in memory.checkpoints(limit=1)] == ["three"]
     assert [one.name for one in memory.checkpoints(spec_folder="specs/home")] == ["two"]

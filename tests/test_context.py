@@ -79,8 +79,8 @@ def test_a_context_of_the_past_says_what_was_and_counts_nothing(memory: Memory, 
     clock.now += timedelta(days=10)
     memory.remember("Alice lives in Tokyo", key="person:alice")
     then = memory.context("Alice", known_at=NOW + timedelta(days=1))
-    assert [one.said for one in then.items] == ["Alice lives in Osaka"]
-    assert [one.said for one in memory.context("Alice").items] == ["Never push to main", "Alice lives in Tokyo"]
+    assert [one.text for one in then.items] == ["Alice lives in Osaka"]
+    assert [one.text for one in memory.context("Alice").items] == ["Never push to main", "Alice lives in Tokyo"]
     assert counted(memory, 2) == (1, 0)
 
 

@@ -205,7 +205,7 @@ def test_a_bad_vector_is_never_stored_and_the_text_always_is(mood: Callable[[Any
         assert done.notes
         assert memory.recall("tea").mode == "keyword"
         assert memory.recall("tea")[0].record.text == "tea on monday"
-        assert memory.work().remaining == 1
+        assert memory.work().vectors_pending == 1
 
 
 def test_vectors_of_another_float_type_are_taken_as_they_are_meant():

@@ -138,7 +138,7 @@ def test_recall_by_meaning_works_on_what_came_back(clock: HandClock):
         rewound = memory.undo(memory.update(1, text="coffee in the evening").batch)
         assert rewound.notes == ()
         assert memory.recall("tea").mode == "hybrid"
-        assert memory.work().remaining == 0
+        assert memory.work().vectors_pending == 0
 
 
 def test_a_vector_that_is_not_there_is_said_to_be_missing(tmp_path: Path):

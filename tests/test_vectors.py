@@ -43,12 +43,12 @@ def test_an_embedder_that_is_down_fails_no_write_and_the_work_is_done_later():
         assert found.notes
         assert len(found) == 2
         stuck = memory.work()
-        assert (stuck.embedded, stuck.remaining) == (0, len(TEXTS))
+        assert (stuck.embedded, stuck.vectors_pending) == (0, len(TEXTS))
         assert "down" in stuck.notes[0]
         embedder.down = False
         seen: list[tuple[int, int | None]] = []
         done = memory.work(progress=lambda now, total: seen.append((now, total)))
-        assert (done.embedded, done.remaining, done.notes) == (len(TEXTS), 0, ())
+        assert (done.embedded, done.vectors_pending, done.notes) == (len(TEXTS), 0, ())
         assert seen[-1] == (len(TEXTS), len(TEXTS))
         assert memory.recall("coffee").mode == "hybrid"
 
@@ -58,7 +58,7 @@ def test_work_can_be_done_in_portions_and_asks_for_nothing_twice():
     with Memory(":memory:", embedder=embedder) as memory:
         memory.import_({"text": text} for text in TEXTS)
         first = memory.work(limit=3)
-        assert (first.embedded, first.remaining) == (3, len(TEXTS) - 3)
+        assert (first.embedded, first.vectors_pending) == (3, len(TEXTS) - 3)
         memory.work()
         memory.work()
         assert embedder.embedded == len(TEXTS)
@@ -103,8 +103,8 @@ def test_a_corrected_memory_has_the_vector_of_its_new_words():
 def test_two_processes_worth_of_work_on_one_store_agree(path: Path):
     with Memory(path, embedder=WordEmbedder()) as first, Memory(path, embedder=WordEmbedder()) as second:
         first.import_({"text": text} for text in TEXTS)
-        assert first.work(limit=4).remaining == 4
-        assert second.work().remaining == 0
+        assert first.work(limit=4).vectors_pending == 4
+        assert second.work().vectors_pending == 0
         assert pending(first) == 0
         ranked = [[hit.record.number for hit in memory.recall("friday rain")] for memory in (first, second)]
         assert ranked[0] == ranked[1]

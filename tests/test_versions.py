@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from perdure import Memory, errors
 from perdure.ids import content_hash, new_id
 from perdure.lineage import epochs, true_at, windows
-from perdure.model import Change, Operation, Record, Revision
+from perdure.model import Change, FieldChange, Operation, Record, Revision
 from perdure.settings import load
 
 NOON = datetime(2026, 3, 14, 12, tzinfo=UTC)
@@ -200,21 +200,21 @@ def test_a_diff_shows_the_words_and_the_fields_that_changed(memory: Memory):
     memory.update(1, text="Alice lives in Tokyo", title="Her home", importance=0.9)
     diff = memory.diff(1)
     assert (diff.before.version, diff.after.version) == (1, 2)
-    assert [(piece.kind, piece.text) for piece in diff.text] == [
+    assert [(piece.kind, piece.text) for piece in diff.text_diff] == [
         ("same", "Alice lives in "),
         ("removed", "Osaka"),
         ("added", "Tokyo"),
     ]
-    assert diff.fields == {"title": ("Home", "Her home"), "importance": (0.5, 0.9)}
+    assert diff.field_changes == (FieldChange("title", "Home", "Her home"), FieldChange("importance", 0.5, 0.9))
 
 
 def test_any_two_versions_can_be_compared_in_both_directions(memory: Memory):
     for text in ("Osaka", "Tokyo", "Kyoto"):
         memory.upsert("city:home", text)
-    assert [piece.text for piece in memory.diff(1).text] == ["Tokyo", "Kyoto"]
-    assert [piece.text for piece in memory.diff(1, 1, 3).text] == ["Osaka", "Kyoto"]
-    assert [piece.text for piece in memory.diff(1, 3, 1).text] == ["Kyoto", "Osaka"]
-    assert [piece.text for piece in memory.diff(1, after=2).text] == ["Osaka", "Tokyo"]
+    assert [piece.text for piece in memory.diff(1).text_diff] == ["Tokyo", "Kyoto"]
+    assert [piece.text for piece in memory.diff(1, 1, 3).text_diff] == ["Osaka", "Kyoto"]
+    assert [piece.text for piece in memory.diff(1, 3, 1).text_diff] == ["Kyoto", "Osaka"]
+    assert [piece.text for piece in memory.diff(1, after=2).text_diff] == ["Osaka", "Tokyo"]
 
 
 def test_the_first_version_has_nothing_to_be_compared_with(memory: Memory):

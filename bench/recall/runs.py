@@ -40,7 +40,7 @@ def stored(collections: Sequence[Collection], embedder: Embedder) -> Generator[M
 def _store(memory: Memory, memories: Sequence[Mapping[str, Any]]) -> None:
     done = memory.import_(memories)
     worked = memory.work()
-    if done.inserted != len(memories) or worked.remaining:
+    if done.inserted != len(memories) or worked.vectors_pending:
         raise RuntimeError(f"Of {len(memories)} memories {done} were stored, and then {worked}.")
 
 

@@ -217,13 +217,22 @@ class DiffPart:
 
 
 @dataclass(frozen=True, slots=True)
+class FieldChange:
+    """One field of a memory before and after a change."""
+
+    field: str
+    old: Any
+    new: Any
+
+
+@dataclass(frozen=True, slots=True)
 class Diff:
-    """From one version of a memory to another: the text in pieces, and every other field that differs."""
+    """From one version of a memory to another: the text in parts, and every other field that differs."""
 
     before: Version
     after: Version
-    text: tuple[DiffPart, ...]
-    fields: Mapping[str, tuple[Any, Any]]
+    text_diff: tuple[DiffPart, ...]
+    field_changes: tuple[FieldChange, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,7 +284,7 @@ class Checkpoint:
     name: str
     namespace: str | None
     positions: Mapping[str, int]
-    memories: int
+    memory_count: int
     created_at: datetime
     actor: str
     spec_folder: str | None = None
@@ -300,15 +309,15 @@ class Capacity:
     """How full a namespace is. `protected` can never be evicted; `eviction_order` would go first."""
 
     namespace: str
-    items: int
+    item_count: int
     tokens: int
     max_items: int | None
     max_tokens: int | None
     token_counter: str
-    versions: int
+    version_count: int
     protected: int
     evicted_count: int
-    importance: Mapping[str, float]
+    importance_range: Mapping[str, float]
     eviction_order: tuple[EvictionCandidate, ...]
     policy: Mapping[str, Json]
 
@@ -351,8 +360,8 @@ class Backup:
     path: str
     bytes: int
     sha256: str
-    memories: int
-    revisions: int
+    memory_count: int
+    revision_count: int
     created_at: datetime
 
 
@@ -361,7 +370,7 @@ class BackupRestored:
     """The store is what the backup was, but for what was `erased` since. `kept` is a copy of what was there before."""
 
     path: str
-    memories: int
+    memory_count: int
     erased: int
     kept: str | None
     notes: tuple[str, ...] = ()
@@ -422,12 +431,12 @@ class Recall(Sequence[Hit]):
 
 @dataclass(frozen=True, slots=True)
 class ContextItem:
-    """A memory as a context says it: `said` is its text, or what of it found room. `score` is None for what is always
-    surfaced.
+    """A memory as a context says it: `text` is all it says, or what of it found room. `score` is None for what is
+    always surfaced.
     """
 
     record: Record
-    said: str
+    text: str
     form: Form
     score: float | None = None
 
@@ -485,14 +494,14 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class MaintenanceResult:
-    """What `work` did. `remaining` is what it left, because of a limit or because no model is there.
+    """What `work` did. `vectors_pending` are left, because of a limit or because no model is there.
 
     `purged` are evicted memories whose grace period was over. `held` are due to expire or to be purged, but the clock
     leapt, and somebody has to say that it is right.
     """
 
     embedded: int
-    remaining: int
+    vectors_pending: int
     notes: tuple[str, ...] = ()
     expired: int = 0
     purged: int = 0

@@ -251,12 +251,12 @@ class SemanticMemoryStore:
     def get_capacity_info(self) -> CapacityInfo:
         found = self._memory.capacity()
         return CapacityInfo(
-            item_count=found.items,
+            item_count=found.item_count,
             token_usage=found.tokens,
             max_items=found.max_items,
             max_tokens=found.max_tokens,
             least_recently_used=found.eviction_order,
-            importance=found.importance,
+            importance=found.importance_range,
             protected_count=found.protected,
             evicting=found.max_items is not None or found.max_tokens is not None,
             policy=found.policy,

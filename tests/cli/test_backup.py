@@ -15,10 +15,10 @@ def test_a_backup_and_its_return_bring_the_memories_back(user: User, tmp_path: P
     user.done("remember", "tea in the morning")
     copy = tmp_path / "memories.backup"
     made = user.done("backup", str(copy), "--json").json
-    assert (made["path"], made["memories"], made["revisions"]) == (str(copy), 1, 1)
+    assert (made["path"], made["memory_count"], made["revision_count"]) == (str(copy), 1, 1)
     user.done("remember", "coffee")
     done = user.done("restore-backup", str(copy), "--yes", "--json").json
-    assert (done["memories"], done["erased"]) == (1, 0)
+    assert (done["memory_count"], done["erased"]) == (1, 0)
     assert Path(done["kept"]).exists()
     assert [row[-1] for row in user.done("list").rows] == ["tea in the morning"]
     user.done("restore-backup", done["kept"], "--yes", "--no-keep")

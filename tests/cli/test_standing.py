@@ -74,7 +74,7 @@ def test_what_cannot_be_promoted_is_refused_with_a_way_out(known: User):
 def test_the_capacity_in_a_pipe_is_one_figure_a_line(known: User):
     rows = known.done("capacity").rows
     figures = {row[0]: row[1] for row in rows if row[0] != "eviction_order"}
-    assert (figures["items"], figures["max_items"], figures["token_counter"]) == ("1", "", "characters / 4")
+    assert (figures["item_count"], figures["max_items"], figures["token_counter"]) == ("1", "", "characters / 4")
     assert [row[:6] for row in rows if row[0] == "eviction_order"] == [
         ["eviction_order", "1", "active", "normal", "0.50", "6"]
     ]

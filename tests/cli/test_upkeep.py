@@ -48,7 +48,14 @@ def test_a_repair_leaves_every_memory_where_it_was(user: User):
 def test_work_without_a_model_says_why_there_is_nothing_to_do(user: User):
     user.done("remember", "one")
     assert "note: " in user.done("work").err
-    assert set(user.done("work", "--json").json) == {"embedded", "remaining", "notes", "expired", "purged", "held"}
+    assert set(user.done("work", "--json").json) == {
+        "embedded",
+        "vectors_pending",
+        "notes",
+        "expired",
+        "purged",
+        "held",
+    }
 
 
 @pytest.mark.skipif(local.unavailable() is not None, reason="the model is not installed")

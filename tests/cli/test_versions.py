@@ -110,7 +110,7 @@ def test_diff_marks_the_words_and_names_the_fields(moved: User):
     assert "\x1b[31m[-Osaka-]\x1b[0m\x1b[32m{+Tokyo+}\x1b[0m" in coloured
     answer = moved.done("diff", "1", "2", "1", "--json").json
     assert (answer["before"]["version"], answer["after"]["version"]) == (2, 1)
-    assert answer["text"][1] == {"kind": "removed", "text": "Tokyo"}
+    assert answer["text_diff"][1] == {"kind": "removed", "text": "Tokyo"}
 
 
 def test_versions_that_say_the_same_have_no_difference(user: User):

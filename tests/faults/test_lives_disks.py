@@ -87,7 +87,7 @@ def seen(memory: Memory) -> object:
     capacity = memory.capacity()
     return (
         [_timeless(each) for each in (states(memory), states(small))],
-        (capacity.max_items, capacity.max_tokens, capacity.items, small.capacity().items),
+        (capacity.max_items, capacity.max_tokens, capacity.item_count, small.capacity().item_count),
         [hit.record.number for hit in memory.recall("likes memory number", limit=9)],
     )
 

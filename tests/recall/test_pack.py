@@ -79,7 +79,7 @@ def test_no_context_is_over_its_budget_and_every_memory_is_in_it_or_named(
         [*range(1, len(texts) + 1), *(100 + place for place in range(len(always)))]
     )
     if context.text:
-        assert [one.said for one in opened(context.text, format)] == [one.said for one in context.items]
+        assert [one.said for one in opened(context.text, format)] == [one.text for one in context.items]
 
 
 @pytest.mark.skipif(unavailable() is not None, reason="the local model is not installed")
@@ -170,7 +170,7 @@ LONG = " ".join(f"Filler number {number} says little." for number in range(120))
 )
 def test_a_long_text_speaks_in_fewer_words_rather_than_not_at_all(fields: dict[str, Any], form: str, said: str):
     context = made(recall(record(LONG, 1, **fields)), 300)
-    assert (context.items[0].form, context.items[0].said.startswith(said)) == (form, True)
+    assert (context.items[0].form, context.items[0].text.startswith(said)) == (form, True)
     assert "(abridged)" in context.text
     assert left_out(context) == []
 
@@ -185,19 +185,19 @@ def test_an_excerpt_holds_the_sentences_that_answer_the_question():
 def test_no_memory_takes_more_than_its_share_while_others_wait():
     context = made(recall(LONG, "Alice lives in Osaka.", "Bob plays chess."), 400)
     assert numbers(context) == [1, 2, 3]
-    assert estimate(context.items[0].said) <= 100
+    assert estimate(context.items[0].text) <= 100
 
 
 def test_what_was_cut_short_gets_the_room_that_is_left():
     text = LONG[:1500]
     assert made(recall(text), 500).items[0].form == "full"
-    assert made(recall(text, "Bob plays chess."), 500).items[0].said == text
+    assert made(recall(text, "Bob plays chess."), 500).items[0].text == text
 
 
 def test_a_title_stands_before_what_is_said():
     context = made(recall(record("Use OAuth.", 1, title="Login")))
     assert "#1: Login\n  | Use OAuth.\n" in context.text
-    assert context.items[0].said == "Login\nUse OAuth."
+    assert context.items[0].text == "Login\nUse OAuth."
 
 
 # -- once ----------------------------------------------------------------------------------------------------------

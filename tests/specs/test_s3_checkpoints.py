@@ -20,7 +20,7 @@ def test_a_checkpoint_keeps_the_present_state(memory: Memory):
     """S3 checkpoint create: saves the current state under a name that is given once."""
     memory.remember("one")
     made = memory.checkpoint("first", description="To begin with", metadata={"by": "hand"})
-    assert (made.name, made.memories, made.actor) == ("first", 1, "ana")
+    assert (made.name, made.memory_count, made.actor) == ("first", 1, "ana")
     with pytest.raises(errors.Conflict):
         memory.checkpoint("first")
     with pytest.raises(errors.InvalidInput):

@@ -180,7 +180,7 @@ def test_a_checkpoint_has_its_fields(memory: Memory, clock: HandClock):
     memory.remember("two")
     memory.checkpoint("before", description="Before it all", metadata={"ticket": 12})
     (found,) = memory.checkpoints()
-    assert (found.name, found.description, found.created_at, found.memories, found.metadata) == (
+    assert (found.name, found.description, found.created_at, found.memory_count, found.metadata) == (
         "before", "Before it all", clock.now, 2, {"ticket": 12},
     )  # fmt: skip
 

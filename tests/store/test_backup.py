@@ -84,7 +84,7 @@ def test_a_backup_is_one_private_file_with_everything_in_it_and_its_checksum_bes
     assert copy.stat().st_mode & 0o777 == 0o600
     assert made.sha256 == sha256(copy.read_bytes()).hexdigest()
     assert copy.with_name("memories.backup.sha256").read_text("utf-8") == f"{made.sha256}  memories.backup\n"
-    assert (made.path, made.bytes, made.memories, made.revisions) == (str(copy), copy.stat().st_size, 3, 3)
+    assert (made.path, made.bytes, made.memory_count, made.revision_count) == (str(copy), copy.stat().st_size, 3, 3)
     assert seen
     assert seen[-1][0] == seen[-1][1]
     assert texts(copy) == ["tea in the morning", "coffee in the evening"]
@@ -113,7 +113,7 @@ def test_a_backup_never_replaces_a_store_in_use_a_directory_or_unasked_a_file(me
     with pytest.raises(Conflict, match="exists"):
         memory.backup(copy)
     assert copy.read_text("utf-8") == "precious"
-    assert memory.backup(copy, overwrite=True).memories == 3
+    assert memory.backup(copy, overwrite=True).memory_count == 3
     copy.with_name("link").symlink_to(copy)
     with pytest.raises(BackupFailed, match="not a plain file"):
         memory.backup(copy.with_name("link"), overwrite=True)
@@ -281,7 +281,7 @@ def test_a_store_becomes_what_its_backup_was_and_can_be_taken_back(memory: Memor
     memory.remember("milk at night")
     memory.namespace("later").remember("a namespace that the backup does not know")
     done = memory.restore_backup(copy)
-    assert (done.memories, done.erased, done.notes) == (3, 0, ())
+    assert (done.memory_count, done.erased, done.notes) == (3, 0, ())
     assert texts(path) == ["tea in the morning", "coffee in the evening"]
     assert memory.namespace("later").list().records == ()
     assert problems(path) == []
@@ -330,7 +330,7 @@ def test_what_was_erased_since_does_not_come_back(memory: Memory, path: Path, co
     memory.backup(copy)
     memory.erase("secret:bank", confirm=True)
     done = memory.restore_backup(copy)
-    assert (done.memories, done.erased) == (3, 1)
+    assert (done.memory_count, done.erased) == (3, 1)
     memory.restore_backup(copy, keep=False)
     for each in path.parent.iterdir():
         assert each.is_dir() or b"brightwater" not in each.read_bytes(), each
@@ -468,7 +468,7 @@ def test_a_backup_that_is_not_in_order_changes_nothing(
 def test_a_backup_of_another_store_goes_only_into_an_empty_one(memory: Memory, path: Path, tmp_path: Path, copy: Path):
     memory.backup(copy)
     with Memory(tmp_path / "other.db", embedder="none") as other:
-        assert other.restore_backup(copy).memories == 3
+        assert other.restore_backup(copy).memory_count == 3
         other.remember("milk")
     with Memory(tmp_path / "third.db", embedder="none") as third:
         third.remember("mine")

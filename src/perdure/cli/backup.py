@@ -29,8 +29,8 @@ def main(target: Target, *, file: str, overwrite: bool) -> None:
         target.answer(to_jsonable(made))
         return
     if not fancy():
-        row(made.path, made.bytes, made.sha256, made.memories, made.revisions)
+        row(made.path, made.bytes, made.sha256, made.memory_count, made.revision_count)
         return
-    count = f"{made.memories:,} {'memory' if made.memories == 1 else 'memories'}"
+    count = f"{made.memory_count:,} {'memory' if made.memory_count == 1 else 'memories'}"
     say(f"Copied {count} to {safe(made.path)}  {dim(f'{made.bytes / (1 << 20):,.1f} MiB, checked')}")
     tell(dim(f"go back to it: {target.hint('restore-backup', safe(made.path))}"))

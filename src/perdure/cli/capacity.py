@@ -49,12 +49,12 @@ def main(target: Target, *, max_items: int | None, max_tokens: int | None) -> No
 
 def _rows(found: Capacity) -> None:
     for name in (
-        "namespace", "items", "max_items", "tokens", "max_tokens", "token_counter", "versions", "protected",
-        "evicted_count",
+        "namespace", "item_count", "max_items", "tokens", "max_tokens", "token_counter", "version_count",
+        "protected", "evicted_count",
     ):  # fmt: skip
         row(name, getattr(found, name))
-    for name, value in found.importance.items():
-        row(f"importance.{name}", f"{value:.2f}")
+    for name, value in found.importance_range.items():
+        row(f"importance_range.{name}", f"{value:.2f}")
     for name, value in found.policy.items():
         row(f"policy.{name}", ",".join(map(str, value)) if isinstance(value, list) else value)
     for one in found.eviction_order:
@@ -86,11 +86,11 @@ def _page(found: Capacity) -> None:
 
 
 def _lines(found: Capacity) -> Iterator[tuple[str, str]]:
-    policy, importance = found.policy, found.importance
+    policy, importance = found.policy, found.importance_range
     yield "namespace", found.namespace
-    yield "memories", _of(found.items, found.max_items)
+    yield "memories", _of(found.item_count, found.max_items)
     yield "tokens", f"{_of(found.tokens, found.max_tokens)}, counted by {found.token_counter}"
-    yield "versions", f"{found.versions:,}"
+    yield "versions", f"{found.version_count:,}"
     yield "protected", f"{found.protected:,} (importance {policy['importance_high']} or more, critical, constitutional)"
     yield "evicted", f"{found.evicted_count:,} (kept for {policy['grace_days']} days)"
     yield "importance", ", ".join(f"{name} {value:.2f}" for name, value in importance.items())

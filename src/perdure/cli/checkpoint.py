@@ -64,7 +64,7 @@ def create(target: Target, *, name: str, everything: bool, **options: Any) -> No
     if target.json:
         target.answer(to_jsonable(made))
         return
-    say(f"Checkpoint {safe(made.name)} of {_scope(made)}: {counted(made.memories)}")
+    say(f"Checkpoint {safe(made.name)} of {_scope(made)}: {counted(made.memory_count)}")
     tell(dim(f"come back to it: {target.hint('checkpoint', 'restore', made.name)}"))
 
 
@@ -84,12 +84,12 @@ def list_(target: Target, *, spec_folder: str | None, limit: int) -> None:
         target.answer({"checkpoints": [to_jsonable(one) for one in found]})
     elif not fancy():
         for one in found:
-            row(one.name, format_time(one.created_at), _scope(one), one.memories, one.actor, one.description)
+            row(one.name, format_time(one.created_at), _scope(one), one.memory_count, one.actor, one.description)
     elif found:
         show_table(
             _COLUMNS,
             (
-                (one.name, _scope(one), f"{one.memories:,}", one.actor, age(one.created_at), one.description or "")
+                (one.name, _scope(one), f"{one.memory_count:,}", one.actor, age(one.created_at), one.description or "")
                 for one in found
             ),
         )

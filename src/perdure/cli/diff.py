@@ -42,7 +42,7 @@ def main(target: Target, *, ref: str, before: int | None, after: int | None) -> 
 def _show(diff: Diff) -> None:
     number = click.style(f"#{diff.after.number}", fg="cyan", bold=True)
     say(f"{number}  {_named(diff.before)} {glyphs().arrow} {_named(diff.after)}")
-    show_changes(changed(diff.text, diff.fields), 2, most=None)
+    show_changes(changed(diff.text_diff, diff.field_changes), 2, most=None)
 
 
 def _named(version: Version) -> str:
@@ -51,8 +51,8 @@ def _named(version: Version) -> str:
 
 
 def _rows(diff: Diff) -> Iterator[tuple[str, str, str]]:
-    old = "".join(piece.text for piece in diff.text if piece.kind != "added")
-    new = "".join(piece.text for piece in diff.text if piece.kind != "removed")
+    old = "".join(piece.text for piece in diff.text_diff if piece.kind != "added")
+    new = "".join(piece.text for piece in diff.text_diff if piece.kind != "removed")
     if old != new:
         yield "text", old, new
-    yield from ((name, readable(was), readable(now)) for name, (was, now) in diff.fields.items())
+    yield from ((each.field, readable(each.old), readable(each.new)) for each in diff.field_changes)

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from datetime import datetime
-from typing import Any, Final, cast
+from typing import Final, cast
 
 import click
 
 from perdure.cli.layout import clip, wrap
 from perdure.cli.screen import fancy, glyphs, safe, say, width
 from perdure.clock import format_time
-from perdure.model import DiffPart, Operation, Record
+from perdure.model import DiffPart, FieldChange, Operation, Record
 
 _MOST_LINES: Final = 8
 _MARKS: Final = {"same": "{}", "removed": "[-{}-]", "added": "{{+{}+}}"}
@@ -34,13 +34,13 @@ def introduced(record: Record) -> Iterator[str]:
     yield from (f"{name}: {readable(value)}" for name, value in facts.items() if value)
 
 
-def changed(pieces: Iterable[DiffPart], fields: Mapping[str, tuple[Any, Any]]) -> Iterator[str]:
+def changed(pieces: Iterable[DiffPart], fields: Iterable[FieldChange]) -> Iterator[str]:
     """One line for the words, if they changed, and one for each field."""
     found = list(pieces)
     if any(piece.kind != "same" for piece in found):
         yield "".join(_MARKS[piece.kind].format(piece.text) for piece in found)
     arrow = glyphs().arrow if fancy() else "->"
-    yield from (f"{name}: {readable(old)} {arrow} {readable(new)}" for name, (old, new) in fields.items())
+    yield from (f"{each.field}: {readable(each.old)} {arrow} {readable(each.new)}" for each in fields)
 
 
 def show_changes(lines: Iterable[str], indent: int, most: int | None = _MOST_LINES) -> None:

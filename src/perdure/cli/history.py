@@ -60,5 +60,4 @@ def _changes(before: Record | None, after: Record | None, gone: str) -> list[str
         return [gone]
     if before is None:
         return list(introduced(after))
-    fields = {name: (old, new) for name, old, new in changed_fields(before, after)}
-    return list(changed(word_diff(before.text, after.text), fields))
+    return list(changed(word_diff(before.text, after.text), changed_fields(before, after)))

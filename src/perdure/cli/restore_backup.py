@@ -9,6 +9,7 @@ import click
 from perdure.cli.command import command, option
 from perdure.cli.consent import YES
 from perdure.cli.progress import Bar
+from perdure.cli.rewound import counted
 from perdure.cli.screen import dim, fancy, is_terminal, notes, row, safe, say, tell
 from perdure.cli.target import Target, with_target
 from perdure.errors import NeedsConfirmation
@@ -41,11 +42,11 @@ def main(target: Target, *, file: str, no_keep: bool, erased: str | None, yes: b
         target.answer(to_jsonable(done))
         return
     if fancy():
-        say(f"Restored {done.memories:,} {'memory' if done.memories == 1 else 'memories'} from {safe(done.path)}")
+        say(f"Restored {counted(done.memory_count)} from {safe(done.path)}")
         if done.erased:
             say(f"Erased {done.erased:,} of them again, as since the backup.")
     else:
-        row(done.path, done.memories, done.erased, done.kept)
+        row(done.path, done.memory_count, done.erased, done.kept)
     notes(done.notes)
     if done.kept:
         tell(dim(f"take it back: {target.hint('restore-backup', safe(done.kept))}"))

@@ -49,7 +49,7 @@ def _rows(stats: StoreStats, shown: Sequence[NamespaceStats]) -> None:
             row(one.name, f"state.{state}", count)
         for category, count in one.categories.items():
             row(one.name, f"category.{category}", count)
-        row(one.name, "revisions", one.revisions)
+        row(one.name, "revision_count", one.revision_count)
         row(one.name, "vectors_pending", one.vectors_pending)
         row(one.name, "oldest", one.oldest and format_time(one.oldest))
         row(one.name, "newest", one.newest and format_time(one.newest))
@@ -71,7 +71,7 @@ def _cells(one: NamespaceStats) -> list[str]:
     ranked = sorted(one.categories.items(), key=lambda item: (-item[1], item[0]))
     return [
         one.name,
-        *(f"{count:,}" for count in (active, deleted, other, one.revisions, one.vectors_pending)),
+        *(f"{count:,}" for count in (active, deleted, other, one.revision_count, one.vectors_pending)),
         age(one.newest) if one.newest else "",
         ", ".join(f"{category} {count:,}" for category, count in ranked),
     ]

@@ -41,5 +41,5 @@ def _done(worked: MaintenanceResult) -> Iterator[str]:
         yield f"Expired {worked.expired:,}."
     if worked.purged:
         yield f"Removed {worked.purged:,} that were evicted."
-    if worked.embedded or worked.remaining:
-        yield f"Embedded {worked.embedded:,}; {worked.remaining:,} left."
+    if worked.embedded or worked.vectors_pending:
+        yield f"Embedded {worked.embedded:,}; {worked.vectors_pending:,} left."

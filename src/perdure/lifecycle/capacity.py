@@ -40,15 +40,15 @@ def capacity(services: Services, namespace: str) -> Capacity:
     max_items, max_tokens = limits(stats.load, services.settings)
     return Capacity(
         namespace=namespace,
-        items=stats.load.items,
+        item_count=stats.load.items,
         tokens=stats.load.tokens,
         max_items=max_items,
         max_tokens=max_tokens,
         token_counter=services.tokens.name,
-        versions=stats.versions,
+        version_count=stats.versions,
         protected=stats.protected,
         evicted_count=stats.evicted,
-        importance=stats.importance,
+        importance_range=stats.importance,
         eviction_order=tuple(services.store.evictable(namespace, rule, _NEXT)),
         policy=_policy(services, stats, max_items, max_tokens),
     )

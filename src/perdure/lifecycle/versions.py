@@ -43,7 +43,7 @@ def difference(revisions: Sequence[Revision], before: int | None, after: int | N
         older,
         newer,
         tuple(word_diff(old.text, new.text)),
-        {name: (was, now) for name, was, now in changed_fields(old, new)},
+        tuple(changed_fields(old, new)),
     )
 
 

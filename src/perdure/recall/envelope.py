@@ -103,7 +103,7 @@ def _text(packed: ContextItem, style: Style) -> str:
     category = f"[{_word(record.category)}] " if record.category else ""
     origin = "; ".join(_origin(packed, style))
     head = f"{category}{when(record).date().isoformat()} #{record.number}{f' ({origin})' if origin else ''}"
-    return f"{_ITEM}{head}: {shown(packed.said).replace(chr(10), _GOES_ON)}"
+    return f"{_ITEM}{head}: {shown(packed.text).replace(chr(10), _GOES_ON)}"
 
 
 def _from_text(text: str) -> Opened:
@@ -122,7 +122,7 @@ def _json(packed: ContextItem, style: Style) -> str:
         "date": when(record).date().isoformat(),
         "category": record.category,
         "origin": "; ".join(_origin(packed, style)) or None,
-        "text": packed.said,
+        "text": packed.text,
     }
     line = json.dumps({name: each for name, each in value.items() if each is not None}, ensure_ascii=False)
     return UNSEEN.sub(lambda found: json.dumps(found[0])[1:-1], line)

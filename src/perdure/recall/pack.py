@@ -200,10 +200,10 @@ class _Room:
 
     def _longer(self, one: ContextItem, room: int) -> ContextItem | None:
         full = ContextItem(one.record, _titled(one.record, one.record.text), "full", one.score)
-        if len(full.said) <= room * _LONG and self._cost(full) <= room:
+        if len(full.text) <= room * _LONG and self._cost(full) <= room:
             return full
         again = self._excerpt(_Wanted(one.record, one.score), room, sparing=True) if one.form == "excerpt" else None
-        return again if again and len(again.said) > len(one.said) else None
+        return again if again and len(again.text) > len(one.text) else None
 
     def _excerpt(self, one: _Wanted, room: int, *, sparing: bool = False) -> ContextItem | None:
         def packed(said: str) -> ContextItem:

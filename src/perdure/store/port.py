@@ -146,7 +146,7 @@ class NamespaceStats:
     name: str
     states: dict[str, int]
     categories: dict[str, int]
-    revisions: int
+    revision_count: int
     vectors_pending: int
     oldest: datetime | None
     newest: datetime | None

@@ -8,7 +8,7 @@ from dataclasses import fields
 from difflib import SequenceMatcher
 from typing import Final
 
-from perdure.model import USE_FIELDS, DiffPart, Record
+from perdure.model import USE_FIELDS, DiffPart, FieldChange, Record
 
 _IGNORED: Final = frozenset({*USE_FIELDS, "text", "seq", "version", "updated_at", "content_hash"})
 _MOST_WORDS: Final = 2_000
@@ -33,9 +33,9 @@ def word_diff(before: str, after: str) -> list[DiffPart]:
     return pieces
 
 
-def changed_fields(before: Record, after: Record) -> Iterator[tuple[str, object, object]]:
+def changed_fields(before: Record, after: Record) -> Iterator[FieldChange]:
     """Every field besides the text that a reader would call changed."""
     for field in fields(Record):
         old, new = getattr(before, field.name), getattr(after, field.name)
         if field.name not in _IGNORED and old != new:
-            yield field.name, old, new
+            yield FieldChange(field.name, old, new)

@@ -32,7 +32,7 @@ def put_checkpoint(connection: Database, wanted: Checkpoint, now: Callable[[], d
         wanted.spec_folder, wanted.description, wanted.metadata,
     )  # fmt: skip
     row = (
-        own, kept.name, encode_json({str(known): seq for known, _, seq, _ in logs}), kept.memories, kept.actor,
+        own, kept.name, encode_json({str(known): seq for known, _, seq, _ in logs}), kept.memory_count, kept.actor,
         kept.spec_folder, kept.description, encode_json(kept.metadata) if kept.metadata else None,
         to_micros(kept.created_at),
     )  # fmt: skip

@@ -32,7 +32,7 @@ def namespace_statistics(connection: Database, generation: int) -> tuple[Namespa
             name=name,
             states=states[namespace],
             categories=categories[namespace],
-            revisions=seq,
+            revision_count=seq,
             vectors_pending=pending_count(connection, generation, namespace),
             oldest=_moment(min(made[namespace])) if made[namespace] else None,
             newest=_moment(max(made[namespace])) if made[namespace] else None,

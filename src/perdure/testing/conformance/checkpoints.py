@@ -33,7 +33,7 @@ class Checkpoints(Opening):
         for _ in range(2):
             remember(store, "coffee", "other")
         kept = store.put_checkpoint(replace(HERE, namespace=None))
-        assert (kept.positions, kept.memories) == ({NAMESPACE: 1, "other": 2}, 3)
+        assert (kept.positions, kept.memory_count) == ({NAMESPACE: 1, "other": 2}, 3)
         assert store.checkpoints(NAMESPACE) == store.checkpoints("other") == store.checkpoints("nowhere") == [kept]
 
     def test_a_checkpoint_of_a_folder_counts_what_is_in_it(self, store: Store):
@@ -41,12 +41,12 @@ class Checkpoints(Opening):
         remember(store, "gone", spec_folder="trips", state="deleted")
         remember(store, "coffee")
         kept = store.put_checkpoint(replace(HERE, spec_folder="trips"))
-        assert (kept.positions, kept.memories, kept.spec_folder) == ({NAMESPACE: 3}, 1, "trips")
+        assert (kept.positions, kept.memory_count, kept.spec_folder) == ({NAMESPACE: 3}, 1, "trips")
         assert store.checkpoints(NAMESPACE) == [kept]
 
     def test_a_namespace_that_nobody_wrote_to_yet_has_a_position_too(self, store: Store):
         kept = store.put_checkpoint(HERE)
-        assert (kept.positions, kept.memories) == ({NAMESPACE: 0}, 0)
+        assert (kept.positions, kept.memory_count) == ({NAMESPACE: 0}, 0)
         assert remember(store, "tea").number == 1
         assert store.checkpoints(NAMESPACE) == [kept]
 

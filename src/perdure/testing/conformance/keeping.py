@@ -127,7 +127,7 @@ class Keeping(Opening):
             assert store.fetch(NAMESPACE, [1]) == [record]
             assert len(store.keyword(NAMESPACE, ["tea"], Filter(), NOON, 9).best) == 1
             assert len(store.index_rows(NAMESPACE, None, 0, 9)) == 1
-            assert store.stats(None).namespaces[0].revisions == 1
+            assert store.stats(None).namespaces[0].revision_count == 1
 
     def test_statistics_count_what_is_there(self, store: Store):
         remember(store, "tea", category="preference", created_at=NOON - timedelta(1))
@@ -141,7 +141,12 @@ class Keeping(Opening):
             {"active": 1, "deleted": 1},
             {"preference": 1},
         )
-        assert (first.revisions, first.vectors_pending, first.oldest, first.newest) == (3, 1, NOON - timedelta(1), NOON)
+        assert (first.revision_count, first.vectors_pending, first.oldest, first.newest) == (
+            3,
+            1,
+            NOON - timedelta(1),
+            NOON,
+        )
         assert (second.name, second.states, second.vectors_pending) == ("other", {"active": 1}, 0)
         assert stats.bytes > 0
         assert stats.schema >= 1
