@@ -340,8 +340,8 @@ class Writer(Reader, Protocol):
         """Write the record as it became, append the revision, refresh the index. Returns it with its new `seq`."""
         ...
 
-    def put_vector(self, generation: Generation, passage_hash: bytes, vector: bytes) -> None:
-        """Keep the vector of a passage, unless there is one already."""
+    def put_vector(self, generation: Generation, passage_hash: bytes, vector: bytes) -> bool:
+        """Keep the vector of a passage that a memory has. False when there is one already, or no such memory."""
         ...
 
     def put_link(self, source: MemoryId, kind: LinkKind, target: str, at: datetime) -> None:

@@ -161,17 +161,17 @@ UNION
 SELECT source, kind, target, created_at FROM link WHERE namespace = ?1 AND target = ?2
 ORDER BY created_at, source, kind, target;
 
--- name: bury
--- Buried twice is buried until the later time.
+-- name: add_tombstone
+-- Of two tombstones of one text the later time counts.
 INSERT INTO tombstone (namespace, digest, at, reason) VALUES (?, ?, ?, ?)
 ON CONFLICT (namespace, digest) DO UPDATE SET at = max(at, excluded.at), reason = excluded.reason;
 
--- name: buried_at
--- What is older than this must not come back.
+-- name: tombstone_since
+-- Evidence that is older than this must not bring the text back.
 SELECT at FROM tombstone WHERE namespace = ? AND digest = ?;
 
--- name: unbury
--- It may.
+-- name: lift_tombstone
+-- The text was remembered again, so older evidence may mention it.
 DELETE FROM tombstone WHERE namespace = ? AND digest = ?;
 
 -- name: generation_id
@@ -183,23 +183,13 @@ SELECT id FROM generation WHERE name = ?;
 INSERT INTO generation (name, provider, model, dimensions, version) VALUES (?, ?, ?, ?, ?) RETURNING id;
 
 -- name: put_vector
--- A passage has one vector per generation; whoever computed it first wins.
-INSERT OR IGNORE INTO vector (id, namespace, generation, passage_hash, checksum, data) VALUES (?, ?, ?, ?, ?, ?);
-
--- name: passage_exists
--- A passage that was erased or changed while it was embedded must not come back as a vector.
-SELECT EXISTS (
+-- A passage has one vector per generation; whoever computed it first wins. A passage that was erased or changed while it
+-- was embedded must not come back as a vector.
+INSERT OR IGNORE INTO vector (id, namespace, generation, passage_hash, checksum, data)
+SELECT ?1, ?2, ?3, ?4, ?5, ?6 WHERE EXISTS (
     SELECT 1 FROM memory
-    WHERE namespace = ? AND passage_hash = ? AND state IN ('active', 'superseded')
+    WHERE namespace = ?2 AND passage_hash = ?4 AND state IN ('active', 'superseded')
 );
-
--- name: newest_vector
--- Where the next vector goes.
-SELECT vector FROM namespace WHERE id = ?;
-
--- name: touch_namespace
--- Tells recall indexes that there are newer vectors.
-UPDATE namespace SET vector = ? WHERE id = ?;
 
 -- name: note_use
 -- Counters only grow and last times only move forward, in whatever order the processes flush.

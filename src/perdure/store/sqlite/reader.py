@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hmac
 import json
 from array import array
 from collections.abc import Sequence
@@ -35,8 +36,7 @@ from perdure.store.sqlite.rows import (
 )
 from perdure.store.sqlite.skip_unreadable import UNREADABLE, rows_after
 from perdure.store.sqlite.sql import SQL
-from perdure.store.sqlite.tombstones import Tombstones
-from perdure.store.sqlite.vectors import passage_vectors
+from perdure.store.sqlite.vectors import FLOAT_BYTES, generation_id, is_sound_vector
 from perdure.text.bm25 import WordCounts
 
 _SELECT: Final = SQL["select_memory"]
@@ -71,7 +71,7 @@ class SqliteReader:
         self._connection = connection
         self._id = namespace
         self._name = name
-        self._graves: Tombstones | None = None
+        self._secret: bytes | None = None
 
     def find(self, reference: Reference) -> list[Record]:
         """Each way to read the reference; a memory that several ways lead to counts once."""
@@ -111,6 +111,13 @@ class SqliteReader:
         """Slots are looked up first: mostly there is none, and the whole row's statement costs ten times as much."""
         rows = self._connection.execute(_BY_SLOT, (slot,)).fetchall() if slot is not None else None
         return decode_row(rows[0], self._name) if rows else None
+
+    def sound(self, slot: int) -> Record | None:
+        """The memory, unless it is damaged or gone."""
+        try:
+            return self._at(slot)
+        except (StoreDamaged, *UNREADABLE):
+            return None
 
     def has_active_text(self, content_hash: ContentHash) -> bool:
         return self._connection.execute(SQL["says"], (self._id, bytes.fromhex(content_hash))).get == 1
@@ -228,12 +235,19 @@ class SqliteReader:
         return [number for (number,) in self._connection.execute(SQL["reworded"], {"namespace": self._id})]
 
     def tombstone_since(self, content_hash: ContentHash) -> datetime | None:
-        return self._tombstones().tombstone_since(content_hash)
+        row = (self._id, self.tombstone_digest(content_hash))
+        at: int | None = self._connection.execute(SQL["tombstone_since"], row).get
+        return None if at is None else from_micros(at)
 
-    def _tombstones(self) -> Tombstones:
-        if self._graves is None:
-            self._graves = Tombstones(self._connection, self._id, self._name)
-        return self._graves
+    def tombstone_digest(self, content_hash: ContentHash) -> bytes:
+        """What the store keeps of a text that must not come back: nobody can guess it without the store's secret. The
+        secret is read once in a transaction and never kept longer, because a restored backup brings its own.
+        """
+        if self._secret is None:
+            self._secret = self._connection.execute(SQL["get_meta"], ("secret",)).get
+            if not isinstance(self._secret, bytes):
+                raise StoreDamaged("The store has lost its secret, so nobody can say what was forgotten.")
+        return hmac.digest(self._secret, self._name.encode() + b"\x00" + content_hash.encode(), "sha256")
 
     def links(self, memory: MemoryId) -> list[Link]:
         rows = self._connection.execute(SQL["links"], (self._id, pack_id(memory)))
@@ -255,7 +269,14 @@ class SqliteReader:
         return search.holding(self._connection, self._id, words)
 
     def passage_vectors(self, generation: Generation, passage_hashes: Sequence[bytes]) -> dict[bytes, bytes]:
-        return passage_vectors(self._connection, self._id, generation, passage_hashes)
+        """A vector that is not as it was stored is left out."""
+        known = generation_id(self._connection, generation)
+        vectors: dict[bytes, bytes] = {}
+        for passage_hash in passage_hashes:
+            for checksum, data in self._connection.execute(SQL["passage_vector"], (self._id, known, passage_hash)):
+                if len(data) == generation.dimensions * FLOAT_BYTES and is_sound_vector(checksum, passage_hash, data):
+                    vectors[passage_hash] = data
+        return vectors
 
     def load(self) -> Load:
         rows = self._connection.execute(SQL["namespace_load"], (self._id,)).fetchall()

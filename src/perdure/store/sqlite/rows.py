@@ -91,20 +91,24 @@ def unpack_name(packed: bytes | str) -> str:
 def encode_row(record: Record, namespace: int, passage_hash: bytes) -> Row:
     """In the order of the statement `put_memory`."""
     slot = slot_of(namespace, record.number)
-    names = (pack_id(record.id), bytes.fromhex(record.content_hash), passage_hash)
+    hashes = (pack_id(record.id), bytes.fromhex(record.content_hash), passage_hash)
+    times = (record.valid_at, record.invalid_at, record.expires_at)
+    # Empty lists and mappings are stored as NULL.
+    collections = (
+        record.tags, record.keywords, record.references, record.trigger_phrases, record.evidence, record.metadata,
+    )  # fmt: skip
     covered = (
         record.key, record.version, record.seq, record.state, record.tier, record.category, record.context_type,
         record.source, record.source_project, record.conversation_id, record.session_id, record.channel,
         record.spec_folder, record.file_path, record.anchor_id, record.trust,
         # Plus zero: SQLite gives back 1 as 1.0 and -0.0 as 0.0.
         record.importance + 0.0, record.confidence + 0.0, record.observation_count, record.validation_count,
-        to_micros(record.created_at), to_micros(record.updated_at), _micros(record.valid_at),
-        _micros(record.invalid_at), _micros(record.expires_at), record.text, record.title, record.abstract,
-        record.summary, record.reasoning, _list(record.tags), _list(record.keywords), _list(record.references),
-        _list(record.trigger_phrases), _list(record.evidence),
-        encode_json(record.metadata) if record.metadata else None,
+        to_micros(record.created_at), to_micros(record.updated_at),
+        *[None if moment is None else to_micros(moment) for moment in times],
+        record.text, record.title, record.abstract, record.summary, record.reasoning,
+        *[encode_json(values) if values else None for values in collections],
     )  # fmt: skip
-    return (namespace, slot, *names, _checksum(slot, names, covered), *covered)
+    return (namespace, slot, *hashes, _checksum(slot, hashes, covered), *covered)
 
 
 def decode_row(row: Row, namespace: str) -> Record:
@@ -117,7 +121,7 @@ def decode_row(row: Row, namespace: str) -> Record:
 
 
 def decode_sound(row: Row | None, namespace: str) -> Record | None:
-    """None when it is not as it was written, or could not even be read."""
+    """The record, or None when the row is not as it was written, or could not even be read."""
     if row is None or not is_sound(row):
         return None
     (
@@ -127,6 +131,16 @@ def decode_sound(row: Row | None, namespace: str) -> Record | None:
         abstract, summary, reasoning, tags, keywords, references, trigger_phrases, evidence, metadata, recall_count,
         recalled_at, access_count, accessed_at,
     ) = row[:_END]  # fmt: skip
+    try:
+        use: dict[str, Any] = {
+            "recall_count": int(recall_count or 0),
+            "recalled_at": None if recalled_at is None else from_micros(recalled_at),
+            "access_count": int(access_count or 0),
+            "accessed_at": None if accessed_at is None else from_micros(accessed_at),
+        }
+    except (TypeError, ValueError, OverflowError):
+        # No checksum covers the counts of use: one that makes no sense is ignored, and the memory is kept.
+        use = {}
     return Record(
         id=unpack_id(id_), number=slot & NUMBER_MASK, namespace=namespace, key=key,
         content_hash=ContentHash(content_hash.hex()), version=version, seq=seq, text=text, title=title,
@@ -139,8 +153,9 @@ def decode_sound(row: Row | None, namespace: str) -> Record | None:
         file_path=file_path, anchor_id=anchor_id, evidence=tuple(json.loads(evidence)) if evidence else (),
         trust=trust, tier=tier, importance=importance, confidence=confidence, observation_count=observation_count,
         validation_count=validation_count, created_at=from_micros(created_at), updated_at=from_micros(updated_at),
-        valid_at=_moment(valid_at), invalid_at=_moment(invalid_at), expires_at=_moment(expires_at), state=state,
-        **_use(recall_count, recalled_at, access_count, accessed_at),
+        valid_at=None if valid_at is None else from_micros(valid_at),
+        invalid_at=None if invalid_at is None else from_micros(invalid_at),
+        expires_at=None if expires_at is None else from_micros(expires_at), state=state, **use,
     )  # fmt: skip
 
 
@@ -194,30 +209,5 @@ def encode_json(value: Json | Mapping[str, object]) -> str:
         raise InvalidInput(f"The metadata cannot be kept as JSON: {error}.") from error
 
 
-def _checksum(slot: int, names: Row, covered: Row) -> int:
-    return crc32("\x1f".join((str(slot), *map(str, covered))).encode(), crc32(b"".join(names)))
-
-
-def _micros(moment: datetime | None) -> int | None:
-    return None if moment is None else to_micros(moment)
-
-
-def _moment(micros: int | None) -> datetime | None:
-    return None if micros is None else from_micros(micros)
-
-
-def _use(recall_count: Any, recalled_at: Any, access_count: Any, accessed_at: Any) -> dict[str, Any]:
-    """No checksum covers it, and it is not worth a memory: what makes no sense was never counted."""
-    try:
-        return {
-            "recall_count": int(recall_count or 0),
-            "recalled_at": _moment(recalled_at),
-            "access_count": int(access_count or 0),
-            "accessed_at": _moment(accessed_at),
-        }
-    except (TypeError, ValueError, OverflowError):
-        return {}
-
-
-def _list(values: tuple[str, ...]) -> str | None:
-    return encode_json(values) if values else None
+def _checksum(slot: int, hashes: Row, covered: Row) -> int:
+    return crc32("\x1f".join((str(slot), *map(str, covered))).encode(), crc32(b"".join(hashes)))

@@ -34,7 +34,7 @@ from perdure.store.port import (
     TriggerRow,
     Use,
 )
-from perdure.store.sqlite import checkpoints, expiry_queries, fork, index_feed, merits, scrub, statistics
+from perdure.store.sqlite import checkpoints, fork, index_feed, merits, scrub, statistics
 from perdure.store.sqlite.apsw_types import Database
 from perdure.store.sqlite.backup import create, partial_files, restore
 from perdure.store.sqlite.connection import Patience, Role, choose_journal, connect, set_journal
@@ -47,11 +47,12 @@ from perdure.store.sqlite.migrate import check_ours, migrate, newest_schema
 from perdure.store.sqlite.pool import Pool
 from perdure.store.sqlite.reader import NO_NAMESPACE, SqliteReader
 from perdure.store.sqlite.reserve import Reserve
-from perdure.store.sqlite.rows import NUMBER_MASK, slot_of
+from perdure.store.sqlite.rows import NUMBER_BITS, NUMBER_MASK, slot_of
 from perdure.store.sqlite.sql import SQL
-from perdure.store.sqlite.vectors import generation_id, pending, pending_count, put_vectors
+from perdure.store.sqlite.vectors import generation_id, pending_count
 from perdure.store.sqlite.writer import SqliteWriter
 from perdure.text.bm25 import WordCounts
+from perdure.text.passage import passage
 
 # Of the remarks among the facts about the store.
 _NOTE: Final = "note:"
@@ -308,13 +309,23 @@ class SqliteStore:
 
     def pending(self, generation: Generation, limit: int) -> list[Pending]:
         with self._pool.snapshot() as connection:
-            return pending(connection, generation, limit)
+            known = generation_id(connection, generation)
+            passages: list[Pending] = []
+            for namespace, name in connection.execute(SQL["namespace_names"]).fetchall():
+                for _, passage_hash, slot in connection.execute(
+                    SQL["pending"], {"namespace": namespace, "generation": known}
+                ):
+                    if len(passages) >= limit:
+                        return passages
+                    if record := SqliteReader(connection, namespace, name).sound(slot):
+                        passages.append(Pending(name, passage_hash, passage(record)))
+            return passages
 
     def put_vectors(self, generation: Generation, vectors: Sequence[tuple[str, bytes, bytes]]) -> int:
-        with self._pool.writing() as connection:
-            ids = {name: self._id(connection, name) for name in {name for name, _, _ in vectors}}
-            rows = [(known, passage, data) for name, passage, data in vectors if (known := ids[name]) is not None]
-            return put_vectors(connection, generation, rows)
+        names = list({name for name, _, _ in vectors})
+        with self.write_together(names) as writers:
+            by_name = dict(zip(names, writers, strict=True))
+            return sum(by_name[name].put_vector(generation, passage_hash, data) for name, passage_hash, data in vectors)
 
     def pending_count(self, generation: Generation) -> int:
         with self._pool.snapshot() as connection:
@@ -341,16 +352,25 @@ class SqliteStore:
             return [name for _, name in connection.execute(SQL["namespace_names"])]
 
     def due(self, now: datetime, limit: int) -> list[Record]:
-        with self._pool.snapshot() as connection:
-            return expiry_queries.due(connection, now, limit)
+        return self._sound_records(SQL["due"], now, limit)
 
     def purgeable(self, until: datetime, limit: int) -> list[Record]:
+        return self._sound_records(SQL["purgeable"], until, limit)
+
+    def _sound_records(self, sql: str, moment: datetime, limit: int) -> list[Record]:
+        """Damaged memories are left out, and others take their place."""
+        records: list[Record] = []
         with self._pool.snapshot() as connection:
-            return expiry_queries.purgeable(connection, until, limit)
+            for name, slot in connection.execute(sql, (to_micros(moment),)):
+                if len(records) >= limit:
+                    break
+                if record := SqliteReader(connection, slot >> NUMBER_BITS, name).sound(slot):
+                    records.append(record)
+        return records
 
     def write_times_after(self, moment: datetime) -> list[datetime]:
         with self._pool.reading() as connection:
-            return expiry_queries.write_times_after(connection, moment)
+            return [from_micros(at) for (at,) in connection.execute(SQL["times_after"], (to_micros(moment),))]
 
     def note(self, name: str) -> str | None:
         with self._pool.reading() as connection:

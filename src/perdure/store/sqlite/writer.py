@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 import os
-from dataclasses import dataclass
+import struct
+from dataclasses import dataclass, fields
 from datetime import datetime
+from operator import attrgetter
 from typing import Final, Never, cast
 
 import apsw
@@ -17,7 +20,7 @@ from perdure.errors import Conflict, InvalidInput
 from perdure.ids import ContentHash, MemoryId
 from perdure.model import INDEXED_STATES, Change, EvictionCandidate, Record, replace_record
 from perdure.store.port import LINK_KINDS, EvictionRule, LinkKind, Load, LogFilter
-from perdure.store.sqlite import erasure, vectors
+from perdure.store.sqlite import erasure
 from perdure.store.sqlite.apsw_types import Database, Row
 from perdure.store.sqlite.erasure import ERASE
 from perdure.store.sqlite.erasure_ledger import Erasure
@@ -25,7 +28,6 @@ from perdure.store.sqlite.hash_chain import SALT_BYTES, Line, digest_of, genesis
 from perdure.store.sqlite.log_head import End
 from perdure.store.sqlite.reader import NO_NAMESPACE, SqliteReader
 from perdure.store.sqlite.rows import (
-    NUMBER_BITS,
     NUMBER_MASK,
     encode_payload,
     encode_row,
@@ -36,33 +38,26 @@ from perdure.store.sqlite.rows import (
     unpack_id,
 )
 from perdure.store.sqlite.sql import SQL
+from perdure.store.sqlite.vectors import FLOAT_BYTES, NO_GENERATION, generation_id, vector_checksum
 from perdure.text.entry import Entry, terms_length
-
-_BEFORE: Final = SQL["memory_before"]
-_PUT_MEMORY: Final = SQL["put_memory"]
-_PUT_ENTRY: Final = SQL["put_entry"]
-_CHANGE_ENTRY: Final = SQL["change_entry"]
-_PUT_TAG: Final = SQL["put_tag"]
-_APPEND: Final = SQL["append_revision"]
-_PUT_PAYLOAD: Final = SQL["put_payload"]
-_CLOSE: Final = SQL["close_namespace"]
-_EMPTY: Final = Load(0, 0, None, None)
 
 
 @dataclass(slots=True)
 class _Namespace:
-    """The namespace's row as it will be written at the end."""
+    """The row of the namespace as it will be written at the end, in the order of the statement `close_namespace`."""
 
-    id: int
     seq: int
     number: int
     head: bytes
-    documents: int
-    words: int
-    vector: int
+    documents: int = 0
+    words: int = 0
+    vector: int = 0
     tokens: int = 0
     max_items: int | None = None
     max_tokens: int | None = None
+
+
+_namespace_columns: Final = attrgetter(*(column.name for column in fields(_Namespace)))
 
 
 class _Ended:
@@ -71,13 +66,13 @@ class _Ended:
 
 
 class SqliteWriter(SqliteReader):
-    """Lives inside one transaction; `finish` writes what it kept back."""
+    """A reader that sees its own changes. `finish` writes the namespace's own row, which every change has touched."""
 
     def __init__(self, connection: Database, name: str, clock: Clock) -> None:
         rows = connection.execute(SQL["open_namespace"], (name,)).fetchall()
         super().__init__(connection, rows[0][0] if rows else NO_NAMESPACE, name)
         self._clock = clock
-        self._space = _Namespace(*rows[0]) if rows else None
+        self._row = _Namespace(*rows[0][1:]) if rows else _Namespace(0, 0, genesis(name))
         self._changed = False
         self._handed_out: set[int] = set()
         self._generations: dict[str, int] = {}
@@ -86,8 +81,7 @@ class SqliteWriter(SqliteReader):
     @property
     def end_of_log(self) -> tuple[int, End]:
         """The id of the namespace, 0 while there is none, and where its log ends inside this transaction."""
-        space = self._space
-        return (space.id, End(space.seq, space.head)) if space else (0, End(0, genesis(self._name)))
+        return self._id, End(self._row.seq, self._row.head)
 
     def by_request(self, request: str) -> Record | None:
         lines = self.log(LogFilter(request=request), limit=1)
@@ -103,175 +97,160 @@ class SqliteWriter(SqliteReader):
         at: int | None = self._connection.execute(SQL["changed_at"], (self._id, slot_of(self._id, number))).get
         return None if at is None else from_micros(at)
 
+    def evictable(self, rule: EvictionRule, limit: int) -> list[EvictionCandidate]:
+        return self.eviction_candidates(rule, limit)
+
+    def load(self) -> Load:
+        row = self._row
+        return Load(row.documents, row.tokens, row.max_items, row.max_tokens)
+
     def next_number(self) -> int:
-        space = self._opened()
-        if space.number >= NUMBER_MASK:
+        row = self._row_to_change()
+        if row.number >= NUMBER_MASK:
             raise InvalidInput(f"The namespace {self._name!r} has no numbers left.")
-        space.number += 1
-        self._handed_out.add(space.number)
-        return space.number
+        row.number += 1
+        self._handed_out.add(row.number)
+        return row.number
 
     def put(self, record: Record, change: Change, entry: Entry) -> Record:
-        space = self._opened()
-        if record.namespace != self._name or not 0 < record.number <= space.number:
+        row, execute = self._row_to_change(), self._connection.execute
+        if record.namespace != self._name or not 0 < record.number <= row.number:
             raise InvalidInput(f"Memory {record.number} of {record.namespace!r} has no number of {self._name!r}.")
-        record = replace_record(record, seq=space.seq + 1)
-        slot = slot_of(space.id, record.number)
-        before = self._before(record.number, slot)
-        row = encode_row(record, space.id, entry.passage_hash)
-        self._connection.execute(_PUT_MEMORY, row)
+        record = replace_record(record, seq=row.seq + 1)
+        slot = slot_of(self._id, record.number)
+        old_tags: tuple[str, ...] = ()
+        old_entry = None
+        if record.number in self._handed_out:
+            self._handed_out.discard(record.number)
+        elif before := execute(SQL["memory_before"], (slot,)).fetchall():
+            old_tags = tuple(json.loads(before[0][0] or "[]"))
+            old_entry = before[0][1:] if before[0][1] is not None else None
+        elif execute(SQL["newest_operation"], (self._id, record.number)).get == ERASE:
+            raise Conflict(f"Memory {record.number} was erased, and nothing can bring it back.")
+        execute(SQL["put_memory"], encode_row(record, self._id, entry.passage_hash))
         point("put: memory written")
-        self._put_tags(space, slot, record.tags, before)
-        self._put_entry(space, slot, entry if record.state in INDEXED_STATES else None, before)
-        self._append(space, record, change)
+        if old_tags and old_tags != record.tags:
+            execute(SQL["delete_tags"], (slot,))
+        for tag in record.tags if old_tags != record.tags else ():
+            execute(SQL["put_tag"], (self._id, tag, slot))
+        self._put_entry(slot, old_entry, entry_columns(entry) if record.state in INDEXED_STATES else None)
+        salt, body = os.urandom(SALT_BYTES), encode_payload(record)
+        self._append(record.number, record.id, record.version, change, digest_of(salt, body.encode()))
+        execute(SQL["put_payload"], (slot_of(self._id, row.seq), salt, body))
         point("put: revision written")
         return record
 
-    def release_key(self, number: int) -> None:
-        if self._space is not None and 0 < number <= NUMBER_MASK:
-            self._connection.execute(SQL["release_key"], (slot_of(self._space.id, number),))
+    def _put_entry(self, slot: int, old: Row | None, new: Row | None) -> None:
+        """Bring the memory's row of the keyword index up to date, and the counts of the namespace with it."""
+        if new is None and old is not None:
+            self._connection.execute(SQL["delete_entry"], (slot,))
+        elif new is not None and new != old:
+            self._connection.execute(SQL["change_entry" if old else "put_entry"], (*new, slot))
+        for columns, sign in ((old, -1), (new, 1)):
+            if columns is not None:
+                self._row.documents += sign
+                self._row.words += sign * terms_length(columns[0])
+                self._row.tokens += sign * columns[-1]
 
-    def put_vector(self, generation: Generation, passage_hash: bytes, vector: bytes) -> None:
-        space = self._opened()
-        known = self._generations.get(generation.name)
+    def release_key(self, number: int) -> None:
+        if 0 < number <= NUMBER_MASK:
+            self._connection.execute(SQL["release_key"], (slot_of(self._id, number),))
+
+    def put_vector(self, generation: Generation, passage_hash: bytes, vector: bytes) -> bool:
+        if len(vector) != generation.dimensions * FLOAT_BYTES:
+            raise InvalidInput(f"A vector of {len(vector)} bytes does not have {generation.dimensions} dimensions.")
+        if not 0.0 < math.hypot(*struct.unpack(f"<{generation.dimensions}f", vector)) < math.inf:
+            raise InvalidInput("A vector that is zero, or not of finite numbers, has no direction.")
+        if self._id == NO_NAMESPACE:
+            return False
+        row, known = self._row_to_change(), self._generations.get(generation.name)
         if known is None:
-            known = vectors.ensure_generation(self._connection, generation)
+            known = generation_id(self._connection, generation)
+            if known == NO_GENERATION:
+                columns = (
+                    generation.name, generation.provider, generation.model, generation.dimensions, generation.version,
+                )  # fmt: skip
+                known = cast("int", self._connection.execute(SQL["create_generation"], columns).get)
             self._generations[generation.name] = known
-        vector_id = slot_of(space.id, space.vector + 1)
-        if vectors.put_vector(self._connection, vector_id, (known, generation.dimensions), passage_hash, vector):
-            space.vector += 1
+        checksum = vector_checksum(passage_hash, vector)
+        columns = (slot_of(self._id, row.vector + 1), self._id, known, passage_hash, checksum, vector)
+        self._connection.execute(SQL["put_vector"], columns)
+        stored = self._connection.changes()
+        row.vector += stored
+        return stored > 0
 
     def put_link(self, source: MemoryId, kind: LinkKind, target: str, at: datetime) -> None:
         if kind not in LINK_KINDS:
             raise InvalidInput(f"There is no kind of link called {kind!r:.40}.")
-        row = (self._opened().id, pack_id(source), kind, pack_name(target), to_micros(at))
+        self._row_to_change()
+        row = (self._id, pack_id(source), kind, pack_name(target), to_micros(at))
         self._connection.execute(SQL["put_link"], row)
 
     def add_tombstone(self, content_hash: ContentHash, reason: str, at: datetime) -> None:
-        self._opened()
-        self._tombstones().add_tombstone(content_hash, reason, at)
+        self._row_to_change()
+        row = (self._id, self.tombstone_digest(content_hash), to_micros(at), reason)
+        self._connection.execute(SQL["add_tombstone"], row)
 
     def lift_tombstone(self, content_hash: ContentHash) -> None:
-        self._tombstones().lift_tombstone(content_hash)
+        self._connection.execute(SQL["lift_tombstone"], (self._id, self.tombstone_digest(content_hash)))
 
     def touch(self, number: int, at: datetime) -> None:
-        if self._space is not None and 0 < number <= NUMBER_MASK:
-            row = (slot_of(self._space.id, number), 0, None, 0, to_micros(at))
-            self._connection.execute(SQL["note_use"], row)
-
-    def load(self) -> Load:
-        space = self._space
-        return Load(space.documents, space.tokens, space.max_items, space.max_tokens) if space else _EMPTY
+        if 0 < number <= NUMBER_MASK:
+            self._connection.execute(SQL["note_use"], (slot_of(self._id, number), 0, None, 0, to_micros(at)))
 
     def set_limits(self, max_items: int | None, max_tokens: int | None) -> None:
         if any(limit is not None and limit < 1 for limit in (max_items, max_tokens)):
             raise InvalidInput("A limit is at least 1; None is no limit.")
-        space = self._opened()
-        space.max_items, space.max_tokens = max_items, max_tokens
-
-    def evictable(self, rule: EvictionRule, limit: int) -> list[EvictionCandidate]:
-        return self.eviction_candidates(rule, limit)
+        row = self._row_to_change()
+        row.max_items, row.max_tokens = max_items, max_tokens
 
     def drop_payloads(self, number: int) -> None:
-        if self._space is not None:
-            erasure.drop_payloads(self._connection, self._space.id, number)
+        erasure.drop_payloads(self._connection, self._id, number)
 
     def erase(self, number: int, change: Change, *, traceless: bool = True) -> None:
-        space = self._opened()
-        gone = erasure.erase(self._connection, space.id, number, traceless=traceless)
+        row = self._row_to_change()
+        gone = erasure.erase(self._connection, self._id, number, traceless=traceless)
         if gone.terms is not None:
-            self._count(space, -1, -terms_length(gone.terms), -gone.tokens)
-        # No payload, and nobody keeps the salt: the digest proves nothing about what the memory said.
-        digest = digest_of(os.urandom(SALT_BYTES), b"")
+            row.documents -= 1
+            row.words -= terms_length(gone.terms)
+            row.tokens -= gone.tokens
         memory = unpack_id(gone.memory)
-        self._append_line(space, (number, memory, gone.version), change, digest)
+        # No payload, and nobody keeps the salt: the digest proves nothing about what the memory said.
+        self._append(number, memory, gone.version, change, digest_of(os.urandom(SALT_BYTES), b""))
         self.erased.append(Erasure(memory, to_micros(change.at)))
         point("erase: line written")
+
+    def finish(self) -> None:
+        if self._changed:
+            self._connection.execute(SQL["close_namespace"], (*_namespace_columns(self._row), self._id))
 
     def end(self) -> None:
         """After the transaction every statement would be one of its own, half of a change."""
         self._connection = cast("Database", _Ended())
 
-    def finish(self) -> None:
-        space = self._space
-        if space is not None and self._changed:
-            row = (
-                space.seq, space.number, space.head, space.documents, space.words, space.vector, space.tokens,
-                space.max_items, space.max_tokens, space.id,
-            )  # fmt: skip
-            self._connection.execute(_CLOSE, row)
-
-    def _opened(self) -> _Namespace:
-        """For writing: made by the first write that needs it."""
+    def _row_to_change(self) -> _Namespace:
+        """The row of the namespace, which the first change makes."""
         self._changed = True
-        if self._space is None:
-            head = genesis(self._name)
-            row = (self._name, head, to_micros(self._clock()))
-            created: int = self._connection.execute(SQL["create_namespace"], row).get
-            self._space = _Namespace(created, 0, 0, head, 0, 0, 0)
-            self._id, self._graves = created, None
-        return self._space
+        if self._id == NO_NAMESPACE:
+            row = (self._name, self._row.head, to_micros(self._clock()))
+            self._id = self._connection.execute(SQL["create_namespace"], row).get
+        return self._row
 
-    def _before(self, number: int, slot: int) -> Row | None:
-        if number in self._handed_out:
-            self._handed_out.discard(number)
-            return None
-        rows = self._connection.execute(_BEFORE, (slot,)).fetchall()
-        if not rows and self._connection.execute(SQL["newest_operation"], (slot >> NUMBER_BITS, number)).get == ERASE:
-            raise Conflict(f"Memory {number} was erased, and nothing can bring it back.")
-        return rows[0] if rows else None
-
-    def _put_tags(self, space: _Namespace, slot: int, tags: tuple[str, ...], before: Row | None) -> None:
-        old = tuple(json.loads(before[0])) if before and before[0] else ()
-        if old == tags:
-            return
-        if old:
-            self._connection.execute(SQL["delete_tags"], (slot,))
-        for tag in tags:
-            self._connection.execute(_PUT_TAG, (space.id, tag, slot))
-
-    def _put_entry(self, space: _Namespace, slot: int, entry: Entry | None, before: Row | None) -> None:
-        old = before[1:] if before and before[1] is not None else None
-        new = entry and entry_columns(entry)
-        if old == new:
-            return
-        if new is None:
-            self._connection.execute(SQL["delete_entry"], (slot,))
-        else:
-            self._connection.execute(_CHANGE_ENTRY if old else _PUT_ENTRY, (*new, slot))
-        self._count(
-            space,
-            (new is not None) - (old is not None),
-            (terms_length(new[0]) if new else 0) - (terms_length(old[0]) if old else 0),
-            (new[-1] if new else 0) - (old[-1] if old else 0),
-        )
-
-    def _count(self, space: _Namespace, documents: int, words: int, tokens: int) -> None:
-        space.documents += documents
-        space.words += words
-        space.tokens += tokens
-
-    def _append(self, space: _Namespace, record: Record, change: Change) -> None:
-        salt, body = os.urandom(SALT_BYTES), encode_payload(record)
-        digest = digest_of(salt, body.encode())
-        self._append_line(space, (record.number, record.id, record.version), change, digest)
-        self._connection.execute(_PUT_PAYLOAD, (slot_of(space.id, space.seq), salt, body))
-
-    def _append_line(self, space: _Namespace, of: tuple[int, str, int], change: Change, digest: bytes) -> None:
-        """`of` is the memory's number, its id and its version."""
+    def _append(self, number: int, memory: MemoryId, version: int, change: Change, digest: bytes) -> None:
+        """Append a line to the log and link it into the hash chain."""
         line = Line(
-            space.seq + 1, *of, change.operation, change.actor, change.surface, change.session, change.request,
-            to_micros(change.at), change.batch, digest,
+            self._row.seq + 1, number, memory, version, change.operation, change.actor, change.surface, change.session,
+            change.request, to_micros(change.at), change.batch, digest,
         )  # fmt: skip
-        space.seq, space.head = line.seq, link(space.head, line)
-        row = (
-            space.id, line.seq, line.number, pack_id(line.memory), line.version, line.operation, line.actor,
-            line.surface, line.session, line.request, line.at, pack_name(line.batch), line.digest, space.head,
+        self._row.seq, self._row.head = line.seq, link(self._row.head, line)
+        columns = (
+            self._id, line.seq, number, pack_id(memory), version, line.operation, line.actor, line.surface,
+            line.session, line.request, line.at, pack_name(line.batch), digest, self._row.head,
         )  # fmt: skip
         try:
-            self._connection.execute(_APPEND, row)
+            self._connection.execute(SQL["append_revision"], columns)
         except apsw.ConstraintError as error:
             if line.request is None:
                 raise
-            # Found by nobody, or the caller would not have come here: what it wrote was erased.
+            # The caller looked for the key and found nothing, so what it wrote was erased since.
             raise Conflict(f"The idempotency key {line.request!r:.80} was used before.") from error

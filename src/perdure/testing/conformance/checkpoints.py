@@ -52,8 +52,8 @@ class Checkpoints(Opening):
 
     def test_the_newest_checkpoint_comes_first(self, store: Store):
         for days, name in enumerate(("a", "c", "b")):
-            store.put_checkpoint(replace(HERE, name=name, at=NOON + timedelta(days)))
-        store.put_checkpoint(replace(HERE, name="all", namespace=None, at=NOON + timedelta(9)))
+            store.put_checkpoint(replace(HERE, name=name, created_at=NOON + timedelta(days)))
+        store.put_checkpoint(replace(HERE, name="all", namespace=None, created_at=NOON + timedelta(9)))
         assert [one.name for one in store.checkpoints(NAMESPACE)] == ["all", "b", "c", "a"]
 
     @pytest.mark.parametrize(

@@ -35,10 +35,10 @@ from perdure.store.sqlite.hash_chain import genesis
 from perdure.store.sqlite.log_head import End, Mirror, ends_of, owner_of
 from perdure.store.sqlite.migrate import check_ours, migrate
 from perdure.store.sqlite.pool import Pool
+from perdure.store.sqlite.reader import SqliteReader
 from perdure.store.sqlite.rows import NUMBER_BITS, NUMBER_MASK, unpack_id
 from perdure.store.sqlite.sidecar import SIDECAR_SQL, write_all
 from perdure.store.sqlite.sql import SQL
-from perdure.store.sqlite.tombstones import Tombstones
 from perdure.store.sqlite.writer import SqliteWriter
 
 if TYPE_CHECKING:
@@ -366,12 +366,12 @@ def _bury_again(connection: Database, graves: list[Grave]) -> None:
     """What was erased since must not come back from older evidence either, unless the backup says it by another id."""
     names = dict(connection.execute(SQL["namespace_names"]).fetchall())
     for namespace in {grave.namespace for grave in graves}:
-        graveyard = Tombstones(connection, namespace, names[namespace])
+        reader = SqliteReader(connection, namespace, names[namespace])
         rows = connection.execute(SIDECAR_SQL["living_texts"], (namespace,))
-        alive = {graveyard.digest(ContentHash(content_hash.hex())) for (content_hash,) in rows}
+        alive = {reader.tombstone_digest(ContentHash(content_hash.hex())) for (content_hash,) in rows}
         for grave in graves:
             if grave.namespace == namespace and grave.digest not in alive:
-                connection.execute(SQL["bury"], grave)
+                connection.execute(SQL["add_tombstone"], grave)
 
 
 def _place_for_the_old(home: Home) -> str:

@@ -27,7 +27,7 @@ from perdure.store.sqlite.rows import (
     unpack_name,
 )
 from perdure.store.sqlite.skip_unreadable import rows_after
-from perdure.store.sqlite.vectors import is_own
+from perdure.store.sqlite.vectors import is_sound_vector
 from perdure.text.entry import entry_of, terms_length
 from perdure.text.passage import passage_hash
 from perdure.text.tokens import estimate
@@ -210,7 +210,7 @@ def bad_vectors(connection: Database) -> Iterator[int]:
     import numpy as np
 
     for vector_id, namespace, passage, checksum, data, dimensions in connection.execute(CHECKS["examine_vectors"]):
-        sound = is_own(checksum, passage, data) and dimensions is not None and len(data) == 4 * dimensions
+        sound = is_sound_vector(checksum, passage, data) and dimensions is not None and len(data) == 4 * dimensions
         if not sound or namespace != vector_id >> NUMBER_BITS:
             yield vector_id
             continue
