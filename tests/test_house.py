@@ -6,12 +6,16 @@ import ast
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
+from types import CodeType, FrameType
 from zipfile import ZipFile
 
 import pytest
+
+from perdure.testing.embedder import WordEmbedder
 
 REPOSITORY = Path(__file__).parent.parent
 PACKAGE = REPOSITORY / "src" / "perdure"
@@ -20,6 +24,12 @@ SHIPPED = [path for path in MODULES if PACKAGE / "testing" not in path.parents]
 TOOLS = sorted(path for folder in ("tools", "bench") for path in (REPOSITORY / folder).rglob("*.py"))
 TESTS = sorted((REPOSITORY / "tests").rglob("*.py"))
 
+# Of all private helpers of modules, the share that may be used once: most of those belong into their caller.
+MOST_USED_ONCE = 0.67
+TWICE = {"Past", "Pool", "Setting", "Standing", "Undoing", "Vectors", "Word"}
+# How many functions in how many files one warm call may pass.
+HOPS_OF_A_WRITE = (150, 37)
+HOPS_OF_A_READ = (154, 40)
 # Words that name a drawer, not a thing.
 DRAWERS = {"base", "common", "helper", "helpers", "manager", "misc", "shared", "util", "utils"}
 
@@ -133,6 +143,63 @@ def test_no_function_is_longer_than_eighty_lines():
         if (length := (function.end_lineno or 0) - function.lineno + 1) > 80
     }
     assert too_long == {}
+
+
+def test_at_most_a_quarter_of_the_private_helpers_is_used_once():
+    """A helper has two callers, or a name that is a term of the field."""
+    uses = {
+        f"{named(path)}: {function.name}": names_in(path)[function.name]
+        for path in SHIPPED
+        for function in tree(path).body
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef) and is_private(function.name)
+    }
+    once = sorted(name for name, count in uses.items() if count <= 1)
+    assert len(once) <= MOST_USED_ONCE * len(uses), f"{len(once)} of {len(uses)}: {', '.join(once)}"
+
+
+def is_private(name: str) -> bool:
+    return name.startswith("_") and not name.startswith("__")
+
+
+def names_in(path: Path) -> Counter[str]:
+    return Counter(node.id for node in ast.walk(tree(path)) if isinstance(node, ast.Name))
+
+
+def test_no_class_name_means_two_things():
+    names = Counter(node.name for path in SHIPPED for node in ast.walk(tree(path)) if isinstance(node, ast.ClassDef))
+    assert {name for name, count in names.items() if count > 1} <= TWICE
+
+
+def test_one_write_and_one_read_pass_few_functions_and_files(tmp_path: Path):
+    from perdure import Memory
+
+    with Memory(tmp_path / "m.db", embedder=WordEmbedder()) as memory:
+        for n in range(30):
+            memory.remember(f"Memory number {n} speaks of the river and of bridge {n * 7}")
+        memory.recall("which bridge?")
+        write = functions_passed(lambda: memory.remember("A new bridge crosses the river"))
+        memory.recall("which bridge?")
+        read = functions_passed(lambda: memory.recall("which bridge is new?"))
+    for passed, (most_functions, most_files) in ((write, HOPS_OF_A_WRITE), (read, HOPS_OF_A_READ)):
+        files = {code.co_filename for code in passed}
+        assert len(passed) <= most_functions, sorted(f"{code.co_filename}: {code.co_name}" for code in passed)
+        assert len(files) <= most_files, sorted(files)
+
+
+def functions_passed(call: Callable[[], object]) -> set[CodeType]:
+    passed: set[CodeType] = set()
+
+    def note(frame: FrameType, event: str, _: object) -> None:
+        code = frame.f_code
+        if event == "call" and Path(code.co_filename) in SHIPPED and not code.co_name.startswith("<"):
+            passed.add(code)
+
+    sys.setprofile(note)
+    try:
+        call()
+    finally:
+        sys.setprofile(None)
+    return passed
 
 
 def test_every_function_says_what_it_takes_and_gives():
