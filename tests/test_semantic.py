@@ -46,13 +46,12 @@ def store() -> Iterator[SemanticMemoryStore]:
 
 
 @pytest.mark.parametrize("name", CALLS)
-@pytest.mark.parametrize("odd", ODD, ids=range(len(ODD)))
-def test_whatever_is_passed_the_answer_is_an_answer_or_one_of_our_errors(name: str, odd: object):
-    with SemanticMemoryStore(":memory:", embedder="none") as store:
+def test_whatever_is_passed_the_answer_is_an_answer_or_one_of_our_errors(name: str, store: SemanticMemoryStore):
+    for odd in ODD:
         store.upsert("a:1", "Bob plays chess")
         with suppress(errors.PerdureError):
             CALLS[name](store, odd)
-        assert store.get_capacity_info().item_count in {0, 1, 2}
+    assert [finding for finding in store.memory.doctor() if finding.level == "problem"] == []
 
 
 def test_an_item_may_carry_everything_with_it(store: SemanticMemoryStore):
