@@ -71,7 +71,7 @@ def connect(place: Place, role: Role, patience: Patience, vfs: str | None = None
     return database
 
 
-def forbid(database: Database) -> None:
+def deny_all(database: Database) -> None:
     """No statement of this connection may run any more, nor what it has prepared."""
 
     def deny(*_: object) -> int:

@@ -24,7 +24,7 @@ from perdure.errors import (
 )
 from perdure.store.sqlite.apsw_types import Database
 from perdure.store.sqlite.file import Place, can_write
-from perdure.store.sqlite.fork import FORKED
+from perdure.store.sqlite.fork import forked
 
 Meaning: TypeAlias = Callable[[Exception, Place], PerdureError]
 
@@ -40,7 +40,7 @@ _MEANINGS: Final[tuple[tuple[type[Exception], Meaning], ...]] = (
     (apsw.NotADBError, lambda _, place: StoreForeign(f"{place.path} is not a Perdure store, nor any database.")),
     (apsw.ConnectionClosedError, lambda _, __: StoreClosed()),
     # Only a connection that was inherited through a fork is denied anything.
-    (apsw.AuthError, lambda _, __: StoreClosed(FORKED)),
+    (apsw.AuthError, lambda _, __: forked()),
     (apsw.ConstraintError, lambda error, _: Conflict(f"That contradicts what is stored: {error}.")),
     (apsw.TooBigError, lambda _, __: InvalidInput("A value is too large to be stored.")),
     (OverflowError, lambda _, __: InvalidInput("A value is too large to be stored.")),

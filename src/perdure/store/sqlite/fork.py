@@ -1,8 +1,10 @@
 """A forked child must not inherit an open database.
 
-SQLite keeps one list of locks per process and file. In a child that list says "locked" while the operating system says
-nothing, so even a *new* connection there would not lock, and the parent could take the log away under it. Therefore
-all connections are closed before a fork and opened again, on demand, on both sides.
+SQLite keeps one list of locks per process and file. A child inherits the list but none of the operating system's locks
+behind it, so even a *new* connection of the child would believe that it holds locks, and the parent could take the
+write-ahead log away under it. Therefore a store that nobody is using closes its connections before a fork, and both
+sides open new ones on demand. A store that is in use at that moment cannot be closed: the child refuses the store and
+its file, and neither uses nor closes the connections it inherited.
 """
 
 from __future__ import annotations
@@ -11,22 +13,27 @@ import os
 import weakref
 from typing import Final, Protocol
 
+from perdure.errors import StoreClosed
 from perdure.store.sqlite.file import Identity
 
 
 class Forkable(Protocol):
     def before_fork(self) -> None: ...
-    def after_fork(self, *, child: bool) -> None: ...
+    def after_fork_in_child(self) -> None: ...
     def holds(self, identity: Identity) -> bool: ...
 
 
-FORKED: Final = "This process was forked in the middle of a transaction, so it cannot use its parent's store."
-
 _open: Final[weakref.WeakSet[Forkable]] = weakref.WeakSet()
-_quiet: Final[list[Forkable]] = []
 
-# Files whose connections could not be closed in time: this process, the child, must not open them.
+# Files that this process, a child, must not open, because it inherited connections to them.
 inherited: Final[set[Identity]] = set()
+
+
+def forked() -> StoreClosed:
+    return StoreClosed(
+        "The store was in use when this process was forked, so this process cannot use it.",
+        remedy="Open the store in a new process, or fork while no other thread and no transaction uses the store.",
+    )
 
 
 def watch(connections: Forkable) -> None:
@@ -39,20 +46,14 @@ def is_open(identity: Identity) -> bool:
 
 
 def _before() -> None:
-    _quiet[:] = list(_open)
-    for connections in _quiet:
+    for connections in list(_open):
         connections.before_fork()
 
 
-def _after(*, child: bool) -> None:
-    for connections in _quiet:
-        connections.after_fork(child=child)
-    _quiet.clear()
+def _in_child() -> None:
+    for connections in list(_open):
+        connections.after_fork_in_child()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(
-        before=_before,
-        after_in_parent=lambda: _after(child=False),
-        after_in_child=lambda: _after(child=True),
-    )
+    os.register_at_fork(before=_before, after_in_child=_in_child)

@@ -13,21 +13,19 @@ from perdure.buggify import point
 from perdure.errors import StoreBusy, StoreClosed, StoreReadOnly, StoreReplaced
 from perdure.store.sqlite import fork
 from perdure.store.sqlite.apsw_types import Database, run
-from perdure.store.sqlite.connection import Patience, Role, forbid
+from perdure.store.sqlite.connection import Patience, Role, deny_all
 from perdure.store.sqlite.failure import translating
 from perdure.store.sqlite.file import Identity, Place, identity_of
 from perdure.store.sqlite.sql import SQL
 
-_FORK_PATIENCE: Final = 5.0
 _BY_FORCE: Final = True
-_CLOSED: Final = "This store has been closed."
 _BEGIN_READ: Final = SQL["begin_read"]
 _BEGIN_WRITE: Final = SQL["begin_write"]
 _COMMIT: Final = SQL["commit"]
 _ROLLBACK: Final = SQL["rollback"]
 
-# Never closed and never collected: see fork.py.
-_abandoned: Final[list[Database]] = []
+# Inherited through a fork, and never closed by this process: see fork.py.
+_inherited: Final[list[Database]] = []
 
 
 class Pool:
@@ -44,22 +42,22 @@ class Pool:
         self._turn = threading.RLock()
         self._writing = False
         self._writer: Database | None = None
+        self._writer_uses = 0
         self._log: Identity | None = None
-        self._gate = threading.Condition(threading.Lock())
+        self._gate = threading.Lock()
         self._idle: list[Database] = []
         self._borrowed = 0
-        self._closed: str | None = None
-        self._held_for_fork = (False, False, False)
-        fork.watch(self)
+        self._closed = False
+        # A store in memory is simply another store in a child.
+        if place.identity is not None:
+            fork.watch(self)
 
     @contextmanager
     def reading(self, *, fresh: bool = False) -> Generator[Database]:
         """A connection of one's own for a moment; with `fresh`, one that has not read anything yet."""
         if self._shared:
-            with self._turn:
-                connection = self._open_writer()
-                with translating(self._place, connection):
-                    yield connection
+            with self._turn, self._use_of_writer() as connection:
+                yield connection
             return
         connection = self._borrow(fresh=fresh)
         sound = False
@@ -111,62 +109,75 @@ class Pool:
         try:
             if self._writing:
                 raise RuntimeError(refusal)
-            connection = self._open_writer()
-            with translating(self._place, connection):
+            with self._use_of_writer() as connection:
                 yield connection
         finally:
             turn.release()
 
+    @contextmanager
+    def _use_of_writer(self) -> Generator[Database]:
+        """For whoever has the turn. Counted before the connection is opened, so that a fork sees it."""
+        self._writer_uses += 1
+        try:
+            connection = self._open_writer()
+            with translating(self._place, connection):
+                yield connection
+        finally:
+            self._writer_uses -= 1
+
     @property
     def read_only(self) -> bool:
-        with self._turn:
-            return self._place.identity is not None and self._open_writer().readonly("main")
+        with self._turn, self._use_of_writer() as connection:
+            return self._place.identity is not None and connection.readonly("main")
 
     def is_writing(self, connection: Database) -> bool:
         return self._writing and connection is self._writer
 
     def configure(self, set_up: Callable[[Database, Patience], None]) -> None:
         """What has to be done on the writing connection outside any transaction, once, when the store is opened."""
-        with self._turn:
-            connection = self._open_writer()
-            with translating(self._place, connection):
-                set_up(connection, self._patience)
+        with self._turn, self._use_of_writer() as connection:
+            set_up(connection, self._patience)
 
     def close(self) -> None:
         """Waits for the transaction that is being written; readers close theirs when they come back."""
         with self._turn, self._gate:
             if self._writing:
                 raise RuntimeError("a store cannot be closed inside a write transaction")
-            if self._closed is not None:
+            if self._closed:
                 return
-            self._closed = _CLOSED
+            self._closed = True
             if self._writer is not None and not self._shared:
                 with suppress(apsw.Error):
                     self._writer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
             self._close_all()
 
     def holds(self, identity: Identity) -> bool:
-        return self._closed is None and self._place.identity == identity
+        return not self._closed and self._place.identity == identity
 
     def before_fork(self) -> None:
-        turn = self._turn.acquire(timeout=_FORK_PATIENCE)
-        gate = self._gate.acquire(timeout=_FORK_PATIENCE)
-        # The lock is re-entrant: having it and still seeing a transaction means that it is the forking thread's own.
-        quiet = turn and gate and not self._writing
-        quiet = quiet and self._gate.wait_for(lambda: self._borrowed == 0, timeout=_FORK_PATIENCE)
-        self._held_for_fork = (turn, gate, quiet)
-        if quiet and self._place.identity is not None:
-            self._close_all()
-
-    def after_fork(self, *, child: bool) -> None:
-        turn, gate, quiet = self._held_for_fork
-        if child and not quiet:
-            self._abandon()
+        """Close the connections, unless one of them is in use."""
+        if not self._turn.acquire(blocking=False):
             return
-        if gate:
-            self._gate.release()
-        if turn:
+        try:
+            with self._gate:
+                if not self._writer_uses and not self._borrowed:
+                    self._close_all()
+        finally:
             self._turn.release()
+
+    def after_fork_in_child(self) -> None:
+        """What is still open, or was just being opened, is the parent's. The locks may be held by threads that do not
+        exist here.
+        """
+        self._turn, self._gate = threading.RLock(), threading.Lock()
+        if self._writer is None and not (self._writer_uses or self._idle or self._borrowed):
+            return
+        for connection in (*self._idle, *([self._writer] if self._writer else [])):
+            deny_all(connection)
+            _inherited.append(connection)
+        self._idle, self._writer, self._writing, self._closed = [], None, False, True
+        if self._place.identity is not None:
+            fork.inherited.add(self._place.identity)
 
     def _transaction(self, connection: Database, *, keep: bool) -> Generator[Database]:
         self._writing = True
@@ -185,18 +196,6 @@ class Pool:
         finally:
             self._writing = False
 
-    def _abandon(self) -> None:
-        """In a child forked in the middle of a transaction: neither use nor close what belongs to the parent."""
-        for connection in (*self._idle, *([self._writer] if self._writer else [])):
-            forbid(connection)
-            _abandoned.append(connection)
-        self._idle, self._writer = [], None
-        self._turn, self._gate = threading.RLock(), threading.Condition(threading.Lock())
-        self._writing, self._borrowed = False, 0
-        self._closed = fork.FORKED
-        if self._place.identity is not None:
-            fork.inherited.add(self._place.identity)
-
     def _borrow(self, *, fresh: bool) -> Database:
         with self._gate:
             self._check_open()
@@ -210,26 +209,24 @@ class Pool:
             except BaseException:
                 with self._gate:
                     self._borrowed -= 1
-                    self._gate.notify_all()
                 raise
         return connection
 
     def _give_back(self, connection: Database, *, sound: bool) -> None:
-        if self._closed is fork.FORKED:
-            _abandoned.append(connection)
+        if self._place.identity in fork.inherited:
+            _inherited.append(connection)
             return
         keep = sound and not connection.in_transaction
         if not keep:
             # A cursor may still be held by a traceback; closing by force ends its read transaction.
             connection.close(_BY_FORCE)
         with self._gate:
-            self._borrowed -= 1
-            if keep and self._closed is not None:
+            if keep and self._closed:
                 connection.close(_BY_FORCE)
             elif keep:
                 self._idle.append(connection)
-            if not self._borrowed:
-                self._gate.notify_all()
+            # Last: a fork between two of these lines must find the connection in one place or the other.
+            self._borrowed -= 1
 
     def _open_writer(self) -> Database:
         self._check_open()
@@ -266,12 +263,13 @@ class Pool:
                     connection.close(_BY_FORCE)
 
     def _check_open(self) -> None:
-        if self._closed is not None:
-            raise StoreClosed(self._closed)
+        if self._place.identity in fork.inherited:
+            raise fork.forked()
+        if self._closed:
+            raise StoreClosed("This store has been closed.")
 
     def _close_all(self) -> None:
-        connections = [*self._idle, *([self._writer] if self._writer else [])]
-        self._idle, self._writer = [], None
-        for connection in connections:
+        for connection in (*self._idle, *([self._writer] if self._writer else [])):
             with suppress(apsw.Error):
                 connection.close(_BY_FORCE)
+        self._idle, self._writer = [], None

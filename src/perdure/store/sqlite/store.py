@@ -84,7 +84,7 @@ class SqliteStore:
         """None or `:memory:` is a store that is gone when it is closed. `vfs` is for tests: it has one connection."""
         place = IN_MEMORY if path is None or os.fspath(path) == MEMORY else prepare(path)
         if place.identity in fork.inherited:
-            raise StoreClosed(fork.FORKED)
+            raise fork.forked()
 
         def open_connection(role: Role, patience: Patience) -> Database:
             return connect(place, role, patience, vfs)
