@@ -15,7 +15,8 @@ import apsw
 from store.behind import behind
 
 from perdure.model import replace_record
-from perdure.store.sqlite.doctor.records import CHECKS, line_of
+from perdure.store.sqlite.doctor.findings import CHECKS
+from perdure.store.sqlite.doctor.payloads import line_of
 from perdure.store.sqlite.hash_chain import digest_of, genesis, link
 from perdure.store.sqlite.rows import decode_row, encode_payload, encode_row
 from perdure.store.sqlite.sql import SQL

@@ -304,7 +304,9 @@ def test_a_payload_that_was_dropped_leaves_the_chain_proved(sound: Path):
         with store.write(NAMESPACE) as writer:
             writer.drop_payloads(2)
         assert problems(store) == {}
-        assert next(f for f in store.check() if f.check == "chain").sentence.endswith("1 payloads were erased.")
+        assert next(f for f in store.check() if f.check == "chain").sentence.endswith(
+            "1 log entries was erased or dropped."
+        )
         assert [revision.record is None for revision in store.revisions(NAMESPACE, 2)] == [True, False]
 
 

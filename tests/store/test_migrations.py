@@ -21,7 +21,7 @@ from perdure.store.port import EvictionRule, Load
 from perdure.store.queries import load_queries
 from perdure.store.sqlite import migrate
 from perdure.store.sqlite.connection import Patience, connect
-from perdure.store.sqlite.doctor.records import CHECKS
+from perdure.store.sqlite.doctor.findings import CHECKS
 from perdure.store.sqlite.file import prepare
 from perdure.store.sqlite.sql import SQL
 from perdure.store.sqlite.store import SqliteStore

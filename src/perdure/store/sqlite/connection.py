@@ -5,8 +5,6 @@ from __future__ import annotations
 import itertools
 import random
 import time
-from collections.abc import Generator
-from contextlib import contextmanager
 from typing import Final, Literal, TypeAlias, cast
 
 import apsw
@@ -78,16 +76,6 @@ def deny_all(database: Database) -> None:
         return apsw.SQLITE_DENY
 
     cast("apsw.Connection", database).set_authorizer(deny)
-
-
-@contextmanager
-def triggers_off(database: Database) -> Generator[None]:
-    connection = cast("apsw.Connection", database)
-    connection.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 0)
-    try:
-        yield
-    finally:
-        connection.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 1)
 
 
 def choose_journal(place: Place) -> Journal:

@@ -14,7 +14,7 @@ import apsw
 from perdure.buggify import point
 from perdure.errors import StoreDamaged, StoreForeign, StoreNewer
 from perdure.store.sqlite.apsw_types import Database, run
-from perdure.store.sqlite.doctor.schema import differences, statements
+from perdure.store.sqlite.doctor.schema import schema_differences, statements
 from perdure.store.sqlite.file import Place
 from perdure.store.sqlite.sql import SQL
 from perdure.store.sqlite.sqlite_version import APPLICATION_ID
@@ -66,7 +66,7 @@ def migrate(connection: Database, place: Place) -> None:
             _advance(connection, check_ours(connection, place))
     except apsw.SQLError as error:
         with _transaction(connection):
-            if any(differences(connection)):
+            if schema_differences(connection):
                 raise StoreDamaged(
                     f"{place.path} is not of the schema that it claims to be: {error}.", remedy=_FROM_BACKUP
                 ) from error

@@ -1,133 +1,122 @@
-"""Doctor: one look at everything that can be wrong, each in a transaction of its own."""
+"""Doctor: one look at everything that can be wrong, each check in a transaction of its own."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from typing import Final
+from typing import Final, TypeAlias
 
 from perdure.errors import StoreBusy, StoreClosed, StoreError, StoreFull, StoreReadOnly
 from perdure.model import Finding
 from perdure.store.sqlite.apsw_types import Database, run
-from perdure.store.sqlite.doctor.environment import running_engine, surroundings
-from perdure.store.sqlite.doctor.meta import examine_facts, sound_fact
-from perdure.store.sqlite.doctor.payloads import examine_log
+from perdure.store.sqlite.doctor.environment import check_environment, running_engine
+from perdure.store.sqlite.doctor.findings import CHECKS, REBUILD, RESTORE_BACKUP
+from perdure.store.sqlite.doctor.meta import check_meta, valid_meta
+from perdure.store.sqlite.doctor.payloads import check_log
 from perdure.store.sqlite.doctor.records import (
-    CHECKS,
-    REPAIR,
-    RESCUE,
-    examine_checkpoints,
-    examine_erasures,
-    examine_records,
-    examine_statistics,
-    examine_vectors,
+    check_checkpoints,
+    check_counters,
+    check_erasures,
+    check_records,
+    check_vectors,
 )
-from perdure.store.sqlite.doctor.schema import examine_structure
+from perdure.store.sqlite.doctor.schema import check_schema
 from perdure.store.sqlite.file import Place
 from perdure.store.sqlite.log_head import Mirror, compare
 from perdure.store.sqlite.pool import Pool
 from perdure.store.sqlite.statistics import namespace_statistics, newest_generation
 
-# What SQLite says of the full-text index and of links; both are for another check to name.
+Check: TypeAlias = Callable[[Database], list[Finding]]
+
+# What SQLite reports of the full-text index and of links is for another check to name.
 _DERIVED: Final = re.compile(r"fts5|entry_fts|CHECK constraint failed in link")
+_DERIVED_TABLES: Final = {"entry", "tag", "use", "vector"}
 
 
 def check(pool: Pool, place: Place, mirror: Mirror | None = None) -> Iterator[Finding]:
     with pool.reading() as connection:
         journal = connection.pragma("journal_mode")
-    yield from surroundings(place, running_engine(), _written_by(pool), journal)
+    try:
+        with pool.reading() as connection:
+            last_engine = str(valid_meta(connection, "engine") or running_engine())
+    except StoreError:
+        last_engine = running_engine()
+    yield from check_environment(place, running_engine(), last_engine, journal)
     if mirror is not None:
         mirrored = mirror.read()
-        yield from _look(pool, "mirror", lambda connection: list(compare(connection, mirrored)))
+        yield from _run(pool, "mirror", lambda connection: list(compare(connection, mirrored)))
     yield from check_content(pool)
 
 
 def check_content(pool: Pool) -> Iterator[Finding]:
     """The database alone, wherever it stands."""
-    yield _integrity(pool)
-    yield from _look(pool, "schema", lambda connection: [examine_structure(connection)])
-    yield from _look(pool, "foreign_keys", _foreign_keys)
-    yield _full_text(pool)
-    yield from _look(pool, "records", examine_records)
-    yield from _look(pool, "statistics", examine_statistics)
-    yield from _look(pool, "chain", examine_log)
-    yield from _look(pool, "erased", lambda connection: [examine_erasures(connection)])
-    yield from _look(pool, "checkpoints", lambda connection: [examine_checkpoints(connection)])
-    yield from _look(pool, "vectors", lambda connection: [examine_vectors(connection)])
-    yield from _look(pool, "facts", examine_facts)
-    yield from _look(pool, "pending", _pending)
+    yield _check_integrity(pool)
+    yield from _run(pool, "schema", check_schema)
+    yield from _run(pool, "foreign_keys", _check_foreign_keys)
+    yield _check_full_text(pool)
+    yield from _run(pool, "records", check_records)
+    yield from _run(pool, "statistics", check_counters)
+    yield from _run(pool, "chain", check_log)
+    yield from _run(pool, "erased", check_erasures)
+    yield from _run(pool, "checkpoints", check_checkpoints)
+    yield from _run(pool, "vectors", check_vectors)
+    yield from _run(pool, "facts", check_meta)
+    yield from _run(pool, "pending", _count_pending)
 
 
-def _written_by(pool: Pool) -> str:
-    """The engine of whoever wrote last. What makes no sense is for another check to say."""
-    try:
-        with pool.reading() as connection:
-            return str(sound_fact(connection, "engine") or running_engine())
-    except StoreError:
-        return running_engine()
-
-
-def _look(pool: Pool, name: str, look: Callable[[Database], list[Finding]]) -> list[Finding]:
+def _run(pool: Pool, name: str, check: Check) -> list[Finding]:
     """A check that cannot even read is itself a finding."""
     try:
         with pool.snapshot() as connection:
-            return look(connection)
+            return check(connection)
     except (StoreBusy, StoreClosed):
         raise
     except StoreError as error:
-        return [Finding(name, "problem", error.sentence, RESCUE)]
+        return [Finding(name, "problem", error.sentence, RESTORE_BACKUP)]
 
 
-def _integrity(pool: Pool) -> Finding:
-    """A connection that knows the full-text index from before another process changed it would find it damaged."""
+def _check_integrity(pool: Pool) -> Finding:
+    """On a fresh connection: one that read the full-text index before another process changed it finds it damaged."""
     try:
         with pool.reading(fresh=True) as connection:
-            said = [line for (line,) in connection.execute(CHECKS["integrity"])]
+            reports = [report for (report,) in connection.execute(CHECKS["integrity"])]
     except (StoreBusy, StoreClosed):
         raise
     except StoreError as error:
-        said = [error.sentence.removesuffix(".")]
-    if said == ["ok"]:
-        return Finding("integrity", "ok", "SQLite finds the file in order.")
-    remedy = REPAIR if all(_DERIVED.search(line) for line in said) else RESCUE
-    return Finding("integrity", "problem", f"SQLite finds the file damaged: {said[0]}.", remedy)
+        reports = [error.sentence.removesuffix(".")]
+    if reports == ["ok"]:
+        return Finding("integrity", "ok", "SQLite's integrity check passed.")
+    remedy = REBUILD if all(_DERIVED.search(report) for report in reports) else RESTORE_BACKUP
+    return Finding("integrity", "problem", f"SQLite's integrity check failed: {reports[0]}.", remedy)
 
 
-def _foreign_keys(connection: Database) -> list[Finding]:
+def _check_foreign_keys(connection: Database) -> list[Finding]:
     tables = sorted({table for table, *_ in connection.execute(CHECKS["foreign_keys"])})
     if not tables:
-        return [Finding("foreign_keys", "ok", "No row is without its owner.")]
-    derived = {"entry", "tag", "use", "vector"}
-    return [
-        Finding(
-            "foreign_keys",
-            "problem",
-            f"Rows without their owner: {', '.join(tables)}.",
-            REPAIR if derived.issuperset(tables) else RESCUE,
-        )
-    ]
+        return [Finding("foreign_keys", "ok", "No orphaned rows.")]
+    remedy = REBUILD if _DERIVED_TABLES.issuperset(tables) else RESTORE_BACKUP
+    return [Finding("foreign_keys", "problem", f"Orphaned rows in these tables: {', '.join(tables)}.", remedy)]
 
 
-def _full_text(pool: Pool) -> Finding:
-    """The check is an insert to SQLite, so it needs the writing connection; it is taken back in any case."""
+def _check_full_text(pool: Pool) -> Finding:
+    """The check is an insert to SQLite, so it needs the writing connection; it is rolled back in any case."""
     try:
         with pool.writing(keep=False) as connection:
             run(connection, CHECKS["full_text"])
     except StoreReadOnly as error:
-        return Finding(
-            "full_text", "warning", "The full-text index can only be checked by who may write.", error.remedy
-        )
+        sentence = "The full-text index was not checked: that needs permission to write."
+        return Finding("full_text", "warning", sentence, error.remedy)
     except (StoreBusy, StoreClosed, StoreFull):
         raise
     except StoreError:
-        return Finding("full_text", "problem", "The full-text index does not hold what the entries say.", REPAIR)
-    return Finding("full_text", "ok", "The full-text index holds what the entries say.")
+        return Finding("full_text", "problem", "The full-text index does not match the keyword index.", REBUILD)
+    return Finding("full_text", "ok", "The full-text index matches the keyword index.")
 
 
-def _pending(connection: Database) -> list[Finding]:
-    orphans = connection.execute(CHECKS["orphan_vectors"]).get
+def _count_pending(connection: Database) -> list[Finding]:
+    earlier = connection.execute(f"{CHECKS['count_vectors']} {CHECKS['of_earlier_text']}").get
     missing = sum(stats.vectors_pending for stats in namespace_statistics(connection, newest_generation(connection)))
     return [
-        Finding("earlier_vectors", "ok", f"{orphans} vectors belong to earlier texts; a repair removes them."),
+        Finding("earlier_vectors", "ok", f"{earlier} vectors belong to earlier texts; a repair removes them."),
         Finding("pending", "ok", f"{missing} passages have no vector of the newest model yet."),
     ]

@@ -12,42 +12,38 @@ PRAGMA foreign_key_check;
 -- Everything but what SQLite makes for itself.
 SELECT type, name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite!_%' ESCAPE '!';
 
--- name: facts
--- What the store says of itself.
+-- name: all_meta
+-- The metadata of the store.
 SELECT name, value FROM meta ORDER BY name;
 
--- name: forget_fact
--- One that makes no sense.
+-- name: delete_meta
+-- Remove an invalid value.
 DELETE FROM meta WHERE name = ?;
 
--- name: bad_limits
--- A limit is at least 1.
-SELECT name FROM namespace WHERE max_items < 1 OR max_tokens < 1 ORDER BY name;
+-- name: limits
+-- The name of a namespace, for a message. Wants a condition.
+SELECT quote(name) FROM namespace
 
--- name: lift_bad_limits
--- As above. Without a limit nothing is lost.
+-- name: lift_limits
+-- Without a limit nothing is lost. Wants a condition.
 UPDATE namespace SET
     max_items = CASE WHEN max_items >= 1 THEN max_items END,
     max_tokens = CASE WHEN max_tokens >= 1 THEN max_tokens END
+
+-- name: bad_limit
+-- A limit is at least 1.
 WHERE max_items < 1 OR max_tokens < 1;
 
--- name: bad_links
--- From or to memories that the log does not know either; those that it knows may come back.
-SELECT coalesce(namespace.name, '?'), link.kind
-FROM link LEFT JOIN namespace ON namespace.id = link.namespace
-WHERE link.kind NOT IN ('supersedes', 'merged_from', 'evidence', 'references') OR (
-    NOT EXISTS (SELECT 1 FROM memory WHERE memory.namespace = link.namespace AND memory.id = link.source)
-    AND NOT EXISTS (SELECT 1 FROM revision WHERE revision.namespace = link.namespace AND revision.memory = link.source)
-) OR (
-    link.kind IN ('supersedes', 'merged_from')
-    AND NOT EXISTS (SELECT 1 FROM memory WHERE memory.namespace = link.namespace AND memory.id = link.target)
-    AND NOT EXISTS (SELECT 1 FROM revision WHERE revision.namespace = link.namespace AND revision.memory = link.target)
-)
-ORDER BY link.namespace, link.source;
+-- name: links
+-- A link, for a message. Wants a condition.
+SELECT kind || ' of ' || quote(coalesce((SELECT name FROM namespace WHERE id = link.namespace), '?')) FROM link
 
--- name: delete_bad_links
--- As above, removed.
+-- name: delete_links
+-- Wants a condition.
 DELETE FROM link
+
+-- name: dangling
+-- From or to memories that the log does not know either; those that it knows may come back.
 WHERE link.kind NOT IN ('supersedes', 'merged_from', 'evidence', 'references') OR (
     NOT EXISTS (SELECT 1 FROM memory WHERE memory.namespace = link.namespace AND memory.id = link.source)
     AND NOT EXISTS (SELECT 1 FROM revision WHERE revision.namespace = link.namespace AND revision.memory = link.source)
@@ -58,17 +54,17 @@ WHERE link.kind NOT IN ('supersedes', 'merged_from', 'evidence', 'references') O
 );
 
 -- name: bad_tombstones
--- No digest of ours, or a moment that no calendar has.
-SELECT coalesce(namespace.name, '?')
+-- The digest is not ours, or the time is one that no calendar has.
+SELECT quote(coalesce(namespace.name, '?'))
 FROM tombstone LEFT JOIN namespace ON namespace.id = tombstone.namespace
 WHERE length(tombstone.digest) <> 32 OR tombstone.at NOT BETWEEN -62135596800000000 AND 253402300799999999;
 
 -- name: delete_bad_tombstones
--- They keep nothing out.
+-- Without a digest of ours they recognise nothing.
 DELETE FROM tombstone WHERE length(digest) <> 32;
 
 -- name: date_bad_tombstones
--- Whenever it was: not after the last change.
+-- The text was deleted at the time of the last change or before.
 UPDATE tombstone SET at = coalesce((SELECT max(at) FROM revision WHERE revision.namespace = tombstone.namespace), 0)
 WHERE at NOT BETWEEN -62135596800000000 AND 253402300799999999;
 
@@ -77,48 +73,47 @@ WHERE at NOT BETWEEN -62135596800000000 AND 253402300799999999;
 INSERT INTO entry_fts (entry_fts, rank) VALUES ('integrity-check', 1);
 
 -- name: drop_trigger
--- One that nobody here made, or that does something else. Ends in an open name.
+-- Ends in an open name.
 DROP TRIGGER
 
 -- name: drop_index
--- As above.
+-- Ends in an open name.
 DROP INDEX
 
 -- name: drop_view
--- As above.
+-- Ends in an open name.
 DROP VIEW
 
 -- name: drop_table
--- What is left of the full-text index when it is gone itself. Ends in an open name.
+-- Ends in an open name.
 DROP TABLE
 
--- name: name_format
--- The one that every FTS5 knows: without it, SQLite would not even drop the index.
-INSERT INTO entry_fts_config (k, v) VALUES ('version', 4) ON CONFLICT (k) DO UPDATE SET v = excluded.v;
-
--- name: drop_full_text
--- When it is too damaged to be rebuilt.
-DROP TABLE entry_fts;
+-- name: forget_full_text
+-- A virtual table has no pages of its own, so its row in the schema is all there is to remove. The reset makes SQLite
+-- read the schema again: the tables behind the index are ordinary ones then.
+PRAGMA writable_schema = ON;
+DELETE FROM sqlite_schema WHERE name = 'entry_fts';
+PRAGMA writable_schema = RESET;
 
 -- name: rebuild_full_text
--- The only way to repair it.
+-- Fill the full-text index from the entries.
 INSERT INTO entry_fts (entry_fts) VALUES ('rebuild');
 
--- name: entries_left_over
--- Entries whose memory is gone, or should not be found any more.
-SELECT entry.slot FROM entry
-WHERE NOT EXISTS (
-    SELECT 1 FROM memory WHERE memory.slot = entry.slot AND state IN ('active', 'superseded')
-);
+-- name: entry_slots
+-- Wants a condition.
+SELECT slot FROM entry
 
--- name: delete_left_over
--- As above, removed.
+-- name: delete_entries
+-- Wants a condition.
 DELETE FROM entry
+
+-- name: not_indexed
+-- Entries whose memory is gone, or should not be found any more.
 WHERE NOT EXISTS (
     SELECT 1 FROM memory WHERE memory.slot = entry.slot AND state IN ('active', 'superseded')
 );
 
--- name: delete_left_over_use
+-- name: delete_use_left_over
 -- Use of memories that are gone.
 DELETE FROM use WHERE NOT EXISTS (SELECT 1 FROM memory WHERE memory.slot = use.slot);
 
@@ -127,16 +122,12 @@ DELETE FROM use WHERE NOT EXISTS (SELECT 1 FROM memory WHERE memory.slot = use.s
 SELECT tag.slot FROM tag LEFT JOIN memory USING (slot)
 WHERE memory.slot IS NULL OR memory.namespace <> tag.namespace;
 
--- name: delete_all_tags
--- They are written again from the records.
-DELETE FROM tag;
-
 -- name: counters
--- What the namespace's row says of itself.
+-- The counters in the row of each namespace.
 SELECT id, name, seq, number, head, documents, words, vector, tokens FROM namespace ORDER BY id;
 
 -- name: newest_of_namespace
--- What the tables say. The log as well: a memory that was erased keeps its number.
+-- The highest number and vector in use. The log counts as well: a memory that was erased keeps its number.
 SELECT max(
            (SELECT coalesce(max(slot & 4294967295), 0) FROM memory WHERE slot BETWEEN :first AND :last),
            (SELECT coalesce(max(number), 0) FROM revision WHERE namespace = :namespace)
@@ -148,7 +139,7 @@ SELECT max(
 SELECT terms, tokens FROM entry WHERE slot BETWEEN ? AND ?;
 
 -- name: set_counters
--- Counted anew; what was handed out is never lowered, unless nobody can ever have handed it out.
+-- Recount. A counter is never lowered, unless its value is impossible.
 UPDATE namespace SET
     documents = :documents,
     words = :words,
@@ -188,31 +179,31 @@ WHERE memory.slot > :after AND memory.slot <= :last
 ORDER BY memory.slot;
 
 -- name: next_memory
--- Where a record stands that cannot be read.
+-- The slot of a record that cannot be read.
 SELECT min(slot) FROM memory WHERE slot > ? AND slot <= ?;
 
 -- name: memories_nowhere
--- Memories in no namespace: what goes through one after the other never comes by.
+-- Memories in no namespace, which a pass over the namespaces does not meet.
 SELECT slot FROM memory WHERE NOT EXISTS (SELECT 1 FROM namespace WHERE namespace.id = memory.slot >> 32);
 
 -- name: savepoint
--- Of records that come back together or not at all.
+-- For a group of records that come back together or not at all.
 SAVEPOINT records;
 
 -- name: rollback_to_savepoint
--- As if none of them had been touched.
+-- Undo the whole group.
 ROLLBACK TO records;
 
 -- name: release_savepoint
--- They are part of the repair now.
+-- Keep the whole group.
 RELEASE records;
 
 -- name: vacate
--- Two damaged memories may each go by the name of the other.
+-- Free the id and the key: two damaged memories may have those of each other.
 UPDATE memory SET namespace = :namespace, id = randomblob(16), key = NULL WHERE slot = :slot;
 
 -- name: payloads_nowhere
--- What no line said.
+-- Payloads of no log entry.
 SELECT payload.id FROM payload
 WHERE NOT EXISTS (
     SELECT 1 FROM revision
@@ -233,7 +224,7 @@ WHERE revision.operation <> 'erase' AND NOT EXISTS (
 ORDER BY newest.number;
 
 -- name: erased_and_there
--- Memories that were erased, but of which something is left that says what they said; and where they were erased.
+-- Memories that were erased, but whose row or payload is there; and the position of the `erase` entry.
 SELECT newest.namespace << 32 | newest.number, newest.seq
 FROM (
     SELECT namespace, number, max(seq) AS seq FROM revision INDEXED BY revision_version
@@ -251,12 +242,12 @@ WHERE revision.operation = 'erase' AND (
 ORDER BY newest.number;
 
 -- name: examine_checkpoints
--- Every name for a position.
+-- Every checkpoint.
 SELECT namespace, name, positions, memories, actor, spec_folder, description, metadata, created_at
 FROM checkpoint ORDER BY namespace, name;
 
 -- name: examine_revisions
--- The log of one namespace in its order, with what was not erased.
+-- The log of one namespace in its order, with the payloads that were not erased.
 SELECT revision.seq, revision.number, revision.memory, revision.version, revision.operation, revision.actor,
        revision.surface, revision.session, revision.request, revision.at, revision.batch, revision.digest,
        revision.hash, payload.salt, CAST(payload.body AS BLOB)
@@ -269,7 +260,7 @@ ORDER BY revision.seq;
 SELECT seq, head FROM namespace WHERE id = ?;
 
 -- name: newest_payload
--- What a damaged record is brought back from.
+-- The log entry that a damaged record is restored from.
 SELECT revision.seq, revision.operation, revision.digest, payload.salt, CAST(payload.body AS BLOB)
 FROM revision INDEXED BY revision_version
 LEFT JOIN payload ON payload.id = (revision.namespace << 32 | revision.seq)
@@ -283,7 +274,7 @@ FROM vector LEFT JOIN generation ON generation.id = vector.generation
     AND name = provider || '/' || model || '/' || dimensions || '/' || version;
 
 -- name: duplicate_vectors
--- The later ones. An index keeps them apart, unless it was gone.
+-- The later copy of each. A unique index prevents them, unless the index was missing.
 SELECT vector.id
 FROM (
     SELECT namespace, generation, passage_hash, min(id) AS first FROM vector
@@ -292,28 +283,32 @@ FROM (
 CROSS JOIN vector ON vector.namespace = twice.namespace AND vector.generation = twice.generation
     AND vector.passage_hash = twice.passage_hash AND vector.id > twice.first;
 
--- name: bad_generations
--- A generation that does not go by its own name: nobody finds it, or its vectors are taken for those of another.
-SELECT name FROM generation WHERE name <> provider || '/' || model || '/' || dimensions || '/' || version;
+-- name: generation_names
+-- Wants a condition.
+SELECT name FROM generation
 
--- name: delete_bad_generations
--- As above; what has vectors keeps them until they are removed.
+-- name: delete_generations
+-- Wants a condition.
 DELETE FROM generation
+
+-- name: bad_generation
+-- A generation that does not go by its own name: nobody finds it, or its vectors are taken for those of another.
 WHERE name <> provider || '/' || model || '/' || dimensions || '/' || version
-    AND NOT EXISTS (SELECT 1 FROM vector WHERE vector.generation = generation.id);
 
--- name: orphan_vectors
--- Vectors of passages that no memory has any more: earlier texts.
+-- name: without_vectors
+-- A further condition: a generation that has vectors stays.
+AND NOT EXISTS (SELECT 1 FROM vector WHERE vector.generation = generation.id);
+
+-- name: count_vectors
+-- Wants a condition.
 SELECT count(*) FROM vector
-WHERE NOT EXISTS (
-    SELECT 1 FROM memory
-    WHERE memory.namespace = vector.namespace AND memory.passage_hash = vector.passage_hash
-        AND memory.state IN ('active', 'superseded')
-);
 
--- name: delete_orphan_vectors
--- As above, removed.
+-- name: delete_vectors
+-- Wants a condition.
 DELETE FROM vector
+
+-- name: of_earlier_text
+-- Vectors of passages that no memory has any more.
 WHERE NOT EXISTS (
     SELECT 1 FROM memory
     WHERE memory.namespace = vector.namespace AND memory.passage_hash = vector.passage_hash
@@ -321,5 +316,5 @@ WHERE NOT EXISTS (
 );
 
 -- name: delete_vector
--- It becomes pending, and is computed again.
+-- The vector becomes pending, and is computed again.
 DELETE FROM vector WHERE id = ?;

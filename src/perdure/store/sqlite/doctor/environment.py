@@ -19,9 +19,9 @@ from perdure.store.sqlite.sqlite_version import engine_is_safe, version_number
 _MEBIBYTE: Final = 1024 * 1024
 
 
-def surroundings(place: Place, engine: str, wrote: str, journal: str) -> Iterator[Finding]:
-    """`wrote` is the engine of whoever wrote the store last."""
-    yield check_engine(engine, wrote)
+def check_environment(place: Place, engine: str, last_engine: str, journal: str) -> Iterator[Finding]:
+    """`last_engine` is the version of SQLite that wrote the store last."""
+    yield check_engine(engine, last_engine)
     yield check_file_system(place.file_system, journal)
     if place.identity is not None:
         yield check_permissions(place.path)
@@ -32,14 +32,14 @@ def running_engine() -> str:
     return apsw.sqlite_lib_version()
 
 
-def check_engine(version: str, wrote: str) -> Finding:
+def check_engine(version: str, last_engine: str) -> Finding:
     if engine_is_safe(version_number(version)):
-        if engine_is_safe(version_number(wrote)):
+        if engine_is_safe(version_number(last_engine)):
             return Finding("engine", "ok", f"SQLite {version} writes ahead safely.")
         return Finding(
             "engine",
             "warning",
-            f"Another program wrote to the store with SQLite {wrote}, which can damage what others write ahead.",
+            f"Another program wrote to the store with SQLite {last_engine}, which can damage what others write ahead.",
             "Upgrade apsw to 3.51.3 or newer in every program that uses the store.",
         )
     return Finding(

@@ -1,70 +1,64 @@
-"""The log of every namespace, proved again: that its lines are those that were written, and say what they said."""
+"""The log of every namespace, proved again: the hash chain over its entries, and the payload of each entry."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections import defaultdict
 
 from perdure.model import Finding
-from perdure.store.sqlite.apsw_types import Database
-from perdure.store.sqlite.doctor.records import CHECKS, RESCUE, Tally, line_of
+from perdure.store.sqlite.apsw_types import Database, Row
+from perdure.store.sqlite.doctor.findings import CHECKS, RESTORE_BACKUP, Tally
 from perdure.store.sqlite.erasure import ERASE, dropped_until
 from perdure.store.sqlite.hash_chain import Line, digest_of, genesis, link
-from perdure.store.sqlite.rows import NUMBER_MASK
+from perdure.store.sqlite.rows import NUMBER_MASK, unpack_id, unpack_name
 
 
-@dataclass(slots=True)
-class Said:
-    """Which lines of one log say nothing any more."""
-
-    silent: dict[int, list[int]] = field(default_factory=dict[int, list[int]])
-    spoke: dict[int, int] = field(default_factory=dict[int, int])
-    erased: set[int] = field(default_factory=set[int])
-    count: int = 0
-
-    def note(self, line: Line, *, silent: bool) -> None:
-        if line.operation == ERASE:
-            self.erased.add(line.number)
-        elif silent:
-            self.silent.setdefault(line.number, []).append(line.seq)
-        else:
-            self.spoke.setdefault(line.number, line.seq)
-        self.count += silent
-
-    def lost(self, dropped: int) -> Iterator[int]:
-        """Lines that should still say something. Whoever keeps no versions drops what all lines of a memory before its
-        newest said: never that one, never one behind another that still speaks, and none behind `dropped`.
-        """
-        for number, lines in self.silent.items():
-            if number in self.erased:
-                continue
-            begins = self.spoke.get(number, lines[-1])
-            yield from (seq for seq in lines if seq >= begins or seq > dropped)
+def line_of(row: Row) -> tuple[Line, bytes, bytes, bytes | None]:
+    """From `examine_revisions`: the log entry, the hash stored with it, and the salt and the body of its payload."""
+    seq, number, memory, version, operation, actor, surface, session, request, at, batch, digest, stored, salt, body = (
+        row
+    )
+    line = Line(
+        seq, number, unpack_id(memory), version, operation, actor, surface, session, request, at, unpack_name(batch),
+        digest,
+    )  # fmt: skip
+    return line, stored, salt, body
 
 
-def examine_log(connection: Database) -> list[Finding]:
-    broken, silent = Tally("chain", RESCUE), Tally("payloads", RESCUE)
-    gone = 0
-    for namespace, name, seq, _, head, *_ in connection.execute(CHECKS["counters"]).fetchall():
-        expected, last, said = genesis(name), 0, Said()
+def check_log(connection: Database) -> list[Finding]:
+    broken = Tally("chain", "The log of every namespace is unbroken.", "Log entries that do not fit", RESTORE_BACKUP)
+    lost = Tally(
+        "payloads", "Log contents match their checksums.", "Log entries that lost their content", RESTORE_BACKUP
+    )
+    emptied = 0
+    for namespace, name, end, _, head, *_ in connection.execute(CHECKS["counters"]).fetchall():
+        expected, last = genesis(name), 0
+        erased: set[int] = set()
+        without_payload: defaultdict[int, list[int]] = defaultdict(list)
+        first_payload: dict[int, int] = {}
         for row in connection.execute(CHECKS["examine_revisions"], (namespace,)):
             line, stored, salt, body = line_of(row)
-            expected = link(expected, line)
-            said.note(line, silent=body is None)
             intact = body is None or digest_of(salt, body) == line.digest
-            if not intact or expected != stored or line.seq != last + 1:
+            if not intact or link(expected, line) != stored or line.seq != last + 1:
                 broken.add(f"{name!r} at {line.seq}")
-            # Go on from what is stored, so that one broken line is counted once.
+            # Go on from the stored hash, so that one broken entry is counted once.
             expected, last = stored, line.seq
-        if (last, expected) != (seq, head):
+            emptied += body is None
+            if line.operation == ERASE:
+                erased.add(line.number)
+            elif body is None:
+                without_payload[line.number].append(line.seq)
+            else:
+                first_payload.setdefault(line.number, line.seq)
+        if (last, expected) != (end, head):
             broken.add(f"{name!r} at its end")
-        for lost in said.lost(dropped_until(connection, namespace)):
-            silent.add(f"{name!r} at {lost}")
-        gone += said.count
-    for (payload,) in connection.execute(CHECKS["payloads_nowhere"]):
-        silent.add(f"none at {payload & NUMBER_MASK}")
-    note = f" {gone} payloads were erased." if gone else ""
-    return [
-        broken.finding(f"The log of every namespace is unbroken.{note}", "Lines of the log that do not fit"),
-        silent.finding("Every line says what it said, but for what was erased.", "Lines that lost what they said"),
-    ]
+        # An erased memory has no payloads. With versioning off, those before the newest one of a memory were dropped,
+        # up to the position `dropped`. Any other missing payload is damage.
+        dropped = dropped_until(connection, namespace)
+        for number in without_payload.keys() - erased:
+            seqs = without_payload[number]
+            newest = first_payload.get(number, seqs[-1])
+            lost.add(*(f"{name!r} at {seq}" for seq in seqs if seq >= newest or seq > dropped))
+    lost.add(*(f"none at {slot & NUMBER_MASK}" for (slot,) in connection.execute(CHECKS["payloads_nowhere"])))
+    if emptied:
+        broken.good += f" The content of {emptied} log entries was erased or dropped."
+    return [broken.finding(), lost.finding()]

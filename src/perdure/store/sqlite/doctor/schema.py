@@ -1,10 +1,9 @@
-"""The tables, indexes and triggers of a store against those of a new one."""
+"""The tables, indexes and triggers of a store: compared with those of schema.sql, and made anew from it."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Final, NamedTuple, cast
@@ -13,145 +12,121 @@ import apsw
 
 from perdure.model import Finding
 from perdure.store.sqlite.apsw_types import Database, run
-from perdure.store.sqlite.doctor.records import CHECKS, REPAIR, RESCUE
+from perdure.store.sqlite.doctor.findings import CHECKS, REBUILD, RESTORE_BACKUP
 
 _SCHEMA: Final = Path(__file__).parents[1] / "schema.sql"
 _FULL_TEXT: Final = "entry_fts"
-# Nothing else can say what stood in these.
-_TRUTH: Final = frozenset({"meta", "namespace", "revision", "payload"})
-# Made anew they are empty, and only a backup has what was in them.
-_LOST: Final = frozenset({"link", "tombstone", "checkpoint"})
-_ANEW: Final = "Bring the store back from a backup; `perdure doctor --repair` makes it anew, but empty."
+# Nothing else can say what these tables held.
+_SOURCES: Final = frozenset({"meta", "namespace", "revision", "payload"})
+# A repair makes these tables anew, but empty.
+_NOT_DERIVED: Final = frozenset({"link", "tombstone", "checkpoint"})
+_ANEW: Final = "Bring the store back from a backup; `perdure doctor --repair` makes the table anew, but empty."
 _DROP: Final = {
     "index": CHECKS["drop_index"], "table": CHECKS["drop_table"], "trigger": CHECKS["drop_trigger"],
     "view": CHECKS["drop_view"],
 }  # fmt: skip
-_COMMENT: Final = re.compile(r"^--.*\n|^\s+", re.MULTILINE)
 _SPACE: Final = re.compile(r"\s*([(),])\s*|\s+")
 
 
-class Part(NamedTuple):
+class SchemaObject(NamedTuple):
+    """A table, index, trigger or view."""
+
     kind: str
     name: str
     sql: str
 
-    @property
-    def plain(self) -> str:
-        """White space aside, which a column that was added by a migration comes without."""
-        return _SPACE.sub(lambda found: found[1] or " ", self.sql)
 
-
-class Differences(NamedTuple):
-    missing: list[Part]
-    other: list[Part]
-    strange: list[Part]
-
-    @property
-    def lost(self) -> list[str]:
-        """Tables whose content is gone for good."""
-        return sorted(part.name for part in self.missing if part.kind == "table" and part.name in _TRUTH | _LOST)
-
-    @property
-    def fatal(self) -> bool:
-        """A repair has nothing to stand on."""
-        return not _TRUTH.isdisjoint(self.lost) or any(part.kind == "table" for part in self.other)
-
-    @property
-    def names(self) -> str:
-        return ", ".join(f"{part.kind} {part.name}" for parts in self for part in parts)
+class SchemaDifference(NamedTuple):
+    kind: str
+    name: str
+    what: str
 
     def __str__(self) -> str:
-        said = {"is gone": self.missing, "is another one": self.other, "is not ours": self.strange}
-        return ", ".join(f"{part.kind} {part.name} {what}" for what, parts in said.items() for part in parts)
+        return f"{self.kind} {self.name} {self.what}"
+
+
+def schema_objects(connection: Database) -> dict[str, SchemaObject]:
+    return {name: SchemaObject(kind, name, sql or "") for kind, name, sql in connection.execute(CHECKS["schema"])}
 
 
 @cache
-def _wanted() -> dict[str, Part]:
+def _expected() -> dict[str, SchemaObject]:
+    """The objects of a new store, in the order of schema.sql."""
     connection = apsw.Connection(":memory:")
     try:
         run(cast("Database", connection), _SCHEMA.read_text(encoding="utf-8"))
-        return _parts(cast("Database", connection))
+        return schema_objects(cast("Database", connection))
     finally:
         connection.close()
 
 
-def _parts(connection: Database) -> dict[str, Part]:
-    return {name: Part(kind, name, sql or "") for kind, name, sql in connection.execute(CHECKS["schema"])}
+def schema_differences(connection: Database) -> list[SchemaDifference]:
+    """Tables that somebody else added are ignored: they hold nothing of ours."""
+    expected, present = _expected(), schema_objects(connection)
+
+    def plain(sql: str) -> str:
+        # White space aside: a column that was added by a migration has less of it.
+        return _SPACE.sub(lambda match: match[1] or " ", sql)
+
+    differences: list[SchemaDifference] = []
+    for name, (kind, _, sql) in (expected | present).items():
+        if name not in present:
+            differences.append(SchemaDifference(kind, name, "is missing"))
+        elif name not in expected and kind != "table":
+            differences.append(SchemaDifference(kind, name, "is not part of the schema"))
+        elif name in expected and plain(expected[name].sql) != plain(sql):
+            differences.append(SchemaDifference(kind, name, "differs"))
+    return differences
 
 
-def differences(connection: Database) -> Differences:
-    """Tables that somebody else added hold nothing of ours, and are nobody's business here."""
-    wanted, there = _wanted(), _parts(connection)
-    return Differences(
-        [part for name, part in wanted.items() if name not in there],
-        [part for name, part in wanted.items() if name in there and there[name].plain != part.plain],
-        [part for name, part in there.items() if name not in wanted and part.kind != "table"],
-    )
+def unrepairable(differences: Sequence[SchemaDifference]) -> bool:
+    """Whether a repair has nothing to stand on: a table is not ours, or one that holds the truth is gone."""
+    tables = [each for each in differences if each.kind == "table" and not each.name.startswith(_FULL_TEXT)]
+    return any(each.what == "differs" or each.name in _SOURCES for each in tables)
 
 
-def examine_structure(connection: Database) -> Finding:
-    found = differences(connection)
-    if not any(found):
-        return Finding("schema", "ok", "Tables, indexes and triggers are those of a new store.")
-    remedy = RESCUE if found.fatal else _ANEW if found.lost else REPAIR
-    return Finding("schema", "problem", f"The schema is not as it was made: {found}.", remedy)
+def lost_tables(differences: Sequence[SchemaDifference]) -> list[str]:
+    return sorted(each.name for each in differences if each.kind == "table" and each.name in _NOT_DERIVED)
 
 
-def repair_structure(connection: Database) -> Iterator[Finding]:
-    """What can be made anew. An index that must not hold anything twice may have to wait until nothing is."""
-    found = differences(connection)
-    if not any(found) or found.fatal:
-        return
-    for part in (*found.strange, *found.other):
-        _drop(connection, part)
-    _make(connection, [*found.missing, *found.other])
-    still = differences(connection).missing
-    if len(still) < len(found.missing) + len(found.other) + len(found.strange):
-        yield Finding("repair_schema", "ok", f"Made as in a new store: {found.names}.")
-    if found.lost:
-        sentence = f"Made anew, but what stood in them is gone: {', '.join(found.lost)}."
-        yield Finding("repair_schema_lost", "problem", sentence, RESCUE)
+def check_schema(connection: Database) -> list[Finding]:
+    differences = schema_differences(connection)
+    if not differences:
+        return [Finding("schema", "ok", "All tables, indexes and triggers are in place.")]
+    remedy = RESTORE_BACKUP if unrepairable(differences) else _ANEW if lost_tables(differences) else REBUILD
+    shown = ", ".join(map(str, differences))
+    return [Finding("schema", "problem", f"The schema is not that of a Perdure store: {shown}.", remedy)]
 
 
-def _make(connection: Database, parts: list[Part]) -> None:
-    """Tables first. An index waits when something is there twice."""
-    for part in sorted(parts, key=lambda part: part.kind != "table"):
-        if part.name.startswith(_FULL_TEXT):
+def drop_derived(connection: Database) -> None:
+    """Drop every index, trigger and view, the tags and the full-text index, however damaged they are."""
+    raw = cast("apsw.Connection", connection)
+    raw.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 0)
+    try:
+        # SQLite drops a full-text index only while all the tables behind it are sound. Without its own row, which has
+        # no pages, they are ordinary tables.
+        run(connection, CHECKS["forget_full_text"])
+        for kind, name, _ in sorted(schema_objects(connection).values(), key=lambda each: each.kind == "table"):
+            if kind != "table" or name == "tag" or name.startswith(_FULL_TEXT):
+                quoted = name.replace('"', '""')
+                run(connection, f'{_DROP[kind]} "{quoted}"')
+    finally:
+        raw.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
+
+
+def create_missing(connection: Database, *, full_text: bool) -> None:
+    """Without `full_text`, tables and indexes alone. A unique index is left out while something is there twice."""
+    present = schema_objects(connection)
+    for kind, name, sql in _expected().values():
+        fills_full_text = kind == "trigger" or name == _FULL_TEXT
+        if name in present or name.startswith(f"{_FULL_TEXT}_") or (fills_full_text and not full_text):
             continue
         try:
-            run(connection, part.sql)
+            run(connection, sql)
         except apsw.ConstraintError:
             continue
-    if any(part.name.startswith(_FULL_TEXT) for part in parts):
-        remake_full_text(connection)
-
-
-def remake_full_text(connection: Database) -> None:
-    """From the entries. It can be dropped only while all the tables behind it are there, and makes them itself."""
-    wanted = _wanted()
-    behind = [name for name in wanted if name.startswith(f"{_FULL_TEXT}_")]
-    with _undefended(connection):
-        there = _parts(connection)
-        if _FULL_TEXT in there:
-            for name in behind:
-                if name not in there:
-                    run(connection, wanted[name].sql)
-            run(connection, CHECKS["name_format"])
-            run(connection, CHECKS["drop_full_text"])
-        else:
-            for name in behind:
-                if name in there:
-                    _drop(connection, there[name])
-    run(connection, wanted[_FULL_TEXT].sql)
-    for statement in statements(_SCHEMA.read_text(encoding="utf-8")):
-        if not _COMMENT.sub("", statement).startswith("CREATE"):
-            run(connection, statement)
-    run(connection, CHECKS["rebuild_full_text"])
-
-
-def _drop(connection: Database, part: Part) -> None:
-    name = part.name.replace('"', '""')
-    run(connection, f'{_DROP[part.kind]} "{name}"')
+    if full_text:
+        run(connection, CHECKS["rebuild_full_text"])
 
 
 def statements(sql: str) -> Iterator[str]:
@@ -164,14 +139,3 @@ def statements(sql: str) -> Iterator[str]:
             statement = ""
     if statement.strip():
         yield statement
-
-
-@contextmanager
-def _undefended(database: Database) -> Generator[None]:
-    """The tables behind the full-text index are out of reach otherwise."""
-    connection = cast("apsw.Connection", database)
-    connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 0)
-    try:
-        yield
-    finally:
-        connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
