@@ -17,7 +17,6 @@ from perdure.errors import (
     StoreError,
     StoreFull,
     StoreReadOnly,
-    StoreReplaced,
     StoreUnreadable,
     StoreUnsafe,
 )
@@ -35,11 +34,6 @@ class Place:
     path: str
     identity: Identity | None
     file_system: str
-
-    def verify(self) -> None:
-        """What we write must reach the file that others open by this path, and what we read must be what they wrote."""
-        if self.identity is not None and identity_of(self.path) != self.identity:
-            raise StoreReplaced(f"{self.path} was moved, replaced or deleted while it was open.")
 
     @property
     def directory(self) -> str:

@@ -160,7 +160,7 @@ def accept(pool: Pool, mirror: Mirror) -> Iterator[Finding]:
     """The store as it is now becomes what the mirror shows."""
     mirrored = mirror.read()
     try:
-        with pool.snapshot() as connection:
+        with pool.reading() as connection:
             owner, ends = owner_of(connection), ends_of(connection)
             wrong = [finding for finding in compare(connection, mirrored) if finding.level != "ok"]
         mirror.replace(owner, ends)

@@ -54,41 +54,70 @@ class Pool:
 
     @contextmanager
     def reading(self, *, fresh: bool = False) -> Generator[Database]:
-        """A connection of one's own for a moment; with `fresh`, one that has not read anything yet."""
+        """A connection of one's own, in a transaction that sees one moment; with `fresh`, one that has not read
+        anything yet. Where one connection is shared, its lock takes the place of the transaction.
+        """
         if self._shared:
-            with self._turn, self._use_of_writer() as connection:
+            with self._use_of_writer() as connection:
                 yield connection
             return
-        connection = self._borrow(fresh=fresh)
-        sound = False
+        with self._gate:
+            self._require_usable()
+            self._borrowed += 1
+            connection = self._idle.pop() if self._idle and not fresh else None
+        reusable = False
         try:
+            if connection is None:
+                with translating(self._place):
+                    connection = self._connect("read", Patience(self._seconds))
             with translating(self._place, connection):
+                connection.execute(_BEGIN_READ)
                 yield connection
-            sound = True
+                connection.execute(_COMMIT)
+            reusable = not fresh
         finally:
-            self._give_back(connection, sound=sound and not fresh)
+            self._give_back(connection, reusable=reusable)
 
-    @contextmanager
-    def snapshot(self) -> Generator[Database]:
-        """Several statements that see one moment. Where one connection is shared, its lock alone is enough."""
-        with self.reading() as connection:
-            if self._shared:
-                yield connection
-                return
-            connection.execute(_BEGIN_READ)
-            try:
-                yield connection
-            finally:
-                with suppress(apsw.Error):
-                    connection.execute(_COMMIT)
+    def _give_back(self, connection: Database | None, *, reusable: bool) -> None:
+        if self._place.identity in fork.inherited:
+            _inherited.extend([connection] if connection else [])
+            return
+        if connection is not None and not reusable:
+            # A cursor may still be held by a traceback; closing by force ends its read transaction.
+            connection.close(_BY_FORCE)
+        with self._gate:
+            if connection is not None and reusable:
+                if self._closed:
+                    connection.close(_BY_FORCE)
+                else:
+                    self._idle.append(connection)
+            # Last: a fork between two of these lines must find the connection in one place or the other.
+            self._borrowed -= 1
 
     @contextmanager
     def writing(self, patience: float | None = None, *, keep: bool = True) -> Generator[Database]:
         """One transaction. It is committed on leaving, or nothing of it happened. Without `keep`, nothing ever does."""
-        seconds = self._seconds if patience is None else patience
-        with self._own_turn(seconds, "a write transaction cannot begin inside another one") as connection:
-            self._begin(connection, seconds)
-            yield from self._transaction(connection, keep=keep)
+        with self.maintaining(patience) as connection:
+            if self._place.identity is not None and connection.readonly("main"):
+                raise StoreReadOnly(f"{self._place.path} cannot be written.")
+            connection.execute(_BEGIN_WRITE)
+            if self._log is None and self._place.identity is not None:
+                self._log = identity_of(self._place.log)
+            self._writing = True
+            try:
+                yield connection
+                if keep:
+                    # What is acknowledged must be found by others: neither the file nor its log may be taken away.
+                    self._require_usable(log=self._log)
+                    point("before commit")
+                    connection.execute(_COMMIT)
+                else:
+                    self._roll_back(connection)
+            except BaseException:
+                self._roll_back(connection)
+                raise
+            finally:
+                self._writing = False
             point("after commit")
         self._patience.give_way()
 
@@ -96,38 +125,47 @@ class Pool:
     def maintaining(self, patience: float | None = None) -> Generator[Database]:
         """The writing connection outside any transaction, for what SQLite does in none."""
         seconds = self._seconds if patience is None else patience
-        with self._own_turn(seconds, "a store cannot be maintained inside a write transaction") as connection:
+        with self._use_of_writer(seconds) as connection:
+            if self._writing:
+                raise RuntimeError("a write transaction cannot begin inside another one")
             self._patience.seconds = seconds
             yield connection
 
     @contextmanager
-    def _own_turn(self, seconds: float, refusal: str) -> Generator[Database]:
-        """The writing connection, of which one thread at a time makes use."""
+    def _use_of_writer(self, seconds: float = -1) -> Generator[Database]:
+        """The writing connection, which one thread at a time uses; others wait for so many seconds, or for ever."""
         turn = self._turn
         if not turn.acquire(timeout=seconds):
             raise StoreBusy("Another thread held the store for too long.")
-        try:
-            if self._writing:
-                raise RuntimeError(refusal)
-            with self._use_of_writer() as connection:
-                yield connection
-        finally:
-            turn.release()
-
-    @contextmanager
-    def _use_of_writer(self) -> Generator[Database]:
-        """For whoever has the turn. Counted before the connection is opened, so that a fork sees it."""
+        # Counted before the connection is opened, so that a fork sees it.
         self._writer_uses += 1
         try:
-            connection = self._open_writer()
-            with translating(self._place, connection):
-                yield connection
+            self._require_usable()
+            if self._writer is None:
+                with translating(self._place):
+                    self._writer = self._connect("write", self._patience)
+                self._log = None
+            with translating(self._place, self._writer):
+                yield self._writer
         finally:
             self._writer_uses -= 1
+            turn.release()
+
+    def _require_usable(self, *, log: Identity | None = None) -> None:
+        """What is written must reach the file that others open by this path, and what is read must come from it."""
+        path, identity = self._place.path, self._place.identity
+        if identity in fork.inherited:
+            raise fork.forked()
+        if self._closed:
+            raise StoreClosed("This store has been closed.")
+        if identity is not None and identity_of(path) != identity:
+            raise StoreReplaced(f"{path} was moved, replaced or deleted while it was open.")
+        if log is not None and identity_of(self._place.log) != log:
+            raise StoreReplaced(f"{self._place.log} was deleted or replaced while the store was open.")
 
     @property
     def read_only(self) -> bool:
-        with self._turn, self._use_of_writer() as connection:
+        with self._use_of_writer() as connection:
             return self._place.identity is not None and connection.readonly("main")
 
     def is_writing(self, connection: Database) -> bool:
@@ -135,7 +173,7 @@ class Pool:
 
     def configure(self, set_up: Callable[[Database, Patience], None]) -> None:
         """What has to be done on the writing connection outside any transaction, once, when the store is opened."""
-        with self._turn, self._use_of_writer() as connection:
+        with self._use_of_writer() as connection:
             set_up(connection, self._patience)
 
     def close(self) -> None:
@@ -179,77 +217,6 @@ class Pool:
         if self._place.identity is not None:
             fork.inherited.add(self._place.identity)
 
-    def _transaction(self, connection: Database, *, keep: bool) -> Generator[Database]:
-        self._writing = True
-        try:
-            yield connection
-            if not keep:
-                self._roll_back(connection)
-                return
-            self._check_open()
-            self._verify()
-            point("before commit")
-            connection.execute(_COMMIT)
-        except BaseException:
-            self._roll_back(connection)
-            raise
-        finally:
-            self._writing = False
-
-    def _borrow(self, *, fresh: bool) -> Database:
-        with self._gate:
-            self._check_open()
-            self._place.verify()
-            self._borrowed += 1
-            connection = self._idle.pop() if self._idle and not fresh else None
-        if connection is None:
-            try:
-                with translating(self._place):
-                    connection = self._connect("read", Patience(self._seconds))
-            except BaseException:
-                with self._gate:
-                    self._borrowed -= 1
-                raise
-        return connection
-
-    def _give_back(self, connection: Database, *, sound: bool) -> None:
-        if self._place.identity in fork.inherited:
-            _inherited.append(connection)
-            return
-        keep = sound and not connection.in_transaction
-        if not keep:
-            # A cursor may still be held by a traceback; closing by force ends its read transaction.
-            connection.close(_BY_FORCE)
-        with self._gate:
-            if keep and self._closed:
-                connection.close(_BY_FORCE)
-            elif keep:
-                self._idle.append(connection)
-            # Last: a fork between two of these lines must find the connection in one place or the other.
-            self._borrowed -= 1
-
-    def _open_writer(self) -> Database:
-        self._check_open()
-        if self._writer is None:
-            with translating(self._place):
-                self._writer = self._connect("write", self._patience)
-            self._log = None
-        return self._writer
-
-    def _begin(self, connection: Database, seconds: float) -> None:
-        if self._place.identity is not None and connection.readonly("main"):
-            raise StoreReadOnly(f"{self._place.path} cannot be written.")
-        self._patience.seconds = seconds
-        connection.execute(_BEGIN_WRITE)
-        if self._log is None and self._place.identity is not None:
-            self._log = identity_of(self._place.log)
-
-    def _verify(self) -> None:
-        """Neither the file nor its log may have been taken away: what is acknowledged must be found by others."""
-        self._place.verify()
-        if self._log is not None and identity_of(self._place.log) != self._log:
-            raise StoreReplaced(f"{self._place.log} was deleted or replaced while the store was open.")
-
     def _roll_back(self, connection: Database) -> None:
         if connection is not self._writer:
             return  # It belongs to the process that this one was forked from.
@@ -261,12 +228,6 @@ class Pool:
                 self._writer = None
                 with suppress(apsw.Error):
                     connection.close(_BY_FORCE)
-
-    def _check_open(self) -> None:
-        if self._place.identity in fork.inherited:
-            raise fork.forked()
-        if self._closed:
-            raise StoreClosed("This store has been closed.")
 
     def _close_all(self) -> None:
         for connection in (*self._idle, *([self._writer] if self._writer else [])):

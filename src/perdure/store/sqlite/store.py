@@ -178,7 +178,7 @@ class SqliteStore:
 
     @contextmanager
     def read(self, namespace: str) -> Generator[SqliteReader]:
-        with self._pool.snapshot() as connection:
+        with self._pool.reading() as connection:
             yield SqliteReader(connection, self._id(connection, namespace) or NO_NAMESPACE, namespace)
 
     # To be removed when every caller uses `read`.
@@ -308,7 +308,7 @@ class SqliteStore:
             return () if known is None else index_feed.trigger_phrases(connection, known)
 
     def pending(self, generation: Generation, limit: int) -> list[Pending]:
-        with self._pool.snapshot() as connection:
+        with self._pool.reading() as connection:
             known = generation_id(connection, generation)
             passages: list[Pending] = []
             for namespace, name in connection.execute(SQL["namespace_names"]).fetchall():
@@ -328,7 +328,7 @@ class SqliteStore:
             return sum(by_name[name].put_vector(generation, passage_hash, data) for name, passage_hash, data in vectors)
 
     def pending_count(self, generation: Generation) -> int:
-        with self._pool.snapshot() as connection:
+        with self._pool.reading() as connection:
             known = generation_id(connection, generation)
             every = connection.execute(SQL["namespace_names"]).fetchall()
             return sum(pending_count(connection, known, namespace) for namespace, _ in every)
@@ -360,7 +360,7 @@ class SqliteStore:
     def _sound_records(self, sql: str, moment: datetime, limit: int) -> list[Record]:
         """Damaged memories are left out, and others take their place."""
         records: list[Record] = []
-        with self._pool.snapshot() as connection:
+        with self._pool.reading() as connection:
             for name, slot in connection.execute(sql, (to_micros(moment),)):
                 if len(records) >= limit:
                     break
@@ -385,7 +385,7 @@ class SqliteStore:
             return checkpoints.put_checkpoint(connection, checkpoint, self._clock)
 
     def checkpoints(self, namespace: str) -> list[Checkpoint]:
-        with self._pool.snapshot() as connection:
+        with self._pool.reading() as connection:
             return checkpoints.checkpoints(connection, self._id(connection, namespace))
 
     def delete_checkpoint(self, namespace: str | None, name: str) -> bool:
@@ -396,7 +396,7 @@ class SqliteStore:
             return checkpoints.delete_checkpoint(connection, known, name)
 
     def stats(self, generation: Generation | None) -> StoreStats:
-        with self._pool.snapshot() as connection:
+        with self._pool.reading() as connection:
             known = generation_id(connection, generation) if generation else statistics.newest_generation(connection)
             return StoreStats(
                 path=self._place.path,

@@ -21,9 +21,9 @@ class Checkpoints(Opening):
         amend(store, remember(store, "tea"), text="green tea")
         remember(store, "gone", state="deleted")
         remember(store, "elsewhere", "other")
-        given = replace(HERE, positions={NAMESPACE: 99}, memories=99, description="D", metadata={"a": [1, "ä"]})
+        given = replace(HERE, positions={NAMESPACE: 99}, memory_count=99, description="D", metadata={"a": [1, "ä"]})
         kept = store.put_checkpoint(given)
-        assert kept == replace(given, positions={NAMESPACE: 3}, memories=1)
+        assert kept == replace(given, positions={NAMESPACE: 3}, memory_count=1)
         remember(store, "later")
         assert store.checkpoints(NAMESPACE) == [kept]
         assert store.checkpoints("other") == store.checkpoints("nowhere") == []

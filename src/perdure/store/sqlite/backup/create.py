@@ -108,7 +108,7 @@ def _listed(note: object) -> list[str]:
 
 def _copy(pool: Pool, partial: str, progress: Progress | None, *, insist: bool) -> tuple[int, int]:
     with staging.opened(partial) as (_, copy):
-        with pool.snapshot() as source, copy.maintaining() as target:
+        with pool.reading() as source, copy.maintaining() as target:
             staging.copy_pages(target, source, progress)
         point("backup: copied")
         staging.stand_alone(copy)

@@ -150,7 +150,7 @@ def mirror_anew(home: Home) -> None:
     if home.mirror is None:
         return
     try:
-        with home.pool.snapshot() as connection:
+        with home.pool.reading() as connection:
             owner, ends = owner_of(connection), ends_of(connection)
         home.mirror.replace(owner, ends)
     except (OSError, StoreError):
@@ -242,7 +242,7 @@ def _put_in_place(home: Home, copy: Pool, request: Request) -> Answer:
         with ExitStack() as stack:
             # When others write all the time, they have to wait until everything is done.
             steps = stack.enter_context(_begun(home, copy)) if attempt == _ATTEMPTS else None
-            with home.pool.snapshot() as connection:
+            with home.pool.reading() as connection:
                 present = _present(connection)
             _refuse_strangers(copy, present, request.source)
             gone = _gone(home, present, request.erased)

@@ -67,7 +67,7 @@ def check_content(pool: Pool) -> Iterator[Finding]:
 def _run(pool: Pool, name: str, check: Check) -> list[Finding]:
     """A check that cannot even read is itself a finding."""
     try:
-        with pool.snapshot() as connection:
+        with pool.reading() as connection:
             return check(connection)
     except (StoreBusy, StoreClosed):
         raise
