@@ -13,6 +13,7 @@ from datetime import datetime
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, Literal, Self, TextIO, TypeAlias, Unpack, cast, get_args
 
+from perdure import lifecycle, recall
 from perdure import settings as configuration
 from perdure.clock import Clock, parse_time, system_clock
 from perdure.embed.port import Embedder
@@ -22,7 +23,6 @@ from perdure.lifecycle.capacity import UNCHANGED, Limit
 from perdure.lifecycle.lookup import find, find_known, find_present, history
 from perdure.lifecycle.write_context import WriteContext
 from perdure.model import (
-    INDEXED_STATES,
     Backup,
     BackupRestored,
     Capacity,
@@ -61,9 +61,10 @@ from perdure.validation import (
     KeyedFields,
     RecordFields,
     check_bool,
-    check_concepts,
+    check_choice,
     check_fields,
     check_filters,
+    check_indexed_filters,
     check_int,
     check_namespace,
     check_namespaces,
@@ -76,6 +77,7 @@ from perdure.validation import (
 
 if TYPE_CHECKING:
     from perdure.lifecycle.selection import SelectionScope
+    from perdure.recall.query import SearchRequest
 
 Reference: TypeAlias = int | str
 Progress: TypeAlias = Callable[[int, int | None], None]
@@ -111,24 +113,12 @@ class Memory:
         writer: Literal["person", "model"] = "person",
         clock: Clock = system_clock,
     ) -> None:
-        arguments: dict[str, Any] = {
-            "store": store if isinstance(store, str | os.PathLike) else None,
-            "namespace": namespace,
-            "embedder": embedder if isinstance(embedder, str) else None,
-            "actor": actor,
-            "session": session,
-        }
+        arguments: dict[str, Any] = {"namespace": namespace, "actor": actor, "session": session}
+        arguments["store"] = store if isinstance(store, str | os.PathLike) else None
+        arguments["embedder"] = embedder if isinstance(embedder, str) else None
         chosen = configuration.override(settings, **arguments) if settings else configuration.load(**arguments)
         self._namespace = check_namespace(chosen.namespace)
-        if writer not in {"person", "model"}:
-            raise UnknownChoice(f"There is no writer {shown(writer)}.", remedy="Use 'person' or 'model'.")
-        context = WriteContext(
-            check_single_line(chosen.actor, "actor"),
-            check_single_line(surface, "surface"),
-            optional(check_single_line, chosen.session, "session"),
-            clock,
-            is_person=writer == "person",
-        )
+        context = WriteContext.checked(chosen.actor, surface, chosen.session, writer, clock)
         self._services = Services(store, embedder, chosen, context)
 
     def namespace(self, name: str) -> Self:
@@ -157,11 +147,9 @@ class Memory:
 
         A call repeated with the same `idempotency_key` does nothing and answers what the first one stored.
         """
-        from perdure.lifecycle.remember import Saying, remember
-
         checked, notes = self._check(check_text(text), fields)
-        request = optional(check_single_line, idempotency_key, "idempotency_key")
-        return self._written(remember(self._services, self._namespace, Saying(checked, request)), notes)
+        saying = lifecycle.remember.Saying(checked, optional(check_single_line, idempotency_key, "idempotency_key"))
+        return self._written(lifecycle.remember.remember(self._services, self._namespace, saying), notes)
 
     def upsert(
         self,
@@ -177,8 +165,6 @@ class Memory:
 
         With `expected_version` only if that is the version it has now; 0 means that no such memory may be alive.
         """
-        from perdure.lifecycle.remember import Saying, remember
-
         if key is None:  # pyright: ignore[reportUnnecessaryComparison]
             raise InvalidInput(
                 "A memory is upserted under a key.", remedy="Write it as type:identifier, or use remember."
@@ -186,8 +172,8 @@ class Memory:
         checked, notes = self._check(check_text(text), {**fields, "key": key})
         expected = None if expected_version is None else check_int(expected_version, "expected_version", 0, 2**31)
         request = optional(check_single_line, idempotency_key, "idempotency_key")
-        saying = Saying(checked, request, afresh=True, expected=expected)
-        return self._written(remember(self._services, self._namespace, saying), notes)
+        saying = lifecycle.remember.Saying(checked, request, afresh=True, expected=expected)
+        return self._written(lifecycle.remember.remember(self._services, self._namespace, saying), notes)
 
     def update(
         self,
@@ -201,8 +187,6 @@ class Memory:
         """Correct a memory. Other words (text, title, abstract, summary, reasoning) make a new version, anything else
         a revision of the same one. `metadata` changes the entries it names; an empty one removes them all.
         """
-        from perdure.lifecycle.update import update
-
         checked, notes = self._check(None if text is None else check_text(text), fields)
         added, removed = check_filters({"tags": add_tags}).tags, check_filters({"tags": remove_tags}).tags
 
@@ -215,29 +199,25 @@ class Memory:
                 corrected["metadata"] = {**record.metadata, **checked["metadata"]}
             return corrected
 
-        return self._written(update(self._services, self._find(ref), correct), notes)
+        return self._written(lifecycle.update.update(self._services, self._find(ref), correct), notes)
 
     def restore(self, ref: Reference) -> Record:
         """Bring a forgotten, expired or evicted memory back, as it was."""
-        from perdure.lifecycle.update import restore
-
-        return restore(self._services, self._find(ref)).record
+        return lifecycle.update.restore(self._services, self._find(ref)).record
 
     def validate(self, ref: Reference, useful: bool) -> Remembered:  # noqa: FBT001 - the one thing that is asked
         """Say whether a memory was useful: its confidence rises or falls. After five judgements and with a confidence
         of 0.9 or more it is offered the tier `critical`, which `promote` accepts.
         """
-        from perdure.lifecycle.feedback import validate
-
         judged = check_bool(useful, "useful")
-        return self._written(validate(self._services, self._find(ref), useful=judged), (), check_budget=False)
+        return self._written(
+            lifecycle.feedback.validate(self._services, self._find(ref), useful=judged), check_budget=False
+        )
 
     def promote(self, ref: Reference, tier: str | None = None) -> Remembered:
         """Give a memory the tier that is on offer for it, or the one named. Only a person may do this."""
-        from perdure.lifecycle.feedback import promote
-
         chosen = None if tier is None else check_fields({"tier": tier})["tier"]
-        return self._written(promote(self._services, self._find(ref), chosen), ())
+        return self._written(lifecycle.feedback.promote(self._services, self._find(ref), chosen))
 
     def forget(
         self,
@@ -255,18 +235,13 @@ class Memory:
         more than one memory that a time or a filter finds, needs `confirm=True` or the token of a preview:
         `NeedsConfirmation.preview`, or what `dry_run` answers.
         """
-        from perdure.lifecycle.forget import ForgetRequest, forget, suggest
-
         if mode == "hard":
             return self.erase(what, confirm=confirm, dry_run=dry_run, **filters)
         if mode != "soft":
             raise UnknownChoice(f"There is no way to forget called {shown(mode)}.", remedy="Use 'soft' or 'hard'.")
-        request = ForgetRequest(what, confirm, check_bool(dry_run, "dry_run"))
+        request = lifecycle.forget.ForgetRequest(what, confirm, check_bool(dry_run, "dry_run"))
         scope = self._scope(filters, every_state=False)
-        answer = forget(scope, request)
-        if answer.done:
-            self._services.usage.flush_some()
-        return suggest(scope, answer, what)
+        return self._forgotten(scope, lifecycle.forget.forget(scope, request), what)
 
     def erase(
         self,
@@ -281,18 +256,13 @@ class Memory:
         `what` is as in `forget`, in whatever state the memories are. All but a single memory that is named needs
         `confirm`.
         """
-        from perdure.lifecycle.erase import erase
-        from perdure.lifecycle.forget import ForgetRequest, suggest
-
-        request = ForgetRequest(what, confirm, check_bool(dry_run, "dry_run"))
+        request = lifecycle.forget.ForgetRequest(what, confirm, check_bool(dry_run, "dry_run"))
         scope = self._scope(filters, every_state=True)
         try:
-            answer = erase(scope, request)
+            answer = lifecycle.erase.erase(scope, request)
         finally:
             self._services.drop(self._namespace)
-        if answer.done:
-            self._services.usage.flush_some()
-        return suggest(scope, answer, what)
+        return self._forgotten(scope, answer, what)
 
     # -- recalling -----------------------------------------------------------------------------------------------------
 
@@ -320,20 +290,13 @@ class Memory:
         words of then. Filters look at the memories as they were. An answer from the past counts as no use, shows none,
         and surfaces no constitutional memories.
         """
-        answer = self._search(
-            None if query is None else check_query(query),
-            concepts=concepts,
-            limit=limit,
-            namespaces=namespaces,
-            recipe=recipe,
-            as_of=as_of,
-            known_at=known_at,
-            use_decay=use_decay,
-            include_constitutional=include_constitutional,
-            filters=filters,
-        )
-        if as_of is None and known_at is None:
-            self._services.usage.recalled((hit.record for hit in answer), self._services.context.clock())
+        request = recall.request.check_request(
+            self._services, self._namespace, query, filters, concepts=concepts, limit=limit, namespaces=namespaces,
+            recipe=recipe, as_of=as_of, known_at=known_at, use_decay=use_decay,
+        )  # fmt: skip
+        answer = self._recall(request, include_constitutional)
+        if not request.is_past:
+            self._services.usage.recalled((hit.record for hit in answer), request.now)
         return answer
 
     def context(  # noqa: PLR0913 - one for each thing a caller may decide
@@ -358,32 +321,18 @@ class Memory:
         The text is data between two marks that no memory can forge. `format` is 'text', or 'json' for one JSON object
         per line.
         """
-        from perdure.recall.envelope import Style
-        from perdure.recall.pack import Pack, pack
-
         room = check_int(budget, "budget", 1, MAX_BUDGET)
-        if format not in get_args(Format):
-            raise UnknownChoice(
-                f"There is no format {shown(format)}.", remedy=f"Use one of {', '.join(get_args(Format))}."
-            )
-        names = None if namespaces is None else check_namespaces(namespaces)
-        answer = self._search(
-            check_query(query),
-            concepts=concepts,
-            limit=limit,
-            namespaces=names,
-            recipe=recipe,
-            as_of=as_of,
-            known_at=known_at,
-            use_decay=None,
-            include_constitutional=include_constitutional,
-            filters=filters,
-        )
-        several = names is not None and len(set(names)) > 1
-        packed = pack(answer, Pack(query, room, self._services.tokens, Style(format, several)))
-        if as_of is None and known_at is None:
+        check_choice(get_args(Format), format, "format")
+        request = recall.request.check_request(
+            self._services, self._namespace, check_query(query), filters, concepts=concepts, limit=limit,
+            namespaces=namespaces, recipe=recipe, as_of=as_of, known_at=known_at,
+        )  # fmt: skip
+        answer = self._recall(request, include_constitutional)
+        style = recall.envelope.Style(format, len(request.namespaces) > 1)
+        packed = recall.pack.pack(answer, recall.pack.Pack(query, room, self._services.tokens, style))
+        if not request.is_past:
             surfaced = (item.record for item in packed.items if item.score is not None)
-            self._services.usage.recalled(surfaced, self._services.context.clock())
+            self._services.usage.recalled(surfaced, request.now)
         return packed
 
     def recall_detail(self, refs: Reference | Sequence[Reference], *, level: Level = "full") -> tuple[Detail, ...]:
@@ -393,10 +342,7 @@ class Memory:
         """
         from perdure.text.preview import at_level
 
-        if level not in get_args(Level):
-            raise UnknownChoice(
-                f"There is no level {shown(level)}.", remedy=f"Use one of {', '.join(get_args(Level))}."
-            )
+        check_choice(get_args(Level), level, "level")
         now = self._services.context.clock()
         records = [
             find_present(self._services.store, self._namespace, ref, now) for ref in check_references(refs, MAX_LIMIT)
@@ -422,20 +368,14 @@ class Memory:
         """One text of at most `token_limit` tokens, made of the most telling sentences of all memories, or of those
         that `scope` (a question, some words, a key) and the filters find. Each line names the memory it comes from.
         """
-        from perdure.lifecycle.summary import gather, summarize
-
         services, now = self._services, self._services.context.clock()
         limit = check_int(token_limit, "token_limit", 1, MAX_BUDGET)
-        filter = check_filters(filters, services.settings.categories, now)
-        if not set(filter.states) <= set(INDEXED_STATES):
-            raise UnknownChoice(
-                f"A summary is not made of memories that are {', '.join(filter.states)}.",
-                remedy=f"It can be made of {' and '.join(INDEXED_STATES)} ones; `list` shows all.",
-            )
+        refusal = "A summary is not made of memories"
+        filter = check_indexed_filters(filters, services.settings.categories, now, refusal)
         if scope is not None and not check_query(scope).strip():
             raise InvalidInput("The scope is empty.", remedy="Leave it out to summarise everything.")
-        material, beyond = gather(services, self._namespace, scope, filter, now)
-        summary = summarize(material, limit, services.tokens, now, beyond)
+        material, beyond = lifecycle.summary.gather(services, self._namespace, scope, filter, now)
+        summary = lifecycle.summary.summarize(material, limit, services.tokens, now, beyond)
         services.usage.recalled(summary.sources, now)
         return summary
 
@@ -494,23 +434,19 @@ class Memory:
 
     def constitution(self) -> Constitution:
         """The memories that are always surfaced, oldest first, as many as fit their budget of tokens."""
-        from perdure.lifecycle.constitution import constitution
-
-        return constitution(self._services, self._namespace)
+        return lifecycle.constitution.constitution(self._services, self._namespace)
 
     def capacity(self, *, max_items: Limit = UNCHANGED, max_tokens: Limit = UNCHANGED) -> Capacity:
         """How full this namespace is, and what would be evicted first. With a limit it sets one for this namespace
         alone; 0 or None removes it, so that the settings count again. A lower limit evicts nothing by itself: the next
         write makes room.
         """
-        from perdure.lifecycle.capacity import capacity, set_limits
-
         for name, limit in (("max_items", max_items), ("max_tokens", max_tokens)):
             if limit is not None and limit != UNCHANGED:
                 check_int(limit, name, 0, _MAX_CAPACITY)
         if (max_items, max_tokens) != (UNCHANGED, UNCHANGED):
-            set_limits(self._services, self._namespace, max_items, max_tokens)
-        return capacity(self._services, self._namespace)
+            lifecycle.capacity.set_limits(self._services, self._namespace, max_items, max_tokens)
+        return lifecycle.capacity.capacity(self._services, self._namespace)
 
     def stats(self) -> StoreStats:
         """What the store holds, per namespace."""
@@ -527,23 +463,17 @@ class Memory:
 
     def versions(self, ref: Reference) -> builtins.list[Version]:
         """The versions of a memory, oldest first: one for each time its words changed."""
-        from perdure.lifecycle.versions import versions_of
-
-        return versions_of(self.history(ref))
+        return lifecycle.versions.versions_of(self.history(ref))
 
     def version(self, ref: Reference, n: int) -> Version:
         """One version of a memory, also of a forgotten one."""
-        from perdure.lifecycle.versions import version_of
-
-        return version_of(self.history(ref), check_int(n, "version", 1, _MAX_VERSION))
+        return lifecycle.versions.version_of(self.history(ref), check_int(n, "version", 1, _MAX_VERSION))
 
     def diff(self, ref: Reference, before: int | None = None, after: int | None = None) -> Diff:
         """What changed between two versions: by default from the one that `after` was made from, to the current."""
-        from perdure.lifecycle.versions import difference
-
         first = None if before is None else check_int(before, "before", 1, _MAX_VERSION)
         second = None if after is None else check_int(after, "after", 1, _MAX_VERSION)
-        return difference(self.history(ref), first, second)
+        return lifecycle.versions.difference(self.history(ref), first, second)
 
     def log(
         self,
@@ -558,10 +488,8 @@ class Memory:
         limit: int = 20,
     ) -> builtins.list[Revision]:
         """Who did what in this namespace, newest first. `before` is the `seq` of the last line of the page before."""
-        if operation is not None and operation not in get_args(Operation):
-            raise UnknownChoice(
-                f"There is no operation {shown(operation)}.", remedy=f"Use one of {', '.join(get_args(Operation))}."
-            )
+        if operation is not None:
+            check_choice(get_args(Operation), operation, "operation")
         filter = LogFilter(
             batch=optional(check_single_line, batch, "batch"),
             session=optional(check_single_line, session, "session"),
@@ -592,8 +520,6 @@ class Memory:
         their changes are overruled and the erased ones are named in `skipped`. Nothing to do, or `dry_run`: the answer
         has no batch. `everywhere` means all namespaces, in one transaction.
         """
-        from perdure.lifecycle.undo import undo
-
         if sum(choice is not None for choice in (batch, session, actor)) != 1:
             raise InvalidInput("Say what to undo: one batch, one session or one actor.", remedy=_HOW_TO_UNDO)
         if since is not None and batch is not None:
@@ -606,7 +532,7 @@ class Memory:
         )
         names = self._services.store.namespaces() if check_bool(everywhere, "everywhere") else [self._namespace]
         forced, dry = check_bool(force, "force"), check_bool(dry_run, "dry_run")
-        return undo(self._services, names, filter, force=forced, dry_run=dry)
+        return lifecycle.undo.undo(self._services, names, filter, force=forced, dry_run=dry)
 
     def checkpoint(
         self,
@@ -622,15 +548,13 @@ class Memory:
         It costs one small write, however much is stored, and nothing is copied: what is erased later is gone from the
         checkpoint too.
         """
-        from perdure.lifecycle.checkpoint import check_name, create
-
         if check_bool(everything, "everything") and spec_folder is not None:
             raise InvalidInput("A checkpoint is of a spec folder or of everything.", remedy="Leave one of them out.")
         checked = check_fields({"spec_folder": spec_folder, "abstract": description, "metadata": metadata})
-        return create(
+        return lifecycle.checkpoint.create(
             self._services,
             None if everything else self._namespace,
-            check_name(name),
+            lifecycle.checkpoint.check_name(name),
             spec_folder=checked["spec_folder"],
             description=checked["abstract"],
             metadata=checked["metadata"] or {},
@@ -638,11 +562,9 @@ class Memory:
 
     def checkpoints(self, *, spec_folder: str | None = None, limit: int = 50) -> builtins.list[Checkpoint]:
         """The checkpoints of this namespace and those of everything, newest first."""
-        from perdure.lifecycle.checkpoint import visible
-
         most = check_int(limit, "limit", 1, MAX_CHECKPOINTS)
         folder = optional(check_single_line, spec_folder, "spec_folder")
-        return visible(self._services.store, self._namespace, folder)[:most]
+        return lifecycle.checkpoint.visible(self._services.store, self._namespace, folder)[:most]
 
     def restore_checkpoint(self, name: str, *, clear_existing: bool = False, dry_run: bool = False) -> RevertResult:
         """Make everything that the checkpoint covers what it was then. What came later stays, unless `clear_existing`.
@@ -650,16 +572,13 @@ class Memory:
         It appends, so undoing the batch of the answer takes it back. What was erased since does not come back:
         `skipped` names it.
         """
-        from perdure.lifecycle.checkpoint import check_name, restore
-
         clear, dry = check_bool(clear_existing, "clear_existing"), check_bool(dry_run, "dry_run")
-        return restore(self._services, self._namespace, check_name(name), clear=clear, dry_run=dry)
+        checked = lifecycle.checkpoint.check_name(name)
+        return lifecycle.checkpoint.restore(self._services, self._namespace, checked, clear=clear, dry_run=dry)
 
     def delete_checkpoint(self, name: str) -> Checkpoint:
         """Forget the name of a state. The memories, and their history, stay."""
-        from perdure.lifecycle.checkpoint import check_name, delete
-
-        return delete(self._services, self._namespace, check_name(name))
+        return lifecycle.checkpoint.delete(self._services, self._namespace, lifecycle.checkpoint.check_name(name))
 
     # -- looking after the store ---------------------------------------------------------------------------------------
 
@@ -670,22 +589,11 @@ class Memory:
         have none. What is due only because the clock leapt is held until `expire=True` says that the clock is right;
         `expire=False` leaves it alone altogether.
         """
-        from perdure.lifecycle.maintenance import work
-
-        services = self._services
         if limit is not None:
             check_int(limit, "limit", 0, MAX_NUMBER)
         if expire is not None:
             check_bool(expire, "expire")
-        if expire and not services.context.is_person:
-            raise NotAllowed("Only a person may say that a clock that leapt is right.")
-        services.usage.flush(patience=CLOSE_PATIENCE)
-        result = work(services, limit=limit, expire=expire, progress=progress)
-        if services.embedder is None:
-            finding = services.embedder_finding()
-            note = " ".join(filter(None, (finding.sentence, finding.remedy)))
-            result = replace(result, notes=(*result.notes, note))
-        return result
+        return lifecycle.maintenance.work(self._services, limit=limit, expire=expire, progress=progress)
 
     def export(
         self,
@@ -695,9 +603,9 @@ class Memory:
         progress: Progress | None = None,
     ) -> Exported:
         """Write this namespace as JSON Lines. A path is replaced whole or not at all."""
-        from perdure.lifecycle.import_export import export_to
-
-        return export_to(self._services, self._namespace, target, check_filters({"states": states}).states, progress)
+        return lifecycle.import_export.export_to(
+            self._services, self._namespace, target, check_filters({"states": states}).states, progress
+        )
 
     def import_(
         self,
@@ -712,10 +620,10 @@ class Memory:
         `trusted` keeps the source, trust, times and counts that an export of your own carries. What was forgotten or
         corrected here after a record was last said stays so, unless `revive` brings it back.
         """
-        from perdure.lifecycle.import_export import import_from
-
         trusted, revive = check_bool(trusted, "trusted"), check_bool(revive, "revive")
-        return import_from(self._services, self._namespace, source, trusted=trusted, revive=revive, progress=progress)
+        return lifecycle.import_export.import_from(
+            self._services, self._namespace, source, trusted=trusted, revive=revive, progress=progress
+        )
 
     def backup(
         self, path: str | os.PathLike[str], progress: Progress | None = None, *, overwrite: bool = False
@@ -763,87 +671,46 @@ class Memory:
 
     def _check(self, text: str | None, fields: Mapping[str, object]) -> tuple[RecordFields, tuple[str, ...]]:
         """The fields of a write, checked and without secrets, and a note when there were some."""
-        from perdure.lifecycle.redaction import redact_fields
-
         checked: RecordFields = {} if text is None else {"text": text}
         checked |= check_fields(fields, self._services.settings.categories)
         if checked.get("metadata", {}) is None:
             checked["metadata"] = {}
-        return redact_fields(checked) if self._services.settings.redact else (checked, ())
+        return lifecycle.redaction.redact_fields(checked) if self._services.settings.redact else (checked, ())
 
-    def _written(self, done: Remembered, notes: tuple[str, ...], *, check_budget: bool = True) -> Remembered:
+    def _written(self, done: Remembered, notes: tuple[str, ...] = (), *, check_budget: bool = True) -> Remembered:
         """The answer of a write, with everything that its caller should hear."""
         if check_budget and done.outcome != "repeated":
-            from perdure.lifecycle.constitution import over_budget
-
-            notes = (*notes, *over_budget(self._services, done.record))
+            notes = (*notes, *lifecycle.constitution.over_budget(self._services, done.record))
         self._services.usage.flush_some()
         notes = (*notes, *done.notes, *(self._services.note_missing_embedder() if done.vector_pending else ()))
         return replace(done, notes=notes) if notes else done
 
     def _scope(self, filters: Mapping[str, Any], *, every_state: bool) -> SelectionScope:
         """What an order to forget or erase may look at."""
-        from perdure.lifecycle.selection import SelectionScope
-
         services = self._services
         given = {name: value for name, value in filters.items() if value is not None}
         filter = check_filters(given, services.settings.categories, services.context.clock()) if given else None
         if filter is not None and "states" not in given:
             filter = replace(filter, states=())
-        return SelectionScope(services, self._namespace, filter, every_state)
+        return lifecycle.selection.SelectionScope(services, self._namespace, filter, every_state)
 
-    def _search(  # noqa: PLR0913 - as recall
-        self,
-        query: str | None,
-        *,
-        concepts: Sequence[str] | None,
-        limit: int,
-        namespaces: Sequence[str] | None,
-        recipe: str | None,
-        as_of: datetime | str | None,
-        known_at: datetime | str | None,
-        use_decay: bool | None,
-        include_constitutional: bool,
-        filters: Filters,
-    ) -> Recall:
-        """What recall finds, before anything is counted as used."""
-        from perdure.lifecycle.constitution import constitution
-        from perdure.recall.query import SearchRequest
+    def _forgotten(self, scope: SelectionScope, answer: Forgotten, what: object) -> Forgotten:
+        if answer.done:
+            self._services.usage.flush_some()
+        return lifecycle.forget.suggest(scope, answer, what)
 
-        services = self._services
-        settings, now = services.settings, services.context.clock()
-        true_at, known_by = optional(parse_time, as_of, "as_of"), optional(parse_time, known_at, "known_at")
-        filter = check_filters(filters, settings.categories, true_at or known_by or now)
-        if not set(filter.states) <= set(INDEXED_STATES):
-            raise UnknownChoice(
-                f"Recall does not look into memories that are {', '.join(filter.states)}.",
-                remedy=f"It can look into {' and '.join(INDEXED_STATES)} ones; `list` shows all.",
-            )
-        names = [self._namespace] if namespaces is None else check_namespaces(namespaces)
-        chosen = services.recipe(recipe or None)
-        if use_decay is not None and check_bool(use_decay, "use_decay") and not chosen.fades:
-            raise UnknownChoice(
-                f"The recipe {chosen.name} knows no decay.", remedy="Ask with recipe='tiered', or leave use_decay out."
-            )
-        request = SearchRequest(
-            query=query,
-            concepts=check_concepts(concepts),
-            limit=check_int(limit, "limit", 1, MAX_LIMIT),
-            namespaces=tuple(names),
-            recipe=chosen,
-            filter=filter,
-            as_of=true_at,
-            known_at=known_by,
-            use_decay=settings.decay if use_decay is None else use_decay,
-            decay_exempt=settings.decay_exempt,
-            now=now,
-        )
+    def _recall(self, request: SearchRequest, include_constitutional: bool) -> Recall:  # noqa: FBT001 - as recall has it
+        """What recall finds, with the constitutional memories of the present; nothing is counted as used yet."""
         surfaces = check_bool(include_constitutional, "include_constitutional") and not request.is_past
-        answer = services.recaller().recall(request)
+        answer = self._services.recaller().recall(request)
         if not surfaces:
             return answer
-        surfaced = [record for name in dict.fromkeys(names) for record in constitution(services, name).records]
-        return replace(answer, constitutional=tuple(surfaced)) if surfaced else answer
+        surfaced = [
+            record
+            for name in request.namespaces
+            for record in lifecycle.constitution.constitution(self._services, name).records
+        ]
+        return replace(answer, constitutional=tuple(surfaced))
 
 
 def _path(path: object) -> str:

@@ -13,7 +13,7 @@ from typing import Any, Final, TypeAlias, TypedDict, TypeVar, cast
 from perdure.clock import parse_time
 from perdure.errors import InvalidInput, TextTooLong, UnknownChoice, shown
 from perdure.ids import check_key
-from perdure.model import CATEGORIES, CONTEXT_TYPES, STATES, TIERS, TRUSTS, Filter, Json, State
+from perdure.model import CATEGORIES, CONTEXT_TYPES, INDEXED_STATES, STATES, TIERS, TRUSTS, Filter, Json, State
 
 MAX_TEXT_BYTES: Final = 1 << 20
 MAX_LINE: Final = 1024
@@ -203,7 +203,7 @@ def check_filters(
     given = {name: value for name, value in filters.items() if value is not None}
     states = _some(given.get("states", "active"), "states")
     for state in states:
-        _choice(STATES, state, "states")
+        check_choice(STATES, state, "states")
     categories = _some(given.get("category", ()), "category")
     for category in categories:
         _check_category(category, known_categories)
@@ -212,8 +212,8 @@ def check_filters(
         tags=_some(given.get("tags", ()), "tags"),
         categories=categories,
         sources=_some(given.get("source", ()), "source"),
-        context_type=optional(partial(_choice, CONTEXT_TYPES), given.get("context_type"), "context_type"),
-        tier=optional(partial(_choice, TIERS), given.get("tier"), "tier"),
+        context_type=optional(partial(check_choice, CONTEXT_TYPES), given.get("context_type"), "context_type"),
+        tier=optional(partial(check_choice, TIERS), given.get("tier"), "tier"),
         source_project=optional(check_single_line, given.get("source_project"), "source_project"),
         spec_folder=optional(check_single_line, given.get("spec_folder"), "spec_folder"),
         conversation_id=optional(check_single_line, given.get("conversation_id"), "conversation_id"),
@@ -221,6 +221,19 @@ def check_filters(
         until=until,
         states=cast("tuple[State, ...]", states),
     )
+
+
+def check_indexed_filters(
+    filters: Mapping[str, Any], known_categories: Collection[str], now: datetime, refusal: str
+) -> Filter:
+    """Filters of a verb that sees only what recall sees: memories that are active or superseded."""
+    filter = check_filters(filters, known_categories, now)
+    if not set(filter.states) <= set(INDEXED_STATES):
+        raise UnknownChoice(
+            f"{refusal} that are {', '.join(filter.states)}.",
+            remedy=f"Ask for {' or '.join(INDEXED_STATES)} ones; `list` shows all.",
+        )
+    return filter
 
 
 def _stretch(given: Mapping[str, Any], now: datetime | None) -> tuple[datetime | None, datetime | None]:
@@ -287,7 +300,7 @@ def _key(value: object, field: str) -> str:
     return check_key(_string(value, field).strip())
 
 
-def _choice(options: tuple[str, ...], value: object, field: str) -> str:
+def check_choice(options: tuple[str, ...], value: object, field: str) -> str:
     text = _string(value, field)
     if text not in options:
         raise UnknownChoice(f"There is no {field} {shown(text)}.", remedy=f"Use one of {', '.join(options)}.")
@@ -376,9 +389,9 @@ _CHECKS: Final[Mapping[str, Callable[[object, str], Any]]] = {
     "keywords": partial(_lines, MAX_KEYWORDS),
     **{name: partial(_lines, MAX_ITEMS) for name in ("references", "trigger_phrases", "evidence")},
     "metadata": partial(optional, _metadata),
-    "context_type": partial(_choice, CONTEXT_TYPES),
-    "trust": partial(_choice, TRUSTS),
-    "tier": partial(_choice, TIERS),
+    "context_type": partial(check_choice, CONTEXT_TYPES),
+    "trust": partial(check_choice, TRUSTS),
+    "tier": partial(check_choice, TIERS),
     "importance": _unit,
     "confidence": _unit,
     **{

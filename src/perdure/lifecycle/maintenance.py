@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from perdure.embed.checked import checked_passages
 from perdure.embed.port import Embedder, Progress
-from perdure.errors import EmbedderUnavailable, StoreReadOnly
+from perdure.errors import EmbedderUnavailable, NotAllowed, StoreReadOnly
 from perdure.lifecycle.expiry import Tidied, tidy
 from perdure.model import MaintenanceResult
 from perdure.store.port import Store
@@ -29,11 +29,15 @@ def work(
     services: Services, *, limit: int | None = None, expire: bool | None = None, progress: Progress | None = None
 ) -> MaintenanceResult:
     """`expire` says that the clock is right (True), or that nothing is to expire now (False)."""
+    if expire and not services.context.is_person:
+        raise NotAllowed("Only a person may say that a clock that leapt is right.")
+    services.usage.flush(patience=_PASSING)
     tidied = tidy(services, confirmed=expire is True) if expire is not False else Tidied()
     store, embedder = services.store, services.embedder
     if embedder is None:
         waiting = sum(space.vectors_pending for space in store.stats(None).namespaces)
-        embedded = MaintenanceResult(0, waiting)
+        finding = services.embedder_finding()
+        embedded = MaintenanceResult(0, waiting, (" ".join(filter(None, (finding.sentence, finding.remedy))),))
     else:
         embedded = embed_pending(store, embedder, limit, progress)
     scrubbed = _scrub(store, patience=_PATIENCE if tidied.purged else _PASSING) or not tidied.purged

@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from perdure.clock import Clock
+from perdure.errors import UnknownChoice, shown
 from perdure.ids import new_id
 from perdure.model import Change, Operation
+from perdure.validation import check_single_line, optional
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +19,18 @@ class WriteContext:
     session: str | None
     clock: Clock
     is_person: bool = True
+
+    @classmethod
+    def checked(cls, actor: str, surface: str, session: str | None, writer: str, clock: Clock) -> WriteContext:
+        if writer not in {"person", "model"}:
+            raise UnknownChoice(f"There is no writer {shown(writer)}.", remedy="Use 'person' or 'model'.")
+        return cls(
+            check_single_line(actor, "actor"),
+            check_single_line(surface, "surface"),
+            optional(check_single_line, session, "session"),
+            clock,
+            is_person=writer == "person",
+        )
 
     def batch(self) -> WriteBatch:
         return WriteBatch(self, new_id(), self.clock())
