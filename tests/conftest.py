@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -26,6 +27,11 @@ settings.register_profile(
 )
 settings.register_profile("fuzz", settings.get_profile("perdure"), max_examples=200, derandomize=False, database=None)
 settings.load_profile("fuzz" if "PERDURE_FUZZ" in os.environ else "perdure")
+
+
+# A shell that runs the tests in the background ignores Ctrl-C, and the processes that tests start would inherit that.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
