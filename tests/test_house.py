@@ -53,6 +53,9 @@ MAY_OPEN = {
 }
 OPENERS = {"open", "os.open", "io.open", "read_bytes", "read_text", "write_bytes", "write_text", "copyfile"}
 
+# What passes or fails by the machine's speed; `time.time` may still date a file.
+STOPWATCHES = {"monotonic", "monotonic_ns", "perf_counter", "perf_counter_ns", "process_time", "sleep", "thread_time"}
+
 # Written in pieces, so that this file does not find itself.
 FORBIDDEN_WORDS = re.compile(
     "|".join(
@@ -247,6 +250,17 @@ def is_our_own_open(call: ast.Call) -> bool:
     """`SqliteStore.open(…)`, `cls.open(…)`: a name with a capital or `cls` opens through SQLite."""
     owner = call.func.value if isinstance(call.func, ast.Attribute) else None
     return isinstance(owner, ast.Name) and (owner.id[:1].isupper() or owner.id == "cls")
+
+
+def test_no_test_sleeps_or_measures_time():
+    found = [
+        f"{named(path)}:{node.lineno}"
+        for path in [*TESTS, *(path for path in MODULES if path not in SHIPPED)]
+        for node in ast.walk(tree(path))
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
+        if node.value.id == "time" and node.attr in STOPWATCHES
+    ]
+    assert found == []
 
 
 def test_no_file_names_a_machine():
