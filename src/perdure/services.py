@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import threading
 from datetime import timedelta
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
 from weakref import WeakSet
 
@@ -65,7 +66,7 @@ class Services:
         self._said_no_vectors = False
         _alive.add(self)
 
-    @property
+    @cached_property
     def tokens(self) -> TokenCounter:
         return counter_of(self.embedder)
 

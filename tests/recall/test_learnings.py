@@ -22,7 +22,7 @@ from perdure.recall.recipe import EXACT_ROWS, LEARNINGS
 from perdure.recall.select import select
 from perdure.store.port import Use
 from perdure.testing.embedder import WordEmbedder
-from perdure.text.passage import passage
+from perdure.text.entry import passage
 
 WORDS = ["parser", "deploy", "test", "token", "file", "error"]
 CATEGORIES = [*LEARNING_CATEGORIES, "goal", None]

@@ -20,7 +20,7 @@ from perdure.store.sqlite.doctor.payloads import line_of
 from perdure.store.sqlite.hash_chain import digest_of, genesis, link
 from perdure.store.sqlite.rows import decode_row, encode_payload, encode_row
 from perdure.store.sqlite.sql import SQL
-from perdure.text.passage import passage_hash
+from perdure.text.entry import passage_hash
 
 Way: TypeAlias = "str | Callable[[Any], object]"
 

@@ -20,7 +20,7 @@ from perdure.store.sqlite.rows import encode_row
 from perdure.store.sqlite.sql import SQL
 from perdure.store.sqlite.store import SqliteStore
 from perdure.testing.records import GENERATION, NAMESPACE, NOON, amend, change, embed, remember
-from perdure.text.passage import passage_hash
+from perdure.text.entry import passage_hash
 
 NAN = struct.pack("<4f", 1, 0, 0, float("nan"))
 

@@ -14,8 +14,7 @@ from store.disks import FailingDisk
 from perdure.errors import StoreError, StoreFull
 from perdure.store.sqlite.store import SqliteStore
 from perdure.testing.records import GENERATION, NAMESPACE, amend, change, draft, embed, insert, remember, vector
-from perdure.text.entry import entry_of
-from perdure.text.passage import passage_hash
+from perdure.text.entry import entry_of, passage_hash
 
 
 @pytest.fixture(scope="module")

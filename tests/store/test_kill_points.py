@@ -15,8 +15,7 @@ from perdure.model import STATES, Checkpoint, Filter
 from perdure.store.sqlite.store import SqliteStore
 from perdure.testing.buggify import Buggified, buggified
 from perdure.testing.records import GENERATION, NAMESPACE, NOON, amend, change, draft, embed, insert, remember, vector
-from perdure.text.entry import entry_of
-from perdure.text.passage import passage_hash
+from perdure.text.entry import entry_of, passage_hash
 
 ERASING = [
     "erase: payloads deleted", "erase: memory deleted", "erase: vectors deleted", "erase: line written",

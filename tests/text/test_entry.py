@@ -13,8 +13,16 @@ from hypothesis import strategies as st
 from perdure.ids import content_hash, new_id
 from perdure.model import Record
 from perdure.text.bm25 import K1, idf, length_norm, saturation
-from perdure.text.entry import TERM_BYTES, entry_of, pack_terms, term_hash, terms_length, unpack_terms
-from perdure.text.passage import passage, passage_hash
+from perdure.text.entry import (
+    TERM_BYTES,
+    entry_of,
+    pack_terms,
+    passage,
+    passage_hash,
+    term_hash,
+    terms_length,
+    unpack_terms,
+)
 from perdure.text.words import query_words, terms
 
 NOW = datetime(2026, 3, 14, tzinfo=UTC)

@@ -60,6 +60,8 @@ def unavailable() -> EmbedderUnavailable | None:
 class LocalEmbedder:
     """all-MiniLM-L6-v2 with int8 weights; `cache` is where they are kept once they are made."""
 
+    generation = GENERATION
+
     def __init__(self, cache: Path, load: Callable[[Path], Model] | None = None) -> None:
         self._cache = cache
         self._load = load or load_model
@@ -68,16 +70,12 @@ class LocalEmbedder:
         self._counter: TokenCounter | None = None
 
     @property
-    def generation(self) -> Generation:
-        return GENERATION
-
-    @property
     def token_counter(self) -> str:
-        return self._tokens().name
+        return self._open_counter().name
 
     def count_tokens(self, text: str) -> int:
-        """Without loading the model. Of a long text the beginning is counted, and the rest taken to be like it."""
-        return self._tokens().count(text)
+        """Count without loading the model. Of a long text the beginning is counted; the rest is taken to be like it."""
+        return (self._counter or self._open_counter()).count(text)
 
     def embed_query(self, text: str) -> Vectors:
         model = self._model()
@@ -86,16 +84,23 @@ class LocalEmbedder:
     def embed_passages(self, texts: Sequence[str], progress: Progress | None = None) -> Vectors:
         import numpy as np
 
-        vectors = np.empty((len(texts), DIMENSIONS), dtype=np.float32)
         if not texts:
-            return vectors
+            return np.empty((0, DIMENSIONS), dtype=np.float32)
         model = self._model()
         tokens = [model.tokens(text) for text in texts]
-        workers = _cores()
-        batches = _batches([len(one) for one in tokens], workers)
+        if len(tokens) == 1:
+            vectors = _embed(model, tokens)
+            if progress:
+                progress(1, 1)
+            return vectors
+        # At most four processors: the rest is somebody else's.
+        allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        workers = min(allowed, _MAX_WORKERS)
+        batches = _batches([len(ids) for ids in tokens], workers)
+        vectors = np.empty((len(texts), DIMENSIONS), dtype=np.float32)
         done = 0
-        for rows, found in zip(batches, _embed_all(model, tokens, batches, workers), strict=True):
-            vectors[rows] = found
+        for rows, embedded in zip(batches, _embed_all(model, tokens, batches, workers), strict=True):
+            vectors[rows] = embedded
             done += len(rows)
             if progress:
                 progress(done, len(texts))
@@ -107,8 +112,8 @@ class LocalEmbedder:
                 self._loaded = self._load(self._cache)
             return self._loaded
 
-    def _tokens(self) -> TokenCounter:
-        """The estimate when the tokenizer cannot be had: a write does not fail because nobody can count."""
+    def _open_counter(self) -> TokenCounter:
+        """The model's tokenizer, or the estimate if it cannot be opened: a write does not fail over a count."""
         if self._counter is None:
             directory = weights.model_directory()
             try:
@@ -217,8 +222,8 @@ def _embed_all(
     with ThreadPoolExecutor(workers, thread_name_prefix="perdure-embed") as pool:
         waiting = [pool.submit(_embed, model, [tokens[row] for row in rows]) for rows in batches]
         try:
-            for one in waiting:
-                yield one.result()
+            for future in waiting:
+                yield future.result()
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
 
@@ -229,9 +234,9 @@ def _embed(model: Model, tokens: Sequence[list[int]]) -> Vectors:
 
     ids = np.zeros((len(tokens), max(map(len, tokens))), dtype=np.int32)
     mask = np.zeros_like(ids)
-    for row, one in enumerate(tokens):
-        ids[row, : len(one)] = one
-        mask[row, : len(one)] = 1
+    for row, each in enumerate(tokens):
+        ids[row, : len(each)] = each
+        mask[row, : len(each)] = 1
     try:
         vectors = model.run(ids, mask)
     except Exception as error:
@@ -252,9 +257,3 @@ def _batches(lengths: Sequence[int], workers: int) -> list[list[int]]:
         batches.append(order[start : start + size])
         start += size
     return batches
-
-
-def _cores() -> int:
-    """How many processors this process may use, at most four: the rest is somebody else's."""
-    allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(allowed, _MAX_WORKERS)

@@ -1,10 +1,16 @@
-"""What an embedder must do. Adapters live beside this file; nothing above this layer knows which one runs."""
+"""What an embedder must do, and the two functions by which everything else calls one.
+
+Adapters live beside this file; nothing above this layer knows which one runs. An embedder may be anybody's code, so
+`checked_query` and `checked_passages` give float32 unit vectors or raise `EmbedderUnavailable`, whatever it does.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
+
+from perdure.errors import EmbedderUnavailable
 
 if TYPE_CHECKING:
     import numpy as np
@@ -12,6 +18,9 @@ if TYPE_CHECKING:
 
 Vectors: TypeAlias = "NDArray[np.float32]"
 Progress: TypeAlias = Callable[[int, int], None]
+
+# How far the squared length of a vector may be from 1.
+_TOLERANCE: Final = 2e-3
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,3 +50,29 @@ class Embedder(Protocol):
     def embed_passages(self, texts: Sequence[str], progress: Progress | None = None) -> Vectors:
         """One row per text, in the order given."""
         ...
+
+
+def checked_query(embedder: Embedder, text: str) -> Vectors:
+    return _checked(embedder, lambda: embedder.embed_query(text), ())
+
+
+def checked_passages(embedder: Embedder, texts: Sequence[str], progress: Progress | None = None) -> Vectors:
+    return _checked(embedder, lambda: embedder.embed_passages(texts, progress), (len(texts),))
+
+
+def _checked(embedder: Embedder, embed: Callable[[], object], rows: tuple[int, ...]) -> Vectors:
+    """Only good vectors pass: a NaN that got into the store would spoil every answer after it."""
+    import numpy as np
+
+    try:
+        vectors = np.ascontiguousarray(embed(), dtype=np.float32)
+    except EmbedderUnavailable:
+        raise
+    except Exception as error:
+        raise EmbedderUnavailable(f"The embedder failed: {type(error).__name__}: {error}.") from error
+    shape = (*rows, embedder.generation.dimensions)
+    if vectors.shape != shape:
+        raise EmbedderUnavailable(f"The embedder gave vectors of shape {vectors.shape} instead of {shape}.")
+    if not (np.abs(np.vecdot(vectors, vectors) - 1) < _TOLERANCE).all():
+        raise EmbedderUnavailable("The embedder gave a vector that is not finite or not of length 1.")
+    return vectors

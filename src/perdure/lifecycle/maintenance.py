@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from perdure.embed.checked import checked_passages
-from perdure.embed.port import Embedder, Progress
+from perdure.embed.port import Embedder, Progress, checked_passages
 from perdure.errors import EmbedderUnavailable, NotAllowed, StoreReadOnly
 from perdure.lifecycle.expiry import Tidied, tidy
 from perdure.model import MaintenanceResult

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
-from perdure.embed.checked import checked_passages
+from perdure.embed.port import checked_passages
 from perdure.errors import CapacityExceeded, Conflict, EmbedderUnavailable, VersionConflict
 from perdure.ids import Reference, content_hash, new_id
 from perdure.lifecycle.eviction import make_room
@@ -15,8 +15,7 @@ from perdure.lifecycle.tombstone import remembered_again, settle
 from perdure.lifecycle.write_context import WriteBatch
 from perdure.model import Operation, Outcome, Record, Remembered, replace_record, same_history
 from perdure.store.port import Store, Writer
-from perdure.text.entry import Entry, entry_of
-from perdure.text.passage import passage
+from perdure.text.entry import Entry, entry_of, passage
 from perdure.tiers import offered_tier
 from perdure.validation import MAX_ITEMS, RecordFields, check_validity
 

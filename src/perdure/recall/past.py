@@ -16,8 +16,7 @@ from perdure.lineage import true_at
 from perdure.model import INDEXED_STATES, Filter, Record, Revision, replace_record
 from perdure.recall.scope import passes
 from perdure.store.port import IndexRow, Store, TurnInfo
-from perdure.text.entry import entry_of
-from perdure.text.passage import passage_hash
+from perdure.text.entry import entry_of, passage_hash
 from perdure.text.question_share import question_share
 
 LOST: Final = "Memories that cannot be shown as they were, because their text was erased or not kept: {}."

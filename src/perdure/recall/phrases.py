@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from perdure.model import Record
-from perdure.text.passage import setting
+from perdure.text.entry import speaker_and_date
 from perdure.text.words import all_words, unspaced
 
 # More than a question needs. The marks of those beyond are just text.
@@ -79,7 +79,7 @@ def holds(record: Record, phrases: tuple[str, ...]) -> bool:
 
 
 def _fields(record: Record) -> Iterator[str]:
-    yield setting(record) + record.text
+    yield speaker_and_date(record) + record.text
     alone = (record.title, record.reasoning, record.category, record.anchor_id, record.spec_folder)
     yield from (field for field in alone if field)
     yield from (*record.keywords, *record.trigger_phrases, *record.tags)

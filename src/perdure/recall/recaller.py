@@ -9,8 +9,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
-from perdure.embed.checked import checked_query
-from perdure.embed.port import Embedder, Generation, Vectors
+from perdure.embed.port import Embedder, Generation, Vectors, checked_query
 from perdure.errors import EmbedderUnavailable, IndexDamaged
 from perdure.model import Filter, Hit, Mode, Recall, Record
 from perdure.recall.fuse import Pool, Ranked, Word, rank, rank_words, weigh

@@ -12,8 +12,7 @@ from perdure.embed.port import Generation
 from perdure.ids import content_hash, new_id
 from perdure.model import Change, Operation, Record
 from perdure.store.port import Store, Writer
-from perdure.text.entry import entry_of
-from perdure.text.passage import passage_hash
+from perdure.text.entry import entry_of, passage_hash
 
 NAMESPACE = "default"
 NOON = datetime(2026, 3, 14, 12, tzinfo=UTC)

@@ -1,4 +1,6 @@
-"""What the keyword index keeps of one memory: its searchable columns, and its terms counted for the index in memory."""
+"""What is indexed of one memory: the columns of the full-text index, its terms counted for the index in memory, and the
+passage, which is the text that a model embeds.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +8,11 @@ import struct
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Final
 from zlib import crc32
 
 from perdure.model import Record
-from perdure.text.passage import passage_hash, setting
 from perdure.text.tokens import estimate
 from perdure.text.words import searchable, terms
 
@@ -35,17 +37,17 @@ class Entry:
 
 
 def entry_of(record: Record, count: Callable[[str], int] = estimate) -> Entry:
-    """`count` says how many tokens the text has; it is kept beside the words, for the limits of a namespace."""
+    """`count` counts the tokens of the text; the figure is kept in the entry, for the limits of a namespace."""
     columns = columns_of(record)
     packed = pack_terms(terms("\n".join(columns)))
     return Entry(*columns, terms=packed, passage_hash=passage_hash(record), tokens=count(record.text))
 
 
 def columns_of(record: Record) -> tuple[str, str, str, str, str, str, str]:
-    """What is searched of a memory: title, text, keywords, reasoning, tags, anchor, folder."""
+    """The columns of the full-text index: title, text, keywords, reasoning, tags, anchor, folder."""
     return (
         searchable(record.title or ""),
-        searchable(setting(record) + record.text),
+        searchable(speaker_and_date(record) + record.text),
         searchable(" ".join((*record.keywords, *record.trigger_phrases))),
         searchable(record.reasoning or ""),
         searchable(" ".join((record.category or "", *record.tags))),
@@ -54,12 +56,32 @@ def columns_of(record: Record) -> tuple[str, str, str, str, str, str, str]:
     )
 
 
+def speaker_and_date(record: Record) -> str:
+    """When and who, as a person would write it before the sentence: `[8 May 2023] Caroline: `."""
+    when = record.valid_at
+    date = f"[{when.day} {when:%B %Y}] " if when else ""
+    speaker = record.metadata.get("speaker")
+    return f"{date}{speaker}: " if isinstance(speaker, str) and speaker else date
+
+
+def passage(record: Record) -> str:
+    title = f"{record.title}. " if record.title else ""
+    category = f"{record.category}: " if record.category else ""
+    keywords = f" {' '.join(record.keywords)}" if record.keywords else ""
+    return f"{speaker_and_date(record)}{title}{category}{record.text}{keywords}"
+
+
+def passage_hash(record: Record) -> bytes:
+    """A vector is stored under this hash, so that no change of the passage can leave a stale vector behind."""
+    return sha256(passage(record).encode("utf-8")).digest()[:16]
+
+
 def term_hash(term: str) -> int:
     return crc32(term.encode("utf-8"))
 
 
-def pack_terms(found: Iterable[str]) -> bytes:
-    counts = Counter(map(term_hash, found))
+def pack_terms(terms: Iterable[str]) -> bytes:
+    counts = Counter(map(term_hash, terms))
     return b"".join(_TERM.pack(term, min(count, 255)) for term, count in sorted(counts.items()))
 
 
@@ -68,5 +90,5 @@ def unpack_terms(packed: bytes) -> dict[int, int]:
 
 
 def terms_length(packed: bytes) -> int:
-    """The number of words, as far as the packed form counts them."""
+    """The number of words; a word that occurs more than 255 times counts as 255."""
     return sum(packed[4::TERM_BYTES])

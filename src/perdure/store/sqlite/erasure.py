@@ -11,7 +11,7 @@ from perdure.store.sqlite.apsw_types import Database
 from perdure.store.sqlite.rows import decode_payload, range_of, slot_of
 from perdure.store.sqlite.sidecar import SIDECAR_SQL
 from perdure.store.sqlite.sql import SQL
-from perdure.text.passage import passage_hash
+from perdure.text.entry import passage_hash
 
 ERASE: Final = "erase"
 _UNVERSIONED: Final = "unversioned:"

@@ -52,7 +52,7 @@ from perdure.store.sqlite.sql import SQL
 from perdure.store.sqlite.vectors import generation_id, pending_count
 from perdure.store.sqlite.writer import SqliteWriter
 from perdure.text.bm25 import WordCounts
-from perdure.text.passage import passage
+from perdure.text.entry import passage
 
 # Of the remarks among the facts about the store.
 _NOTE: Final = "note:"

@@ -27,8 +27,7 @@ from perdure.testing.records import (
     remember,
     vector,
 )
-from perdure.text.entry import entry_of
-from perdure.text.passage import passage_hash
+from perdure.text.entry import entry_of, passage_hash
 
 EVERY = Filter(states=STATES)
 LATER = replace(GENERATION, version="2")

@@ -14,8 +14,7 @@ from perdure.model import Operation, Record
 from perdure.store.port import LogFilter, Store
 from perdure.testing.conformance.opening import RELAXED, Opening
 from perdure.testing.records import GENERATION, NAMESPACE, NOON, amend, change, embed, remember, vector
-from perdure.text.entry import entry_of
-from perdure.text.passage import passage_hash
+from perdure.text.entry import entry_of, passage_hash
 
 HOUR = timedelta(hours=1)
 

@@ -10,7 +10,7 @@ from perdure.errors import InvalidInput
 from perdure.store.port import Store
 from perdure.testing.conformance.opening import Opening
 from perdure.testing.records import GENERATION, NAMESPACE, amend, draft, embed, insert, remember, vector
-from perdure.text.passage import passage, passage_hash
+from perdure.text.entry import passage, passage_hash
 
 
 class Vectors(Opening):

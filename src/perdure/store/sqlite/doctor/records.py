@@ -24,8 +24,7 @@ from perdure.store.sqlite.rows import (
 )
 from perdure.store.sqlite.skip_unreadable import rows_after
 from perdure.store.sqlite.vectors import is_sound_vector
-from perdure.text.entry import entry_of, terms_length
-from perdure.text.passage import passage_hash
+from perdure.text.entry import entry_of, passage_hash, terms_length
 from perdure.text.tokens import estimate
 
 _DELETE_CHECKPOINT: Final = "Delete it with `perdure checkpoint delete`, or bring the store back from a backup."

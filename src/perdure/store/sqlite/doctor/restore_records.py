@@ -16,7 +16,7 @@ from perdure.store.sqlite.erasure import ERASE, erase
 from perdure.store.sqlite.hash_chain import digest_of, genesis, link
 from perdure.store.sqlite.rows import NUMBER_MASK, decode_payload, encode_row
 from perdure.store.sqlite.sql import SQL
-from perdure.text.passage import passage_hash
+from perdure.text.entry import passage_hash
 
 
 def restore_records(connection: Database) -> Iterator[Finding]:
