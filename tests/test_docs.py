@@ -7,6 +7,7 @@ import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -69,6 +70,17 @@ def test_every_setting_recipe_error_and_verb_is_documented():
     assert [verb for verb in verbs if f"### `{verb}`" not in reference("python")] == []
     for page in (reference("errors"), (DOCS / "troubleshooting.md").read_text(encoding="utf-8")):
         assert [cls.code for cls in errors.all_errors() if f"`{cls.code}`" not in page] == []
+
+
+def test_the_tree_of_errors_is_drawn_as_it_is():
+    drawn = re.findall(r"^    ([│ ├└─]*)(\w+)", errors.__doc__ or "", re.MULTILINE)
+    assert [(len(branch) // 4, name) for branch, name in drawn] == list(tree_of(errors.PerdureError))
+
+
+def tree_of(error: type[errors.PerdureError], depth: int = 0) -> Iterator[tuple[int, str]]:
+    yield depth, error.__name__
+    for child in error.__subclasses__():
+        yield from tree_of(child, depth + 1)
 
 
 def test_the_readme_s_python_runs_as_it_stands(tmp_path: Path):

@@ -12,7 +12,7 @@ Whoever raises one may give a sharper sentence and must leave a remedy: what the
     ├── AmbiguousReference      ambiguous
     ├── Conflict                conflict        the memory changed since, or is in another state
     │   ├── VersionConflict     version_conflict   compare-and-set found another version
-    │   ├── NeedsConfirmation   needs_confirmation   more than one memory would go
+    │   ├── NeedsConfirmation   needs_confirmation   look at the list first, then say yes
     │   ├── CapacityExceeded    capacity_exceeded  the namespace is full, and nothing in it may go
     │   └── NotAllowed          not_allowed     only a person may do this
     ├── ImportFailed            import_failed
@@ -25,6 +25,7 @@ Whoever raises one may give a sharper sentence and must leave a remedy: what the
     │   ├── StoreReadOnly       store_read_only
     │   ├── StoreUnreadable     store_unreadable   cannot be opened at all
     │   ├── StoreDamaged        store_damaged
+    │   │   └── IndexDamaged    index_damaged   recall goes on without the full-text index
     │   ├── StoreNewer          store_newer     written by a later Perdure
     │   ├── StoreForeign        store_foreign   some other program's database
     │   ├── StoreReplaced       store_replaced  the file was moved or replaced under us
