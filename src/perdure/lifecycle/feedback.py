@@ -1,4 +1,4 @@
-"""Judging a memory: each judgement moves its confidence, and a good record is offered a better tier."""
+"""Judging a memory: each judgement moves its confidence, and a memory that was judged well is offered a better tier."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from perdure import tiers
 from perdure.errors import Conflict, NotAllowed
-from perdure.lifecycle.remember import Plan
-from perdure.lifecycle.tier_policy import chosen
-from perdure.lifecycle.update import carry_out
+from perdure.lifecycle.tier_policy import apply_tier
+from perdure.lifecycle.update import require_active
+from perdure.lifecycle.write import Plan, apply_change
 from perdure.model import Record, Remembered, replace_record
 
 if TYPE_CHECKING:
@@ -17,60 +17,43 @@ if TYPE_CHECKING:
 
 
 def moved(confidence: float, step: float, *, useful: bool) -> float:
-    """Pure: this share of the way to 1, or to 0."""
+    """Pure: the confidence after one judgement, this share of the way to 1 or to 0. It is never rounded."""
     return confidence + step * ((1.0 if useful else 0.0) - confidence)
 
 
-def validate(services: Services, found: Record, *, useful: bool) -> Remembered:
-    def plan(record: Record, _: datetime) -> Plan:
-        _require_active(record, "judged")
+def validate(services: Services, record: Record, *, useful: bool) -> Remembered:
+    def plan(current: Record, _: datetime) -> Plan:
+        require_active(current, "judged")
         judged = replace_record(
-            record,
-            confidence=moved(record.confidence, services.settings.validation_step, useful=useful),
-            validation_count=record.validation_count + 1,
+            current,
+            confidence=moved(current.confidence, services.settings.validation_step, useful=useful),
+            validation_count=current.validation_count + 1,
         )
-        return Plan(record, judged, "validate", "validated", _offer(judged))
+        offered = tiers.offered_tier(judged)
+        note = f"It may become {offered}, if you agree: perdure promote {judged.number}"
+        return Plan(current, judged, "validate", "validated", (note,) if offered else ())
 
-    return carry_out(services, found, plan)
+    return apply_change(services, record, plan)
 
 
-def promote(services: Services, found: Record, tier: str | None = None) -> Remembered:
-    """Accept the tier that is on offer, or give another; a person does this, never a model by itself."""
+def promote(services: Services, record: Record, tier: str | None = None) -> Remembered:
+    """Accept the tier that is on offer, or give another. A person does this, never a model by itself."""
     if not services.context.is_person:
         raise NotAllowed("Promoting a memory is for a person to do.")
 
-    def plan(record: Record, at: datetime) -> Plan:
-        _require_active(record, "promoted")
-        wanted = tier or tiers.offered_tier(record)
-        if wanted is None:
-            raise _nothing_offered(record)
-        if wanted == record.tier and tiers.PROPOSED not in record.metadata:
-            return Plan(record, record, "promote", "unchanged", (f"It is {wanted} already.",))
-        fields, notes = chosen(services, {"tier": wanted}, at, record)
-        return Plan(record, replace_record(record, **fields), "promote", "promoted", notes)
+    def plan(current: Record, at: datetime) -> Plan:
+        require_active(current, "promoted")
+        chosen = tier or tiers.offered_tier(current)
+        if chosen is None:
+            raise Conflict(
+                f"No tier is on offer for memory #{current.number}, which is {current.tier}.",
+                remedy=f"Name one: perdure promote {current.number} --tier important. "
+                f"{tiers.PROMOTED_TO.capitalize()} is offered after {tiers.PROMOTION_VALIDATIONS} validations with a "
+                f"confidence of {tiers.PROMOTION_CONFIDENCE} or more.",
+            )
+        if chosen == current.tier and tiers.PROPOSED not in current.metadata:
+            return Plan(current, current, "promote", "unchanged", (f"It is {chosen} already.",))
+        fields, notes = apply_tier(services, {"tier": chosen}, at, current)
+        return Plan(current, replace_record(current, **fields), "promote", "promoted", notes)
 
-    return carry_out(services, found, plan)
-
-
-def _offer(record: Record) -> tuple[str, ...]:
-    offered = tiers.offered_tier(record)
-    if offered is None:
-        return ()
-    return (f"It may become {offered}, if you agree: perdure promote {record.number}",)
-
-
-def _nothing_offered(record: Record) -> Conflict:
-    return Conflict(
-        f"No tier is on offer for memory #{record.number}, which is {record.tier}.",
-        remedy=f"Name one: perdure promote {record.number} --tier important. {tiers.PROMOTED_TO.capitalize()} is "
-        f"offered after {tiers.PROMOTION_VALIDATIONS} validations with a confidence of "
-        f"{tiers.PROMOTION_CONFIDENCE} or more.",
-    )
-
-
-def _require_active(record: Record, verb: str) -> None:
-    if record.state != "active":
-        raise Conflict(
-            f"Memory #{record.number} is {record.state} and cannot be {verb}.",
-            remedy=f"Bring it back first: perdure restore {record.number}",
-        )
+    return apply_change(services, record, plan)

@@ -1,19 +1,18 @@
-"""How memories become again what they were: any number of them, by appending, all in one transaction or not at all."""
+"""Making memories again what they were, for `undo` and for checkpoints. Nothing is removed from the log: what they were
+is written once more, any number of memories in one transaction or none.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from operator import attrgetter
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
 from perdure.buggify import point
 from perdure.errors import NotAllowed
-from perdure.ids import ContentHash, Reference
 from perdure.lifecycle.tier_policy import ONLY_PEOPLE
-from perdure.lifecycle.tombstone import settle
+from perdure.lifecycle.write import Plan, PreparedWrite, apply_plan
 from perdure.lifecycle.write_context import WriteBatch
 from perdure.model import (
     INDEXED_STATES,
@@ -25,38 +24,40 @@ from perdure.model import (
     replace_record,
     same_history,
 )
-from perdure.store.port import LogFilter, Position, Store, Writer
-from perdure.text.entry import Entry, entry_of
+from perdure.store.port import LogFilter, Position, Reader, Writer
+from perdure.text.entry import entry_of
 
 if TYPE_CHECKING:
     from perdure.services import Services
 
-Holder: TypeAlias = Callable[[str], Record | None]
+FindByKey: TypeAlias = Callable[[str], Record | None]
+
+DAMAGED: Final = "It is damaged; `perdure doctor --repair` may bring it back."
 
 _ATTEMPTS: Final = 3
-_FEW: Final = 1000
+_MAX_NEW_LINES: Final = 1000
 
-# What a person agreed to when a memory became constitutional.
+# A person agreed to these fields when a memory became constitutional.
 _agreed: Final = attrgetter(
     "text", "title", "abstract", "summary", "reasoning", "tier", "key", "valid_at", "invalid_at", "expires_at", "state"
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Aim:
-    """What memories should become: a record out of their past, or None for what should not be there.
+class RevertPlan:
+    """What memories should become: a record out of their past, or None for a memory that should not be there.
 
-    `current` has the record of each as it is now, `left` those that cannot be brought back.
+    `current` has the record of each of them as it is now, `skipped` names those that cannot be brought back.
     """
 
-    goals: Mapping[int, Record | None] = field(default_factory=dict[int, Record | None])
+    targets: Mapping[int, Record | None] = field(default_factory=dict[int, Record | None])
     current: Mapping[int, Record] = field(default_factory=dict[int, Record])
-    left: tuple[Skipped, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
     notes: tuple[str, ...] = ()
 
 
-class Intent(Protocol):
-    """What is to be taken back in one namespace."""
+class RevertSource(Protocol):
+    """What is to be reverted in one namespace: a batch, a session, or everything since a checkpoint."""
 
     @property
     def namespace(self) -> str: ...
@@ -64,213 +65,148 @@ class Intent(Protocol):
     @property
     def operation(self) -> Operation: ...
 
-    def plan(self) -> Aim:
-        """Read from the store as it is at this moment."""
+    def plan(self, reader: Reader) -> RevertPlan: ...
+
+    def may_change_plan(self, line: Revision) -> bool:
+        """Whether a line that was written after the plan was made may change it."""
         ...
-
-    def selects(self, line: Revision) -> bool:
-        """Whether a line that was written after the plan was made may have changed it."""
-        ...
-
-
-class Step(NamedTuple):
-    before: Record
-    after: Record
-    removal: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
-    """One namespace's part, as far as it could be prepared when the log stood at `seen`."""
+class PreparedRevert:
+    """The writes of one namespace, prepared when its log stood at `position`."""
 
-    intent: Intent
-    aim: Aim
-    seen: Position
-    steps: Sequence[Step] = ()
-    entries: Mapping[int, Entry] = field(default_factory=dict[int, Entry])
+    source: RevertSource
+    plan: RevertPlan
+    position: Position
+    writes: Sequence[Plan] = ()
+    prepared: Mapping[int, PreparedWrite] = field(default_factory=dict[int, PreparedWrite])
     notes: tuple[str, ...] = ()
 
-    @property
-    def where(self) -> str:
-        return f"In namespace {self.intent.namespace!r}"
 
-    @property
-    def count(self) -> str:
-        removed = sum(step.removal for step in self.steps)
-        return f"{len(self.steps) - removed:,} as they were, {removed:,} removed."
-
-
-def rewind(services: Services, intents: Sequence[Intent], *, dry_run: bool = False) -> RevertResult:
-    """Planned outside the transaction and checked inside it. When others write too fast for that, it is planned inside
-    the transaction, where nobody else can. Nothing to do leaves `batch` of the answer empty.
+def revert(services: Services, sources: Sequence[RevertSource], *, dry_run: bool = False) -> RevertResult:
+    """The writes are planned outside the transaction and checked inside it. When others write too fast for that, they
+    are planned inside the transaction. `batch` of the answer is None when there is nothing to write.
     """
-    batch = services.context.batch()
+    store, batch = services.store, services.context.batch()
+    namespaces = [source.namespace for source in sources]
     for _ in range(_ATTEMPTS):
-        drafts = [_drafted(services, intent) for intent in intents]
-        if dry_run or not any(draft.steps for draft in drafts):
-            return _answer(None, drafts)
+        prepared = [_prepare(services, source) for source in sources]
+        if dry_run or not any(each.writes for each in prepared):
+            return _result(None, prepared)
         point("rewind: planned")
-        with _writing(services, drafts) as writers:
-            if all(_still_true(services.store, draft) for draft in drafts):
-                return _answer(batch.id, [_write(services, *each, batch) for each in zip(writers, drafts, strict=True)])
-    with services.store.write_together([intent.namespace for intent in intents]) as writers:
-        drafts = [Draft(intent, intent.plan(), Position()) for intent in intents]
-        drafts = [_write(services, *each, batch) for each in zip(writers, drafts, strict=True)]
-    return _answer(batch.id if any(draft.steps for draft in drafts) else None, drafts)
+        with store.write_together(namespaces) as writers:
+            pairs = list(zip(writers, prepared, strict=True))
+            if all(_is_current(services, writer, each) for writer, each in pairs):
+                return _result(batch.id, [_apply(services, writer, each, batch) for writer, each in pairs])
+    with store.write_together(namespaces) as writers:
+        written = [
+            _apply(services, writer, PreparedRevert(source, source.plan(writer), Position()), batch)
+            for writer, source in zip(writers, sources, strict=True)
+        ]
+    return _result(batch.id if any(each.writes for each in written) else None, written)
 
 
-def _drafted(services: Services, intent: Intent) -> Draft:
-    seen = services.store.position(intent.namespace, None)
-    aim = intent.plan()
-    steps, notes = steps_of(aim, _holder(services.store, intent.namespace))
-    _require_leave(services, steps)
-    entries = _entries(services, steps)
-    waiting = _waiting(services, intent.namespace, steps, entries)
-    return Draft(intent, aim, seen, steps, entries, (*notes, *waiting))
-
-
-def _writing(services: Services, drafts: Sequence[Draft]) -> AbstractContextManager[Sequence[Writer]]:
-    return services.store.write_together([draft.intent.namespace for draft in drafts])
-
-
-def steps_of(aim: Aim, holder: Holder) -> tuple[list[Step], tuple[str, ...]]:
-    """Pure but for `holder`, who says which memory has a key now. What is as it should be needs no step."""
-    restored, notes = _with_keys(aim, holder)
-    needed = {record.key for record in restored.values()} - {None}
-    steps: list[Step] = []
-    for number in sorted(aim.goals):
-        before = aim.current[number]
-        after = restored.get(number)
-        if after is None:
-            freed: dict[str, None] = {"key": None} if before.key in needed else {}
-            after = replace_record(before, state="deleted", **freed)
-        if not same_history(before, after):
-            steps.append(Step(before, after, number not in restored))
-    return steps, notes
-
-
-def _with_keys(aim: Aim, holder: Holder) -> tuple[dict[int, Record], tuple[str, ...]]:
-    """What comes back, each with its key if it can have it: not when a memory has it that stays as it is."""
-    restored = {number: goal for number, goal in aim.goals.items() if goal is not None}
+def plan_writes(plan: RevertPlan, operation: Operation, find_by_key: FindByKey) -> tuple[list[Plan], tuple[str, ...]]:
+    """Pure but for `find_by_key`. A memory that is as it should be needs no write. A memory that comes back gets its key
+    unless another memory has it that stays as it is; the notes name the keys that are lost.
+    """
+    restored = {number: target for number, target in plan.targets.items() if target is not None}
+    notes: list[str] = []
     taken: set[str] = set()
-    lost: list[str] = []
-    # Who has its key already keeps it; of others that had the same one at different times, the first gets it.
-    for number in sorted(restored, key=lambda number: (restored[number].key != aim.current[number].key, number)):
+    # A memory that has its key already keeps it; of several that had the same key at different times, the first gets it.
+    for number in sorted(restored, key=lambda number: (restored[number].key != plan.current[number].key, number)):
         key = restored[number].key
         if key is None:
             continue
-        if key not in taken and (key == aim.current[number].key or _may_go(aim, restored, key, holder(key))):
+        owner = None if key == plan.current[number].key else find_by_key(key)
+        gives_up = owner is None or (
+            owner.number in plan.targets and (owner.number not in restored or restored[owner.number].key != key)
+        )
+        if key not in taken and gives_up:
             taken.add(key)
         else:
             restored[number] = replace_record(restored[number], key=None)
-            lost.append(f"#{number} is without its key {key!r}, which another memory has now.")
-    return restored, tuple(lost)
+            notes.append(f"#{number} is without its key {key!r}, which another memory has now.")
+    writes: list[Plan] = []
+    for number in sorted(plan.targets):
+        before = plan.current[number]
+        after = restored.get(number)
+        if after is None:
+            after = replace_record(before, state="deleted", key=None if before.key in taken else before.key)
+        if not same_history(before, after):
+            writes.append(Plan(before, after, operation, "updated"))
+    return writes, tuple(notes)
 
 
-def _may_go(aim: Aim, restored: Mapping[int, Record], key: str, held_by: Record | None) -> bool:
-    if held_by is None:
-        return True
-    number = held_by.number
-    return number in aim.goals and (number not in restored or restored[number].key != key)
+def _prepare(services: Services, source: RevertSource) -> PreparedRevert:
+    store, embedder = services.store, services.embedder
+    position = store.position(source.namespace, None)
+    with store.read(source.namespace) as reader:
+        plan = source.plan(reader)
+        writes, notes = plan_writes(plan, source.operation, reader.by_key)
+    _require_permission(services, writes)
+    prepared = {one.record.number: PreparedWrite(entry_of(one.record, services.tokens.count)) for one in writes}
+    indexed = {prepared[one.record.number].entry.passage_hash for one in writes if one.record.state in INDEXED_STATES}
+    if embedder and indexed:
+        # Vectors outlive the texts they were made of, so mostly none is missing.
+        with store.read(source.namespace) as reader:
+            missing = len(indexed - reader.passage_vectors(embedder.generation, list(indexed)).keys())
+        if missing:
+            waiting = "1 memory waits for its vector" if missing == 1 else f"{missing:,} memories wait for their vectors"
+            notes = (*notes, f"{waiting}: found by keyword now, by meaning after `perdure work`.")
+    return PreparedRevert(source, plan, position, writes, prepared, notes)
 
 
-def _write(services: Services, writer: Writer, draft: Draft, batch: WriteBatch) -> Draft:
-    steps, notes = steps_of(draft.aim, writer.by_key)
-    _require_leave(services, steps)
-    change = batch.change(draft.intent.operation)
-    for before, after, _ in steps:
-        if before.key is not None and before.key != after.key:
-            writer.release_key(before.number)
-    point("rewind: keys released")
-    for count, (_, after, _) in enumerate(steps):
-        if count == len(steps) // 2:
-            point("rewind: half written")
-        writer.put(after, change, draft.entries.get(after.number) or _entry(services, after))
-        if not services.settings.versioning:
-            writer.drop_payloads(after.number)
-    point("rewind: records written")
-    _settle(writer, draft.intent.operation, steps, batch.at)
-    point("rewind: written")
-    return replace(draft, steps=steps, notes=draft.notes or notes)
-
-
-def _settle(writer: Writer, operation: Operation, steps: Iterable[Step], at: datetime) -> None:
-    ended: set[ContentHash] = set()
-    alive: set[ContentHash] = set()
-    for before, after, _ in steps:
-        settle(writer, operation, before, after, at)
-        ended |= {before.content_hash} if before.state == "active" else set()
-        alive |= {after.content_hash} if after.state == "active" else set()
-    # What one memory ceased to say another may say again, and was settled before it.
-    for content_hash in ended & alive:
-        writer.lift_tombstone(content_hash)
-
-
-def _still_true(store: Store, draft: Draft) -> bool:
-    """Inside the transaction nobody else writes, so what the store says now stays true until its end."""
-    intent, seen = draft.intent, draft.seen
-    now = store.position(intent.namespace, None)
-    if now.repairs != seen.repairs or now.seq < seen.seq:
+def _is_current(services: Services, writer: Writer, prepared: PreparedRevert) -> bool:
+    """Whether nobody wrote anything since that may change the plan."""
+    source, position = prepared.source, prepared.position
+    now = services.store.position(source.namespace, None)
+    if now.repairs != position.repairs or now.seq < position.seq:
         return False
-    if now.seq == seen.seq:
-        return True
-    since = store.log(intent.namespace, LogFilter(after=seen.seq), limit=_FEW)
-    touched = any(line.number in draft.aim.goals or intent.selects(line) for line in since)
-    return not touched and len(since) < _FEW
+    lines = writer.log(LogFilter(after=position.seq), limit=_MAX_NEW_LINES)
+    changed = any(line.number in prepared.plan.targets or source.may_change_plan(line) for line in lines)
+    return not changed and len(lines) < _MAX_NEW_LINES
 
 
-def _require_leave(services: Services, steps: Iterable[Step]) -> None:
-    for before, after, _ in () if services.context.is_person else steps:
-        if (_binds(before) or _binds(after)) and _agreed(before) != _agreed(after):
-            raise NotAllowed(f"Memory #{after.number} is or was constitutional, and only a person may change that.")
+def _apply(services: Services, writer: Writer, prepared: PreparedRevert, batch: WriteBatch) -> PreparedRevert:
+    writes, notes = plan_writes(prepared.plan, prepared.source.operation, writer.by_key)
+    _require_permission(services, writes)
+    for plan in writes:
+        if plan.previous and plan.previous.key is not None and plan.previous.key != plan.record.key:
+            writer.release_key(plan.record.number)
+    point("rewind: keys released")
+    for count, plan in enumerate(writes):
+        if count == len(writes) // 2:
+            point("rewind: half written")
+        apply_plan(services, writer, plan, batch, prepared.prepared.get(plan.record.number))
+    point("rewind: written")
+    return replace(prepared, writes=writes, notes=prepared.notes or notes)
 
 
-def _binds(record: Record) -> bool:
-    return record.tier == ONLY_PEOPLE and record.state == "active"
+def _require_permission(services: Services, writes: Iterable[Plan]) -> None:
+    for plan in () if services.context.is_person else writes:
+        records = [record for record in (plan.previous, plan.record) if record]
+        binding = any(record.tier == ONLY_PEOPLE and record.state == "active" for record in records)
+        if binding and len({_agreed(record) for record in records}) > 1:
+            raise NotAllowed(
+                f"Memory #{plan.record.number} is or was constitutional, and only a person may change that."
+            )
 
 
-def _holder(store: Store, namespace: str) -> Holder:
-    def holder(key: str) -> Record | None:
-        return next(iter(store.find(namespace, Reference("", key=key))), None)
-
-    return holder
-
-
-def _entries(services: Services, steps: Iterable[Step]) -> dict[int, Entry]:
-    return {after.number: _entry(services, after) for _, after, _ in steps}
-
-
-def _entry(services: Services, record: Record) -> Entry:
-    return entry_of(record, services.tokens.count)
-
-
-def _waiting(
-    services: Services, namespace: str, steps: Iterable[Step], entries: Mapping[int, Entry]
-) -> tuple[str, ...]:
-    """Vectors outlive the words they stand for, so mostly none is missing."""
-    found = {entries[after.number].passage_hash for _, after, _ in steps if after.state in INDEXED_STATES}
-    if services.embedder is None or not found:
-        return ()
-    missing = len(found - services.store.passage_vectors(namespace, services.embedder.generation, list(found)).keys())
-    said = "1 memory waits for its vector" if missing == 1 else f"{missing:,} memories wait for their vectors"
-    return (f"{said}: found by keyword now, by meaning after `perdure work`.",) if missing else ()
-
-
-def _answer(batch: str | None, drafts: Sequence[Draft]) -> RevertResult:
-    """Of several namespaces each says its own; of one there is nothing to tell apart."""
-    several = len(drafts) > 1
-    return RevertResult(
-        batch,
-        tuple(step.after.number for draft in drafts for step in draft.steps if not step.removal),
-        tuple(step.after.number for draft in drafts for step in draft.steps if step.removal),
-        tuple(
-            replace(left, reason=f"{draft.where}: {left.reason}") if several else left
-            for draft in drafts
-            for left in draft.aim.left
-        ),
-        tuple(
-            f"{draft.where}: {note}" if several else note
-            for draft in drafts
-            for note in (*draft.aim.notes, *((draft.count,) if several and draft.steps else ()), *draft.notes)
-        ),
-    )
+def _result(batch: str | None, prepared: Sequence[PreparedRevert]) -> RevertResult:
+    """With several namespaces, each reason and each note names its own."""
+    reverted: list[int] = []
+    removed: list[int] = []
+    skipped: list[Skipped] = []
+    notes: list[str] = []
+    for each in prepared:
+        where = f"In namespace {each.source.namespace!r}: " if len(prepared) > 1 else ""
+        numbers = [plan.record.number for plan in each.writes]
+        gone = [number for number in numbers if each.plan.targets[number] is None]
+        reverted += [number for number in numbers if each.plan.targets[number] is not None]
+        removed += gone
+        skipped += [replace(one, reason=f"{where}{one.reason}") for one in each.plan.skipped]
+        counted = [f"{len(numbers) - len(gone):,} as they were, {len(gone):,} removed."] if where and numbers else []
+        notes += [f"{where}{note}" for note in (*each.plan.notes, *counted, *each.notes)]
+    return RevertResult(batch, tuple(reverted), tuple(removed), tuple(skipped), tuple(notes))

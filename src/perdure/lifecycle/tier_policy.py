@@ -1,4 +1,4 @@
-"""What naming a tier brings with it: the day it expires, and that only a person makes a memory constitutional."""
+"""Who may give which tier, and when a tier makes a memory expire. Only a person makes a memory constitutional."""
 
 from __future__ import annotations
 
@@ -18,61 +18,57 @@ if TYPE_CHECKING:
 ONLY_PEOPLE: Final = "constitutional"
 PROPOSAL: Final = "A model only proposes a constitutional memory: a person accepts it with `perdure promote`."
 
-_PLACE: Final = ("tier", "key", "valid_at", "invalid_at", "expires_at")
+# Besides its words, these fields of a constitutional memory are what a person agreed to.
+_AGREED: Final = ("tier", "key", "valid_at", "invalid_at", "expires_at")
 
 
-def chosen(
-    services: Services, clean: RecordFields, at: datetime, before: Record | None
+def apply_tier(
+    services: Services, fields: RecordFields, at: datetime, before: Record | None
 ) -> tuple[RecordFields, tuple[str, ...]]:
-    """The fields of a write as they will be stored, and what to tell the writer. `before` is what they change, if it is
-    there already. A tier that is named begins its term now, unless the call says when the memory expires.
+    """The fields of a write as they will be stored, and notes for the writer. `before` is the record that they change,
+    if there is one. A tier that is named begins its term now, unless the fields say when the memory expires.
     """
-    if before and not services.context.is_person:
-        _require_leave(before, clean)
-    if "tier" not in clean:
-        return clean, ()
-    if clean["tier"] == ONLY_PEOPLE and not services.context.is_person:
-        return _proposed(clean, before)
-    done = {"expires_at": tiers.expiry(clean["tier"], at)} | clean
-    metadata = _metadata(clean, before)
-    if tiers.PROPOSED in metadata and services.context.is_person:
-        done["metadata"] = without_proposal(metadata)
-    return done, ()
+    is_person = services.context.is_person
+    if before and not is_person:
+        _require_permission(before, fields)
+    if "tier" not in fields:
+        return fields, ()
+    if fields["tier"] == ONLY_PEOPLE and not is_person:
+        demoted = demote_to_proposal(fields, before)
+        return demoted, (PROPOSAL,) if tiers.PROPOSED in (demoted.get("metadata") or {}) else ()
+    applied = fields if "expires_at" in fields else fields | {"expires_at": tiers.expiry(fields["tier"], at)}
+    metadata = _metadata(fields, before)
+    if is_person and tiers.PROPOSED in metadata:
+        rest = {name: value for name, value in metadata.items() if name != tiers.PROPOSED}
+        applied = applied | {"metadata": rest}
+    return applied, ()
 
 
-def without_proposal(metadata: Mapping[str, Json]) -> dict[str, Json]:
-    return {name: value for name, value in metadata.items() if name != tiers.PROPOSED}
-
-
-def only_proposed(clean: RecordFields, before: Record | None = None) -> RecordFields:
-    """Pure: what these fields become when whoever says them may not say `constitutional`."""
-    if clean.get("tier") != ONLY_PEOPLE:
-        return clean
-    rest = {name: value for name, value in clean.items() if name != "tier"}
+def demote_to_proposal(fields: RecordFields, before: Record | None = None) -> RecordFields:
+    """Pure: what these fields become when the writer may not say `constitutional`."""
+    if fields.get("tier") != ONLY_PEOPLE:
+        return fields
+    rest = fields.copy()
+    del rest["tier"]
     if before and before.state == "active" and before.tier == ONLY_PEOPLE:
         return rest
-    return rest | {"metadata": {**_metadata(clean, before), tiers.PROPOSED: ONLY_PEOPLE}}
+    return rest | {"metadata": {**_metadata(fields, before), tiers.PROPOSED: ONLY_PEOPLE}}
 
 
-def _proposed(clean: RecordFields, before: Record | None) -> tuple[RecordFields, tuple[str, ...]]:
-    fields = only_proposed(clean, before)
-    return fields, (PROPOSAL,) if tiers.PROPOSED in _metadata(fields, None) else ()
-
-
-def _metadata(clean: RecordFields, before: Record | None) -> Mapping[str, Json]:
-    if "metadata" in clean:
-        return clean["metadata"] or {}
+def _metadata(fields: RecordFields, before: Record | None) -> Mapping[str, Json]:
+    if "metadata" in fields:
+        return fields["metadata"] or {}
     return before.metadata if before else {}
 
 
-def _require_leave(before: Record, clean: RecordFields) -> None:
-    """What is always surfaced says what a person agreed to, so no model changes its words, its tier or its times."""
+def _require_permission(before: Record, fields: RecordFields) -> None:
+    """A constitutional memory says what a person agreed to, so a model changes neither its words nor its tier or times."""
     if before.tier != ONLY_PEOPLE or before.state != "active":
         return
-    changed = {name: value for name, value in clean.items() if getattr(before, name, None) != value}
-    if before.key is None and "text" in changed and content_hash(changed["text"]) == before.content_hash:
-        del changed["text"]
-    if changes_content(changed) or any(name in changed for name in _PLACE):
+    changed = {name: value for name, value in fields.items() if getattr(before, name, None) != value}
+    if before.key is None and "text" in fields and content_hash(fields["text"]) == before.content_hash:
+        changed.pop("text", None)
+    if changes_content(changed) or any(name in changed for name in _AGREED):
         raise NotAllowed(
             f"Memory #{before.number} is constitutional, and only a person may change it.",
             remedy="Remember your wording as a memory of its own, or ask a person; nothing was changed.",

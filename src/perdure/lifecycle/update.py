@@ -1,93 +1,70 @@
-"""How a memory changes after it was made: corrected, brought back. Each change is one revision."""
+"""Correcting a memory, and bringing one back. Each change is one revision."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from perdure.errors import Conflict, NotAllowed
 from perdure.ids import content_hash
-from perdure.lifecycle.remember import Plan, answer, prepare, write
-from perdure.lifecycle.tier_policy import ONLY_PEOPLE, chosen
-from perdure.model import Record, Remembered, State, replace_record, same_history
-from perdure.store.port import Writer
+from perdure.lifecycle.tier_policy import ONLY_PEOPLE, apply_tier
+from perdure.lifecycle.write import Plan, apply_change
+from perdure.model import Record, Remembered, State, replace_record
 from perdure.validation import RecordFields, changes_content, check_validity
+from perdure.visibility import has_expired
 
 if TYPE_CHECKING:
     from perdure.services import Services
 
-# A correction may depend on what is there: adding a tag, for one.
+# The fields of a correction may depend on the record, for example when a tag is added.
 Correction: TypeAlias = Callable[[Record], RecordFields]
-Planner: TypeAlias = Callable[[Record, datetime], Plan]
 
-_RESTORABLE: frozenset[State] = frozenset({"deleted", "expired", "evicted"})
+_RESTORABLE: Final[frozenset[State]] = frozenset({"deleted", "expired", "evicted"})
 
 
-def update(services: Services, found: Record, correct: Correction) -> Remembered:
-    def plan(record: Record, at: datetime) -> Plan:
-        _require_active(record)
-        fields, notes = chosen(services, correct(record), at, record)
-        clean = {name: value for name, value in fields.items() if getattr(record, name) != value}
-        if not clean:
-            return Plan(record, record, "annotate", "unchanged", (*notes, "Nothing to change."))
-        changed = replace_record(record, **clean, content_hash=content_hash(clean.get("text", record.text)))
+def update(services: Services, record: Record, correct: Correction) -> Remembered:
+    """Other words make a new version; anything else is a revision of the same version."""
+
+    def plan(current: Record, at: datetime) -> Plan:
+        require_active(current, "corrected")
+        fields, notes = apply_tier(services, correct(current), at, current)
+        changes = {name: value for name, value in fields.items() if getattr(current, name) != value}
+        if not changes:
+            return Plan(current, current, "annotate", "unchanged", (*notes, "Nothing to change."))
+        if "text" in fields:
+            changes["content_hash"] = content_hash(fields["text"])
+        changed = replace_record(current, **changes)
         check_validity(changed.valid_at, changed.invalid_at)
-        if not changes_content(clean):
-            return Plan(record, changed, "annotate", "annotated", notes)
-        return Plan(
-            record, replace_record(changed, version=record.version + 1, updated_at=at), "update", "updated", notes
-        )
+        if not changes_content(changes):
+            return Plan(current, changed, "annotate", "annotated", notes)
+        changed = replace_record(changed, version=current.version + 1, updated_at=at)
+        return Plan(current, changed, "update", "updated", notes)
 
-    return carry_out(services, found, plan)
+    return apply_change(services, record, plan)
 
 
-def restore(services: Services, found: Record) -> Remembered:
-    """Exactly as it was, but that it does not expire again at once."""
+def restore(services: Services, record: Record) -> Remembered:
+    """Bring a memory back exactly as it was, except that it does not expire again at once."""
 
-    def plan(record: Record, at: datetime) -> Plan:
-        over = record.expires_at is not None and record.expires_at <= at
-        if record.state not in _RESTORABLE and not (over and record.state == "active"):
+    def plan(current: Record, at: datetime) -> Plan:
+        expired = has_expired(current, at)
+        if current.state not in _RESTORABLE and not (expired and current.state == "active"):
             raise Conflict(
-                f"Memory #{record.number} is {record.state}, so there is nothing to restore.",
-                remedy=f"See what happened to it: perdure history {record.number}",
+                f"Memory #{current.number} is {current.state}, so there is nothing to restore.",
+                remedy=f"See what happened to it: perdure history {current.number}",
             )
-        if record.tier == ONLY_PEOPLE and not services.context.is_person:
-            raise NotAllowed(f"Memory #{record.number} was constitutional: only a person brings it back.")
-        back = replace_record(record, state="active", expires_at=None if over else record.expires_at)
-        return Plan(record, back, "restore", "updated")
+        if current.tier == ONLY_PEOPLE and not services.context.is_person:
+            raise NotAllowed(f"Memory #{current.number} was constitutional: only a person brings it back.")
+        restored = replace_record(current, state="active", expires_at=None if expired else current.expires_at)
+        return Plan(current, restored, "restore", "updated")
 
-    return carry_out(services, found, plan)
-
-
-def carry_out(services: Services, found: Record, plan_for: Planner) -> Remembered:
-    """Prepared outside the transaction on what was read; if someone else was faster, prepared again on theirs."""
-    batch = services.context.batch()
-    while True:
-        plan = plan_for(found, batch.at)
-        if plan.outcome == "unchanged":
-            return Remembered(found, plan.outcome, None, notes=plan.notes)
-        prepared = prepare(services, plan)
-        with services.store.write(found.namespace) as writer:
-            current = writer.by_number(found.number)
-            if current is not None and same_history(current, found):
-                _require_free_key(writer, plan)
-                written = write(services, writer, plan, prepared, batch)
-                return answer(services, plan, prepared, written, batch)
-        if current is None:
-            raise Conflict(f"Memory #{found.number} was erased meanwhile.")
-        found = current
+    return apply_change(services, record, plan)
 
 
-def _require_active(record: Record) -> None:
+def require_active(record: Record, verb: str) -> None:
     if record.state != "active":
         raise Conflict(
-            f"Memory #{record.number} is {record.state} and cannot be corrected.",
+            f"Memory #{record.number} is {record.state} and cannot be {verb}.",
             remedy=f"Bring it back first: perdure restore {record.number}",
         )
-
-
-def _require_free_key(writer: Writer, plan: Plan) -> None:
-    key = plan.record.key
-    if plan.basis and key and key != plan.basis.key and writer.by_key(key):
-        raise Conflict(f"The key {key!r} names another memory.", remedy="Choose another key.")

@@ -7,25 +7,29 @@ from dataclasses import replace
 from typing import Final
 
 from perdure.model import Filter, Record, Revision
-from perdure.store.port import LogFilter, Store
+from perdure.store.port import LogFilter, Reader, Store
 
 RECORDS_PER_PAGE: Final = 500
 REVISIONS_PER_PAGE: Final = 1000
 
 
 def records(store: Store, namespace: str, filter: Filter, *, newest: bool = False) -> Iterator[Record]:
-    """All records that pass the filter, ordered by number."""
+    """All records that pass the filter, ordered by number. Each page is a read of its own, so that a consumer that is
+    slow, such as a pipe, keeps no read open.
+    """
     after: int | None = None
-    while page := store.page(namespace, filter, after=after, limit=RECORDS_PER_PAGE, newest=newest):
+    while True:
+        with store.read(namespace) as reader:
+            page = reader.page(filter, after=after, limit=RECORDS_PER_PAGE, newest=newest)
         yield from page
         if len(page) < RECORDS_PER_PAGE:
             return
         after = page[-1].number
 
 
-def revisions(store: Store, namespace: str, filter: LogFilter, *, newest: bool = False) -> Iterator[Revision]:
+def revisions(reader: Reader, filter: LogFilter, *, newest: bool = False) -> Iterator[Revision]:
     """All lines of the log that pass the filter, ordered by position."""
-    while page := store.log(namespace, filter, limit=REVISIONS_PER_PAGE, newest=newest):
+    while page := reader.log(filter, limit=REVISIONS_PER_PAGE, newest=newest):
         yield from page
         if len(page) < REVISIONS_PER_PAGE:
             return

@@ -1,0 +1,416 @@
+"""The one write path. Every change of a memory is a `Plan` that `apply_plan` carries out inside a transaction.
+
+What takes time (index entry, vector) is prepared before the transaction begins. Inside it the same question is asked
+again; if somebody else was faster, the plan is made again on what is there now.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
+
+from perdure.buggify import point
+from perdure.embed.checked import checked_passages
+from perdure.errors import CapacityExceeded, Conflict, EmbedderUnavailable, InvalidInput, StoreDamaged, VersionConflict
+from perdure.ids import content_hash, new_id
+from perdure.lifecycle.eviction import memories_to_evict
+from perdure.lifecycle.tier_policy import ONLY_PEOPLE, apply_tier
+from perdure.lifecycle.write_context import WriteBatch
+from perdure.model import Operation, Outcome, Record, Remembered, replace_record, same_history
+from perdure.store.port import LogFilter, Reader, Writer
+from perdure.text.entry import Entry, entry_of
+from perdure.text.passage import passage
+from perdure.tiers import offered_tier
+from perdure.validation import MAX_ITEMS, RecordFields, check_validity
+
+if TYPE_CHECKING:
+    from perdure.services import Services
+
+# The tombstone of a text has a reason that must not quote the text.
+_TOMBSTONE_REASONS: Final[dict[Operation, str]] = {
+    "update": "corrected", "forget": "forgotten", "erase": "erased", "undo": "taken back", "rewind": "taken back",
+}  # fmt: skip
+# These also end the text of a memory that had expired or been evicted before.
+_DELETING: Final[frozenset[Operation]] = frozenset({"forget", "erase"})
+# Nobody took these away, so they may come back from any file.
+_LEAVES_NO_TOMBSTONE: Final[frozenset[Operation]] = frozenset({"expire", "evict"})
+# These take room that was not taken before.
+_GROWING: Final[frozenset[Operation]] = frozenset({"insert", "update", "restore"})
+
+
+@dataclass(frozen=True, slots=True)
+class WriteRequest:
+    """One validated write. `force_new_version`: write a version even if the text is unchanged. `expected_version`: a
+    compare-and-set guard; 0 means that the key must not be active.
+    """
+
+    fields: RecordFields
+    idempotency_key: str | None = None
+    force_new_version: bool = False
+    expected_version: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The intended write: the record before (None: insert) and after, and the operation that the log will show."""
+
+    previous: Record | None
+    record: Record
+    operation: Operation
+    outcome: Outcome
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedWrite:
+    """What is computed before the transaction begins. Without a vector none is needed, or it is `vector_pending`."""
+
+    entry: Entry
+    vector: bytes | None = None
+    vector_pending: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class WriteResult:
+    """The record as it was written, since when its text had a tombstone, and what was evicted to make room."""
+
+    record: Record
+    tombstone_since: datetime | None = None
+    evicted: tuple[Record, ...] = ()
+
+
+Find: TypeAlias = Callable[[Reader], Record | None]
+Planner: TypeAlias = Callable[[Record | None, datetime], Plan]
+
+
+def remember(services: Services, namespace: str, request: WriteRequest) -> Remembered:
+    """Store a memory: a new one, one more observation of the same text, or a new version of its key."""
+    fields = with_content_hash(request.fields)
+
+    def plan(existing: Record | None, at: datetime) -> Plan:
+        allowed, notes = apply_tier(services, fields, at, existing)
+        planned = plan_write(existing, namespace, allowed, at, force_new_version=request.force_new_version)
+        return replace(planned, notes=(*notes, *planned.notes)) if notes else planned
+
+    with services.store.read(namespace) as reader:
+        existing = lookup(reader, fields)
+    return write(services, namespace, existing, partial(lookup, fields=fields), plan, request)
+
+
+def apply_change(services: Services, record: Record, plan_on: Callable[[Record, datetime], Plan]) -> Remembered:
+    """Change one memory that is there already."""
+
+    def plan(current: Record | None, at: datetime) -> Plan:
+        if current is None:
+            raise Conflict(f"Memory #{record.number} was erased meanwhile.")
+        return plan_on(current, at)
+
+    return write(services, record.namespace, record, lambda reader: reader.by_number(record.number), plan)
+
+
+def write(
+    services: Services,
+    namespace: str,
+    existing: Record | None,
+    find: Find,
+    plan_on: Planner,
+    request: WriteRequest | None = None,
+) -> Remembered:
+    """Plan and prepare on `existing` outside the transaction, then `find` it again inside. If somebody else was faster,
+    the plan is made again inside, where nobody else can write, and nothing is embedded there.
+    """
+    batch = services.context.batch()
+    plan = plan_on(existing, batch.at)
+    if plan.outcome == "unchanged":
+        return Remembered(plan.record, plan.outcome, None, notes=plan.notes)
+    prepared = prepare(services, plan)
+    key = request.idempotency_key if request else None
+    with services.store.write(namespace) as writer:
+        if request and key:
+            repeated = _repeated(writer, request, key)
+            if repeated:
+                return repeated
+        current = find(writer)
+        if request and request.expected_version is not None:
+            _require_version(current, request.expected_version, request.fields["key"])
+        if not _is_same(current, existing):
+            plan = plan_on(current, batch.at)
+            if plan.outcome == "unchanged":
+                return Remembered(plan.record, plan.outcome, None, notes=plan.notes)
+            prepared = prepare(services, plan, prepared)
+        _require_free_key(writer, plan)
+        result = apply_plan(services, writer, plan, batch, prepared, idempotency_key=key)
+        if request and request.force_new_version:
+            writer.touch(result.record.number, batch.at)
+            result = replace(result, record=replace_record(result.record, accessed_at=batch.at))
+    return to_result(services, plan, prepared, result, batch)
+
+
+def apply_plan(
+    services: Services,
+    writer: Writer,
+    plan: Plan,
+    batch: WriteBatch,
+    prepared: PreparedWrite | None = None,
+    *,
+    idempotency_key: str | None = None,
+    room: bool = True,
+) -> WriteResult:
+    """Carry out a plan inside a transaction, with everything that follows from it: payloads, tombstones, vector, room.
+    A caller that writes many memories says `room=False` and makes room once for all.
+    """
+    previous, record = plan.previous, plan.record
+    if previous is None:
+        record = replace_record(record, number=writer.next_number())
+    elif plan.operation == "update":
+        # A version that was taken back keeps its number for ever.
+        record = replace_record(record, version=writer.last_version(record.number) + 1)
+    entry = prepared.entry if prepared else entry_of(record, services.tokens.count)
+    record = writer.put(record, batch.change(plan.operation, idempotency_key), entry)
+    if previous is not None and not services.settings.versioning:
+        writer.drop_payloads(record.number)
+    tombstone_since = update_tombstones(writer, plan.operation, previous, record, batch.at)
+    if prepared and prepared.vector is not None and services.embedder is not None:
+        writer.put_vector(services.embedder.generation, entry.passage_hash, prepared.vector)
+    growing = room and plan.operation in _GROWING
+    evicted = make_room(services, writer, batch, record, previous) if growing else ()
+    return WriteResult(record, tombstone_since, evicted)
+
+
+def make_room(
+    services: Services, writer: Writer, batch: WriteBatch, written: Record, previous: Record | None = None
+) -> tuple[Record, ...]:
+    """Evict what the namespace has no room for any more, never the record that was just written. CapacityExceeded takes
+    the write back when evicting is not enough; but a correction that makes a memory shorter is always welcome.
+    """
+    try:
+        chosen = memories_to_evict(services, writer, written)
+    except CapacityExceeded:
+        count = services.tokens.count
+        if previous and previous.state == "active" and count(written.text) <= count(previous.text):
+            return ()
+        raise
+    evicted: list[Record] = []
+    for record in chosen:
+        plan = Plan(record, replace_record(record, state="evicted"), "evict", "updated")
+        evicted.append(apply_plan(services, writer, plan, batch).record)
+        point("evict: put")
+        if not services.grace:
+            writer.erase(record.number, batch.change("erase"), traceless=False)
+            point("evict: erased")
+    return tuple(evicted)
+
+
+def update_tombstones(
+    writer: Writer, operation: Operation, before: Record | None, after: Record | None, at: datetime
+) -> datetime | None:
+    """Called after the write that made `after` of `before` (None: no memory). A text is alive while an active memory has
+    it. A text that the write ended gets a tombstone, a text that it brought to life loses its tombstone. Returns since
+    when the latter had one.
+    """
+    if operation in _LEAVES_NO_TOMBSTONE:
+        return None
+    ended = before.content_hash if before and (operation in _DELETING or before.state == "active") else None
+    alive = after.content_hash if after and after.state == "active" else None
+    if ended == alive:
+        return None
+    if ended and not writer.has_active_text(ended):
+        writer.add_tombstone(ended, _TOMBSTONE_REASONS.get(operation, "replaced"), at)
+    since = writer.tombstone_since(alive) if alive else None
+    if alive and since:
+        writer.lift_tombstone(alive)
+    return since
+
+
+def prepare(services: Services, plan: Plan, overtaken: PreparedWrite | None = None) -> PreparedWrite:
+    """Compute the index entry and the vector. An embedder that is down never fails a write: the vector comes later.
+
+    `overtaken` was prepared for a plan that somebody else overtook: its vector is used if it fits, and none is computed.
+    """
+    entry = entry_of(plan.record, services.tokens.count)
+    if overtaken and overtaken.entry.passage_hash == entry.passage_hash:
+        return replace(overtaken, entry=entry)
+    previous = plan.previous
+    if previous is not None and previous.state == "active" and passage(previous) == passage(plan.record):
+        return PreparedWrite(entry)
+    if overtaken or services.embedder is None:
+        return PreparedWrite(entry, vector_pending=True)
+    try:
+        vector = checked_passages(services.embedder, [passage(plan.record)])[0].tobytes()
+    except EmbedderUnavailable:
+        return PreparedWrite(entry, vector_pending=True)
+    return PreparedWrite(entry, vector)
+
+
+def to_result(
+    services: Services, plan: Plan, prepared: PreparedWrite, result: WriteResult, batch: WriteBatch
+) -> Remembered:
+    notes = list(plan.notes)
+    if result.tombstone_since and plan.operation != "restore":
+        notes.append(
+            f"This text was forgotten or corrected on {result.tombstone_since:%Y-%m-%d}; it is remembered again."
+        )
+    if prepared.vector_pending and services.embedder:
+        notes.append("Stored without a vector: recall finds it by keyword now, and by meaning after `perdure work`.")
+    return Remembered(
+        result.record,
+        plan.outcome,
+        batch.id,
+        prepared.vector_pending,
+        tuple(notes),
+        result.evicted,
+        offered_tier(result.record),
+    )
+
+
+def with_content_hash(fields: RecordFields) -> RecordFields:
+    """The hash says whether a text is stored already; a megabyte should be hashed once."""
+    return fields | {"content_hash": content_hash(fields["text"])}
+
+
+def lookup(reader: Reader, fields: RecordFields) -> Record | None:
+    """The memory that these fields would change: the one with their key, or the active one with their text."""
+    key = fields.get("key")
+    return reader.by_key(key) if key else reader.by_content(fields["content_hash"])
+
+
+def is_unchanged(reader: Reader, record: Record) -> bool:
+    """Whether a memory is still as it was read. A damaged one is not, because nobody can tell."""
+    try:
+        return _is_same(reader.by_number(record.number), record)
+    except StoreDamaged:
+        return False
+
+
+def plan_write(
+    existing: Record | None, namespace: str, fields: RecordFields, at: datetime, *, force_new_version: bool = False
+) -> Plan:
+    """Pure. A memory is inserted, observed once more, or gets a new version. Fields that are not given stay as they are,
+    except the times of validity: a new version is a new statement.
+    """
+    if existing is None:
+        values = cast("dict[str, Any]", {"created_at": at, "updated_at": at} | fields)
+        plan = Plan(None, Record(id=new_id(), number=0, namespace=namespace, **values), "insert", "inserted")
+    elif (
+        not force_new_version
+        and existing.state == "active"
+        and existing.content_hash == fields["content_hash"]
+        # Without a key, case and white space do not count; a text with a key is taken to the letter.
+        and (existing.key is None or existing.text == fields["text"])
+    ):
+        plan = _observe(existing, fields, at)
+    else:
+        plan = _new_version(existing, fields, at)
+    check_validity(plan.record.valid_at, plan.record.invalid_at)
+    begins = fields.get("valid_at")
+    if begins and begins > at:
+        note = (
+            f"It becomes true on {begins:%Y-%m-%d}. Until then recall shows neither it nor what it replaces, unless it "
+            "is asked with as_of (--as-of)."
+        )
+        plan = replace(plan, notes=(*plan.notes, note))
+    return plan
+
+
+def _observe(existing: Record, fields: RecordFields, at: datetime) -> Plan:
+    notes: list[str] = []
+    changes = cast("dict[str, Any]", {**fields})
+    if existing.text != fields["text"]:
+        notes.append("Already stored with different case or spacing; the original wording is kept.")
+        changes["text"] = existing.text
+    changes |= {"observation_count": existing.observation_count + 1, "updated_at": at}
+    if "expires_at" not in fields and existing.expires_at and existing.expires_at <= at:
+        changes["expires_at"] = None
+    for name, given in (("tags", fields.get("tags", ())), ("evidence", fields.get("evidence", ()))):
+        together = tuple(dict.fromkeys((*getattr(existing, name), *given)))
+        if len(together) > MAX_ITEMS:
+            notes.append(f"A memory has at most {MAX_ITEMS} {name}: the newest were left out.")
+        changes[name] = together[:MAX_ITEMS]
+    return Plan(existing, replace_record(existing, **changes), "observe", "observed", tuple(notes))
+
+
+def _new_version(existing: Record, fields: RecordFields, at: datetime) -> Plan:
+    returns = existing.state != "active"
+    notes: tuple[str, ...] = ()
+    changes: dict[str, Any] = {"updated_at": at}
+    if returns or existing.text != fields["text"]:
+        changes |= {"valid_at": None, "invalid_at": None}
+    if existing.expires_at and existing.expires_at <= at:
+        changes["expires_at"] = None
+    if returns and existing.tier == ONLY_PEOPLE and "tier" not in fields:
+        # A person agreed to the tier of the memory that was deleted, not of the one that comes back.
+        changes["tier"] = "normal"
+        notes = (f"It was constitutional and comes back as normal: `perdure promote {existing.number}` changes that.",)
+    changes |= {**fields, "version": existing.version + 1, "state": "active"}
+    return Plan(existing, replace_record(existing, **changes), "update", "updated", notes)
+
+
+def redact_fields(fields: RecordFields) -> tuple[RecordFields, tuple[str, ...]]:
+    """The fields without their secrets, and one note that names the kinds of secrets, if there were any."""
+    from perdure.text.secrets import redact
+
+    kinds: list[str] = []
+
+    def redacted(value: Any) -> Any:
+        if isinstance(value, str):
+            result = redact(value)
+            if result.text != value:  # a text that was redacted long ago names its kinds too
+                kinds.extend(result.found)
+            return result.text
+        if isinstance(value, tuple):
+            return tuple(dict.fromkeys(redacted(item) for item in cast("tuple[Any, ...]", value)))
+        if isinstance(value, list):
+            return [redacted(item) for item in cast("list[Any]", value)]
+        if isinstance(value, dict):
+            return {redacted(name): redacted(item) for name, item in cast("dict[Any, Any]", value).items()}
+        return value
+
+    result = cast("RecordFields", redacted(fields))
+    if not kinds:
+        return fields, ()
+    if result.get("key") != fields.get("key"):
+        raise InvalidInput("The key holds a secret.", remedy="Choose a key that may be seen; nothing was changed.")
+    return result, (f"Redacted before storing: {', '.join(dict.fromkeys(kinds))}.",)
+
+
+def _is_same(current: Record | None, read: Record | None) -> bool:
+    if current is None or read is None:
+        return current is read
+    return same_history(current, read)
+
+
+def _require_version(existing: Record | None, expected: int, key: str | None) -> None:
+    active = existing if existing and existing.state == "active" else None
+    if expected == (active.version if active else 0):
+        return
+    if active:
+        raise VersionConflict(f"{key} has version {active.version} now, not {expected or 'none'}.")
+    raise VersionConflict(
+        f"{key} is {existing.state}; its last version was {existing.version}." if existing else f"There is no {key}.",
+        remedy="Say 0 for a memory that is not there, or that should come back; nothing was changed.",
+    )
+
+
+def _require_free_key(writer: Writer, plan: Plan) -> None:
+    key = plan.record.key
+    if plan.previous and key and key != plan.previous.key and writer.by_key(key):
+        raise Conflict(f"The key {key!r} names another memory.", remedy="Choose another key.")
+
+
+def _repeated(writer: Writer, request: WriteRequest, key: str) -> Remembered | None:
+    """The answer of an earlier call with this idempotency key, unless its memory was erased since."""
+    lines = writer.log(LogFilter(request=key), limit=1)
+    earlier = writer.by_number(lines[0].number) if lines else None
+    if earlier is None:
+        return None
+    fields, written = request.fields, lines[0].record
+    other_text = written is not None and written.content_hash != content_hash(fields["text"])
+    if other_text or ("key" in fields and earlier.key != fields["key"]):
+        raise Conflict(
+            f"This idempotency key stored memory #{earlier.number}, which says something else.",
+            remedy="Use a new key for a new memory; nothing was changed.",
+        )
+    return Remembered(earlier, "repeated", None)
