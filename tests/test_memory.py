@@ -88,7 +88,7 @@ def test_a_text_known_in_other_letters_keeps_its_first_wording_and_says_so(memor
     memory.remember("grep -l lists files")
     done = memory.remember("grep -L lists files")
     assert done.record.text == "grep -l lists files"
-    assert "other letters" in done.notes[0]
+    assert "different case or spacing" in done.notes[0]
     keyed = memory.remember("Use grep -l", key="tool:grep")
     assert memory.remember("Use GREP -l", key="tool:grep").record.version == keyed.record.version + 1
 

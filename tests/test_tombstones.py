@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 from test_versions import DAY, NOON
 
 from perdure import Memory, errors
-from perdure.lifecycle.tombstone import keeps_out
+from perdure.lifecycle.import_export import is_blocked
 from perdure.model import State
 from perdure.settings import load
 
-AGAIN = "This was forgotten or corrected on 2026-03-14; it is remembered again."
+AGAIN = "This text was forgotten or corrected on 2026-03-14; it is remembered again."
 
 
 @pytest.fixture
@@ -66,7 +66,7 @@ def test_an_old_export_does_not_bring_back_what_was_ended_since(
     for trusted in (False, True):
         done = memory.import_(old, trusted=trusted)
         assert (done.skipped_deleted, done.inserted, done.updated, done.present) == (1, 0, 0, 0)
-        assert "forgotten or corrected here since: 1" in done.notes[0]
+        assert done.notes[0].startswith("1 record skipped: forgotten or corrected here later")
     assert texts(memory) == before
 
 
@@ -203,13 +203,13 @@ def test_other_namespaces_do_not_know_what_was_forgotten_here(memory: Memory):
 
 @given(st.none() | st.datetimes(), st.timedeltas())
 def test_a_tombstone_stands_against_everything_that_is_not_newer(said_at: datetime | None, apart: timedelta):
-    assert not keeps_out(None, said_at)
-    assert keeps_out(NOON, None)
+    assert not is_blocked(None, said_at)
+    assert is_blocked(NOON, None)
     try:
         said = NOON + apart
     except OverflowError:
         return
-    assert keeps_out(NOON, said) == (apart <= timedelta(0))
+    assert is_blocked(NOON, said) == (apart <= timedelta(0))
 
 
 # -- import and room -----------------------------------------------------------------------------------------------

@@ -87,7 +87,7 @@ def test_a_forgotten_key_comes_back_as_a_new_version_and_the_answer_says_so(memo
     clock.forward(days=1)
     done = memory.upsert(KEY, "New York is in the United States")
     assert (done.record.number, done.record.version, done.record.state) == (1, 2, "active")
-    assert done.notes == ("This was forgotten or corrected on 2026-03-14; it is remembered again.",)
+    assert done.notes == ("This text was forgotten or corrected on 2026-03-14; it is remembered again.",)
     assert memory.get(KEY).version == 2
 
 

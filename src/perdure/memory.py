@@ -148,8 +148,9 @@ class Memory:
         A call repeated with the same `idempotency_key` does nothing and answers what the first one stored.
         """
         checked, notes = self._check(check_text(text), fields)
-        saying = lifecycle.remember.Saying(checked, optional(check_single_line, idempotency_key, "idempotency_key"))
-        return self._written(lifecycle.remember.remember(self._services, self._namespace, saying), notes)
+        key = optional(check_single_line, idempotency_key, "idempotency_key")
+        request = lifecycle.write.WriteRequest(checked, key)
+        return self._written(lifecycle.write.remember(self._services, self._namespace, request), notes)
 
     def upsert(
         self,
@@ -171,9 +172,13 @@ class Memory:
             )
         checked, notes = self._check(check_text(text), {**fields, "key": key})
         expected = None if expected_version is None else check_int(expected_version, "expected_version", 0, 2**31)
-        request = optional(check_single_line, idempotency_key, "idempotency_key")
-        saying = lifecycle.remember.Saying(checked, request, afresh=True, expected=expected)
-        return self._written(lifecycle.remember.remember(self._services, self._namespace, saying), notes)
+        request = lifecycle.write.WriteRequest(
+            checked,
+            optional(check_single_line, idempotency_key, "idempotency_key"),
+            force_new_version=True,
+            expected_version=expected,
+        )
+        return self._written(lifecycle.write.remember(self._services, self._namespace, request), notes)
 
     def update(
         self,
@@ -194,9 +199,9 @@ class Memory:
             corrected = checked.copy()
             if added or removed:
                 tags = dict.fromkeys((*checked.get("tags", record.tags), *added))
-                corrected["tags"] = check_fields({"tags": [tag for tag in tags if tag not in removed]})["tags"]
-            if checked.get("metadata"):
-                corrected["metadata"] = {**record.metadata, **checked["metadata"]}
+                corrected["tags"] = check_fields({"tags": [tag for tag in tags if tag not in removed]}).get("tags", ())
+            if metadata := checked.get("metadata"):
+                corrected["metadata"] = {**record.metadata, **metadata}
             return corrected
 
         return self._written(lifecycle.update.update(self._services, self._find(ref), correct), notes)
@@ -216,7 +221,7 @@ class Memory:
 
     def promote(self, ref: Reference, tier: str | None = None) -> Remembered:
         """Give a memory the tier that is on offer for it, or the one named. Only a person may do this."""
-        chosen = None if tier is None else check_fields({"tier": tier})["tier"]
+        chosen = None if tier is None else check_fields({"tier": tier}).get("tier")
         return self._written(lifecycle.feedback.promote(self._services, self._find(ref), chosen))
 
     def forget(
@@ -555,9 +560,9 @@ class Memory:
             self._services,
             None if everything else self._namespace,
             lifecycle.checkpoint.check_name(name),
-            spec_folder=checked["spec_folder"],
-            description=checked["abstract"],
-            metadata=checked["metadata"] or {},
+            spec_folder=checked.get("spec_folder"),
+            description=checked.get("abstract"),
+            metadata=checked.get("metadata") or {},
         )
 
     def checkpoints(self, *, spec_folder: str | None = None, limit: int = 50) -> builtins.list[Checkpoint]:
@@ -675,7 +680,7 @@ class Memory:
         checked |= check_fields(fields, self._services.settings.categories)
         if checked.get("metadata", {}) is None:
             checked["metadata"] = {}
-        return lifecycle.redaction.redact_fields(checked) if self._services.settings.redact else (checked, ())
+        return lifecycle.write.redact_fields(checked) if self._services.settings.redact else (checked, ())
 
     def _written(self, done: Remembered, notes: tuple[str, ...] = (), *, check_budget: bool = True) -> Remembered:
         """The answer of a write, with everything that its caller should hear."""

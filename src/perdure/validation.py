@@ -8,11 +8,11 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import datetime
 from functools import partial
 from itertools import islice
-from typing import Any, Final, TypeAlias, TypedDict, TypeVar, cast
+from typing import Any, Final, TypedDict, TypeVar, cast
 
 from perdure.clock import parse_time
 from perdure.errors import InvalidInput, TextTooLong, UnknownChoice, shown
-from perdure.ids import check_key
+from perdure.ids import ContentHash, check_key
 from perdure.model import CATEGORIES, CONTEXT_TYPES, INDEXED_STATES, STATES, TIERS, TRUSTS, Filter, Json, State
 
 MAX_TEXT_BYTES: Final = 1 << 20
@@ -28,8 +28,46 @@ _METADATA_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,63}")
 _NAMESPACE = re.compile(r"[^\s\x00-\x1f\x7f][^\x00-\x1f\x7f]{0,199}")
 _CONTENT: Final = ("text", "title", "abstract", "summary", "reasoning")
 
-RecordFields: TypeAlias = dict[str, Any]
 T = TypeVar("T")
+
+
+class RecordFields(TypedDict, total=False):
+    """Checked fields of a record, as they will be stored. What is not there stays as it is."""
+
+    key: str | None
+    content_hash: ContentHash
+    text: str
+    title: str | None
+    abstract: str | None
+    summary: str | None
+    reasoning: str | None
+    category: str | None
+    context_type: str
+    tags: tuple[str, ...]
+    keywords: tuple[str, ...]
+    references: tuple[str, ...]
+    trigger_phrases: tuple[str, ...]
+    metadata: Mapping[str, Json] | None
+    source: str
+    source_project: str | None
+    conversation_id: str | None
+    session_id: str | None
+    channel: str | None
+    spec_folder: str | None
+    file_path: str | None
+    anchor_id: str | None
+    evidence: tuple[str, ...]
+    trust: str
+    tier: str
+    importance: float
+    confidence: float
+    observation_count: int
+    validation_count: int
+    created_at: datetime
+    updated_at: datetime
+    valid_at: datetime | None
+    invalid_at: datetime | None
+    expires_at: datetime | None
 
 
 class KeyedFields(TypedDict, total=False):
@@ -102,7 +140,7 @@ def check_text(value: object, field: str = "text") -> str:
 
 def check_fields(fields: Mapping[str, object], categories: Collection[str] = CATEGORIES) -> RecordFields:
     """The fields given, cleaned, by the names they have in a record."""
-    clean: RecordFields = {}
+    clean: dict[str, Any] = {}
     for name, value in fields.items():
         check = _CHECKS.get(name)
         if check is None:
@@ -112,7 +150,7 @@ def check_fields(fields: Mapping[str, object], categories: Collection[str] = CAT
         clean[name] = check(value, name)
     if clean.get("category") is not None:
         _check_category(clean["category"], categories)
-    return clean
+    return cast("RecordFields", clean)
 
 
 def check_query(query: object) -> str:
@@ -256,9 +294,9 @@ def _stretch(given: Mapping[str, Any], now: datetime | None) -> tuple[datetime |
     return max(starts, default=None), min(ends, default=None)
 
 
-def changes_content(clean: RecordFields) -> bool:
+def changes_content(fields: Mapping[str, object]) -> bool:
     """Whether these fields make a new version, or only a new revision of the same one."""
-    return any(name in clean for name in _CONTENT)
+    return any(name in fields for name in _CONTENT)
 
 
 def _check_category(category: str, categories: Collection[str]) -> None:

@@ -26,7 +26,6 @@ INSIDE = [
     *(("put: memory written", nth) for nth in (1, 2, 7)),
     *(("put: revision written", nth) for nth in (1, 4, 9)),
     ("rewind: half written", 1),
-    ("rewind: records written", 1),
     ("rewind: written", 1),
     ("before commit", 1),
 ]

@@ -17,18 +17,17 @@ if TYPE_CHECKING:
         forget,
         import_export,
         maintenance,
-        redaction,
-        remember,
         selection,
         summary,
         undo,
         update,
         versions,
+        write,
     )
 
 __all__ = [
     "capacity", "checkpoint", "constitution", "erase", "feedback", "forget", "import_export", "maintenance",
-    "redaction", "remember", "selection", "summary", "undo", "update", "versions",
+    "selection", "summary", "undo", "update", "versions", "write",
 ]  # fmt: skip
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 Limit: TypeAlias = "int | Literal['unchanged'] | None"
 UNCHANGED: Final = "unchanged"
 
-_NEXT: Final = 10
+_LISTED: Final = 10
 _ORDER: Final = (
     "superseded memories, then those of low importance, then the others; of each the least recently used first"
 )
@@ -36,7 +36,9 @@ def set_limits(services: Services, namespace: str, max_items: Limit, max_tokens:
 
 def capacity(services: Services, namespace: str) -> Capacity:
     rule = services.eviction_rule
-    stats = services.store.capacity(namespace, rule)
+    with services.store.read(namespace) as reader:
+        stats = reader.capacity(rule)
+        eviction_order = tuple(reader.eviction_candidates(rule, _LISTED))
     max_items, max_tokens = limits(stats.load, services.settings)
     return Capacity(
         namespace=namespace,
@@ -49,7 +51,7 @@ def capacity(services: Services, namespace: str) -> Capacity:
         protected=stats.protected,
         evicted_count=stats.evicted,
         importance_range=stats.importance,
-        eviction_order=tuple(services.store.evictable(namespace, rule, _NEXT)),
+        eviction_order=eviction_order,
         policy=_policy(services, stats, max_items, max_tokens),
     )
 

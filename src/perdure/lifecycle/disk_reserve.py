@@ -1,4 +1,4 @@
-"""To forget something must be possible on a full disk."""
+"""Forgetting must be possible on a full disk."""
 
 from __future__ import annotations
 
@@ -11,11 +11,13 @@ from perdure.store.port import Store
 Answer = TypeVar("Answer")
 
 
-def with_reserve(store: Store, act: Callable[[], Answer]) -> Answer:
-    """Once more, when there is space that was kept for this. `act` must have changed nothing when it fails."""
+def retry_with_reserve(store: Store, write: Callable[[], Answer]) -> Answer:
+    """Call `write` once more when the disk is full and the store had space in reserve. A `write` that fails must have
+    changed nothing.
+    """
     try:
-        return act()
+        return write()
     except StoreFull:
         if not store.release_reserve():
             raise
-        return act()
+        return write()

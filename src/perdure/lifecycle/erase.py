@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from perdure.buggify import point
-from perdure.errors import NotAllowed, StoreDamaged, StoreError
-from perdure.lifecycle.disk_reserve import with_reserve
+from perdure.errors import NotAllowed, StoreError
+from perdure.lifecycle.disk_reserve import retry_with_reserve
 from perdure.lifecycle.forget import (
     ATTEMPTS,
     ForgetRequest,
@@ -19,12 +19,9 @@ from perdure.lifecycle.forget import (
 )
 from perdure.lifecycle.known_backups import known
 from perdure.lifecycle.selection import SelectionScope, matching_earlier_versions, select
-from perdure.lifecycle.tombstone import settle
+from perdure.lifecycle.write import is_unchanged, update_tombstones
 from perdure.lifecycle.write_context import WriteBatch
-from perdure.model import Forgotten, Record, same_history
-
-if TYPE_CHECKING:
-    from perdure.store.port import Writer
+from perdure.model import Forgotten, Record
 
 SCRUB_PATIENCE: Final = 2.0
 _EARLIER_VERSIONS: Final = (
@@ -56,7 +53,7 @@ def erase(scope: SelectionScope, request: ForgetRequest) -> Forgotten:
         if not is_confirmed(scope, preview, request, certain=certain):
             return with_remaining(scope, preview)
         batch = services.context.batch()
-        remaining = with_reserve(services.store, partial(_apply, scope, selection.records, batch))
+        remaining = retry_with_reserve(services.store, partial(_apply, scope, selection.records, batch))
         if remaining is not None:
             return _scrub(scope, replace(preview, done=True, batch=batch.id, remaining=remaining))
     raise others_keep_changing()
@@ -66,25 +63,18 @@ def _apply(scope: SelectionScope, records: tuple[Record, ...], batch: WriteBatch
     """How many memories recall may still find. None, and nothing changed, when one is not as it was selected."""
     point("erase: begin")
     with scope.services.store.write(scope.namespace) as writer:
-        if not all(_is_unchanged(writer, record) for record in records):
+        # Nobody can change a damaged memory any more.
+        if not all(is_unchanged(writer, record, if_damaged=True) for record in records):
             return None
         for record in records:
             writer.erase(record.number, batch.change("erase"))
             point("erase: one erased")
         for record in records:
-            settle(writer, "erase", record, None, batch.at)
+            update_tombstones(writer, "erase", record, None, batch.at)
         remaining = writer.load().items
         point("erase: before commit")
     point("erase: committed")
     return remaining
-
-
-def _is_unchanged(writer: Writer, record: Record) -> bool:
-    try:
-        current = writer.by_number(record.number)
-    except StoreDamaged:
-        return True  # nobody can change it any more
-    return current is not None and same_history(current, record)
 
 
 def _scrub(scope: SelectionScope, done: Forgotten) -> Forgotten:

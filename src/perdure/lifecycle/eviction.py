@@ -1,4 +1,4 @@
-"""Choosing the memories that go when a namespace is full. `write.make_room` evicts them with the write that needs room."""
+"""Choosing the memories that go when a namespace is full. `write.make_room` evicts them with the write itself."""
 
 from __future__ import annotations
 

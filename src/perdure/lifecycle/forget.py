@@ -11,12 +11,12 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Final, Literal
 
 from perdure.errors import Conflict, InvalidInput, NeedsConfirmation, NotAllowed, shown
-from perdure.lifecycle.disk_reserve import with_reserve
+from perdure.lifecycle.disk_reserve import retry_with_reserve
 from perdure.lifecycle.instruction import parse
-from perdure.lifecycle.remember import Plan, Prepared, write
 from perdure.lifecycle.selection import Selection, SelectionScope, select
 from perdure.lifecycle.tier_policy import ONLY_PEOPLE
-from perdure.model import INDEXED_STATES, Filter, Forgotten, replace_record, same_history
+from perdure.lifecycle.write import Plan, PreparedWrite, apply_plan, is_unchanged
+from perdure.model import INDEXED_STATES, Filter, Forgotten, replace_record
 from perdure.text.entry import entry_of
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def forget(scope: SelectionScope, request: ForgetRequest) -> Forgotten:
         single = selection.kind != "sentence" and len(selection.records) == 1
         if not is_confirmed(scope, preview, request, certain=selection.kind == "reference" or single):
             return with_remaining(scope, preview)
-        done = with_reserve(services.store, partial(_apply, scope, preview))
+        done = retry_with_reserve(services.store, partial(_apply, scope, preview))
         if done is not None:
             return done
     raise others_keep_changing()
@@ -103,8 +103,8 @@ def is_confirmed(scope: SelectionScope, preview: Forgotten, request: ForgetReque
 
 def with_remaining(scope: SelectionScope, preview: Forgotten) -> Forgotten:
     """The preview with the number of memories that recall may find now."""
-    numbers = scope.services.store.matching(scope.namespace, Filter(states=INDEXED_STATES))
-    return replace(preview, remaining=len(numbers))
+    with scope.services.store.read(scope.namespace) as reader:
+        return replace(preview, remaining=reader.load().items)
 
 
 def others_keep_changing() -> Conflict:
@@ -131,15 +131,12 @@ def _apply(scope: SelectionScope, preview: Forgotten) -> Forgotten | None:
     services = scope.services
     batch = services.context.batch()
     plans = [Plan(record, replace_record(record, state="deleted"), "forget", "updated") for record in preview.records]
-    entries = [entry_of(plan.record, services.tokens.count) for plan in plans]
+    prepared = [PreparedWrite(entry_of(plan.record, services.tokens.count)) for plan in plans]
     with services.store.write(scope.namespace) as writer:
-        for record in preview.records:
-            current = writer.by_number(record.number)
-            if current is None or not same_history(current, record):
-                return None
+        if not all(is_unchanged(writer, record) for record in preview.records):
+            return None
         written = tuple(
-            write(services, writer, plan, Prepared(entry, None, pending=False), batch).record
-            for plan, entry in zip(plans, entries, strict=True)
+            apply_plan(services, writer, plan, batch, write).record for plan, write in zip(plans, prepared, strict=True)
         )
         remaining = writer.load().items
     if len(written) == 1 or not services.settings.versioning:

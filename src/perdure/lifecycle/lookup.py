@@ -14,7 +14,8 @@ from perdure.visibility import GONE_STATES, has_expired
 
 def find(store: Store, namespace: str, ref: int | str) -> Record:
     """The memory that a reference names, in whatever state it is."""
-    records = store.find(namespace, parse_reference(ref))
+    with store.read(namespace) as reader:
+        records = reader.find(parse_reference(ref))
     if not records:
         raise NotFound(f"No memory {ref!r:.80} in namespace {namespace!r}.")
     if len(records) > 1:
@@ -38,9 +39,10 @@ def find_known(store: Store, namespace: str, ref: int | str, moment: datetime) -
     """The memory that a reference names, as it was known at a moment."""
     record = find(store, namespace, ref)
     number, remedy = record.number, f"See `perdure history {record.number}`."
-    seq = store.seq_at(namespace, moment)
+    with store.read(namespace) as reader:
+        seq = reader.seq_at(moment)
+        revision = reader.states_at([number], seq).get(number)
     if record.seq > seq:
-        revision = store.states_at(namespace, [number], seq).get(number)
         if revision is None:
             raise NotFound(f"Memory #{number} was not known yet then.", remedy=remedy)
         if revision.record is None:
@@ -58,13 +60,16 @@ def history(store: Store, namespace: str, ref: int | str) -> list[Revision]:
     """
     reference = parse_reference(ref)
     try:
-        return store.revisions(namespace, find(store, namespace, ref).number)
+        number = find(store, namespace, ref).number
+        with store.read(namespace) as reader:
+            return reader.revisions(number)
     except (NotFound, StoreDamaged):
-        number = reference.number
-        if number is None and reference.id is not None:
-            erasures = revisions(store, namespace, LogFilter(operation="erase"), newest=True)
-            number = next((line.number for line in erasures if line.memory == reference.id), None)
-        lines = store.revisions(namespace, number) if number is not None else []
+        with store.read(namespace) as reader:
+            number = reference.number
+            if number is None and reference.id is not None:
+                erasures = revisions(reader, LogFilter(operation="erase"), newest=True)
+                number = next((line.number for line in erasures if line.memory == reference.id), None)
+            lines = reader.revisions(number) if number is not None else []
         if not lines:
             raise
         return lines

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from perdure.embed.port import Embedder, Progress, checked_passages
 from perdure.errors import EmbedderUnavailable, NotAllowed, StoreReadOnly
-from perdure.lifecycle.expiry import Tidied, tidy
+from perdure.lifecycle.expiry import ExpiryResult, expire_and_purge
 from perdure.model import MaintenanceResult
 from perdure.store.port import Store
 
@@ -29,9 +29,9 @@ def work(
 ) -> MaintenanceResult:
     """`expire` says that the clock is right (True), or that nothing is to expire now (False)."""
     if expire and not services.context.is_person:
-        raise NotAllowed("Only a person may say that a clock that leapt is right.")
+        raise NotAllowed("Only a person may confirm that the clock is right after it jumped.")
     services.usage.flush(patience=_PASSING)
-    tidied = tidy(services, confirmed=expire is True) if expire is not False else Tidied()
+    expiry = ExpiryResult() if expire is False else expire_and_purge(services, confirmed=expire is True)
     store, embedder = services.store, services.embedder
     if embedder is None:
         waiting = sum(space.vectors_pending for space in store.stats(None).namespaces)
@@ -39,13 +39,13 @@ def work(
         embedded = MaintenanceResult(0, waiting, (" ".join(filter(None, (finding.sentence, finding.remedy))),))
     else:
         embedded = embed_pending(store, embedder, limit, progress)
-    scrubbed = _scrub(store, patience=_PATIENCE if tidied.purged else _PASSING) or not tidied.purged
+    scrubbed = _scrub(store, patience=_PATIENCE if expiry.purged else _PASSING) or not expiry.purged
     return replace(
         embedded,
-        notes=(*tidied.notes, *embedded.notes, *(() if scrubbed else (_UNSCRUBBED,))),
-        expired=tidied.expired,
-        purged=tidied.purged,
-        held=tidied.held,
+        notes=(*expiry.notes, *embedded.notes, *(() if scrubbed else (_UNSCRUBBED,))),
+        expired=expiry.expired,
+        purged=expiry.purged,
+        held=expiry.held,
     )
 
 

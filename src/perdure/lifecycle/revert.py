@@ -108,13 +108,13 @@ def revert(services: Services, sources: Sequence[RevertSource], *, dry_run: bool
 
 
 def plan_writes(plan: RevertPlan, operation: Operation, find_by_key: FindByKey) -> tuple[list[Plan], tuple[str, ...]]:
-    """Pure but for `find_by_key`. A memory that is as it should be needs no write. A memory that comes back gets its key
-    unless another memory has it that stays as it is; the notes name the keys that are lost.
+    """Pure but for `find_by_key`. A memory that is as it should be needs no write. A memory that comes back gets its
+    key unless another memory has it that stays as it is; the notes name the keys that are lost.
     """
     restored = {number: target for number, target in plan.targets.items() if target is not None}
     notes: list[str] = []
     taken: set[str] = set()
-    # A memory that has its key already keeps it; of several that had the same key at different times, the first gets it.
+    # A memory that has its key already keeps it; of several that had the same key at different times, the first wins.
     for number in sorted(restored, key=lambda number: (restored[number].key != plan.current[number].key, number)):
         key = restored[number].key
         if key is None:
@@ -153,7 +153,9 @@ def _prepare(services: Services, source: RevertSource) -> PreparedRevert:
         with store.read(source.namespace) as reader:
             missing = len(indexed - reader.passage_vectors(embedder.generation, list(indexed)).keys())
         if missing:
-            waiting = "1 memory waits for its vector" if missing == 1 else f"{missing:,} memories wait for their vectors"
+            waiting = (
+                "1 memory waits for its vector" if missing == 1 else f"{missing:,} memories wait for their vectors"
+            )
             notes = (*notes, f"{waiting}: found by keyword now, by meaning after `perdure work`.")
     return PreparedRevert(source, plan, position, writes, prepared, notes)
 

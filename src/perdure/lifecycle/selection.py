@@ -34,8 +34,8 @@ _NO_STATES: Final[tuple[State, ...]] = ()
 
 @dataclass(frozen=True, slots=True)
 class SelectionScope:
-    """Where to look. `filter` is what the caller narrowed it to, with no states unless the
-    caller named some. `every_state` also looks at memories that are forgotten, expired or evicted.
+    """Where to look. `filter` is what the caller narrowed it to, with no states unless the caller named some.
+    `every_state` also looks at memories that are forgotten, expired or evicted.
     """
 
     services: Services
@@ -80,11 +80,11 @@ def matching_earlier_versions(scope: SelectionScope, what: object, now: datetime
     if instruction is None or not instruction.words:
         return
     needed = _term_hashes(instruction)
-    store, namespace = scope.services.store, scope.namespace
-    for record in store.fetch(namespace, store.multi_version_numbers(namespace)):
-        versions = (line.record for line in store.revisions(namespace, record.number) if line.record)
-        if instruction.covers(record.created_at) and any(needed <= _terms_of(version) for version in versions):
-            yield record
+    with scope.services.store.read(scope.namespace) as reader:
+        for record in reader.fetch(reader.with_several_versions()):
+            versions = (line.record for line in reader.revisions(record.number) if line.record)
+            if instruction.covers(record.created_at) and any(needed <= _terms_of(version) for version in versions):
+                yield record
 
 
 def _by_references(scope: SelectionScope, references: Sequence[Reference]) -> Selection:
@@ -92,13 +92,15 @@ def _by_references(scope: SelectionScope, references: Sequence[Reference]) -> Se
         raise InvalidInput("The list names no memory.", remedy="Put a reference into it; nothing was changed.")
     if len(references) > MAX_SELECTED:
         raise _too_many()
+    store = scope.services.store
     found: dict[int, Record] = {}
     for reference in references:
         try:
-            record = find(scope.services.store, scope.namespace, reference.text)
+            record = find(store, scope.namespace, reference.text)
         except StoreDamaged:
             # A damaged memory can still be erased: then it is what the log says it was.
-            lines = scope.services.store.revisions(scope.namespace, reference.number or 0) if scope.every_state else []
+            with store.read(scope.namespace) as reader:
+                lines = reader.revisions(reference.number or 0) if scope.every_state else []
             logged = [replace_record(line.record, seq=line.seq) for line in lines if line.record]
             if not logged:
                 raise
@@ -112,16 +114,16 @@ def _by_references(scope: SelectionScope, references: Sequence[Reference]) -> Se
 
 def _least(scope: SelectionScope, kind: Kind) -> tuple[Record, ...]:
     """The least recently used or the least important active memory; of equal ones the one with the lowest number."""
-    store, namespace = scope.services.store, scope.namespace
     scope.services.usage.flush(patience=_USE_PATIENCE)
-    allowed = set(store.matching(namespace, replace(scope.filter or Filter(), states=("active",))))
-    candidates = store.evictable(namespace, _NOTHING_PROTECTED, _ALL)
-    least = min(
-        (candidate for candidate in candidates if candidate.number in allowed),
-        key=lambda candidate: (candidate.last_used if kind == "oldest" else candidate.importance, candidate.number),
-        default=None,
-    )
-    return tuple(store.fetch(namespace, [least.number])) if least else ()
+    with scope.services.store.read(scope.namespace) as reader:
+        allowed = set(reader.numbers(replace(scope.filter or Filter(), states=("active",))))
+        candidates = reader.eviction_candidates(_NOTHING_PROTECTED, _ALL)
+        least = min(
+            (candidate for candidate in candidates if candidate.number in allowed),
+            key=lambda candidate: (candidate.last_used if kind == "oldest" else candidate.importance, candidate.number),
+            default=None,
+        )
+        return tuple(reader.fetch([least.number])) if least else ()
 
 
 def _matches(scope: SelectionScope, instruction: Instruction) -> Iterator[Record]:
@@ -141,7 +143,8 @@ def _matches(scope: SelectionScope, instruction: Instruction) -> Iterator[Record
     ]
     if instruction.words:
         # The words of indexed memories are looked up; the others are read one by one.
-        search = store.holding(namespace, instruction.words)
+        with store.read(namespace) as reader:
+            search = reader.numbers_with_all(instruction.words)
         if search.complete:
             indexed = tuple(state for state in states if state in INDEXED_STATES)
             others = tuple(state for state in states if state not in INDEXED_STATES)

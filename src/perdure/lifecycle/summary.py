@@ -10,6 +10,7 @@ import heapq
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache
@@ -338,7 +339,8 @@ def gather(
     if scope is not None:
         return _about(services, namespace, scope, filter, now), 0
     store = services.store
-    total = len(store.matching(namespace, filter))
+    with store.read(namespace) as reader:
+        total = len(reader.numbers(filter))
     filters = [filter]
     if total > _MOST_MEMORIES and filter.tier is None:
         filters = [*(replace(filter, tier=tier) for tier in _FIRST_TIERS), filter]
@@ -356,11 +358,10 @@ def _about(services: Services, namespace: str, scope: str, filter: Filter, now: 
     """The memories that recall finds for the scope; and the memory of a key, whose own words need not repeat it."""
     hits = services.search(scope, namespace, filter, limit=_MOST_HITS, recipe="balanced")
     best = max((hit.score for hit in hits), default=0.0) or 1.0
-    try:
+    named: Sequence[Record] = ()
+    with suppress(InvalidReference), services.store.read(namespace) as reader:
         reference = parse_reference(scope)
-        named = services.store.find(namespace, reference) if reference.key else ()
-    except InvalidReference:
-        named = ()
+        named = reader.find(reference) if reference.key else ()
     material = {record.number: Material(record) for record in named if is_visible(record, filter, now)}
     for hit in hits:
         if any(hit.explain[name].normalised >= share for name, share in _RELEVANT.items() if name in hit.explain):

@@ -62,7 +62,7 @@ def _metadata(fields: RecordFields, before: Record | None) -> Mapping[str, Json]
 
 
 def _require_permission(before: Record, fields: RecordFields) -> None:
-    """A constitutional memory says what a person agreed to, so a model changes neither its words nor its tier or times."""
+    """A constitutional memory says what a person agreed to: a model changes neither its words nor its tier or times."""
     if before.tier != ONLY_PEOPLE or before.state != "active":
         return
     changed = {name: value for name, value in fields.items() if getattr(before, name, None) != value}

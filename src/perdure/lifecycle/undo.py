@@ -1,165 +1,123 @@
-"""Taking back what one call, one session or one writer did: every memory it touched becomes what it was before."""
+"""Undoing what one call, one session or one actor did: every memory it touched becomes what it was before."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from perdure.errors import AmbiguousReference, Conflict, InvalidInput, NotFound
-from perdure.lifecycle.revert import Aim, rewind
+from perdure.lifecycle.revert import DAMAGED, RevertPlan, revert
 from perdure.model import Operation, Record, RevertResult, Revision, Skipped, same_history
-from perdure.store.port import LogFilter, Store
+from perdure.store.paging import revisions
+from perdure.store.port import LogFilter, Reader, Store
 
 if TYPE_CHECKING:
     from perdure.services import Services
 
 SHORTEST_PREFIX: Final = 8
 _ID_LENGTH: Final = 36
-_PAGE: Final = 1000
 # A batch that is named by its first characters is looked for among so many of the newest lines.
-_LOOKED_AT: Final = 20_000
-_NAMED: Final = 5
-_GOING_BACK: Final[frozenset[Operation]] = frozenset({"undo", "rewind"})
+_MAX_LINES: Final = 20_000
+_LISTED: Final = 5
+_REVERTING: Final[frozenset[Operation]] = frozenset({"undo", "rewind"})
 
 
 @dataclass(frozen=True, slots=True)
-class Undoing:
-    """The intent to take back the lines of the log that `wanted` selects."""
+class BatchRevert:
+    """Reverts the lines of the log that the filter selects: a batch, or what a session or an actor wrote."""
 
-    store: Store
     namespace: str
-    wanted: LogFilter
+    filter: LogFilter
     force: bool
     operation: Operation = "undo"
 
-    def plan(self) -> Aim:
-        chosen = list(lines_of(self.store, self.namespace, self.wanted))
-        if not chosen:
-            return Aim()
-        touched = _by_number(chosen)
-        current = {record.number: record for record in self.store.fetch(self.namespace, list(touched))}
-        before = _states_before(self.store, self.namespace, touched, chosen)
-        goals: dict[int, Record | None] = {}
-        left: list[Skipped] = []
+    def plan(self, reader: Reader) -> RevertPlan:
+        lines = list(revisions(reader, self.filter))
+        if not lines:
+            return RevertPlan()
+        touched: dict[int, list[Revision]] = {}
+        for line in lines:
+            touched.setdefault(line.number, []).append(line)
+        current = {record.number: record for record in reader.fetch(list(touched))}
+        before = _states_before(reader, touched, lines)
+        targets: dict[int, Record | None] = {}
+        skipped: list[Skipped] = []
         later: dict[int, list[Revision]] = {}
         for number, own in touched.items():
-            later[number] = self._strangers(own, current.get(number))
+            later[number] = _later_changes(reader, own, current.get(number))
             reason = _obstacle(before.get(number), current.get(number), (*own, *later[number]))
             if reason:
-                left.append(Skipped(number, reason))
+                skipped.append(Skipped(number, reason))
             elif number in current:
-                line = before.get(number)
-                goals[number] = line.record if line else None
-        open_goals = {number for number, goal in goals.items() if not _reached(current[number], goal)}
+                targets[number] = before[number].record if number in before else None
+        different = [number for number, target in targets.items() if not _is_reverted(current[number], target)]
         if not self.force:
-            in_the_way = {number: later[number] for number in sorted(open_goals) if later[number]}
-            self._refuse(left, in_the_way)
-            if not open_goals:
-                self._refuse_twice(later.values())
-        return Aim(goals, current, tuple(left), () if open_goals else (_NOTHING_LEFT,))
+            _require_no_conflict(skipped, {number: later[number] for number in sorted(different) if later[number]})
+            if not different:
+                _require_first_time(later.values())
+        notes = () if different else ("Everything is as it was before; there was nothing to take back.",)
+        return RevertPlan(targets, current, tuple(skipped), notes)
 
-    def selects(self, line: Revision) -> bool:
-        wanted, change = self.wanted, line.change
-        return (wanted.batch, wanted.session, wanted.actor) == (
-            wanted.batch and change.batch,
-            wanted.session and change.session,
-            wanted.actor and change.actor,
+    def may_change_plan(self, line: Revision) -> bool:
+        filter, change = self.filter, line.change
+        return (
+            filter.batch in {None, change.batch}
+            and filter.session in {None, change.session}
+            and filter.actor in {None, change.actor}
         )
-
-    def _strangers(self, own: Sequence[Revision], current: Record | None) -> list[Revision]:
-        """The lines of others that undoing would overrule. What they did and took back again does not count."""
-        first, last = own[0], own[-1]
-        if current is not None and current.seq == last.seq and len(own) == 1:
-            return []
-        mine = {line.seq for line in own}
-        lines = self.store.revisions(self.namespace, first.number)
-        others = [line for line in lines if line.seq > first.seq and line.seq not in mine]
-        unchanged = current is not None and last.record is not None and same_history(current, last.record)
-        return [line for line in others if line.seq < last.seq] if unchanged else others
-
-    def _refuse(self, left: Sequence[Skipped], in_the_way: Mapping[int, Sequence[Revision]]) -> None:
-        if left:
-            listed = _listed(f"#{one.number}: {one.reason}" for one in left)
-            raise Conflict(
-                f"Not everything can be taken back. {listed}",
-                remedy="With force (--force) the rest is taken back; nothing was changed.",
-            )
-        if in_the_way:
-            found = ((number, lines[-1].change) for number, lines in in_the_way.items())
-            listed = _listed(f"#{number} ({change.operation} by {change.actor})" for number, change in found)
-            newest = max((lines[-1] for lines in in_the_way.values()), key=lambda line: line.seq)
-            raise Conflict(
-                f"Changed since: {listed}.",
-                remedy=f"Undo that first (perdure undo {newest.change.batch}), or overrule it with force (--force); "
-                "nothing was changed.",
-            )
-
-    def _refuse_twice(self, later: Iterable[Sequence[Revision]]) -> None:
-        back = [lines[-1] for lines in later if lines and lines[-1].change.operation in _GOING_BACK]
-        if back:
-            change = max(back, key=lambda line: line.seq).change
-            raise Conflict(
-                f"This was taken back already, by {change.actor} at {change.at:%Y-%m-%d %H:%M:%S} UTC, "
-                f"in batch {change.batch}.",
-                remedy=f"Undo that to bring it back: perdure undo {change.batch}",
-            )
-
-
-_NOTHING_LEFT: Final = "Everything is as it was before; there was nothing to take back."
 
 
 def undo(
-    services: Services, namespaces: Sequence[str], wanted: LogFilter, *, force: bool = False, dry_run: bool = False
+    services: Services, namespaces: Sequence[str], filter: LogFilter, *, force: bool = False, dry_run: bool = False
 ) -> RevertResult:
     store = services.store
-    if wanted.batch is not None:
-        wanted = replace(wanted, batch=_full_name(store, namespaces, wanted.batch))
-    found = [name for name in namespaces if store.log(name, wanted, limit=1)]
-    if not found:
-        if wanted.batch is not None:
-            raise _unknown(wanted.batch)
-        who = f"session {wanted.session!r}" if wanted.session is not None else f"{wanted.actor!r}"
-        return RevertResult(None, (), notes=(f"There is nothing to undo: {who} wrote nothing here.",))
-    return rewind(services, [Undoing(store, name, wanted, force) for name in found], dry_run=dry_run)
+    if filter.batch is not None:
+        filter = replace(filter, batch=_complete_batch_id(store, namespaces, filter.batch))
+    sources: list[BatchRevert] = []
+    for namespace in namespaces:
+        with store.read(namespace) as reader:
+            if reader.log(filter, limit=1):
+                sources.append(BatchRevert(namespace, filter, force))
+    if sources:
+        return revert(services, sources, dry_run=dry_run)
+    if filter.batch is not None:
+        raise _unknown_batch(filter.batch)
+    who = f"session {filter.session!r}" if filter.session is not None else f"{filter.actor!r}"
+    return RevertResult(None, (), notes=(f"There is nothing to undo: {who} wrote nothing here.",))
 
 
-def lines_of(store: Store, namespace: str, wanted: LogFilter) -> Iterator[Revision]:
-    """Oldest first, however many there are."""
-    while page := store.log(namespace, wanted, limit=_PAGE, newest=False):
-        yield from page
-        if len(page) < _PAGE:
-            return
-        wanted = replace(wanted, after=page[-1].seq)
-
-
-def _by_number(lines: Iterable[Revision]) -> dict[int, list[Revision]]:
-    found: dict[int, list[Revision]] = {}
-    for line in lines:
-        found.setdefault(line.number, []).append(line)
-    return found
+def _later_changes(reader: Reader, own: Sequence[Revision], current: Record | None) -> list[Revision]:
+    """The lines of others that undoing would overrule. Changes that were taken back again do not count."""
+    first, last = own[0], own[-1]
+    if current is not None and current.seq == last.seq and len(own) == 1:
+        return []
+    seqs = {line.seq for line in own}
+    others = [line for line in reader.revisions(first.number) if line.seq > first.seq and line.seq not in seqs]
+    unchanged = current is not None and last.record is not None and same_history(current, last.record)
+    return [line for line in others if line.seq < last.seq] if unchanged else others
 
 
 def _states_before(
-    store: Store, namespace: str, touched: Mapping[int, Sequence[Revision]], chosen: Sequence[Revision]
+    reader: Reader, touched: Mapping[int, Sequence[Revision]], lines: Sequence[Revision]
 ) -> dict[int, Revision]:
-    """Each memory's newest line before the first that is taken back; none for what was born by it.
+    """Each memory's newest line before the first that is undone; none for a memory that this line inserted.
 
-    Between the first line of an unbroken run and a memory's own first line in it nobody else wrote, so that one look
-    into the log does for the whole run.
+    Between the first line of an unbroken run and a memory's own first line in it nobody else wrote, so one look into
+    the log is enough for the whole run.
     """
     start = 0
     starts: dict[int, list[int]] = {}
-    for place, line in enumerate(chosen):
-        if not place or chosen[place - 1].seq != line.seq - 1:
+    for index, line in enumerate(lines):
+        if not index or lines[index - 1].seq != line.seq - 1:
             start = line.seq
         if touched[line.number][0] is line:
             starts.setdefault(start, []).append(line.number)
-    found: dict[int, Revision] = {}
+    states: dict[int, Revision] = {}
     for first, numbers in starts.items():
-        found |= store.states_at(namespace, numbers, first - 1)
-    return found
+        states |= reader.states_at(numbers, first - 1)
+    return states
 
 
 def _obstacle(before: Revision | None, current: Record | None, lines: Sequence[Revision]) -> str | None:
@@ -167,53 +125,76 @@ def _obstacle(before: Revision | None, current: Record | None, lines: Sequence[R
     if current is None:
         erased = next((line.change for line in lines if line.change.operation == "erase"), None)
         if erased is None:
-            return "It is damaged; `perdure doctor --repair` may bring it back."
+            return DAMAGED
         return f"It was erased by {erased.actor} on {erased.at:%Y-%m-%d}." if before else None
     if before is not None and before.record is None:
         return "What it said before was not kept, because versioning is off."
     return None
 
 
-def _reached(current: Record, goal: Record | None) -> bool:
-    return current.state == "deleted" if goal is None else same_history(current, goal)
+def _is_reverted(current: Record, target: Record | None) -> bool:
+    return current.state == "deleted" if target is None else same_history(current, target)
 
 
-def _listed(items: Iterable[str]) -> str:
-    found = list(items)
-    more = len(found) - _NAMED
-    return ", ".join(found[:_NAMED]) + (f" and {more:,} more" if more > 0 else "")
+def _require_no_conflict(skipped: Sequence[Skipped], later: Mapping[int, Sequence[Revision]]) -> None:
+    if skipped:
+        listed = _listed(f"#{one.number}: {one.reason}" for one in skipped)
+        raise Conflict(
+            f"Not everything can be taken back. {listed}",
+            remedy="With force (--force) the rest is taken back; nothing was changed.",
+        )
+    if later:
+        newest = max((lines[-1] for lines in later.values()), key=lambda line: line.seq)
+        changes = ((number, lines[-1].change) for number, lines in later.items())
+        listed = _listed(f"#{number} ({change.operation} by {change.actor})" for number, change in changes)
+        raise Conflict(
+            f"Changed since: {listed}.",
+            remedy=f"Undo that first (perdure undo {newest.change.batch}), or overrule it with force (--force); "
+            "nothing was changed.",
+        )
 
 
-def _full_name(store: Store, namespaces: Sequence[str], batch: str) -> str:
-    """The batch that begins like this."""
-    name = batch.strip().lower()
+def _require_first_time(later: Iterable[Sequence[Revision]]) -> None:
+    reverting = [lines[-1] for lines in later if lines and lines[-1].change.operation in _REVERTING]
+    if reverting:
+        change = max(reverting, key=lambda line: line.seq).change
+        raise Conflict(
+            f"This was taken back already, by {change.actor} at {change.at:%Y-%m-%d %H:%M:%S} UTC, "
+            f"in batch {change.batch}.",
+            remedy=f"Undo that to bring it back: perdure undo {change.batch}",
+        )
+
+
+def _complete_batch_id(store: Store, namespaces: Sequence[str], prefix: str) -> str:
+    """The one batch whose id begins like this."""
+    name = prefix.strip().lower()
     if len(name) >= _ID_LENGTH:
         return name
     if len(name) < SHORTEST_PREFIX:
         raise InvalidInput(
-            f"{batch[:80]!r} is too short for a batch.",
+            f"{prefix[:80]!r} is too short for a batch.",
             remedy=f"Give its id, or at least {SHORTEST_PREFIX} characters of it; `perdure log` shows them.",
         )
-    found: dict[str, None] = {}
+    batches: dict[str, None] = {}
     for namespace in namespaces:
-        for line in islice(_newest(store, namespace), _LOOKED_AT):
-            if line.change.batch.startswith(name):
-                found[line.change.batch] = None
-    if len(found) > 1:
+        with store.read(namespace) as reader:
+            for line in islice(revisions(reader, LogFilter(), newest=True), _MAX_LINES):
+                if line.change.batch.startswith(name):
+                    batches[line.change.batch] = None
+    if len(batches) > 1:
         raise AmbiguousReference(
-            f"{len(found)} batches begin with {name[:80]!r}: {_listed(found)}.", remedy="Give more of the id."
+            f"{len(batches)} batches begin with {name[:80]!r}: {_listed(batches)}.", remedy="Give more of the id."
         )
-    if not found:
-        raise _unknown(name)
-    return next(iter(found))
+    if not batches:
+        raise _unknown_batch(name)
+    return next(iter(batches))
 
 
-def _newest(store: Store, namespace: str) -> Iterator[Revision]:
-    wanted = LogFilter()
-    while page := store.log(namespace, wanted, limit=_PAGE):
-        yield from page
-        wanted = replace(wanted, before=page[-1].seq)
-
-
-def _unknown(batch: str) -> NotFound:
+def _unknown_batch(batch: str) -> NotFound:
     return NotFound(f"There is no batch {batch[:80]!r} in this namespace.", remedy="`perdure log` lists them.")
+
+
+def _listed(items: Iterable[str]) -> str:
+    texts = list(items)
+    more = len(texts) - _LISTED
+    return ", ".join(texts[:_LISTED]) + (f" and {more:,} more" if more > 0 else "")

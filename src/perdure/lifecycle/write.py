@@ -4,6 +4,9 @@ What takes time (index entry, vector) is prepared before the transaction begins.
 again; if somebody else was faster, the plan is made again on what is there now.
 """
 
+# The fields of a write have a text, and `with_content_hash` adds its hash.
+# pyright: reportTypedDictNotRequiredAccess=false
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -13,7 +16,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from perdure.buggify import point
-from perdure.embed.checked import checked_passages
+from perdure.embed.port import checked_passages
 from perdure.errors import CapacityExceeded, Conflict, EmbedderUnavailable, InvalidInput, StoreDamaged, VersionConflict
 from perdure.ids import content_hash, new_id
 from perdure.lifecycle.eviction import memories_to_evict
@@ -21,8 +24,7 @@ from perdure.lifecycle.tier_policy import ONLY_PEOPLE, apply_tier
 from perdure.lifecycle.write_context import WriteBatch
 from perdure.model import Operation, Outcome, Record, Remembered, replace_record, same_history
 from perdure.store.port import LogFilter, Reader, Writer
-from perdure.text.entry import Entry, entry_of
-from perdure.text.passage import passage
+from perdure.text.entry import Entry, entry_of, passage
 from perdure.tiers import offered_tier
 from perdure.validation import MAX_ITEMS, RecordFields, check_validity
 
@@ -207,9 +209,9 @@ def make_room(
 def update_tombstones(
     writer: Writer, operation: Operation, before: Record | None, after: Record | None, at: datetime
 ) -> datetime | None:
-    """Called after the write that made `after` of `before` (None: no memory). A text is alive while an active memory has
-    it. A text that the write ended gets a tombstone, a text that it brought to life loses its tombstone. Returns since
-    when the latter had one.
+    """Called after the write that made `after` of `before` (None: no memory). A text is alive while an active memory
+    has it. A text that the write ended gets a tombstone; a text that it brought to life loses its tombstone, and the
+    answer is since when it had one.
     """
     if operation in _LEAVES_NO_TOMBSTONE:
         return None
@@ -228,7 +230,7 @@ def update_tombstones(
 def prepare(services: Services, plan: Plan, overtaken: PreparedWrite | None = None) -> PreparedWrite:
     """Compute the index entry and the vector. An embedder that is down never fails a write: the vector comes later.
 
-    `overtaken` was prepared for a plan that somebody else overtook: its vector is used if it fits, and none is computed.
+    `overtaken` was prepared for a plan that somebody else overtook: its vector is used if it fits, none is computed.
     """
     entry = entry_of(plan.record, services.tokens.count)
     if overtaken and overtaken.entry.passage_hash == entry.passage_hash:
@@ -277,19 +279,19 @@ def lookup(reader: Reader, fields: RecordFields) -> Record | None:
     return reader.by_key(key) if key else reader.by_content(fields["content_hash"])
 
 
-def is_unchanged(reader: Reader, record: Record) -> bool:
-    """Whether a memory is still as it was read. A damaged one is not, because nobody can tell."""
+def is_unchanged(reader: Reader, record: Record, *, if_damaged: bool = False) -> bool:
+    """Whether a memory is still as it was read. `if_damaged` is the answer for one that cannot be read any more."""
     try:
         return _is_same(reader.by_number(record.number), record)
     except StoreDamaged:
-        return False
+        return if_damaged
 
 
 def plan_write(
     existing: Record | None, namespace: str, fields: RecordFields, at: datetime, *, force_new_version: bool = False
 ) -> Plan:
-    """Pure. A memory is inserted, observed once more, or gets a new version. Fields that are not given stay as they are,
-    except the times of validity: a new version is a new statement.
+    """Pure. A memory is inserted, observed once more, or gets a new version. Fields that are not given stay as they
+    are, except the times of validity: a new version is a new statement.
     """
     if existing is None:
         values = cast("dict[str, Any]", {"created_at": at, "updated_at": at} | fields)
@@ -379,7 +381,8 @@ def redact_fields(fields: RecordFields) -> tuple[RecordFields, tuple[str, ...]]:
 def _is_same(current: Record | None, read: Record | None) -> bool:
     if current is None or read is None:
         return current is read
-    return same_history(current, read)
+    # After a backup was restored, another change may have the same position in the log.
+    return current.seq == read.seq and same_history(current, read)
 
 
 def _require_version(existing: Record | None, expected: int, key: str | None) -> None:
