@@ -648,10 +648,10 @@ class Memory:
         erased: str | os.PathLike[str] | None = None,
         progress: Progress | None = None,
     ) -> BackupRestored:
-        """Make the whole store, all namespaces, what a backup was, all or nothing; programs that have it open go on.
-        What was erased here since the backup is erased again. Elsewhere nobody knows of it, unless `erased` names the
-        list beside the store that it was erased from, `<store>-erased`. With `keep`, a backup of what was there is
-        made first.
+        """Make the whole store, all namespaces, what a backup was, all or nothing. A `StoreBusy` error is raised while
+        another process, or another Memory object of this one, has the store open. What was erased here since the
+        backup is erased again. Elsewhere nobody knows of it, unless `erased` names the list beside the store that it
+        was erased from, `<store>-erased`. With `keep`, a backup of what was there is made first.
         """
         services = self._services
         if not services.context.is_person:

@@ -10,6 +10,7 @@ import os
 import random
 import re
 import signal
+import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -73,9 +74,10 @@ def found_in(directory: Path, canaries: list[str]) -> dict[str, set[bytes]]:
 
 @dataclass(frozen=True)
 class Planted:
-    number: int
+    """The numbers of memories that are erased together, and what nobody may find afterwards."""
+
+    numbers: list[int]
     canaries: list[str]
-    related: bool = False
 
 
 def plant(memory: Memory, words: Words) -> Planted:
@@ -96,7 +98,7 @@ def plant(memory: Memory, words: Words) -> Planted:
         memory.update(record.number, text=f"{here[-1]} {words.filler()}", tags=[here[-2]])
     if words.source.random() < 0.3:
         memory.forget(record.number)
-    return Planted(record.number, here)
+    return Planted([record.number], here)
 
 
 def plant_merged(memory: Memory, words: Words) -> Planted:
@@ -105,7 +107,7 @@ def plant_merged(memory: Memory, words: Words) -> Planted:
     sources = [memory.remember(f"{words.filler()} {each}").record for each in here[:2]]
     merged = memory.remember(f"{here[2]} {words.filler()}").record
     link(memory, merged, *sources, heard=f"https://example.com/{here[3]}")
-    return Planted(merged.number, here, related=True)
+    return Planted([merged.number, *(source.number for source in sources)], here)
 
 
 def link(memory: Memory, merged: Record, *sources: Record, heard: str) -> None:
@@ -133,7 +135,7 @@ def test_a_byte_scan_finds_nothing_of_what_was_erased(tmp_path: Path):
         assert found_in(tmp_path, planted[0].canaries)
         words.source.shuffle(planted)
         for n, each in enumerate(planted, 1):
-            done = memory.erase(each.number, related=each.related, confirm=True)
+            done = memory.erase(each.numbers, confirm=True)
             assert done.done
             assert not done.scrub_pending
             if n % 20 == 0:
@@ -144,7 +146,7 @@ def test_a_byte_scan_finds_nothing_of_what_was_erased(tmp_path: Path):
         memory.remember(words.filler())
     assert found_in(tmp_path, canaries) == {}
     ledger = (tmp_path / "memory.db-erased").read_text("utf-8").splitlines()
-    assert len(ledger) == len(planted) + 2 * sum(each.related for each in planted)
+    assert len(ledger) == sum(len(each.numbers) for each in planted)
 
 
 @pytest.mark.parametrize("point", POINTS)
@@ -157,14 +159,14 @@ def test_an_erasure_that_was_killed_is_whole_or_has_not_begun(tmp_path: Path, po
 
     def erase(each: Planted) -> None:
         with Memory(path, embedder=WordEmbedder()) as memory, buggified(point, "kill"):
-            memory.erase(each.number, related=each.related, confirm=True)
+            memory.erase(each.numbers, confirm=True)
 
     gone = 0
     for each in planted:
         _, status = start(lambda _, each=each: erase(each)).finish()
         assert os.WTERMSIG(status) == signal.SIGKILL
         with Memory(path, embedder="none") as memory:
-            left = memory._services.store.fetch("default", [each.number])
+            left = memory._services.store.fetch("default", each.numbers[:1])
             if left:
                 assert any(canary in left[0].text.lower() for canary in each.canaries)
             else:
@@ -181,7 +183,7 @@ def test_while_another_process_reads_the_answer_says_that_bytes_wait_and_later_t
         with behind(path) as other:
             other.execute("BEGIN")
             assert other.execute("SELECT count(*) FROM memory").get
-            done = memory.erase(each.number, confirm=True)
+            done = memory.erase(each.numbers, confirm=True)
             assert done.scrub_pending
             made = memory.backup(tmp_path / "copy")
             assert not set(pieces(each.canaries[0])) & set(WINDOW.findall(Path(made.path).read_bytes()))
@@ -209,7 +211,7 @@ def test_what_is_erased_is_gone_from_what_a_killed_backup_or_restore_has_left(tm
         assert os.WTERMSIG(start(lambda _: die()).finish()[1]) == signal.SIGKILL
         (tmp_path / "first").unlink()
         assert any("partial" in name or "restoring" in name for name in found_in(tmp_path, planted[0].canaries))
-        done = memory.erase([each.number for each in planted], related=True, confirm=True)
+        done = memory.erase([number for each in planted for number in each.numbers], confirm=True)
         assert not done.scrub_pending
     assert found_in(tmp_path, [canary for each in planted for canary in each.canaries]) == {}
 
@@ -219,13 +221,16 @@ def test_use_and_vectors_that_come_late_bring_nothing_back(tmp_path: Path):
     with Memory(path, embedder=WordEmbedder()) as memory, Memory(path, embedder="none") as other:
         (each,) = fill(memory, words, 1)
         assert memory.recall(each.canaries[0])
-        memory.get(each.number)
+        memory.get(each.numbers[0])
         late = other.remember(each.canaries[0]).record.number
         waiting = memory._services.store.pending(WordEmbedder().generation, 10)
-        assert other.erase([each.number, late], confirm=True).done
-        rows = [(one.namespace, one.passage_hash, bytes(4 * WordEmbedder().generation.dimensions)) for one in waiting]
+        assert other.erase([*each.numbers, late], confirm=True).done
+        vector = struct.pack(
+            f"<{WordEmbedder().generation.dimensions}f", 1.0, *[0.0] * (WordEmbedder().generation.dimensions - 1)
+        )
+        rows = [(passage.namespace, passage.passage_hash, vector) for passage in waiting]
         assert memory._services.store.put_vectors(WordEmbedder().generation, rows) == 0
-        assert {each.number, late}.isdisjoint(hit.record.number for hit in memory.recall(each.canaries[0]))
+        assert {*each.numbers, late}.isdisjoint(hit.record.number for hit in memory.recall(each.canaries[0]))
     assert found_in(tmp_path, each.canaries) == {}
     with Memory(path, embedder="none") as memory:
         assert [finding for finding in memory.doctor() if finding.level == "problem"] == []

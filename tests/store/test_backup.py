@@ -115,14 +115,14 @@ def test_a_backup_never_replaces_a_store_in_use_a_directory_or_unasked_a_file(me
     assert copy.read_text("utf-8") == "precious"
     assert memory.backup(copy, overwrite=True).memory_count == 3
     copy.with_name("link").symlink_to(copy)
-    with pytest.raises(BackupFailed, match="not a plain file"):
+    with pytest.raises(BackupFailed, match="not a regular file"):
         memory.backup(copy.with_name("link"), overwrite=True)
 
 
 def test_a_damaged_store_gets_no_backup(memory: Memory, path: Path, copy: Path):
     with behind(path) as database:
         database.execute("UPDATE memory SET text = 'another' WHERE slot & 4294967295 = 1")
-    with pytest.raises(BackupFailed, match="not in order"):
+    with pytest.raises(BackupFailed, match="is damaged"):
         memory.backup(copy)
     assert list(copy.parent.iterdir()) == []
 
@@ -152,7 +152,8 @@ def test_what_is_erased_after_a_backup_was_killed_is_gone_from_what_it_left_or_t
     with Memory(path, embedder="none") as memory:
         memory.remember("brightwater")
         assert killed_at(point, lambda: Memory(path, embedder="none").backup(copy))
-        assert [each for each in copy.parent.iterdir() if "partial" in each.name]
+        left = [each for each in copy.parent.iterdir() if "partial" in each.name]
+        assert bool(left) == (point != "backup: named")
         done = memory.erase(1, confirm=True)
         assert not done.scrub_pending
         named = any(str(copy) in note for note in done.notes)
@@ -293,34 +294,64 @@ def test_a_store_becomes_what_its_backup_was_and_can_be_taken_back(memory: Memor
     assert problems(path) == []
 
 
-def test_connections_that_are_open_see_the_new_content_at_once(memory: Memory, path: Path, copy: Path):
-    with Memory(path, embedder=WordEmbedder()) as other:
-        memory.backup(copy)
-        other.remember("milk at night")
-        assert [hit.record.text for hit in other.recall("milk", limit=1)] == ["milk at night"]
-        assert memory.recall("milk tea")
-        memory.restore_backup(copy, keep=False)
-        for each in (memory, other):
-            assert sorted(hit.record.text for hit in each.recall("milk tea coffee")) == [
-                "coffee in the evening",
-                "tea in the morning",
-            ]
-        # Number 3 was given out; it is not given out again.
-        assert other.remember("juice at noon").record.number == 4
-        assert memory.list().records[0].text == "juice at noon"
-        assert memory.namespace("work").get(1).text == "the deploy runs at noon"
+def test_the_memory_that_restores_a_backup_sees_the_new_content_at_once(memory: Memory, path: Path, copy: Path):
+    memory.backup(copy)
+    memory.remember("milk at night")
+    assert [hit.record.text for hit in memory.recall("milk", limit=1)] == ["milk at night"]
+    memory.restore_backup(copy, keep=False)
+    assert sorted(hit.record.text for hit in memory.recall("milk tea coffee")) == [
+        "coffee in the evening",
+        "tea in the morning",
+    ]
+    # Number 3 was given out; it is not given out again.
+    assert memory.remember("juice at noon").record.number == 4
+    assert memory.list().records[0].text == "juice at noon"
+    assert memory.namespace("work").get(1).text == "the deploy runs at noon"
     assert problems(path) == []
 
 
-def test_a_namespace_that_is_only_in_the_store_keeps_its_id(memory: Memory, path: Path, copy: Path):
-    """Another process remembers it, and must never write into another namespace by it."""
+def test_a_store_that_is_open_elsewhere_is_not_replaced(memory: Memory, path: Path, copy: Path):
     memory.backup(copy)
-    with Memory(path, namespace="later", embedder="none") as later:
-        later.remember("one")
-        memory.restore_backup(copy, keep=False)
-        memory.namespace("even later").remember("two")
-        assert later.list().records == ()
-        later.remember("three")
+    memory.remember("milk at night")
+    before = texts(path)
+    with Memory(path, embedder="none"), pytest.raises(StoreBusy, match="has the store open") as refused:
+        memory.restore_backup(copy)
+    assert "Close every other program" in refused.value.remedy
+    assert not [each for each in path.parent.iterdir() if "restoring" in each.name or "before" in each.name]
+    assert texts(path) == before
+    memory.remember("juice at noon")
+    assert memory.restore_backup(copy).memory_count == 3
+    assert problems(path) == []
+
+
+def test_a_store_that_another_process_has_open_is_not_replaced(memory: Memory, path: Path, copy: Path):
+    memory.backup(copy)
+    opened, done = os.pipe(), os.pipe()
+
+    def hold() -> int:
+        with Memory(path, embedder="none") as other:
+            other.remember("in the other process")
+            os.write(opened[1], b"x")
+            os.read(done[0], 1)
+            return len(other.list())
+
+    child = Child(hold)
+    os.read(opened[0], 1)
+    with pytest.raises(StoreBusy, match="has the store open"):
+        memory.restore_backup(copy)
+    os.write(done[1], b"x")
+    assert child.result() == (3, 0)
+    assert memory.restore_backup(copy, keep=False).memory_count == 3
+    assert texts(path) == ["tea in the morning", "coffee in the evening"]
+
+
+def test_a_namespace_that_the_backup_lacks_is_empty_and_gives_no_number_out_twice(memory: Memory, copy: Path):
+    memory.backup(copy)
+    memory.namespace("later").remember("one")
+    memory.restore_backup(copy, keep=False)
+    memory.namespace("even later").remember("two")
+    assert memory.namespace("later").list().records == ()
+    assert memory.namespace("later").remember("three").record.number == 2
     assert [record.text for record in memory.namespace("later").list()] == ["three"]
     assert [record.text for record in memory.namespace("even later").list()] == ["two"]
 
@@ -485,8 +516,11 @@ def test_two_stores_that_went_different_ways_are_not_mixed(memory: Memory, path:
     with Memory(tmp_path / "twin.db", namespace="theirs", embedder="none") as twin:
         twin.remember("two")
         twin.backup(copy)
-    with pytest.raises(BackupFailed, match="different ways"):
-        memory.restore_backup(copy)
+    memory.restore_backup(copy)
+    assert memory.namespace("ours").list().records == ()
+    assert [record.text for record in memory.namespace("theirs").list()] == ["two"]
+    assert memory.namespace("ours").remember("three").record.number == 2
+    assert problems(path) == []
 
 
 def test_a_store_in_memory_can_be_backed_up_and_brought_back(copy: Path):
@@ -558,61 +592,66 @@ def test_a_restore_that_failed_leaves_a_store_that_works_on(
     assert problems(path) == []
 
 
-def test_what_somebody_wrote_in_the_middle_is_in_the_copy_that_is_kept(memory: Memory, path: Path, copy: Path):
+def test_what_somebody_wrote_in_the_last_moment_is_in_the_copy_that_is_kept(memory: Memory, path: Path, copy: Path):
     memory.backup(copy)
-    with closing(SqliteStore.open(path)) as other:
 
-        def write(label: str) -> None:
-            if label == "restore: kept":
-                disarm()
-                remember(other, "in the last moment")
+    def write() -> None:
+        with closing(SqliteStore.open(path)) as other:
+            remember(other, "in the last moment")
 
-        arm(write)
-        try:
-            kept = memory.restore_backup(copy).kept
-        finally:
+    def meanwhile(label: str) -> None:
+        if label == "restore: checked":
             disarm()
+            in_child(write)
+
+    arm(meanwhile)
+    try:
+        kept = memory.restore_backup(copy).kept
+    finally:
+        disarm()
     assert kept
     assert "in the last moment" in texts(Path(kept))
     assert "in the last moment" not in texts(path)
 
 
-def test_somebody_who_writes_all_the_time_cannot_keep_a_backup_from_coming_back(memory: Memory, path: Path, copy: Path):
+@pytest.mark.parametrize("point", ["restore: erased", "restore: adapted", "restore: kept"])
+def test_nobody_reads_or_writes_while_the_content_is_replaced(memory: Memory, path: Path, copy: Path, point: str):
     memory.backup(copy)
-    written: list[str] = []
-    with closing(SqliteStore.open(path, busy_seconds=0.01)) as other:
+    answers: list[str] = []
 
-        def write(label: str) -> None:
-            if label in {"restore: erased", "restore: adapted", "restore: kept"}:
-                with suppress(StoreBusy):
-                    written.append(remember(other, f"{label} {len(written)}").text)
-
-        arm(write)
-        try:
-            kept = memory.restore_backup(copy).kept
-        finally:
+    def open_it(label: str) -> None:
+        if label == point:
             disarm()
-    assert kept
-    assert set(written) <= set(texts(Path(kept)))
-    assert texts(path) == ["tea in the morning", "coffee in the evening"]
+            with pytest.raises(StoreBusy):
+                SqliteStore.open(path, busy_seconds=0.01)
+            answers.append("refused")
+
+    arm(open_it)
+    try:
+        memory.restore_backup(copy)
+    finally:
+        disarm()
+    assert answers == ["refused"]
     assert problems(path) == []
 
 
-def test_what_somebody_erased_in_the_middle_stays_erased(memory: Memory, path: Path, copy: Path):
+def test_what_somebody_erased_in_the_last_moment_stays_erased(memory: Memory, path: Path, copy: Path):
     memory.backup(copy)
-    with closing(SqliteStore.open(path)) as other:
 
-        def erase(label: str) -> None:
-            if label == "restore: kept":
-                disarm()
-                with other.write(NAMESPACE) as writer:
-                    writer.erase(1, change("erase"))
+    def erase() -> None:
+        with closing(SqliteStore.open(path)) as other, other.write(NAMESPACE) as writer:
+            writer.erase(1, change("erase"))
 
-        arm(erase)
-        try:
-            assert memory.restore_backup(copy).erased == 1
-        finally:
+    def meanwhile(label: str) -> None:
+        if label == "restore: checked":
             disarm()
+            in_child(erase)
+
+    arm(meanwhile)
+    try:
+        assert memory.restore_backup(copy).erased == 1
+    finally:
+        disarm()
     assert texts(path) == ["coffee in the evening"]
 
 
@@ -670,18 +709,21 @@ def test_backups_made_at_once_are_all_known(memory: Memory, path: Path, copy: Pa
 
 def test_a_backup_made_while_another_comes_back_is_known_afterwards(memory: Memory, path: Path, copy: Path):
     memory.backup(copy)
-    with Memory(path, embedder="none") as other:
 
-        def meanwhile(label: str) -> None:
-            if label == "restore: kept":
-                disarm()
-                other.backup(copy.with_name("meanwhile"))
+    def back_up() -> None:
+        with Memory(path, embedder="none") as other:
+            other.backup(copy.with_name("meanwhile"))
 
-        arm(meanwhile)
-        try:
-            memory.restore_backup(copy, keep=False)
-        finally:
+    def meanwhile(label: str) -> None:
+        if label == "restore: checked":
             disarm()
+            in_child(back_up)
+
+    arm(meanwhile)
+    try:
+        memory.restore_backup(copy, keep=False)
+    finally:
+        disarm()
     assert set(known_backups.known(memory._services.store)) == {str(copy), str(copy.with_name("meanwhile"))}
 
 
@@ -699,23 +741,25 @@ def test_a_store_that_cannot_be_written_is_not_replaced(memory: Memory, path: Pa
             store.restore_backup(str(copy), keep=True)
 
 
-def test_processes_that_write_while_a_backup_comes_back_go_on_without_an_error(path: Path, copy: Path):
+def test_processes_that_come_while_a_backup_is_restored_wait_and_then_go_on(path: Path, copy: Path):
     with Memory(path, embedder="none") as memory:
         memory.remember("tea")
         memory.backup(copy)
 
     def write(name: str) -> list[int]:
-        with Memory(path, embedder="none") as other:
-            numbers = [other.remember(f"{name} {n}").record.number for n in range(60)]
-            assert [finding for finding in other.doctor() if finding.level == "problem"] == []
+        numbers: list[int] = []
+        for n in range(25):
+            with Memory(path, embedder="none") as other:
+                numbers.append(other.remember(f"{name} {n}").record.number)
         return numbers
 
     children = [Child(lambda name=name: write(name)) for name in ("one", "two", "three")]
-    with Memory(path, embedder="none") as memory:
-        for _ in range(3):
-            memory.restore_backup(copy, keep=False)
+    restored = 0
+    while restored < 3:
+        with Memory(path, embedder="none") as memory, suppress(StoreBusy):
+            restored += memory.restore_backup(copy, keep=False).memory_count
     answers = [child.result() for child in children]
     assert [status for _, status in answers] == [0, 0, 0]
     given = [number for numbers, _ in answers for number in numbers]
-    assert len(given) == len(set(given)) == 180
+    assert len(given) == len(set(given)) == 75
     assert problems(path) == []

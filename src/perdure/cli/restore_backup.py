@@ -28,9 +28,9 @@ _EXAMPLES = ("perdure restore-backup memories.backup", "perdure restore-backup m
 def main(target: Target, *, file: str, no_keep: bool, erased: str | None, yes: bool) -> None:
     """Make the store what a backup was.
 
-    All namespaces, all or nothing; programs that have the store open go on working. What was erased here since the
-    backup was made is erased again. A copy of what the store holds now is kept beside it. In a pipe: file, memories,
-    erased, kept copy, with tabs.
+    All namespaces, all or nothing. Close every other program that uses the store first: Perdure refuses while one has
+    it open. What was erased here since the backup was made is erased again. A copy of what the store holds now is kept
+    beside it. In a pipe: file, memories, erased, kept copy, with tabs.
     """
     options = (*(("--no-keep",) if no_keep else ()), *(("--erased", erased) if erased else ()))
     if not yes and not _agreed(target, file, *options):

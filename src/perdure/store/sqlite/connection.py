@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 import random
 import time
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
 from typing import Final, Literal, TypeAlias, cast
 
 import apsw
@@ -15,7 +17,7 @@ from perdure.store.sqlite.filesystem import is_local
 from perdure.store.sqlite.sql import SQL
 from perdure.store.sqlite.sqlite_version import engine_is_safe, version_number
 
-Journal: TypeAlias = Literal["wal", "delete"]
+Journal: TypeAlias = Literal["wal", "delete", "truncate"]
 Role: TypeAlias = Literal["write", "read"]
 
 WAL_LIMIT: Final = 64 * 1024 * 1024
@@ -95,6 +97,30 @@ def set_journal(database: Database, journal: Journal, patience: Patience) -> Non
                 raise
         else:
             return
+
+
+@contextmanager
+def exclusive(database: Database, patience: Patience) -> Generator[None]:
+    """While no other connection, of any process, has the file open; an apsw.BusyError when one has.
+
+    SQLite leaves the write-ahead log only for a connection that is alone, and in its exclusive locking mode the lock is
+    kept from then on. Where there is no write-ahead log, a connection that does nothing does not count as open.
+    """
+    journal: Journal = database.pragma("journal_mode")
+    try:
+        database.pragma("locking_mode", "exclusive")
+        # Truncated at the commit, so that nothing is left of the old pages.
+        set_journal(database, "truncate", patience)
+        run(database, SQL["begin_exclusive"])
+        run(database, SQL["commit"])
+        yield
+    finally:
+        with suppress(apsw.Error):
+            database.pragma("locking_mode", "normal")
+            if database.pragma("journal_mode") == "truncate":
+                # Removes the empty journal, and lets go of the lock.
+                set_journal(database, "delete", patience)
+                set_journal(database, journal, patience)
 
 
 def _pause() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Generator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Final
 
 import apsw
@@ -13,12 +13,15 @@ from perdure.buggify import point
 from perdure.errors import StoreBusy, StoreClosed, StoreReadOnly, StoreReplaced
 from perdure.store.sqlite import fork
 from perdure.store.sqlite.apsw_types import Database, run
-from perdure.store.sqlite.connection import Patience, Role, deny_all
+from perdure.store.sqlite.connection import Patience, Role, deny_all, exclusive
 from perdure.store.sqlite.failure import translating
 from perdure.store.sqlite.file import Identity, Place, identity_of
 from perdure.store.sqlite.sql import SQL
 
 _BY_FORCE: Final = True
+_ALONE_SECONDS: Final = 2.0
+_OPEN_ELSEWHERE: Final = "Another process, or another part of this one, has the store open."
+_CLOSE_OTHERS: Final = "Close every other program that uses the store, then try again; the store is as it was."
 _BEGIN_READ: Final = SQL["begin_read"]
 _BEGIN_WRITE: Final = SQL["begin_write"]
 _COMMIT: Final = SQL["commit"]
@@ -130,6 +133,29 @@ class Pool:
                 raise RuntimeError("a write transaction cannot begin inside another one")
             self._patience.seconds = seconds
             yield connection
+
+    @contextmanager
+    def alone(self) -> Generator[Database]:
+        """The writing connection while no other connection, of any process, has the file open; StoreBusy when one has.
+        Meanwhile it serves every call of this pool.
+        """
+        with self.maintaining() as connection:
+            if self._place.identity is None:
+                yield connection
+                return
+            with ExitStack() as stack:
+                try:
+                    with self._gate:
+                        while self._idle:
+                            self._idle.pop().close(_BY_FORCE)
+                        self._shared = True
+                    stack.enter_context(exclusive(connection, Patience(min(self._seconds, _ALONE_SECONDS))))
+                    yield connection
+                except apsw.BusyError as error:
+                    raise StoreBusy(_OPEN_ELSEWHERE, remedy=_CLOSE_OTHERS) from error
+                finally:
+                    # The write-ahead log is a new file.
+                    self._shared, self._log = False, None
 
     @contextmanager
     def _use_of_writer(self, seconds: float = -1) -> Generator[Database]:

@@ -25,6 +25,10 @@ PRAGMA locking_mode = EXCLUSIVE;
 -- Deferred transactions that read first and write later fail under contention; this one waits at its start.
 BEGIN IMMEDIATE;
 
+-- name: begin_exclusive
+-- In SQLite's exclusive locking mode the lock outlives the transaction.
+BEGIN EXCLUSIVE;
+
 -- name: begin_read
 -- Several statements that must see one moment.
 BEGIN;

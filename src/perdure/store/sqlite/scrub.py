@@ -20,7 +20,7 @@ from perdure.buggify import point
 from perdure.errors import StoreBusy, StoreError, StoreFull
 from perdure.store.sqlite.apsw_types import run
 from perdure.store.sqlite.backup import partial_files
-from perdure.store.sqlite.backup.create import remembered
+from perdure.store.sqlite.backup.create import noted_paths
 from perdure.store.sqlite.erasure_ledger import Ledger, erasures
 from perdure.store.sqlite.file import Place
 from perdure.store.sqlite.pool import Pool
@@ -67,7 +67,7 @@ def _wish(pool: Pool) -> str | None:
 def _sweep(pool: Pool, place: Place) -> bool:
     """Also false while somebody works on a copy: what will become of it, nobody knows yet."""
     restored = place.identity is None or partial_files.sweep([place.path], "restoring")
-    return partial_files.sweep(remembered(pool), "partial") and restored
+    return partial_files.sweep(noted_paths(pool), "partial") and restored
 
 
 def _grant(pool: Pool, place: Place, asked: str, patience: float, *, swept: bool) -> None:

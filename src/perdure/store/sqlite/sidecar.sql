@@ -25,36 +25,38 @@ UPDATE meta SET value = ? WHERE name = 'scrub' AND value = ?;
 INSERT INTO meta (name, value) VALUES ('scrub', hex(randomblob(8)))
 ON CONFLICT (name) DO UPDATE SET value = excluded.value;
 
--- name: numbering
--- What was handed out, and may never be handed out again.
+-- name: namespace_counters
+-- What was given out, and may never be given out again.
 SELECT id, name, number, vector, created_at FROM namespace ORDER BY id;
 
--- name: reserve_namespace
--- An empty namespace that keeps the id of one that is not in the backup: ids are remembered by other processes.
-INSERT INTO namespace (id, name, number, vector, head, created_at) VALUES (?, ?, ?, ?, ?, ?);
+-- name: add_namespace
+-- A namespace that the backup lacks, empty. It keeps its id unless the backup gave that to another one.
+INSERT INTO namespace (id, name, head, created_at)
+VALUES (iif(EXISTS (SELECT 1 FROM namespace WHERE id = ?1), NULL, ?1), ?2, ?3, ?4);
 
--- name: raise_numbers
+-- name: raise_counters
 -- Numbers given out since the backup are not given out again.
-UPDATE namespace SET number = max(number, ?), vector = max(vector, ?) WHERE id = ?;
+UPDATE namespace SET number = max(number, ?), vector = max(vector, ?) WHERE name = ?;
 
 -- name: memory_ids
 -- To find those that were erased since.
 SELECT slot, id FROM memory;
 
 -- name: erased_texts
--- The tombstones that a store keeps even when it is set back.
-SELECT namespace, digest, at, reason FROM tombstone WHERE reason = 'erased';
+-- The tombstones that a store keeps even when a backup is restored.
+SELECT name, digest, at, reason FROM tombstone JOIN namespace ON namespace.id = tombstone.namespace
+WHERE reason = 'erased';
 
--- name: living_texts
--- What is said now is not buried.
+-- name: active_texts
+-- A text that an active memory has gets no tombstone.
 SELECT DISTINCT content_hash FROM memory WHERE namespace = ? AND state = 'active';
 
--- name: drop_meta
--- A remark that does not belong into a copy.
-DELETE FROM meta WHERE name = ?;
+-- name: delete_scrub
+-- A copy that was rewritten needs no scrub.
+DELETE FROM meta WHERE name = 'scrub';
 
 -- name: contents
--- What a copy holds.
+-- How much a copy holds.
 SELECT (SELECT count(*) FROM memory), (SELECT count(*) FROM revision);
 
 -- name: compact

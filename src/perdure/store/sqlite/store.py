@@ -431,14 +431,12 @@ class SqliteStore:
     ) -> BackupRestored:
         if self._place.identity is not None and self._mirror is None:
             raise StoreReadOnly(f"{self._place.path} cannot be written.")
-        home = restore.Home(self._pool, self._place, self._mirror, self._ledger, self._clock)
+        target = restore.RestoreTarget(self._pool, self._place, self._mirror, self._ledger, self._clock)
         try:
-            done = restore.restore_backup(home, path, keep=keep, erased=erased, progress=progress)
+            return restore.restore_backup(target, path, keep=keep, erased=erased, progress=progress)
         finally:
             self._ids.clear()
-        self._signed = False
-        scrub.scrub_in_passing(self._pool, self._place, self._ledger)
-        return done
+            self._signed = False
 
     def close(self) -> None:
         scrub.scrub_in_passing(self._pool, self._place, self._ledger)
