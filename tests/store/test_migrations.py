@@ -214,6 +214,8 @@ def test_every_named_query_is_used():
     built = {f"where_{name}" for name in ("context_type", "tier", "source_project", "spec_folder", "conversation_id")}
     built |= {f"where_{name}" for name in ("categories", "sources", "since", "until", "created_since", "created_until")}
     built |= {"where_unexpired_at", "where_numbers"}
-    built |= {f"lines_{name}" for name in ("session", "actor", "operation", "before", "after", "since", "until")}
+    built |= {
+        f"lines_{name}" for name in ("session", "actor", "operation", "request", "before", "after", "since", "until")
+    }
     unused = {name for name in {**SQL, **CHECKS} if f'"{name}"' not in code and f"'{name}'" not in code}
     assert unused - built == set()

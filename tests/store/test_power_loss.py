@@ -25,9 +25,9 @@ def live(path: Path, disk: RecordingDisk, synchronous: str) -> list[tuple[int, R
     """Write, amend and embed; note after how many operations of the disk each memory was acknowledged."""
     acknowledged: list[tuple[int, Record]] = []
     with closing(SqliteStore.open(path, vfs=disk.name)) as store:
-        connection = store._pool._open_writer()
-        connection.pragma("wal_autocheckpoint", 60)
-        connection.pragma("synchronous", synchronous)
+        with store._pool.maintaining() as connection:
+            connection.pragma("wal_autocheckpoint", 60)
+            connection.pragma("synchronous", synchronous)
         for n in range(ADDS):
             record = remember(store, f"memory {n} " * 20, tags=("t",))
             acknowledged.append((len(disk.operations), record))

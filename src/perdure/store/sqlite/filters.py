@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable
 from datetime import datetime
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from perdure.clock import to_micros
 from perdure.model import Filter
 from perdure.store.sqlite.apsw_types import Value
-from perdure.store.sqlite.rows import NUMBER_MASK, range_of
+from perdure.store.sqlite.rows import range_of
 from perdure.store.sqlite.sql import SQL
 from perdure.tiers import PROMOTED_TO, PROMOTION_CONFIDENCE, PROMOTION_VALIDATIONS, PROPOSED, TIERS
 
 Bindings: TypeAlias = dict[str, Value]
 
-_EXACT: Final = ("context_type", "tier", "source_project", "spec_folder", "conversation_id")
-_MOMENTS: Final = ("since", "until", "created_since", "created_until", "unexpired_at")
-_OFFER: Final[Bindings] = {
+# The fields of a Filter that are one condition each, `where_<field>`, and how their value is bound.
+_ENCODERS: Final[dict[str, Callable[[Any], Value]]] = {
+    "context_type": str, "tier": str, "source_project": str, "spec_folder": str, "conversation_id": str,
+    "categories": json.dumps, "sources": json.dumps, "numbers": json.dumps,
+    "since": to_micros, "until": to_micros, "created_since": to_micros, "created_until": to_micros,
+    "unexpired_at": to_micros,
+}  # fmt: skip
+_OFFERED: Final[Bindings] = {
     "proposed": PROPOSED,
     "tiers": json.dumps(list(TIERS)),
     "validations": PROMOTION_VALIDATIONS,
@@ -31,57 +36,31 @@ _ACTIVE: Final = ("active",)
 def conditions(namespace: int, filter: Filter) -> tuple[list[str], Bindings]:
     """What `filter` asks, and the namespace's own range of slots."""
     first, last = range_of(namespace)
-    bindings: Bindings = {"first": first, "last": last}
-    found = [SQL["in_namespace"], _states(filter, bindings)]
-    for name in _EXACT:
+    clauses = [SQL["in_namespace"], SQL["where_active" if filter.states == _ACTIVE else "where_states"]]
+    bindings: Bindings = {"first": first, "last": last, "namespace": namespace, "states": json.dumps(filter.states)}
+    for name, encode in _ENCODERS.items():
         value = getattr(filter, name)
-        if value is not None:
-            found.append(SQL[f"where_{name}"])
-            bindings[name] = value
+        # No categories or sources are no condition; no numbers are a condition that nothing passes.
+        if value is not None and (value != () or name == "numbers"):
+            clauses.append(SQL[f"where_{name}"])
+            bindings[name] = encode(value)
     if filter.tier == "constitutional":
-        found.append(SQL["where_constitutional"])
-        bindings["namespace"] = namespace
-    for name, values in _lists(filter, first):
-        found.append(SQL[f"where_{name}"])
-        bindings[name] = json.dumps(values)
-    for name in _MOMENTS:
-        moment = getattr(filter, name)
-        if moment is not None:
-            found.append(SQL[f"where_{name}"])
-            bindings[name] = to_micros(moment)
+        clauses.append(SQL["where_constitutional"])
     if filter.offered:
-        found.append(SQL["where_offered"])
-        bindings |= _OFFER
+        clauses.append(SQL["where_offered"])
+        bindings |= _OFFERED
     if filter.tags:
         tags = list(dict.fromkeys(filter.tags))
-        found.append(SQL["where_tags"])
-        bindings |= {"namespace": namespace, "tags": json.dumps(tags), "tag_count": len(tags)}
-    return found, bindings
+        clauses.append(SQL["where_tags"])
+        bindings |= {"tags": json.dumps(tags), "tag_count": len(tags)}
+    return clauses, bindings
 
 
-def ordinary(filter: Filter, now: datetime) -> tuple[list[str], Bindings]:
-    """What recall leaves out unless the filter asks for it: the deprecated, and what is not true now."""
-    found: list[str] = []
-    bindings: Bindings = {}
+def ordinary_conditions(filter: Filter, now: datetime) -> tuple[list[str], Bindings]:
+    """What a search leaves out unless the filter asks for it: deprecated memories, and those that are not true now."""
+    clauses: list[str] = []
     if filter.tier is None:
-        found.append(SQL["where_not_deprecated"])
+        clauses.append(SQL["where_not_deprecated"])
     if filter.states == _ACTIVE:
-        found.append(SQL["where_valid"])
-        bindings["now"] = to_micros(now)
-    return found, bindings
-
-
-def _lists(filter: Filter, first: int) -> Iterator[tuple[str, Sequence[str | int]]]:
-    if filter.categories:
-        yield "categories", filter.categories
-    if filter.sources:
-        yield "sources", filter.sources
-    if filter.numbers is not None:
-        yield "numbers", [first | number for number in filter.numbers if 0 < number <= NUMBER_MASK]
-
-
-def _states(filter: Filter, bindings: Bindings) -> str:
-    if filter.states == _ACTIVE:
-        return SQL["where_active"]
-    bindings["states"] = json.dumps(filter.states)
-    return SQL["where_states"]
+        clauses.append(SQL["where_valid"])
+    return clauses, {"now": to_micros(now)}

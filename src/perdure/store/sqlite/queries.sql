@@ -256,18 +256,6 @@ SELECT EXISTS (SELECT 1 FROM memory WHERE namespace = ? AND content_hash = ? AND
 -- When the newest line of a memory was written.
 SELECT at FROM revision WHERE namespace = ?1 AND seq = (SELECT seq FROM memory WHERE slot = ?2);
 
--- name: said_by_request
--- What an earlier call with this idempotency key wrote, as it was then; NULL when that was erased.
-SELECT payload.body
-FROM revision LEFT JOIN payload ON payload.id = (revision.namespace << 32 | revision.seq)
-WHERE revision.namespace = ? AND revision.request = ? AND revision.request IS NOT NULL;
-
--- name: by_request
--- The idempotency key of an earlier call.
-memory.slot = (
-    SELECT namespace << 32 | number FROM revision WHERE namespace = ? AND request = ? AND request IS NOT NULL
-)
-
 -- name: matching
 -- A hundred thousand numbers as one value: a row for each would cost ten times as much.
 SELECT json_group_array(memory.slot & 4294967295) FROM memory WHERE
@@ -373,8 +361,8 @@ created_at < :created_until
 coalesce(expires_at > :unexpired_at, TRUE)
 
 -- name: where_numbers
--- Slots, as a JSON list.
-memory.slot IN (SELECT value FROM json_each(:numbers))
+-- Numbers, as a JSON list. What is no number of a memory must not lead into another namespace.
+memory.slot IN (SELECT :first | value FROM json_each(:numbers) WHERE value BETWEEN 1 AND 4294967295)
 
 -- name: where_offered
 -- As `perdure.tiers.offered_tier` decides: proposed by a model, or earned by being useful.
@@ -533,9 +521,9 @@ FROM (
 LEFT JOIN entry ON entry.slot = chosen.slot
 ORDER BY chosen.last_used, chosen.slot;
 
--- name: namespace_load
--- What the limits are compared with.
-SELECT documents, tokens, max_items, max_tokens FROM namespace WHERE id = ?;
+-- name: namespace_counters
+-- How many memories may be found, how many words and tokens they have, and the limits they are compared with.
+SELECT documents, words, tokens, max_items, max_tokens FROM namespace WHERE id = ?;
 
 -- name: capacity
 -- Counted, because only people ask.
@@ -658,10 +646,6 @@ WHERE vector.id BETWEEN ? AND ? AND NOT EXISTS (
     WHERE memory.namespace = vector.namespace AND memory.passage_hash = vector.passage_hash
         AND memory.state IN ('active', 'superseded')
 );
-
--- name: word_statistics
--- The index's own counts, kept by every write.
-SELECT documents, words FROM namespace WHERE id = ?;
 
 -- name: count_word
 -- In how many memories of the namespace a word stands. 43 ns a memory: faster than keeping a count for every word.

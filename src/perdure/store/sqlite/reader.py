@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from itertools import islice
 from math import inf
-from typing import Final
+from typing import Final, cast
 
 from perdure.clock import from_micros, to_micros
 from perdure.embed.port import Generation
@@ -17,7 +17,6 @@ from perdure.errors import StoreDamaged
 from perdure.ids import ContentHash, MemoryId, Reference
 from perdure.model import Change, EvictionCandidate, Filter, Record, Revision
 from perdure.store.port import CapacityStats, EvictionRule, KeywordSearch, Link, Load, LogFilter, NumberSearch
-from perdure.store.sqlite import search
 from perdure.store.sqlite.apsw_types import Database, Row, Rows, Value
 from perdure.store.sqlite.filters import conditions
 from perdure.store.sqlite.rows import (
@@ -34,6 +33,7 @@ from perdure.store.sqlite.rows import (
     unpack_id,
     unpack_name,
 )
+from perdure.store.sqlite.search import DiskSearch, WordCounter, numbers_with_all
 from perdure.store.sqlite.skip_unreadable import UNREADABLE, rows_after
 from perdure.store.sqlite.sql import SQL
 from perdure.store.sqlite.vectors import FLOAT_BYTES, generation_id, is_sound_vector
@@ -258,15 +258,16 @@ class SqliteReader:
     def keyword_search(
         self, words: Sequence[str], filter: Filter, now: datetime, limit: int, counts: WordCounts | None = None
     ) -> KeywordSearch:
-        return search.keyword(self._connection, self._id, words, filter, now, limit, counts)
+        counter = WordCounter(self._connection, self._id, words)
+        if counts is None:
+            counts = counter.counts(*self._counters()[:2])
+        return DiskSearch(self._connection, self._id, counter, counts, filter, now).best(limit)
 
     def word_counts(self, words: Sequence[str]) -> WordCounts:
-        if self._id == NO_NAMESPACE:
-            return WordCounts(0, 0, {})
-        return search.word_counts(self._connection, self._id, words)
+        return WordCounter(self._connection, self._id, words).counts(*self._counters()[:2])
 
     def numbers_with_all(self, words: Sequence[str]) -> NumberSearch:
-        return search.holding(self._connection, self._id, words)
+        return numbers_with_all(self._connection, self._id, words)
 
     def passage_vectors(self, generation: Generation, passage_hashes: Sequence[bytes]) -> dict[bytes, bytes]:
         """A vector that is not as it was stored is left out."""
@@ -279,8 +280,13 @@ class SqliteReader:
         return vectors
 
     def load(self) -> Load:
-        rows = self._connection.execute(SQL["namespace_load"], (self._id,)).fetchall()
-        return Load(*rows[0]) if rows else Load(0, 0, None, None)
+        items, _, tokens, max_items, max_tokens = self._counters()
+        return Load(items, tokens, max_items, max_tokens)
+
+    def _counters(self) -> tuple[int, int, int, int | None, int | None]:
+        """How many memories may be found, their words and their tokens, and the limits of items and tokens."""
+        rows = self._connection.execute(SQL["namespace_counters"], (self._id,)).fetchall()
+        return cast("tuple[int, int, int, int | None, int | None]", rows[0]) if rows else (0, 0, 0, None, None)
 
     def capacity(self, rule: EvictionRule) -> CapacityStats:
         bindings = {"namespace": self._id, "tiers": json.dumps(rule.protected_tiers), "high": rule.high}

@@ -1,14 +1,14 @@
-"""The best memories by words alone, without an index in memory: found by FTS5, scored by our own BM25."""
+"""Keyword search on disk, without an index in memory: FTS5 finds the candidates, our own BM25 scores them."""
 
 from __future__ import annotations
 
 import json
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from datetime import datetime
-from typing import Final, NamedTuple
+from types import TracebackType
+from typing import Final, NamedTuple, Self
 
 import apsw
 
@@ -16,31 +16,38 @@ from perdure.errors import IndexDamaged
 from perdure.model import Filter
 from perdure.store.port import KeywordSearch, NumberSearch, Scored
 from perdure.store.sqlite.apsw_types import Database
-from perdure.store.sqlite.filters import Bindings, conditions, ordinary
+from perdure.store.sqlite.filters import Bindings, conditions, ordinary_conditions
 from perdure.store.sqlite.rows import NUMBER_MASK, range_of
 from perdure.store.sqlite.sql import SQL
 from perdure.text.bm25 import K1, WordCounts, length_norm, saturation
 from perdure.text.entry import TERM_BYTES, term_hash, terms_length
 from perdure.text.words import clean, query_words, terms
 
-_COUNT: Final = SQL["count_word"]
 # Words not counted by then are left out, and memories not scored by then are not in the answer.
 _COUNTING_SECONDS: Final = 1.0
 _SCORING_SECONDS: Final = 1.0
 _STEPS_BETWEEN_LOOKS: Final = 20_000
 # How many memories are scored. Enough that the best are among them, few enough for a few milliseconds.
 _CANDIDATES: Final = 500
+# A filter that lets no more than this pass is answered by scoring every one of them.
 _FEW: Final = 2000
-# How many numbers of memories are read from the index to find them, and how many memories are looked at at most.
+# How many numbers of memories are read from the index to find candidates, and how many memories are scored at most.
 _POSTINGS: Final = 40_000
 _MOST: Final = 10_000
 _CONJUNCTIONS: Final = 6
 _NO_FILTER: Final = Filter()
 
 
-@dataclass(frozen=True, slots=True)
-class Word:
-    """One word of the query: how it is asked for, how it stands in `terms`, in how many memories, what it is worth."""
+class _CountedWord(NamedTuple):
+    """A stem of the query by its hash, one word for it, quoted for FTS5, and how many memories hold it."""
+
+    term: int
+    quoted: str
+    containing: int
+
+
+class _QueryWord(NamedTuple):
+    """As above, with the stem as it stands in `entry.terms`, and what a memory gets for holding it."""
 
     quoted: str
     packed: bytes
@@ -48,249 +55,197 @@ class Word:
     idf: float
 
 
-class _Counted(NamedTuple):
-    """A stem of the query, one word for it, quoted, and how many memories hold it."""
+class _TimeLimit:
+    """Statements of a connection end when the time is over. `expired` says that it was."""
 
-    term: int
-    quoted: str
-    containing: int
+    def __init__(self, connection: Database, seconds: float) -> None:
+        self._connection = connection
+        self._seconds = seconds
+        self.expired = False
 
+    def __enter__(self) -> Self:
+        end = time.monotonic() + self._seconds
+        self._connection.set_progress_handler(lambda: time.monotonic() > end, _STEPS_BETWEEN_LOOKS)
+        return self
 
-def keyword(
-    connection: Database,
-    namespace: int,
-    words: Sequence[str],
-    filter: Filter,
-    now: datetime,
-    limit: int,
-    counts: WordCounts | None = None,
-) -> KeywordSearch:
-    counted: list[_Counted] = []
-    complete = _in_time(connection, _COUNTING_SECONDS, lambda: _count(connection, namespace, words, counted))
-    if not counted or limit <= 0:
-        return KeywordSearch([], complete)
-    counts = counts or _word_counts(connection, namespace, counted)
-    search = _Search(
-        connection, namespace, _worths(counted, counts), counts.average, *_conditions(namespace, filter, now)
-    )
-
-    def score() -> None:
-        if filter == _NO_FILTER or not search.score_all():
-            search.score_best(limit)
-
-    complete = _in_time(connection, _SCORING_SECONDS, score) and complete
-    return KeywordSearch(search.ranked(limit), complete)
+    def __exit__(self, _: type[BaseException] | None, error: BaseException | None, __: TracebackType | None) -> bool:
+        self._connection.set_progress_handler(None)
+        if isinstance(error, apsw.CorruptError | apsw.SQLError):
+            raise IndexDamaged(f"The full-text index cannot be read: {error}.") from error
+        self.expired = isinstance(error, apsw.InterruptError)
+        return self.expired
 
 
-def holding(connection: Database, namespace: int, words: Sequence[str]) -> NumberSearch:
-    match = " AND ".join(map(_quoted, _stems(words).values()))
-    found: list[int] = []
+class WordCounter:
+    """How many memories of a namespace hold each word. Words of one stem count once, words that no memory holds not at
+    all, and words that could not be counted in time are left out.
+    """
 
-    def look() -> None:
-        found.extend(json.loads(connection.execute(SQL["memories_with_word"], (match, *range_of(namespace))).get))
+    def __init__(self, connection: Database, namespace: int, words: Sequence[str]) -> None:
+        self.counted: list[_CountedWord] = []
+        first, last = range_of(namespace)
+        with _TimeLimit(connection, _COUNTING_SECONDS) as limit:
+            for stem, quoted in _quoted_stems(words).items():
+                containing = connection.execute(SQL["count_word"], (quoted, first, last)).get
+                if containing:
+                    self.counted.append(_CountedWord(term_hash(stem), quoted, containing))
+        self.complete = not limit.expired
 
-    complete = _in_time(connection, _COUNTING_SECONDS, look) if match else True
-    return NumberSearch(found, complete)
+    def counts(self, documents: int, words: int) -> WordCounts:
+        return WordCounts(documents, words, {word.term: word.containing for word in self.counted})
 
 
-def word_counts(connection: Database, namespace: int, words: Sequence[str]) -> WordCounts:
-    counted: list[_Counted] = []
-    _in_time(connection, _COUNTING_SECONDS, lambda: _count(connection, namespace, words, counted))
-    return _word_counts(connection, namespace, counted)
+def numbers_with_all(connection: Database, namespace: int, words: Sequence[str]) -> NumberSearch:
+    match = " AND ".join(_quoted_stems(words).values())
+    if not match:
+        return NumberSearch()
+    numbers: list[int] = []
+    with _TimeLimit(connection, _COUNTING_SECONDS) as limit:
+        numbers = json.loads(connection.execute(SQL["memories_with_word"], (match, *range_of(namespace))).get)
+    return NumberSearch(numbers, not limit.expired)
 
 
-class _Search:
-    """Memories are chosen by which words they hold, rare ones first, and then scored."""
+class DiskSearch:
+    """Candidates are chosen by which words they hold, rare words first, and then scored."""
 
     def __init__(
         self,
         connection: Database,
         namespace: int,
-        words: list[Word],
-        average: float,
-        wanted: str,
-        bindings: Bindings,
+        counter: WordCounter,
+        counts: WordCounts,
+        filter: Filter,
+        now: datetime,
     ) -> None:
+        clauses, bindings = conditions(namespace, filter)
+        ordinary_clauses, ordinary_bindings = ordinary_conditions(filter, now)
         self._connection = connection
         self._range = range_of(namespace)
-        self._words = words
-        self._average = average
-        self._wanted = wanted
-        self._bindings = bindings
+        self._counter = counter
+        self._average = counts.average
+        self._has_filter = filter != _NO_FILTER
+        self._conditions = " AND ".join(clauses + ordinary_clauses)
+        self._bindings: Bindings = bindings | ordinary_bindings
+        self._words = [
+            _QueryWord(quoted, term.to_bytes(4, "little"), containing, counts.idf(term, containing))
+            for term, quoted, containing in sorted(counter.counted, key=lambda word: word.containing)
+        ]
         self._scores: dict[int, float] = {}
 
-    def ranked(self, limit: int) -> list[Scored]:
-        best = sorted(self._scores.items(), key=lambda item: (-item[1], -item[0]))[:limit]
-        return [Scored(slot & NUMBER_MASK, score) for slot, score in best]
+    def best(self, limit: int) -> KeywordSearch:
+        complete = self._counter.complete
+        if self._words and limit > 0:
+            with _TimeLimit(self._connection, _SCORING_SECONDS) as scoring:
+                if not self._has_filter or not self._score_all_allowed():
+                    self._score_candidates(limit)
+            complete = complete and not scoring.expired
+        ranked = sorted(self._scores.items(), key=lambda item: (-item[1], -item[0]))[:limit]
+        return KeywordSearch([Scored(slot & NUMBER_MASK, score) for slot, score in ranked], complete)
 
-    def score_all(self) -> bool:
-        """A filter that lets few memories pass: score each of them."""
-        sql = f"{SQL['allowed']} {self._wanted} {SQL['first_few']}"
+    def _score_all_allowed(self) -> bool:
+        """Score every memory that the filter lets pass, if they are few."""
+        sql = f"{SQL['allowed']} {self._conditions} {SQL['first_few']}"
         slots = [slot for (slot,) in self._connection.execute(sql, {**self._bindings, "limit": _FEW + 1})]
         if len(slots) > _FEW:
             return False
         self._score(slots)
         return True
 
-    def score_best(self, limit: int) -> None:
+    def _score_candidates(self, limit: int) -> None:
         room = max(_CANDIDATES, 2 * limit)
-        left = _POSTINGS
+        postings_left = _POSTINGS
         worth: dict[int, float] = {}
         if len(self._words) == 1 and self._words[0].containing > room:
             self._score_common(self._words, room)
             return
-        for count, word in enumerate(self._words):
-            rest = self._words[count:]
+        for index, word in enumerate(self._words):
+            rest = self._words[index:]
             # Listing a common word costs more than scoring what the rarer ones found: perhaps that is enough.
             if word.containing > room and len(worth) >= limit and self._suffices(worth, rest, limit, room):
                 return
-            left -= word.containing
-            if left < 0:
+            postings_left -= word.containing
+            if postings_left < 0:
                 self._score_promising(worth, limit, room)
-                self._score_common(self._words[max(0, count - 1) :], room)
+                self._score_common(self._words[max(0, index - 1) :], room)
                 return
-            self._add(word, worth)
+            numbers = self._connection.execute(SQL["memories_with_word"], (word.quoted, *self._range)).get
+            for number in json.loads(numbers):
+                worth[number] = worth.get(number, 0.0) + word.idf
         self._score_promising(worth, limit, room)
 
-    def _suffices(self, worth: dict[int, float], rest: list[Word], limit: int, room: int) -> bool:
-        """Could a memory with the remaining words alone still come in? Each adds at most its idf times K1 + 1."""
-        if len(worth) > room or sum(word.idf for word in rest) > max(worth.values()):
+    def _suffices(self, worth: dict[int, float], rest: list[_QueryWord], limit: int, room: int) -> bool:
+        """Whether no memory with the remaining words alone can come in: each adds at most its idf times K1 + 1."""
+        remaining = sum(word.idf for word in rest)
+        if len(worth) > room or remaining > max(worth.values()):
             return False
         self._score_promising(worth, limit, room)
         worst = sorted(self._scores.values(), reverse=True)[limit - 1 : limit]
-        return worst >= [sum(word.idf for word in rest) * (K1 + 1)]
-
-    def _add(self, word: Word, worth: dict[int, float]) -> None:
-        found: str = self._connection.execute(SQL["memories_with_word"], (word.quoted, *self._range)).get
-        for number in json.loads(found):
-            worth[number] = worth.get(number, 0.0) + word.idf
+        return worst >= [remaining * (K1 + 1)]
 
     def _score_promising(self, worth: dict[int, float], limit: int, room: int) -> None:
-        """Those whose words are worth most together, and more of them only while the conditions leave too few."""
+        """Score those whose words are worth most together, and more of them only while the filter leaves too few."""
         first = self._range[0]
-        for looked_at, numbers in enumerate(_portions(worth, room)):
+        for portion, numbers in enumerate(_portions(worth, room)):
             self._score([first | number for number in numbers])
-            if len(self._scores) >= limit or looked_at * room >= _MOST:
+            if len(self._scores) >= limit or portion * room >= _MOST:
                 return
 
-    def _score_common(self, words: list[Word], room: int) -> None:
-        for match in _narrowing(words):
-            slots = self._newest(match, room)
+    def _score_common(self, words: list[_QueryWord], room: int) -> None:
+        """Score the newest memories with all the common words, then with all but the most common one, and so on."""
+        sql = f"{SQL['newest_with_words']} {self._conditions} {SQL['only_the_newest']}"
+        kept = [word.quoted for word in words[:_CONJUNCTIONS]]
+        for count in range(len(kept), 0, -1):
+            match = " AND ".join(kept[:count])
+            if count < len(kept):
+                match = f"({match}) NOT {kept[count]}"
+            rows = self._connection.execute(sql, {**self._bindings, "match": match, "limit": room})
+            slots = [slot for (slot,) in rows]
             self._score(slots)
             room -= len(slots)
             if room <= 0:
                 return
 
-    def _newest(self, match: str, limit: int) -> list[int]:
-        sql = f"{SQL['newest_with_words']} {self._wanted} {SQL['only_the_newest']}"
-        rows = self._connection.execute(sql, {**self._bindings, "match": match, "limit": limit})
-        return [slot for (slot,) in rows]
-
     def _score(self, slots: list[int]) -> None:
-        sql = f"{SQL['candidates']} {self._wanted}"
+        sql = f"{SQL['candidates']} {self._conditions}"
         new = [slot for slot in slots if slot not in self._scores]
         for slot, packed in self._connection.execute(sql, {**self._bindings, "slots": json.dumps(new)}):
             norm = length_norm(float(terms_length(packed)), self._average)
             score = 0.0
             for word in self._words:
-                frequency = _frequency(packed, word.packed)
-                if frequency:
-                    score += word.idf * saturation(float(frequency), norm)
+                at = packed.find(word.packed)
+                while at >= 0 and at % TERM_BYTES:
+                    at = packed.find(word.packed, at + 1)
+                if at >= 0:
+                    score += word.idf * saturation(float(packed[at + 4]), norm)
             if score:
                 self._scores[slot] = score
 
 
-def _conditions(namespace: int, filter: Filter, now: datetime) -> tuple[str, Bindings]:
-    wanted, bindings = conditions(namespace, filter)
-    also, more = ordinary(filter, now)
-    return " AND ".join(wanted + also), bindings | more
-
-
-def _count(connection: Database, namespace: int, words: Sequence[str], counted: list[_Counted]) -> None:
-    """Words of one stem count once, words that no memory holds not at all."""
-    first, last = range_of(namespace)
-    for stem, word in _stems(words).items():
-        quoted = _quoted(word)
-        containing = connection.execute(_COUNT, (quoted, first, last)).get
-        if containing:
-            counted.append(_Counted(term_hash(stem), quoted, containing))
-
-
-def _word_counts(connection: Database, namespace: int, counted: Sequence[_Counted]) -> WordCounts:
-    documents, total = connection.execute(SQL["word_statistics"], (namespace,)).fetchall()[0]
-    return WordCounts(documents, total, {one.term: one.containing for one in counted})
-
-
-def _worths(counted: Sequence[_Counted], counts: WordCounts) -> list[Word]:
-    """Rarest first."""
-    return [
-        Word(quoted, term.to_bytes(4, "little"), containing, counts.idf(term, containing))
-        for term, quoted, containing in sorted(counted, key=lambda one: one.containing)
-    ]
-
-
-def _stems(words: Sequence[str]) -> dict[str, str]:
-    found: dict[str, str] = {}
+def _quoted_stems(words: Sequence[str]) -> dict[str, str]:
+    """For each stem of the words one word that has it, quoted for FTS5."""
+    by_stem: dict[str, str] = {}
     for word in words:
         stems = terms(clean(word))
         if len(stems) == 1:
-            found.setdefault(stems[0], clean(word))
+            by_stem.setdefault(stems[0], clean(word))
         elif stems:
-            found |= {terms(part)[0]: part for part in query_words(word) if terms(part)}
-    return found
-
-
-def _quoted(word: str) -> str:
-    return '"' + word.replace('"', '""') + '"'
+            by_stem |= {terms(part)[0]: part for part in query_words(word) if terms(part)}
+    return {stem: '"' + word.replace('"', '""') + '"' for stem, word in by_stem.items()}
 
 
 def _portions(worth: dict[int, float], room: int) -> Iterator[list[int]]:
-    """All memories in `worth`, those that promise most first, and of those that promise the same the newest."""
+    """All numbers of `worth` in portions of `room`: those that promise most first, of equal ones the newest."""
     while worth:
-        threshold = _threshold(Counter(worth.values()), room)
+        # The value down to which there are at least `room`; the lowest one when there are fewer.
+        tally, held, threshold = Counter(worth.values()), 0, min(worth.values())
+        for value in sorted(tally, reverse=True):
+            held += tally[value]
+            if held >= room:
+                threshold = value
+                break
         portion = [number for number, value in worth.items() if value > threshold]
-        same = [number for number, value in worth.items() if value == threshold]
-        portion += sorted(same, reverse=True)[: room - len(portion)]
+        equal = [number for number, value in worth.items() if value == threshold]
+        portion += sorted(equal, reverse=True)[: room - len(portion)]
         yield portion
         taken = set(portion)
         worth = {number: value for number, value in worth.items() if number not in taken}
-
-
-def _threshold(counts: Counter[float], room: int) -> float:
-    """The value down to which there are at least `room`; the lowest one when there are fewer."""
-    held = 0
-    for value in sorted(counts, reverse=True):
-        held += counts[value]
-        if held >= room:
-            return value
-    return min(counts)
-
-
-def _narrowing(common: list[Word]) -> Iterator[str]:
-    """Memories with all the common words, then with all but the most common one, and so on, none of them twice."""
-    kept = common[:_CONJUNCTIONS]
-    for count in range(len(kept), 0, -1):
-        match = " AND ".join(word.quoted for word in kept[:count])
-        yield f"({match}) NOT {kept[count].quoted}" if count < len(kept) else match
-
-
-def _frequency(packed: bytes, term: bytes) -> int:
-    at = packed.find(term)
-    while at >= 0 and at % TERM_BYTES:
-        at = packed.find(term, at + 1)
-    return packed[at + 4] if at >= 0 else 0
-
-
-def _in_time(connection: Database, seconds: float, work: Callable[[], None]) -> bool:
-    """Whether it came to its end before the time did."""
-    end = time.monotonic() + seconds
-    connection.set_progress_handler(lambda: time.monotonic() > end, _STEPS_BETWEEN_LOOKS)
-    try:
-        work()
-    except apsw.InterruptError:
-        return False
-    except (apsw.CorruptError, apsw.SQLError) as error:
-        raise IndexDamaged(f"The full-text index cannot be read: {error}.") from error
-    finally:
-        connection.set_progress_handler(None)
-    return True

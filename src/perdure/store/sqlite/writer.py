@@ -19,7 +19,7 @@ from perdure.embed.port import Generation
 from perdure.errors import Conflict, InvalidInput
 from perdure.ids import ContentHash, MemoryId
 from perdure.model import INDEXED_STATES, Change, EvictionCandidate, Record, replace_record
-from perdure.store.port import LINK_KINDS, EvictionRule, LinkKind, Load, LogFilter
+from perdure.store.port import LINK_KINDS, EvictionRule, LinkKind, LogFilter
 from perdure.store.sqlite import erasure
 from perdure.store.sqlite.apsw_types import Database, Row
 from perdure.store.sqlite.erasure import ERASE
@@ -100,9 +100,9 @@ class SqliteWriter(SqliteReader):
     def evictable(self, rule: EvictionRule, limit: int) -> list[EvictionCandidate]:
         return self.eviction_candidates(rule, limit)
 
-    def load(self) -> Load:
+    def _counters(self) -> tuple[int, int, int, int | None, int | None]:
         row = self._row
-        return Load(row.documents, row.tokens, row.max_items, row.max_tokens)
+        return row.documents, row.words, row.tokens, row.max_items, row.max_tokens
 
     def next_number(self) -> int:
         row = self._row_to_change()
