@@ -572,8 +572,10 @@ class Store(IndexFeed, Vectors, Maintenance, Backups, Checkpoints, PerCallReads,
 
     def read(self, namespace: str) -> AbstractContextManager[Reader]: ...
 
-    def write(self, namespace: str) -> AbstractContextManager[Writer]:
-        """Commits on leaving; an exception leaves everything as it was."""
+    def write(self, namespace: str, *, frees_space: bool = False) -> AbstractContextManager[Writer]:
+        """Commits on leaving; an exception leaves everything as it was. A transaction that frees space may use what the
+        store keeps in reserve: after a StoreFull it deserves a second attempt.
+        """
         ...
 
     def write_together(self, namespaces: Sequence[str]) -> AbstractContextManager[Sequence[Writer]]:

@@ -49,17 +49,17 @@ IN_MEMORY: Final = Place(MEMORY, None, "memory")
 
 def prepare(path: str | os.PathLike[str]) -> Place:
     """Create the file if there is none, and refuse one that is not safely ours."""
-    wanted = Path(path).absolute()
+    absolute = Path(path).absolute()
     try:
-        _create_directories(wanted.parent)
+        _create_directories(absolute.parent)
         # Links on the way are the user's own business; the last step may not be one.
-        real = str(wanted.parent.resolve() / wanted.name)
+        real = str(absolute.parent.resolve() / absolute.name)
         if not _exists(real):
             _create(real)
         _check(real)
         return Place(real, identity_of(real), detect_file_system(real))
     except (OSError, ValueError) as error:
-        raise explain(error, str(wanted)) from error
+        raise explain(error, str(absolute)) from error
 
 
 def identity_of(path: str) -> Identity | None:

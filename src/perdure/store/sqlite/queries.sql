@@ -735,7 +735,7 @@ ORDER BY slot;
 -- name: pending
 -- Passages that may be found but have no vector of the generation, straight from two indexes and one at a time: read
 -- as many as are wanted.
-SELECT namespace, passage_hash, min(slot)
+SELECT passage_hash, min(slot)
 FROM memory INDEXED BY memory_passage
 WHERE namespace = :namespace AND state IN ('active', 'superseded') AND NOT EXISTS (
     SELECT 1 FROM vector

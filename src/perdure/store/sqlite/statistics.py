@@ -1,4 +1,4 @@
-"""Counts for people: how many, of what, how large."""
+"""Counts of a store for people: how many memories, of which kind, how many bytes."""
 
 from __future__ import annotations
 
@@ -14,17 +14,20 @@ from perdure.store.sqlite.vectors import NO_GENERATION, pending_count
 
 
 def newest_generation(connection: Database) -> int:
-    """What is pending is counted against this when the caller has no model at hand."""
+    """Pending vectors are counted against this generation when the caller has no model at hand."""
     return connection.execute(SQL["newest_generation"]).get or NO_GENERATION
 
 
 def namespace_statistics(connection: Database, generation: int) -> tuple[NamespaceStats, ...]:
     states: dict[int, dict[str, int]] = defaultdict(dict)
     categories: dict[int, dict[str, int]] = defaultdict(dict)
-    made: dict[int, list[int]] = defaultdict(list)
+    created: dict[int, list[datetime]] = defaultdict(list)
     for namespace, state, category, count, oldest, newest in connection.execute(SQL["memory_statistics"]):
         states[namespace][state] = states[namespace].get(state, 0) + count
-        made[namespace] += (oldest, newest)
+        try:
+            created[namespace] += (from_micros(oldest), from_micros(newest))
+        except (OverflowError, TypeError) as error:
+            raise StoreDamaged("A memory has a time that no clock can show.") from error
         if category is not None and state == "active":
             categories[namespace][category] = count
     return tuple(
@@ -34,18 +37,11 @@ def namespace_statistics(connection: Database, generation: int) -> tuple[Namespa
             categories=categories[namespace],
             revision_count=seq,
             vectors_pending=pending_count(connection, generation, namespace),
-            oldest=_moment(min(made[namespace])) if made[namespace] else None,
-            newest=_moment(max(made[namespace])) if made[namespace] else None,
+            oldest=min(created[namespace], default=None),
+            newest=max(created[namespace], default=None),
         )
         for namespace, name, seq in connection.execute(SQL["namespace_statistics"]).fetchall()
     )
-
-
-def _moment(micros: int) -> datetime:
-    try:
-        return from_micros(micros)
-    except (OverflowError, TypeError) as error:
-        raise StoreDamaged("A memory has a time that no clock can show.") from error
 
 
 def size(connection: Database) -> int:

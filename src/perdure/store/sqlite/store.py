@@ -14,7 +14,7 @@ import apsw
 from perdure.buggify import point
 from perdure.clock import Clock, from_micros, system_clock, to_micros
 from perdure.embed.port import Generation
-from perdure.errors import StoreClosed, StoreDamaged, StoreError, StoreReadOnly, StoreReplaced
+from perdure.errors import StoreClosed, StoreDamaged, StoreError, StoreFull, StoreReadOnly, StoreReplaced
 from perdure.ids import MemoryId, Reference
 from perdure.model import Backup, BackupRestored, Checkpoint, EvictionCandidate, Filter, Finding, Record, Revision
 from perdure.store.port import (
@@ -66,11 +66,11 @@ class SqliteStore:
         self._pool = pool
         self._clock = clock
         self._ids: dict[str, int] = {}
-        self._signed = False
+        self._engine_recorded = False
         self._mirror: Mirror | None = None
         self._ledger: Ledger | None = None
         self._reserve: Reserve | None = None
-        self._reserved = True
+        self._has_reserve = True
 
     @classmethod
     def open(
@@ -119,17 +119,26 @@ class SqliteStore:
                 connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
 
     @contextmanager
-    def write(self, namespace: str) -> Generator[SqliteWriter]:
-        with self.write_together([namespace]) as writers:
-            yield writers[0]
+    def write(self, namespace: str, *, frees_space: bool = False) -> Generator[SqliteWriter]:
+        try:
+            with self.write_together([namespace]) as (writer,):
+                yield writer
+        except StoreFull:
+            if frees_space and self._reserve is not None:
+                self._reserve.give_up()
+                self._has_reserve = False
+            raise
 
     @contextmanager
     def write_together(self, namespaces: Sequence[str]) -> Generator[Sequence[SqliteWriter]]:
         with self._pool.writing() as connection:
-            self._sign(connection)
+            if not self._engine_recorded:
+                self._record_engine(connection)
+            owner = None
+            with suppress(StoreDamaged):
+                owner = owner_of(connection) if self._mirror is not None else None
             writers = [SqliteWriter(connection, namespace, self._clock) for namespace in namespaces]
-            before = [writer.end_of_log[1] for writer in writers]
-            owner = self._owner(connection)
+            before = [writer.end_of_log for writer in writers]
             try:
                 yield writers
                 for writer in writers:
@@ -138,24 +147,18 @@ class SqliteStore:
                 for writer in writers:
                     writer.end()
         for writer, end in zip(writers, before, strict=True):
-            self._committed(writer, owner, end)
+            self._after_commit(writer, owner, end)
 
-    def _owner(self, connection: Database) -> Owner | None:
-        try:
-            return None if self._mirror is None else owner_of(connection)
-        except StoreDamaged:
-            return None
-
-    def _committed(self, writer: SqliteWriter, owner: Owner | None, before: End) -> None:
-        """What stands beside the database follows it. The commit has happened, so nothing here may fail."""
+    def _after_commit(self, writer: SqliteWriter, owner: Owner | None, before: End) -> None:
+        """Bring the sidecar files up to date. The commit has happened, so nothing here may fail."""
         if writer.erased and self._ledger is not None:
             # What is not noted now is noted by the scrub, which the erasure has asked for.
             with suppress(OSError):
                 self._ledger.append(writer.erased)
             point("erase: noted")
-        if self._reserve is not None and not self._reserved:
-            self._reserved = self._reserve.keep()
-        namespace, after = writer.end_of_log
+        if self._reserve is not None and not self._has_reserve:
+            self._has_reserve = self._reserve.keep()
+        namespace, after = writer.namespace, writer.end_of_log
         if self._mirror is None or owner is None or after == before:
             return
 
@@ -166,15 +169,13 @@ class SqliteStore:
         with suppress(OSError, StoreError):
             self._mirror.note(owner, namespace, before, after, hash_of)
 
-    def _sign(self, connection: Database) -> None:
-        """Leave the name of the engine with the first write, for doctor: some may not share a store with others."""
-        if self._signed:
-            return
+    def _record_engine(self, connection: Database) -> None:
+        """Note the SQLite version with the first write, for doctor: some versions may not share a store with others."""
         engine = running_engine()
-        if connection.execute(SQL["get_meta"], ("engine",)).get != engine:
+        self._engine_recorded = connection.execute(SQL["get_meta"], ("engine",)).get == engine
+        if not self._engine_recorded:
+            # Whether it is committed shows the next write.
             connection.execute(SQL["change_meta"], ("engine", engine))
-        else:
-            self._signed = True
 
     @contextmanager
     def read(self, namespace: str) -> Generator[SqliteReader]:
@@ -312,9 +313,8 @@ class SqliteStore:
             known = generation_id(connection, generation)
             passages: list[Pending] = []
             for namespace, name in connection.execute(SQL["namespace_names"]).fetchall():
-                for _, passage_hash, slot in connection.execute(
-                    SQL["pending"], {"namespace": namespace, "generation": known}
-                ):
+                rows = connection.execute(SQL["pending"], {"namespace": namespace, "generation": known})
+                for passage_hash, slot in rows:
                     if len(passages) >= limit:
                         return passages
                     if record := SqliteReader(connection, namespace, name).sound(slot):
@@ -338,9 +338,14 @@ class SqliteStore:
         try:
             with self._pool.writing(patience) as connection:
                 for use in uses:
-                    known = self._id(connection, use.namespace)
-                    if known is not None and 0 < use.number <= NUMBER_MASK:
-                        connection.execute(SQL["note_use"], _use_row(known, use))
+                    namespace = self._id(connection, use.namespace)
+                    if namespace is not None and 0 < use.number <= NUMBER_MASK:
+                        recalled_at, accessed_at = (
+                            None if moment is None else to_micros(moment)
+                            for moment in (use.recalled_at, use.accessed_at)
+                        )
+                        row = (slot_of(namespace, use.number), use.recalls, recalled_at, use.accesses, accessed_at)
+                        connection.execute(SQL["note_use"], row)
         except StoreClosed:
             raise
         except StoreError:
@@ -386,14 +391,13 @@ class SqliteStore:
 
     def checkpoints(self, namespace: str) -> list[Checkpoint]:
         with self._pool.reading() as connection:
-            return checkpoints.checkpoints(connection, self._id(connection, namespace))
+            return checkpoints.checkpoints(connection, self._id(connection, namespace) or NO_NAMESPACE)
 
     def delete_checkpoint(self, namespace: str | None, name: str) -> bool:
         with self._pool.writing() as connection:
-            known = None if namespace is None else self._id(connection, namespace)
-            if namespace is not None and known is None:
-                return False
-            return checkpoints.delete_checkpoint(connection, known, name)
+            own = checkpoints.EVERYTHING if namespace is None else self._id(connection, namespace)
+            connection.execute(SQL["delete_checkpoint"], (own, name))
+            return connection.changes() > 0
 
     def stats(self, generation: Generation | None) -> StoreStats:
         with self._pool.reading() as connection:
@@ -420,7 +424,7 @@ class SqliteStore:
     def release_reserve(self) -> bool:
         if self._reserve is None or not self._reserve.give_up():
             return False
-        self._reserved = False
+        self._has_reserve = False
         return True
 
     def backup(self, path: str, progress: Progress | None = None, *, overwrite: bool = False) -> Backup:
@@ -436,7 +440,7 @@ class SqliteStore:
             return restore.restore_backup(target, path, keep=keep, erased=erased, progress=progress)
         finally:
             self._ids.clear()
-            self._signed = False
+            self._engine_recorded = False
 
     def close(self) -> None:
         scrub.scrub_in_passing(self._pool, self._place, self._ledger)
@@ -450,13 +454,3 @@ class SqliteStore:
             if known is not None and not self._pool.is_writing(connection):
                 self._ids[namespace] = known
         return known
-
-
-def _use_row(namespace: int, use: Use) -> tuple[int | None, ...]:
-    return (
-        slot_of(namespace, use.number),
-        use.recalls,
-        None if use.recalled_at is None else to_micros(use.recalled_at),
-        use.accesses,
-        None if use.accessed_at is None else to_micros(use.accessed_at),
-    )

@@ -79,9 +79,14 @@ class SqliteWriter(SqliteReader):
         self.erased: list[Erasure] = []
 
     @property
-    def end_of_log(self) -> tuple[int, End]:
-        """The id of the namespace, 0 while there is none, and where its log ends inside this transaction."""
-        return self._id, End(self._row.seq, self._row.head)
+    def namespace(self) -> int:
+        """The id of the namespace, 0 while there is none."""
+        return self._id
+
+    @property
+    def end_of_log(self) -> End:
+        """Where the log ends inside this transaction."""
+        return End(self._row.seq, self._row.head)
 
     def by_request(self, request: str) -> Record | None:
         lines = self.log(LogFilter(request=request), limit=1)
