@@ -19,7 +19,7 @@ Whoever raises one may give a sharper sentence and must leave a remedy: what the
     ├── ExportFailed            export_failed
     ├── BackupFailed            backup_failed
     ├── SettingsInvalid         bad_settings
-    ├── StoreError
+    ├── StoreError              store_error
     │   ├── StoreBusy           store_busy      (retryable)
     │   ├── StoreFull           store_full      (retryable)
     │   ├── StoreReadOnly       store_read_only

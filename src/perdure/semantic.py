@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, Literal, Self, cast, overload
@@ -27,10 +27,11 @@ from perdure.validation import Fields, Filters, check_query
 # The instructions that say exactly what is to go, and so need no yes. A key names one item and needs none anyway;
 # whatever else is said is a sentence, and may be misunderstood.
 _EXPLICIT: Final = re.compile(r"\s*(?:oldest|least\s+important|before:\s*[-+:.\dTZ ]+)\s*", re.IGNORECASE)
-_TEXT_NAMES: Final = ("text", "content")
+# The fields that an item and a record have in common.
+_SAME_NAMES: Final = ("key", "version", "importance", "tags", "source", "metadata", "created_at", "updated_at")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Item:
     """One item at one version. `lineage` are the versions before it, oldest first; `accessed_at` is when it was last
     read, found or changed. `score` is its relevance, when it was found by a prompt.
@@ -51,18 +52,12 @@ class Item:
     score: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Memorized:
-    """What `memorize` or `upsert` did. `evicted` had to go because the store was full."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Memorized(Item):
+    """The item that `memorize` or `upsert` stored. `evicted` had to go because the store was full."""
 
-    confirmed: bool
-    item_id: str
-    key: str | None
-    version: int
-    lineage: tuple[int, ...]
-    created_at: datetime
-    updated_at: datetime
-    evicted: tuple[Item, ...]
+    confirmed: bool = True
+    evicted: tuple[Item, ...] = ()
     notes: tuple[str, ...] = ()
 
 
@@ -83,9 +78,6 @@ class Matches(Sequence[Item]):
 
     def __len__(self) -> int:
         return len(self.items)
-
-    def __iter__(self) -> Iterator[Item]:
-        return iter(self.items)
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,14 +189,14 @@ class SemanticMemoryStore:
 
     def memorize(self, item: str | Mapping[str, Any], metadata: Mapping[str, Any] | None = None) -> Memorized:
         """Store an item, or a new version of it if its key is known. An item is a text, or a mapping with a `text`."""
-        text, fields = _said(item, metadata)
+        text, fields = _text_and_fields(item, metadata)
         key = fields.pop("key", None)
         done = self._memory.remember(text, **fields) if key is None else self._memory.upsert(key, text, **fields)
         return self._memorized(done)
 
     def upsert(self, key: str, item: str | Mapping[str, Any], metadata: Mapping[str, Any] | None = None) -> Memorized:
         """Store an item under its key (`type:identifier`): a new one, or the next version of the one that is there."""
-        text, fields = _said(item, metadata)
+        text, fields = _text_and_fields(item, metadata)
         if fields.pop("key", key) != key:
             raise InvalidInput("The item names another key.", remedy="Name it once; nothing was changed.")
         return self._memorized(self._memory.upsert(key, text, **fields))
@@ -213,30 +205,31 @@ class SemanticMemoryStore:
         """The items that answer the prompt, by meaning and by words. `metadata` are filters (tags, source, …) and
         `limit`.
         """
-        wanted = dict(_mapping(metadata, "metadata"))
-        limit = wanted.pop("limit", 10)
+        filters = dict(_mapping(metadata, "metadata"))
+        limit = filters.pop("limit", 10)
         # `recall` takes more than filters, and other namespaces among it.
-        if unknown := [name for name in wanted if name not in Filters.__annotations__]:
+        if unknown := [name for name in filters if name not in Filters.__annotations__]:
             raise UnknownChoice(
                 f"There is no filter {shown(unknown[0])}.",
                 remedy=f"Use limit, or one of {', '.join(sorted(Filters.__annotations__))}.",
             )
-        found = self._memory.recall(prompt, limit=limit, **cast("Filters", wanted))
-        return Matches(tuple(self._item(hit.record, hit.score) for hit in found), found.mode, found.notes)
+        answer = self._memory.recall(prompt, limit=limit, **cast("Filters", filters))
+        return Matches(tuple(self._item(hit.record, hit.score) for hit in answer), answer.mode, answer.notes)
 
     def forget(
         self, forget_instructions: str, mode: Literal["soft", "hard"] = "soft", *, confirm: bool | str = False
     ) -> ForgetResult:
         """Remove items: `key:type:identifier`, `oldest`, `least important`, `before:timestamp`, or a sentence.
 
-        A sentence is answered with what would go, until it is confirmed.
+        A sentence that may mean several items is answered with what would go, until it is confirmed.
         """
         explicit = _EXPLICIT.fullmatch(check_query(forget_instructions)) is not None
         try:
             done = self._memory.forget(forget_instructions, mode=mode, confirm=explicit or confirm)
         except NeedsConfirmation as asked:
             done: Forgotten = asked.preview
-        return self._forgotten(done)
+        items = tuple(map(self._item, done.records))
+        return ForgetResult(done.done, items, done.remaining, done.deletion, done.understood, done.token, done.notes)
 
     def restore(self, item_id: Reference) -> Item:
         """Bring a softly deleted item back."""
@@ -244,98 +237,72 @@ class SemanticMemoryStore:
 
     def summarize(self, scope: str | None = None, token_limit: int = 500) -> StoreSummary:
         """One text of at most so many tokens: the key facts and relationships of all items, or of those in scope."""
-        made = self._memory.summarize(scope, token_limit=token_limit)
-        sources = tuple(map(self._item, made.sources))
-        return StoreSummary(made.text, made.tokens, made.budget, sources, made.omitted_count)
+        summary = self._memory.summarize(scope, token_limit=token_limit)
+        sources = tuple(map(self._item, summary.sources))
+        return StoreSummary(summary.text, summary.tokens, summary.budget, sources, summary.omitted_count)
 
     def get_capacity_info(self) -> CapacityInfo:
-        found = self._memory.capacity()
+        capacity = self._memory.capacity()
         return CapacityInfo(
-            item_count=found.item_count,
-            token_usage=found.tokens,
-            max_items=found.max_items,
-            max_tokens=found.max_tokens,
-            least_recently_used=found.eviction_order,
-            importance=found.importance_range,
-            protected_count=found.protected,
-            evicting=found.max_items is not None or found.max_tokens is not None,
-            policy=found.policy,
+            item_count=capacity.item_count,
+            token_usage=capacity.tokens,
+            max_items=capacity.max_items,
+            max_tokens=capacity.max_tokens,
+            least_recently_used=capacity.eviction_order,
+            importance=capacity.importance_range,
+            protected_count=capacity.protected,
+            evicting=capacity.max_items is not None or capacity.max_tokens is not None,
+            policy=capacity.policy,
         )
 
     def get_version(self, item_id: Reference, version: int) -> ItemVersion:
         """An item as it was. An evicted item is gone with all its versions."""
         found = self._memory.version(item_id, version)
-        if found.record is None or self._is_evicted(item_id):
+        newest = self._memory.history(item_id)[-1].record
+        if found.record is None or newest is None or newest.state == "evicted":
             raise NotFound(f"Version {version} of {shown(item_id)} is gone.", remedy="See what is left: `versions`.")
+        item = Item(**_fields_of(found.record, found.lineage))
         change = found.change
-        item = _item(found.record, found.lineage)
         return ItemVersion(item, version, found.lineage, found.current, change.operation, change.actor, change.at)
 
     query_version = get_version
 
-    def _is_evicted(self, item_id: Reference) -> bool:
-        newest = self._memory.history(item_id)[-1]
-        return newest.record is None or newest.record.state == "evicted"
-
     def _memorized(self, done: Remembered) -> Memorized:
-        record = done.record
-        return Memorized(
-            confirmed=True,
-            item_id=record.id,
-            key=record.key,
-            version=record.version,
-            lineage=self._lineage(record),
-            created_at=record.created_at,
-            updated_at=record.updated_at,
-            evicted=tuple(map(self._item, done.evicted)),
-            notes=done.notes,
-        )
-
-    def _forgotten(self, done: Forgotten) -> ForgetResult:
-        items = tuple(map(self._item, done.records))
-        return ForgetResult(done.done, items, done.remaining, done.deletion, done.understood, done.token, done.notes)
+        fields = _fields_of(done.record, self._lineage(done.record))
+        return Memorized(**fields, evicted=tuple(map(self._item, done.evicted)), notes=done.notes)
 
     def _item(self, record: Record, score: float | None = None) -> Item:
-        return _item(record, self._lineage(record), score)
+        return Item(**_fields_of(record, self._lineage(record)), score=score)
 
     def _lineage(self, record: Record) -> tuple[int, ...]:
-        """Also of an item that is erased: the log keeps the numbers of its versions."""
+        """The versions before this one, also of an item that is erased: the log keeps their numbers."""
         if record.version == 1:
             return ()
         versions = self._memory.versions(record.number)
-        return next((one.lineage for one in versions if one.version == record.version), ())
+        return next((version.lineage for version in versions if version.version == record.version), ())
 
 
-def _item(record: Record, lineage: tuple[int, ...], score: float | None = None) -> Item:
-    return Item(
-        item_id=record.id,
-        key=record.key,
-        content=record.text,
-        version=record.version,
-        lineage=lineage,
-        importance=record.importance,
-        tags=record.tags,
-        source=record.source,
-        metadata=record.metadata,
-        created_at=record.created_at,
-        updated_at=record.updated_at,
-        accessed_at=last_used(record),
-        score=score,
-    )
+def _fields_of(record: Record, lineage: tuple[int, ...]) -> dict[str, Any]:
+    return {
+        "item_id": record.id,
+        "content": record.text,
+        "lineage": lineage,
+        "accessed_at": last_used(record),
+        **{name: getattr(record, name) for name in _SAME_NAMES},
+    }
 
 
-def _said(item: str | Mapping[str, Any], metadata: Mapping[str, Any] | None) -> tuple[str, dict[str, Any]]:
+def _text_and_fields(item: str | Mapping[str, Any], metadata: Mapping[str, Any] | None) -> tuple[str, dict[str, Any]]:
     """The text of an item, and everything said about it by the names that a memory has for it."""
     given: dict[str, Any] = {} if isinstance(item, str) else dict(_mapping(item, "item"))
-    named = [name for name in _TEXT_NAMES if name in given]
+    named = [name for name in ("text", "content") if name in given]
     if not isinstance(item, str) and len(named) != 1:
         raise InvalidInput("An item is a text, or a mapping with one `text`.", remedy="Say what to memorize.")
     text = item if isinstance(item, str) else given.pop(named[0])
     given |= _mapping(metadata, "metadata")
     fields = {name: given.pop(name) for name in Fields.__annotations__ if name in given}
     if given:
-        own = _mapping(fields.get("metadata"), "metadata")
-        fields["metadata"] = {**own, **given}
+        fields["metadata"] = {**_mapping(fields.get("metadata"), "metadata"), **given}
     return text, fields
 
 
