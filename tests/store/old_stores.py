@@ -2,8 +2,8 @@
 
     python tests/store/old_stores.py tests/store/made_by_0_1_0
 
-was run with the code of that version, and test_old_stores.py opens what it made with the code of today. Run it again,
-into a folder of its own, at a release whose stores differ from those that are here.
+was run with the code of that version, and test_old_stores.py opens what it made with today's code, which has other
+names for some things. Run it again, into a folder of its own, at a release whose stores differ from those here.
 """
 
 from __future__ import annotations
@@ -188,13 +188,13 @@ def namespace(memory: Memory) -> dict[str, Any]:
             {
                 "name": checkpoint.name,
                 "positions": dict(checkpoint.positions),
-                "memories": checkpoint.memories,
+                "memories": checkpoint.memory_count,
                 "description": checkpoint.description,
                 "metadata": as_json(checkpoint.metadata),
             }
             for checkpoint in memory.checkpoints()
         ],
-        "limits": [capacity.items, capacity.max_items, capacity.max_tokens],
+        "limits": [capacity.item_count, capacity.max_items, capacity.max_tokens],
         "constitution": [record.number for record in memory.constitution().records],
         "triggers": [match.record.number for match in memory.match_triggers("please save context now")],
         "answers": answers(memory),
