@@ -11,16 +11,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final, Literal, Self, TextIO, TypeAlias, Unpack, cast, get_args
+from typing import TYPE_CHECKING, Any, Final, Literal, Self, TextIO, TypeAlias, Unpack, get_args
 
 from perdure import lifecycle, recall
 from perdure import settings as configuration
 from perdure.clock import Clock, parse_time, system_clock
 from perdure.embed.port import Embedder
-from perdure.errors import BackupFailed, InvalidInput, NotAllowed, UnknownChoice, shown
+from perdure.errors import InvalidInput, NotAllowed, UnknownChoice, shown
 from perdure.ids import MAX_NUMBER
 from perdure.lifecycle.capacity import UNCHANGED, Limit
-from perdure.lifecycle.lookup import find, find_known, find_present, history
 from perdure.lifecycle.write_context import WriteContext
 from perdure.model import (
     Backup,
@@ -54,7 +53,7 @@ from perdure.model import (
 )
 from perdure.services import CLOSE_PATIENCE, Services
 from perdure.settings import Settings
-from perdure.store.port import LogFilter, Store, StoreStats
+from perdure.store.port import Store, StoreStats
 from perdure.validation import (
     Fields,
     Filters,
@@ -68,6 +67,7 @@ from perdure.validation import (
     check_int,
     check_namespace,
     check_namespaces,
+    check_path,
     check_query,
     check_references,
     check_single_line,
@@ -87,7 +87,6 @@ MAX_LOG: Final = 1000
 MAX_BUDGET: Final = 1_000_000
 MAX_CHECKPOINTS: Final = 10_000
 _MAX_VERSION: Final = 2**31
-_MAX_SEQ: Final = 2**62
 _MAX_CAPACITY: Final = 10**12
 
 _HOW_TO_UNDO: Final = "Write undo('batch'), undo(session='…') or undo(actor='…', since='…'); nothing was changed."
@@ -195,16 +194,8 @@ class Memory:
         checked, notes = self._check(None if text is None else check_text(text), fields)
         added, removed = check_filters({"tags": add_tags}).tags, check_filters({"tags": remove_tags}).tags
 
-        def correct(record: Record) -> RecordFields:
-            corrected = checked.copy()
-            if added or removed:
-                tags = dict.fromkeys((*checked.get("tags", record.tags), *added))
-                corrected["tags"] = check_fields({"tags": [tag for tag in tags if tag not in removed]}).get("tags", ())
-            if metadata := checked.get("metadata"):
-                corrected["metadata"] = {**record.metadata, **metadata}
-            return corrected
-
-        return self._written(lifecycle.update.update(self._services, self._find(ref), correct), notes)
+        done = lifecycle.update.update(self._services, self._find(ref), checked, added, removed)
+        return self._written(done, notes)
 
     def restore(self, ref: Reference) -> Record:
         """Bring a forgotten, expired or evicted memory back, as it was."""
@@ -245,8 +236,7 @@ class Memory:
         if mode != "soft":
             raise UnknownChoice(f"There is no way to forget called {shown(mode)}.", remedy="Use 'soft' or 'hard'.")
         request = lifecycle.forget.ForgetRequest(what, confirm, check_bool(dry_run, "dry_run"))
-        scope = self._scope(filters, every_state=False)
-        return self._forgotten(scope, lifecycle.forget.forget(scope, request), what)
+        return lifecycle.forget.forget(self._scope(filters, every_state=False), request)
 
     def erase(
         self,
@@ -262,12 +252,10 @@ class Memory:
         `confirm`.
         """
         request = lifecycle.forget.ForgetRequest(what, confirm, check_bool(dry_run, "dry_run"))
-        scope = self._scope(filters, every_state=True)
         try:
-            answer = lifecycle.erase.erase(scope, request)
+            return lifecycle.erase.erase(self._scope(filters, every_state=True), request)
         finally:
             self._services.drop(self._namespace)
-        return self._forgotten(scope, answer, what)
 
     # -- recalling -----------------------------------------------------------------------------------------------------
 
@@ -349,9 +337,8 @@ class Memory:
 
         check_choice(get_args(Level), level, "level")
         now = self._services.context.clock()
-        records = [
-            find_present(self._services.store, self._namespace, ref, now) for ref in check_references(refs, MAX_LIMIT)
-        ]
+        references = check_references(refs, MAX_LIMIT)
+        records = [lifecycle.lookup.find_present(self._services.store, self._namespace, ref, now) for ref in references]
         for record in records:
             self._services.usage.accessed(record, now)
         return tuple(Detail(record, level, at_level(record, level)) for record in records)
@@ -392,9 +379,9 @@ class Memory:
         if moment is not None:
             from perdure.recall.past import unused
 
-            return unused(find_known(self._services.store, self._namespace, ref, moment))
+            return unused(lifecycle.lookup.find_known(self._services.store, self._namespace, ref, moment))
         now = self._services.context.clock()
-        record = find_present(self._services.store, self._namespace, ref, now)
+        record = lifecycle.lookup.find_present(self._services.store, self._namespace, ref, now)
         self._services.usage.accessed(record, now)
         return record
 
@@ -464,7 +451,7 @@ class Memory:
         """Everything that ever happened to a memory, oldest first, also when it is forgotten. Of one that was erased,
         by its number or its id: what was done to it and when, without what it said.
         """
-        return history(self._services.store, self._namespace, ref)
+        return lifecycle.lookup.history(self._services.store, self._namespace, ref)
 
     def versions(self, ref: Reference) -> builtins.list[Version]:
         """The versions of a memory, oldest first: one for each time its words changed."""
@@ -493,16 +480,8 @@ class Memory:
         limit: int = 20,
     ) -> builtins.list[Revision]:
         """Who did what in this namespace, newest first. `before` is the `seq` of the last line of the page before."""
-        if operation is not None:
-            check_choice(get_args(Operation), operation, "operation")
-        filter = LogFilter(
-            batch=optional(check_single_line, batch, "batch"),
-            session=optional(check_single_line, session, "session"),
-            actor=optional(check_single_line, actor, "actor"),
-            operation=operation,
-            since=optional(parse_time, since, "since"),
-            until=optional(parse_time, until, "until"),
-            before=None if before is None else check_int(before, "before", 1, _MAX_SEQ),
+        filter = lifecycle.lookup.check_log_filter(
+            batch=batch, session=session, actor=actor, operation=operation, since=since, until=until, before=before
         )
         return self._services.store.log(self._namespace, filter, limit=check_int(limit, "limit", 1, MAX_LOG))
 
@@ -529,12 +508,7 @@ class Memory:
             raise InvalidInput("Say what to undo: one batch, one session or one actor.", remedy=_HOW_TO_UNDO)
         if since is not None and batch is not None:
             raise InvalidInput("A batch is one moment; `since` goes with a session or an actor.", remedy=_HOW_TO_UNDO)
-        filter = LogFilter(
-            batch=optional(check_single_line, batch, "batch"),
-            session=optional(check_single_line, session, "session"),
-            actor=optional(check_single_line, actor, "actor"),
-            since=optional(parse_time, since, "since"),
-        )
+        filter = lifecycle.lookup.check_log_filter(batch=batch, session=session, actor=actor, since=since)
         names = self._services.store.namespaces() if check_bool(everywhere, "everywhere") else [self._namespace]
         forced, dry = check_bool(force, "force"), check_bool(dry_run, "dry_run")
         return lifecycle.undo.undo(self._services, names, filter, force=forced, dry_run=dry)
@@ -594,10 +568,9 @@ class Memory:
         have none. What is due only because the clock leapt is held until `expire=True` says that the clock is right;
         `expire=False` leaves it alone altogether.
         """
+        optional(check_bool, expire, "expire")
         if limit is not None:
             check_int(limit, "limit", 0, MAX_NUMBER)
-        if expire is not None:
-            check_bool(expire, "expire")
         return lifecycle.maintenance.work(self._services, limit=limit, expire=expire, progress=progress)
 
     def export(
@@ -638,7 +611,7 @@ class Memory:
         """
         services = self._services
         services.usage.flush(patience=CLOSE_PATIENCE)
-        return services.store.backup(_path(path), progress, overwrite=check_bool(overwrite, "overwrite"))
+        return services.store.backup(check_path(path), progress, overwrite=check_bool(overwrite, "overwrite"))
 
     def restore_backup(
         self,
@@ -658,8 +631,8 @@ class Memory:
             raise NotAllowed("Only a person may put a backup in the place of the store.")
         keep = check_bool(keep, "keep")
         services.usage.flush(patience=CLOSE_PATIENCE)
-        ledger = None if erased is None else _path(erased)
-        return services.store.restore_backup(_path(path), keep=keep, erased=ledger, progress=progress)
+        ledger = None if erased is None else check_path(erased)
+        return services.store.restore_backup(check_path(path), keep=keep, erased=ledger, progress=progress)
 
     def doctor(self, *, repair: bool = False) -> Iterator[Finding]:
         """Look at everything that can be wrong. With `repair`, first rebuild what is derived, and bring damaged records
@@ -672,7 +645,7 @@ class Memory:
     # -- shared by the verbs -------------------------------------------------------------------------------------------
 
     def _find(self, ref: Reference) -> Record:
-        return find(self._services.store, self._namespace, ref)
+        return lifecycle.lookup.find(self._services.store, self._namespace, ref)
 
     def _check(self, text: str | None, fields: Mapping[str, object]) -> tuple[RecordFields, tuple[str, ...]]:
         """The fields of a write, checked and without secrets, and a note when there were some."""
@@ -699,11 +672,6 @@ class Memory:
             filter = replace(filter, states=())
         return lifecycle.selection.SelectionScope(services, self._namespace, filter, every_state)
 
-    def _forgotten(self, scope: SelectionScope, answer: Forgotten, what: object) -> Forgotten:
-        if answer.done:
-            self._services.usage.flush_some()
-        return lifecycle.forget.suggest(scope, answer, what)
-
     def _recall(self, request: SearchRequest, include_constitutional: bool) -> Recall:  # noqa: FBT001 - as recall has it
         """What recall finds, with the constitutional memories of the present; nothing is counted as used yet."""
         surfaces = check_bool(include_constitutional, "include_constitutional") and not request.is_past
@@ -716,9 +684,3 @@ class Memory:
             for record in lifecycle.constitution.constitution(self._services, name).records
         ]
         return replace(answer, constitutional=tuple(surfaced))
-
-
-def _path(path: object) -> str:
-    if not path or not isinstance(path, str | os.PathLike):
-        raise BackupFailed(f"{shown(path)} is not a path.")
-    return os.fsdecode(cast("str | os.PathLike[str]", path))

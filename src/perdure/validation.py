@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import datetime
@@ -11,7 +12,7 @@ from itertools import islice
 from typing import Any, Final, TypedDict, TypeVar, cast
 
 from perdure.clock import parse_time
-from perdure.errors import InvalidInput, TextTooLong, UnknownChoice, shown
+from perdure.errors import BackupFailed, InvalidInput, TextTooLong, UnknownChoice, shown
 from perdure.ids import ContentHash, check_key
 from perdure.model import CATEGORIES, CONTEXT_TYPES, INDEXED_STATES, STATES, TIERS, TRUSTS, Filter, Json, State
 
@@ -188,6 +189,12 @@ def check_references(refs: object, most: int) -> list[int | str]:
     if len(references) > most:
         raise InvalidInput(f"More than {most} memories at once are too many.", remedy=f"Ask for {most} at most.")
     return references
+
+
+def check_path(path: object) -> str:
+    if not path or not isinstance(path, str | os.PathLike):
+        raise BackupFailed(f"{shown(path)} is not a path.")
+    return os.fsdecode(cast("str | os.PathLike[str]", path))
 
 
 def check_int(value: object, field: str, least: int, most: int) -> int:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         feedback,
         forget,
         import_export,
+        lookup,
         maintenance,
         selection,
         summary,
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
-    "capacity", "checkpoint", "constitution", "erase", "feedback", "forget", "import_export", "maintenance",
+    "capacity", "checkpoint", "constitution", "erase", "feedback", "forget", "import_export", "lookup", "maintenance",
     "selection", "summary", "undo", "update", "versions", "write",
 ]  # fmt: skip
 

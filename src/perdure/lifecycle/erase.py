@@ -15,6 +15,7 @@ from perdure.lifecycle.forget import (
     is_confirmed,
     others_keep_changing,
     preview_of,
+    suggest,
     with_remaining,
 )
 from perdure.lifecycle.known_backups import known
@@ -51,10 +52,11 @@ def erase(scope: SelectionScope, request: ForgetRequest) -> Forgotten:
             preview = replace(preview, suggested=tuple(earlier), notes=(*preview.notes, _EARLIER_VERSIONS))
         certain = selection.kind == "reference" and len(selection.records) == 1
         if not is_confirmed(scope, preview, request, certain=certain):
-            return with_remaining(scope, preview)
+            return suggest(scope, with_remaining(scope, preview), request.what)
         batch = services.context.batch()
         remaining = retry_with_reserve(services.store, partial(_apply, scope, selection.records, batch))
         if remaining is not None:
+            services.usage.flush_some()
             return _scrub(scope, replace(preview, done=True, batch=batch.id, remaining=remaining))
     raise others_keep_changing()
 

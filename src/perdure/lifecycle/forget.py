@@ -50,9 +50,10 @@ def forget(scope: SelectionScope, request: ForgetRequest) -> Forgotten:
         preview = preview_of(scope, selection, "soft")
         single = selection.kind != "sentence" and len(selection.records) == 1
         if not is_confirmed(scope, preview, request, certain=selection.kind == "reference" or single):
-            return with_remaining(scope, preview)
+            return suggest(scope, with_remaining(scope, preview), request.what)
         done = retry_with_reserve(services.store, partial(_apply, scope, preview))
         if done is not None:
+            services.usage.flush_some()
             return done
     raise others_keep_changing()
 

@@ -1,15 +1,20 @@
-"""One memory by reference: as it is, as it was known at a time, and everything that happened to it."""
+"""Looking memories up: one by reference, as it is or was; its history; lines of the log."""
 
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Final, get_args
 
+from perdure.clock import parse_time
 from perdure.errors import AmbiguousReference, NotFound, StoreDamaged
 from perdure.ids import parse_reference
-from perdure.model import Record, Revision
+from perdure.model import Operation, Record, Revision
 from perdure.store.paging import revisions
 from perdure.store.port import LogFilter, Store
+from perdure.validation import check_choice, check_int, check_single_line, optional
 from perdure.visibility import GONE_STATES, has_expired
+
+_MAX_SEQ: Final = 2**62
 
 
 def find(store: Store, namespace: str, ref: int | str) -> Record:
@@ -73,3 +78,27 @@ def history(store: Store, namespace: str, ref: int | str) -> list[Revision]:
         if not lines:
             raise
         return lines
+
+
+def check_log_filter(
+    *,
+    batch: str | None = None,
+    session: str | None = None,
+    actor: str | None = None,
+    operation: Operation | None = None,
+    since: datetime | str | None = None,
+    until: datetime | str | None = None,
+    before: int | None = None,
+) -> LogFilter:
+    """Which lines of the log are asked for, checked."""
+    if operation is not None:
+        check_choice(get_args(Operation), operation, "operation")
+    return LogFilter(
+        batch=optional(check_single_line, batch, "batch"),
+        session=optional(check_single_line, session, "session"),
+        actor=optional(check_single_line, actor, "actor"),
+        operation=operation,
+        since=optional(parse_time, since, "since"),
+        until=optional(parse_time, until, "until"),
+        before=None if before is None else check_int(before, "before", 1, _MAX_SEQ),
+    )

@@ -2,38 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final
 
 from perdure.errors import Conflict, NotAllowed
 from perdure.ids import content_hash
 from perdure.lifecycle.tier_policy import ONLY_PEOPLE, apply_tier
 from perdure.lifecycle.write import Plan, apply_change
 from perdure.model import Record, Remembered, State, replace_record
-from perdure.validation import RecordFields, changes_content, check_validity
+from perdure.validation import RecordFields, changes_content, check_fields, check_validity
 from perdure.visibility import has_expired
 
 if TYPE_CHECKING:
     from perdure.services import Services
 
-# The fields of a correction may depend on the record, for example when a tag is added.
-Correction: TypeAlias = Callable[[Record], RecordFields]
-
 _RESTORABLE: Final[frozenset[State]] = frozenset({"deleted", "expired", "evicted"})
 
 
-def update(services: Services, record: Record, correct: Correction) -> Remembered:
-    """Other words make a new version; anything else is a revision of the same version."""
+def update(
+    services: Services,
+    record: Record,
+    fields: RecordFields,
+    add_tags: Sequence[str] = (),
+    remove_tags: Sequence[str] = (),
+) -> Remembered:
+    """Other words make a new version; anything else is a revision of the same version. Tags are added and removed, and
+    entries of `metadata` changed, on the record as it is when it is written.
+    """
 
     def plan(current: Record, at: datetime) -> Plan:
         require_active(current, "corrected")
-        fields, notes = apply_tier(services, correct(current), at, current)
-        changes = {name: value for name, value in fields.items() if getattr(current, name) != value}
+        corrected = fields.copy()
+        if add_tags or remove_tags:
+            tags = dict.fromkeys((*fields.get("tags", current.tags), *add_tags))
+            corrected |= check_fields({"tags": [tag for tag in tags if tag not in remove_tags]})
+        if metadata := fields.get("metadata"):
+            corrected["metadata"] = {**current.metadata, **metadata}
+        corrected, notes = apply_tier(services, corrected, at, current)
+        changes = {name: value for name, value in corrected.items() if getattr(current, name) != value}
         if not changes:
             return Plan(current, current, "annotate", "unchanged", (*notes, "Nothing to change."))
-        if "text" in fields:
-            changes["content_hash"] = content_hash(fields["text"])
+        if "text" in corrected:
+            changes["content_hash"] = content_hash(corrected["text"])
         changed = replace_record(current, **changes)
         check_validity(changed.valid_at, changed.invalid_at)
         if not changes_content(changes):
