@@ -736,7 +736,7 @@ def test_a_copy_made_by_hand_without_a_checksum_is_used_and_said(memory: Memory,
 def test_a_store_that_cannot_be_written_is_not_replaced(memory: Memory, path: Path, copy: Path):
     memory.backup(copy)
     with closing(SqliteStore.open(path)) as store:
-        store._mirror = None
+        store._log_head = None
         with pytest.raises(StoreReadOnly):
             store.restore_backup(str(copy), keep=True)
 

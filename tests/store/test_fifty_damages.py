@@ -167,14 +167,14 @@ def test_damage_of_the_log_itself_is_found_and_never_repaired_away(path: Path, d
 
 @pytest.mark.parametrize("damage", OUTSIDE)
 def test_what_the_database_cannot_know_is_found_by_what_stands_beside_it(path: Path, damage: str):
-    """A log that was cut is in test_mirror."""
+    """A log that was cut is in test_log_head."""
     OUTSIDE[damage].do(path)
     with opened(path) as memory:
         named = found(memory)
         assert set(named) >= OUTSIDE[damage].checks
         assert "chain" not in named
         accepted = [finding for finding in memory.doctor(repair=True) if finding.check == "repair_mirror"]
-        assert [finding.sentence.startswith("Accepted as it is now.") for finding in accepted] == [True]
+        assert [finding.sentence.startswith("The store is accepted as it is now.") for finding in accepted] == [True]
         assert found(memory) == {}
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import Final
 
 from perdure.store.sqlite.file import Place, size_of
-from perdure.store.sqlite.sidecar import opened, remove
+from perdure.store.sqlite.sidecar import opened
 
 SIZE: Final = 1 << 20
 # With less than this left, the space is of more use to whoever is about to need it.
@@ -25,31 +26,24 @@ class Reserve:
         if size_of(self._path) >= SIZE:
             return True
         try:
-            if not self._has_room():
+            free = os.statvfs(self._place.directory)
+            if free.f_bavail * free.f_frsize < _ROOM:
                 return False
             with opened(self._place, self._path, os.O_RDWR | os.O_CREAT) as descriptor:
-                _fill(descriptor)
+                if hasattr(os, "posix_fallocate"):
+                    os.posix_fallocate(descriptor, 0, SIZE)
+                else:
+                    os.pwrite(descriptor, bytes(SIZE), 0)
         except OSError:
-            self.give_up()
+            self.release()
             return False
         return True
 
-    def give_up(self) -> bool:
-        """Whether there was anything to give."""
+    def release(self) -> bool:
+        """Whether there was anything to release."""
         had = size_of(self._path) > 0
         try:
-            remove(self._path)
+            Path(self._path).unlink(missing_ok=True)
         except OSError:
             return False
         return had
-
-    def _has_room(self) -> bool:
-        free = os.statvfs(self._place.directory)
-        return free.f_bavail * free.f_frsize >= _ROOM
-
-
-def _fill(descriptor: int) -> None:
-    if hasattr(os, "posix_fallocate"):
-        os.posix_fallocate(descriptor, 0, SIZE)
-        return
-    os.pwrite(descriptor, bytes(SIZE), 0)

@@ -21,32 +21,28 @@ _PAUSE: Final = 0.0002
 
 
 @contextmanager
-def opened(place: Place, path: str, flags: int) -> Generator[int]:
-    """A descriptor of `path`. An OSError when it is not a plain file, or is the store's own by another name: closing
-    that would drop the locks that SQLite holds on it.
+def opened(place: Place, path: str, flags: int, *, lock: bool = False) -> Generator[int]:
+    """A descriptor of `path`, locked on request. An OSError when it is not a regular file, is the store's own by
+    another name (to close that would drop the locks that SQLite holds on it), or stays locked: a process that stopped
+    while it held the lock must not stop others.
     """
-    if identity_of(path) is not None and identity_of(path) == place.identity:
+    if place.identity is not None and identity_of(path) == place.identity:
         raise OSError("it is the store itself")
     descriptor = os.open(path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0), 0o600)
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise OSError("it is not a plain file")
+            raise OSError("it is not a regular file")
+        for attempt in range(_ATTEMPTS if lock else 0):
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if attempt == _ATTEMPTS - 1:
+                    raise
+                time.sleep(_PAUSE)
         yield descriptor
     finally:
         os.close(descriptor)
-
-
-def lock(descriptor: int) -> None:
-    """For a moment only: whoever stopped while holding it must not stop others, so waiting ends in an OSError."""
-    for attempt in range(_ATTEMPTS):
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if attempt == _ATTEMPTS - 1:
-                raise
-            time.sleep(_PAUSE)
-        else:
-            return
 
 
 def write_all(descriptor: int, content: bytes) -> None:
@@ -54,8 +50,3 @@ def write_all(descriptor: int, content: bytes) -> None:
     rest = memoryview(content)
     while rest:
         rest = rest[os.write(descriptor, rest) :]
-
-
-def remove(path: str) -> None:
-    """A file that is gone already is gone."""
-    Path(path).unlink(missing_ok=True)

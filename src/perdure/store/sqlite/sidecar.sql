@@ -1,11 +1,15 @@
--- What the files beside the store, its backups and their return ask of the database.
+-- Statements for the files beside the store, and for making and restoring backups.
+
+-- name: era
+-- Which store it is, and how often a backup was restored into it.
+SELECT (SELECT value FROM meta WHERE name = 'secret'), coalesce((SELECT value FROM meta WHERE name = 'era'), 0);
 
 -- name: hash_at
--- Whether the log still has the line that the mirror remembers.
+-- Whether the log still has the entry that was noted outside.
 SELECT hash FROM revision WHERE namespace = ? AND seq = ?;
 
 -- name: ends_of_logs
--- What the mirror shows.
+-- What is noted outside.
 SELECT id, seq, head FROM namespace;
 
 -- name: erasures
@@ -13,15 +17,15 @@ SELECT id, seq, head FROM namespace;
 SELECT memory, at FROM revision WHERE operation = 'erase' ORDER BY at;
 
 -- name: clear_scrub
--- Done; unless somebody asked again meanwhile.
+-- The scrub is done, unless somebody asked again meanwhile.
 DELETE FROM meta WHERE name = 'scrub' AND value = ?;
 
 -- name: change_scrub
--- Half of it is done; unless somebody asked again meanwhile.
+-- Half of the scrub is done, unless somebody asked again meanwhile.
 UPDATE meta SET value = ? WHERE name = 'scrub' AND value = ?;
 
 -- name: ask_scrub
--- Whoever opens the store next makes sure. A new value each time, so that nobody takes an old wish for this one.
+-- The next process that opens the store makes sure. A new value each time, so that nobody takes an old request for this.
 INSERT INTO meta (name, value) VALUES ('scrub', hex(randomblob(8)))
 ON CONFLICT (name) DO UPDATE SET value = excluded.value;
 

@@ -14,7 +14,7 @@ import apsw
 from perdure.buggify import point
 from perdure.clock import Clock, from_micros, system_clock, to_micros
 from perdure.embed.port import Generation
-from perdure.errors import StoreClosed, StoreDamaged, StoreError, StoreFull, StoreReadOnly, StoreReplaced
+from perdure.errors import StoreClosed, StoreError, StoreFull, StoreReadOnly, StoreReplaced
 from perdure.ids import MemoryId, Reference
 from perdure.model import Backup, BackupRestored, Checkpoint, EvictionCandidate, Filter, Finding, Record, Revision
 from perdure.store.port import (
@@ -42,7 +42,7 @@ from perdure.store.sqlite.doctor import check, repair
 from perdure.store.sqlite.doctor.environment import running_engine
 from perdure.store.sqlite.erasure_ledger import Ledger
 from perdure.store.sqlite.file import IN_MEMORY, MEMORY, Place, identity_of, prepare, size_of
-from perdure.store.sqlite.log_head import End, Mirror, Owner, accept, hash_at, owner_of
+from perdure.store.sqlite.log_head import LogEnd, LogHead, current_header
 from perdure.store.sqlite.migrate import check_ours, migrate, newest_schema
 from perdure.store.sqlite.pool import Pool
 from perdure.store.sqlite.reader import NO_NAMESPACE, SqliteReader
@@ -67,7 +67,7 @@ class SqliteStore:
         self._clock = clock
         self._ids: dict[str, int] = {}
         self._engine_recorded = False
-        self._mirror: Mirror | None = None
+        self._log_head: LogHead | None = None
         self._ledger: Ledger | None = None
         self._reserve: Reserve | None = None
         self._has_reserve = True
@@ -94,7 +94,7 @@ class SqliteStore:
         try:
             pool.configure(store._set_up)
             if vfs is None and place.identity is not None and not pool.read_only:
-                store._mirror, store._ledger, store._reserve = Mirror(place), Ledger(place), Reserve(place)
+                store._log_head, store._ledger, store._reserve = LogHead(place, pool), Ledger(place), Reserve(place)
                 store._reserve.keep()
                 partial_files.sweep([place.path], "restoring")
             scrub.scrub_in_passing(pool, place, store._ledger)
@@ -125,7 +125,7 @@ class SqliteStore:
                 yield writer
         except StoreFull:
             if frees_space and self._reserve is not None:
-                self._reserve.give_up()
+                self._reserve.release()
                 self._has_reserve = False
             raise
 
@@ -134,11 +134,9 @@ class SqliteStore:
         with self._pool.writing() as connection:
             if not self._engine_recorded:
                 self._record_engine(connection)
-            owner = None
-            with suppress(StoreDamaged):
-                owner = owner_of(connection) if self._mirror is not None else None
             writers = [SqliteWriter(connection, namespace, self._clock) for namespace in namespaces]
             before = [writer.end_of_log for writer in writers]
+            header = None if self._log_head is None else current_header(connection)
             try:
                 yield writers
                 for writer in writers:
@@ -147,9 +145,9 @@ class SqliteStore:
                 for writer in writers:
                     writer.end()
         for writer, end in zip(writers, before, strict=True):
-            self._after_commit(writer, owner, end)
+            self._after_commit(writer, header, end)
 
-    def _after_commit(self, writer: SqliteWriter, owner: Owner | None, before: End) -> None:
+    def _after_commit(self, writer: SqliteWriter, header: bytes | None, before: LogEnd) -> None:
         """Bring the sidecar files up to date. The commit has happened, so nothing here may fail."""
         if writer.erased and self._ledger is not None:
             # What is not noted now is noted by the scrub, which the erasure has asked for.
@@ -158,16 +156,8 @@ class SqliteStore:
             point("erase: noted")
         if self._reserve is not None and not self._has_reserve:
             self._has_reserve = self._reserve.keep()
-        namespace, after = writer.namespace, writer.end_of_log
-        if self._mirror is None or owner is None or after == before:
-            return
-
-        def hash_of(seq: int) -> bytes | None:
-            with self._pool.reading() as connection:
-                return hash_at(connection, namespace, seq)
-
-        with suppress(OSError, StoreError):
-            self._mirror.note(owner, namespace, before, after, hash_of)
+        if self._log_head is not None:
+            self._log_head.note(header, writer.namespace, before, writer.end_of_log)
 
     def _record_engine(self, connection: Database) -> None:
         """Note the SQLite version with the first write, for doctor: some versions may not share a store with others."""
@@ -411,18 +401,18 @@ class SqliteStore:
             )
 
     def check(self) -> Iterator[Finding]:
-        return check.check(self._pool, self._place, self._mirror)
+        return check.check(self._pool, self._place, self._log_head)
 
     def repair(self) -> Iterator[Finding]:
         yield from repair.repair(self._pool)
-        if self._mirror is not None:
-            yield from accept(self._pool, self._mirror)
+        if self._log_head is not None:
+            yield from self._log_head.accept()
 
     def scrub(self, *, patience: float) -> bool:
         return scrub.scrub(self._pool, self._place, self._ledger, patience)
 
     def release_reserve(self) -> bool:
-        if self._reserve is None or not self._reserve.give_up():
+        if self._reserve is None or not self._reserve.release():
             return False
         self._has_reserve = False
         return True
@@ -433,9 +423,9 @@ class SqliteStore:
     def restore_backup(
         self, path: str, *, keep: bool, erased: str | None = None, progress: Progress | None = None
     ) -> BackupRestored:
-        if self._place.identity is not None and self._mirror is None:
+        if self._place.identity is not None and self._log_head is None:
             raise StoreReadOnly(f"{self._place.path} cannot be written.")
-        target = restore.RestoreTarget(self._pool, self._place, self._mirror, self._ledger, self._clock)
+        target = restore.RestoreTarget(self._pool, self._place, self._log_head, self._ledger, self._clock)
         try:
             return restore.restore_backup(target, path, keep=keep, erased=erased, progress=progress)
         finally:

@@ -25,7 +25,7 @@ from perdure.store.sqlite.apsw_types import Database, Row
 from perdure.store.sqlite.erasure import ERASE
 from perdure.store.sqlite.erasure_ledger import Erasure
 from perdure.store.sqlite.hash_chain import SALT_BYTES, Line, digest_of, genesis, link
-from perdure.store.sqlite.log_head import End
+from perdure.store.sqlite.log_head import LogEnd
 from perdure.store.sqlite.reader import NO_NAMESPACE, SqliteReader
 from perdure.store.sqlite.rows import (
     NUMBER_MASK,
@@ -84,9 +84,9 @@ class SqliteWriter(SqliteReader):
         return self._id
 
     @property
-    def end_of_log(self) -> End:
+    def end_of_log(self) -> LogEnd:
         """Where the log ends inside this transaction."""
-        return End(self._row.seq, self._row.head)
+        return LogEnd(self._row.seq, self._row.head)
 
     def by_request(self, request: str) -> Record | None:
         lines = self.log(LogFilter(request=request), limit=1)

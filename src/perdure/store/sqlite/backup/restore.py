@@ -12,6 +12,7 @@ import os
 import stat
 import tempfile
 from collections import defaultdict
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC
 from hashlib import sha256
@@ -28,10 +29,10 @@ from perdure.store.sqlite import fork
 from perdure.store.sqlite.apsw_types import Database, Row, run
 from perdure.store.sqlite.backup import partial_files, staging
 from perdure.store.sqlite.backup.create import BACKUP_PATHS, CHECKSUM, copy_to, merge_paths, note_paths
-from perdure.store.sqlite.erasure_ledger import Erasure, Ledger, Lines, erasures, fingerprint, lines_in
+from perdure.store.sqlite.erasure_ledger import Erasure, Ledger, LedgerLines, erasures, fingerprint, parse_ledger
 from perdure.store.sqlite.file import Place, identity_of, size_of
 from perdure.store.sqlite.hash_chain import genesis
-from perdure.store.sqlite.log_head import Mirror, ends_of, owner_of
+from perdure.store.sqlite.log_head import LogHead
 from perdure.store.sqlite.migrate import check_ours, migrate
 from perdure.store.sqlite.pool import Pool
 from perdure.store.sqlite.reader import SqliteReader
@@ -57,7 +58,7 @@ class RestoreTarget:
 
     pool: Pool
     place: Place
-    mirror: Mirror | None
+    log_head: LogHead | None
     ledger: Ledger | None
     clock: Clock
 
@@ -109,7 +110,10 @@ def restore_backup(
                 memories, _ = staging.counts(copy)
     except OSError as error:
         raise staging.failed(error, source) from error
-    _renew_log_head(target)
+    if target.log_head is not None:
+        # Otherwise doctor sees by the era that the file is an old one.
+        with suppress(OSError, StoreError), target.pool.reading() as connection:
+            target.log_head.renew(connection)
     point("restore: mirrored")
     knows_erasures = bool(erased_ids or carried.namespaces or listed is not None)
     notes = (*(() if proved else (_NO_CHECKSUM,)), *(() if knows_erasures else (_NO_LEDGER,)))
@@ -130,11 +134,11 @@ def _regular_file(path: str, remedy: str) -> str:
     return absolute
 
 
-def _read_erasure_list(path: str) -> Lines:
+def _read_erasure_list(path: str) -> LedgerLines:
     remedy = "Name the file beside the store that it was erased from; its name ends in -erased."
     source = _regular_file(path, remedy)
     try:
-        lines = lines_in(Path(source).read_bytes())
+        lines = parse_ledger(Path(source).read_bytes())
     except OSError as error:
         raise staging.failed(error, source) from error
     if not lines:
@@ -205,14 +209,14 @@ def _refuse_other_store(copy: Pool, carried: CarryOver, source: str) -> None:
         raise BackupFailed(f"{source} is the backup of another store, and this one is not empty.", remedy=remedy)
 
 
-def _erased_ids(target: RestoreTarget, carried: CarryOver, listed: Lines) -> set[str]:
+def _erased_ids(target: RestoreTarget, carried: CarryOver, listed: LedgerLines) -> set[str]:
     """Fingerprints of everything that was erased, as far as the log, the ledger and the given list know."""
     known = {fingerprint(erasure.memory) for erasure in carried.erased} | listed.keys()
     if target.ledger is not None:
         # The log that names them is about to be replaced; other backups may still hold them.
         target.ledger.complete(carried.erased)
         target.ledger.adopt(listed)
-        known |= target.ledger.known()
+        known |= target.ledger.fingerprints()
     return known
 
 
@@ -271,14 +275,3 @@ def _carry_over_tombstones(connection: Database, tombstones: list[Row]) -> None:
         for namespace, digest, at, reason in tombstones:
             if namespace == name and digest not in active:
                 connection.execute(SQL["add_tombstone"], (ids[name], digest, at, reason))
-
-
-def _renew_log_head(target: RestoreTarget) -> None:
-    if target.mirror is None:
-        return
-    try:
-        with target.pool.reading() as connection:
-            owner, ends = owner_of(connection), ends_of(connection)
-        target.mirror.replace(owner, ends)
-    except (OSError, StoreError):
-        return  # Doctor sees by the era that the file is an old one.

@@ -22,7 +22,7 @@ from perdure.store.sqlite.doctor.records import (
 )
 from perdure.store.sqlite.doctor.schema import check_schema
 from perdure.store.sqlite.file import Place
-from perdure.store.sqlite.log_head import Mirror, compare
+from perdure.store.sqlite.log_head import LogHead, check_log_head
 from perdure.store.sqlite.pool import Pool
 from perdure.store.sqlite.statistics import namespace_statistics, newest_generation
 
@@ -33,7 +33,7 @@ _DERIVED: Final = re.compile(r"fts5|entry_fts|CHECK constraint failed in link")
 _DERIVED_TABLES: Final = {"entry", "tag", "use", "vector"}
 
 
-def check(pool: Pool, place: Place, mirror: Mirror | None = None) -> Iterator[Finding]:
+def check(pool: Pool, place: Place, log_head: LogHead | None = None) -> Iterator[Finding]:
     with pool.reading() as connection:
         journal = connection.pragma("journal_mode")
     try:
@@ -42,9 +42,9 @@ def check(pool: Pool, place: Place, mirror: Mirror | None = None) -> Iterator[Fi
     except StoreError:
         last_engine = running_engine()
     yield from check_environment(place, running_engine(), last_engine, journal)
-    if mirror is not None:
-        mirrored = mirror.read()
-        yield from _run(pool, "mirror", lambda connection: list(compare(connection, mirrored)))
+    if log_head is not None:
+        noted = log_head.read()
+        yield from _run(pool, "mirror", lambda connection: check_log_head(connection, noted))
     yield from check_content(pool)
 
 

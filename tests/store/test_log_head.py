@@ -85,7 +85,9 @@ def test_whenever_a_damaged_log_loses_changes_doctor_reports_it(
         assert (finding.level == "problem") == (seq < changes), (n, seq)
         if seq < changes:
             lost += 1
-            missing = "the last change is gone" if seq == changes - 1 else f"the last {changes - seq} changes are gone"
+            missing = (
+                "the last change is missing" if seq == changes - 1 else f"the last {changes - seq} changes are missing"
+            )
             assert missing in finding.sentence
         shutil.rmtree(copy.parent)
     assert lost > times / 2
@@ -97,7 +99,7 @@ def test_a_log_that_is_gone_altogether_is_reported_as_well(path: Path, tmp_path:
     copy.with_name(f"{copy.name}-wal").unlink()
     seq, (finding,) = looked_at(copy)
     assert (seq, finding.level) == (0, "problem")
-    assert "the last 10 changes are gone" in finding.sentence
+    assert "the last 10 changes are missing" in finding.sentence
 
 
 def test_a_last_line_that_was_removed_with_all_its_traces_is_found(path: Path):
@@ -113,7 +115,7 @@ def test_a_last_line_that_was_removed_with_all_its_traces_is_found(path: Path):
         assert next(finding for finding in found if finding.check == "chain").level == "ok"
         (finding,) = mirror_of(store)
         assert finding.level == "problem"
-        assert "'default': the last change is gone" in finding.sentence
+        assert "'default': the last change is missing" in finding.sentence
 
 
 def test_what_was_lost_is_still_reported_after_the_log_has_come_further(path: Path):
@@ -128,8 +130,8 @@ def test_what_was_lost_is_still_reported_after_the_log_has_come_further(path: Pa
             remember(store, f"another {n}")
         (finding,) = mirror_of(store)
         assert finding.level == "problem"
-        assert "change 2 is not the one that was made" in finding.sentence
-        assert "Accepted as it is now" in next(f.sentence for f in store.repair() if f.check == "repair_mirror")
+        assert "change 2 is not the original one" in finding.sentence
+        assert "accepted as it is now" in next(f.sentence for f in store.repair() if f.check == "repair_mirror")
         assert [finding.level for finding in mirror_of(store)] == ["ok"]
 
 
@@ -162,7 +164,7 @@ def test_a_process_that_died_before_it_could_mirror_its_change_is_no_problem(pat
         remember(store, "three")
     with behind(path) as database:
         database.execute("UPDATE namespace SET seq = 2")
-    assert "the last change is gone" in looked_at(path)[1][0].sentence
+    assert "the last change is missing" in looked_at(path)[1][0].sentence
 
 
 def test_a_store_without_a_mirror_is_in_order_and_gets_one_with_the_next_change(path: Path):
