@@ -31,23 +31,23 @@ WIDTH: Final = 100
 
 MEANING: Final = {
     "id": "UUIDv7; the same memory for ever, in every copy",
-    "number": "small, counted per namespace, never reused; what people and models use",
-    "namespace": "whose memory it is; one namespace never sees another",
+    "number": "small, counted per namespace, never reused; the name that people and models use",
+    "namespace": "the person, team or agent whose memory it is; one namespace never sees another",
     "key": "a name you chose, `type:identifier`; remembering under the same key makes a new version",
-    "content_hash": "16 hex digits of the text, case and white space aside; how a repetition is recognised",
+    "content_hash": "16 hex digits of the text, ignoring case and white space; a repeated text has the same",
     "version": "counts the changes of content",
-    "seq": "position in its namespace's log of the revision that made it so",
-    "text": "what is remembered; any Unicode, at most 1 MiB",
+    "seq": "the position of its newest revision in its namespace's log",
+    "text": "the memory itself; any Unicode, at most 1 MiB",
     "title": "a heading; part of what is searched and embedded",
     "abstract": "one sentence about it",
-    "summary": "a longer one",
-    "reasoning": "why it is so; searched",
+    "summary": "a few sentences about it",
+    "reasoning": "why it is believed; searched",
     "category": "one of the categories below, or one of your own (setting `categories`)",
     "context_type": "the kind of work it came from",
     "tags": "labels to filter by; searched",
     "keywords": "up to 10 words that should find it; part of what is embedded",
     "references": "what it refers to: files, pages, tickets",
-    "trigger_phrases": "phrases that should bring it up; searched",
+    "trigger_phrases": "phrases in a prompt that bring it up; searched",
     "metadata": "anything else, as JSON; `speaker` is part of what is searched and embedded",
     "source": "which kind of origin: `manual`, `import`, …",
     "source_project": "the project it was learned in; a label, not a boundary",
@@ -57,22 +57,22 @@ MEANING: Final = {
     "spec_folder": "the folder of the document it came from; searched",
     "file_path": "the file it came from",
     "anchor_id": "the section of that file; searched",
-    "evidence": "ids of what it was concluded from",
+    "evidence": "ids of the episodes that it was concluded from",
     "trust": "how far its origin is trusted; imports of strangers are `low`",
-    "tier": "its standing",
-    "importance": "0 to 1",
-    "confidence": "0 to 1",
+    "tier": "one of six ranks: boost, fading and expiry",
+    "importance": "0 to 1; what has little is evicted first",
+    "confidence": "0 to 1; each validation moves it",
     "observation_count": "how often it was said",
-    "validation_count": "how often it was judged",
+    "validation_count": "how often it was validated",
     "recall_count": "how often recall returned it; counted outside history",
-    "recalled_at": "when recall last did",
+    "recalled_at": "when recall last returned it",
     "access_count": "how often it was read by reference; counted outside history",
-    "accessed_at": "when it last was",
+    "accessed_at": "when it was last read by reference",
     "created_at": "when it was first stored",
     "updated_at": "when its content last changed or it was last said again",
     "valid_at": "when it became true, in the world; part of what is searched and embedded",
-    "invalid_at": "when it ceased to be true",
-    "expires_at": "when it leaves recall by itself",
+    "invalid_at": "when it stopped being true",
+    "expires_at": "when it expires",
     "state": "`active` is what lists and recall show",
 }
 OTHER_TYPES: Final = {
@@ -287,7 +287,8 @@ def python_page() -> str:
         lines += section_for(getattr(perdure, name))
     lines += ["## Fields and filters\n", "What `**fields` of `remember` and `update` may be:\n"]
     lines += table(("field", "type"), typed(validation.Fields))
-    lines += ["", "[Records](records.md) says what each means.", "", (validation.Filters.__doc__ or "") + "\n"]
+    lines += ["", "[Records](records.md) says what each means.", ""]
+    lines += [inspect.cleandoc(validation.Filters.__doc__ or "") + "\n"]
     lines += table(("filter", "type"), typed(validation.Filters))
     lines += ["", "## Other types\n", "They come with the answers above; none has to be imported.\n"]
     choices = {"State": model.State, "Outcome": model.Outcome, "Operation": model.Operation, "Mode": model.Mode}
