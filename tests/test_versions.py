@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from perdure import Memory, errors
 from perdure.ids import content_hash, new_id
-from perdure.lineage import epochs, true_at, windows
+from perdure.lineage import true_at, validity_windows, version_spans
 from perdure.model import Change, FieldChange, Operation, Record, Revision
 from perdure.settings import load
 
@@ -62,34 +62,34 @@ def logs(draw: st.DrawFn) -> list[Revision]:
 @given(logs(), st.integers(-8, 14))
 def test_at_most_one_version_is_true_at_any_moment_whatever_the_clock_did(lines: list[Revision], days: int):
     moment = NOON + days * DAY
-    holding = [window.epoch.last for window in windows(lines) if window.holds(moment)]
+    holding = [window.span.last for window in validity_windows(lines) if window.holds(moment)]
     assert len(holding) <= 1
     assert true_at(lines, moment) == (holding[0] if holding else None)
 
 
 @given(logs())
 def test_a_lineage_rises_and_holds_nothing_that_was_taken_back(lines: list[Revision]):
-    found = epochs(lines)
-    taken_back = {epoch.version for epoch in found if epoch.taken_back}
-    assert [epoch.version for epoch in found] == sorted({one.version for one in lines})
-    for epoch in found:
-        assert list(epoch.lineage) == sorted({*epoch.lineage})
-        assert all(version < epoch.version for version in epoch.lineage)
-        assert epoch.taken_back or not taken_back & {*epoch.lineage}
+    found = version_spans(lines)
+    taken_back = {span.version for span in found if span.taken_back}
+    assert [span.version for span in found] == sorted({one.version for one in lines})
+    for span in found:
+        assert list(span.lineage) == sorted({*span.lineage})
+        assert all(version < span.version for version in span.lineage)
+        assert span.taken_back or not taken_back & {*span.lineage}
     assert lines[-1].version not in taken_back
 
 
 def test_an_undo_drops_the_versions_above_the_one_it_returns_to():
     lines = [line(1, 1), line(2, 2), line(3, 3), line(4, 1, operation="undo"), line(5, 4)]
-    found = {epoch.version: epoch for epoch in epochs(lines)}
-    assert [version for version, epoch in found.items() if epoch.taken_back] == [2, 3]
+    found = {span.version: span for span in version_spans(lines)}
+    assert [version for version, span in found.items() if span.taken_back] == [2, 3]
     assert found[4].lineage == (1,)
-    assert [window.epoch.version for window in windows(lines)] == [1, 4]
+    assert [window.span.version for window in validity_windows(lines)] == [1, 4]
 
 
 def test_the_undo_of_an_undo_brings_a_version_back_with_its_lineage():
     lines = [line(1, 1), line(2, 2), line(3, 1, operation="undo"), line(4, 2, operation="undo")]
-    assert [(epoch.version, epoch.lineage, epoch.taken_back) for epoch in epochs(lines)] == [
+    assert [(span.version, span.lineage, span.taken_back) for span in version_spans(lines)] == [
         (1, (), False),
         (2, (1,), False),
     ]
@@ -97,7 +97,7 @@ def test_the_undo_of_an_undo_brings_a_version_back_with_its_lineage():
 
 def test_the_first_version_was_always_true_and_a_correction_is_from_when_it_was_made():
     lines = [line(1, 1, NOON), line(2, 2, NOON + 2 * DAY), line(3, 2, NOON + 3 * DAY, "annotate")]
-    shown = [(window.start, window.end, window.epoch.last.seq) for window in windows(lines)]
+    shown = [(window.start, window.end, window.span.last.seq) for window in validity_windows(lines)]
     assert shown == [(None, NOON + 2 * DAY, 1), (NOON + 2 * DAY, None, 3)]
 
 

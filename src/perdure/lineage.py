@@ -1,4 +1,4 @@
-"""Which version of a memory came from which, and which was true when: read from the lines of its log alone."""
+"""Which version of a memory came from which, and which was true when. Pure functions of the lines of its log."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from perdure.model import Revision
 
 @dataclass(frozen=True, slots=True)
 class VersionSpan:
-    """One version: its first line and its newest, and the versions it was made from.
+    """One version: its first line in the log and its newest, and the versions it was made from.
 
-    `taken_back` says that an undo went back behind it and nothing brought it again since.
+    `taken_back` says that an undo went back behind it and nothing brought it back since.
     """
 
     version: int
@@ -25,9 +25,9 @@ class VersionSpan:
 
 @dataclass(frozen=True, slots=True)
 class ValidityWindow:
-    """When a version was true: from `start` on (None: always was), until before `end` (None: still is)."""
+    """When a version was true: from `start` (None: always) until before `end` (None: still)."""
 
-    epoch: VersionSpan
+    span: VersionSpan
     start: datetime | None
     end: datetime | None
 
@@ -35,44 +35,42 @@ class ValidityWindow:
         return (self.start is None or self.start <= moment) and (self.end is None or moment < self.end)
 
 
-def epochs(revisions: Iterable[Revision]) -> list[VersionSpan]:
+def version_spans(revisions: Iterable[Revision]) -> list[VersionSpan]:
     """Every version the memory ever had, by number. The lines are in the order of the log, oldest first."""
-    known: dict[int, VersionSpan] = {}
-    standing: tuple[int, ...] = ()
+    spans: dict[int, VersionSpan] = {}
+    branch: tuple[int, ...] = ()
     for line in revisions:
         version = line.version
-        if version in known:
-            known[version] = replace(known[version], last=line)
-            standing = (*known[version].lineage, version)
+        if version in spans:
+            spans[version] = replace(spans[version], last=line)
         else:
-            lineage = tuple(one for one in standing if one < version)
-            known[version] = VersionSpan(version, lineage, line, line)
-            standing = (*lineage, version)
-    return [replace(known[version], taken_back=version not in standing) for version in sorted(known)]
+            spans[version] = VersionSpan(version, tuple(one for one in branch if one < version), line, line)
+        branch = (*spans[version].lineage, version)
+    return [replace(spans[version], taken_back=version not in branch) for version in sorted(spans)]
 
 
-def windows(revisions: Iterable[Revision]) -> list[ValidityWindow]:
-    """When each version was true, oldest first; one that was taken back never was.
+def validity_windows(revisions: Iterable[Revision]) -> list[ValidityWindow]:
+    """When each version was true, oldest first. A version that was taken back never was.
 
-    No two overlap, whatever the clock did: a later version takes its time away from all before it.
+    No two windows overlap, whatever the clock did: a later version takes its time away from all before it.
     """
-    standing = [epoch for epoch in epochs(revisions) if not epoch.taken_back]
-    found: list[ValidityWindow] = []
+    spans = [span for span in version_spans(revisions) if not span.taken_back]
+    windows: list[ValidityWindow] = []
     next_start: datetime | None = None
-    for position in range(len(standing) - 1, -1, -1):
-        epoch = standing[position]
-        record = epoch.last.record
-        said = record.valid_at if record else None
-        start = said or (epoch.first.change.at if position else None)
+    for index in range(len(spans) - 1, -1, -1):
+        span = spans[index]
+        record = span.last.record
+        stated = record.valid_at if record else None
+        start = stated or (span.first.change.at if index else None)
         end = _earlier(record.invalid_at if record else None, next_start)
-        found.append(ValidityWindow(epoch, start, end))
+        windows.append(ValidityWindow(span, start, end))
         next_start = _earlier(start, next_start)
-    return found[::-1]
+    return windows[::-1]
 
 
 def true_at(revisions: Sequence[Revision], moment: datetime) -> Revision | None:
-    """The version that was true at this moment, as it last was; without a record when its words are gone."""
-    return next((window.epoch.last for window in windows(revisions) if window.holds(moment)), None)
+    """The version that was true at this moment, as it last was; without a record when its text is gone."""
+    return next((window.span.last for window in validity_windows(revisions) if window.holds(moment)), None)
 
 
 def _earlier(first: datetime | None, second: datetime | None) -> datetime | None:

@@ -17,7 +17,7 @@ from store.children import Child, give_away, in_child, unprivileged
 from perdure import Memory
 from perdure.buggify import arm, disarm
 from perdure.errors import BackupFailed, Conflict, StoreBusy, StoreReadOnly
-from perdure.lifecycle import known_backups
+from perdure.lifecycle.erase import known_backups
 from perdure.model import Forgotten
 from perdure.store.sqlite import store as module
 from perdure.store.sqlite.backup import staging
@@ -656,14 +656,14 @@ def test_what_somebody_erased_in_the_last_moment_stays_erased(memory: Memory, pa
 
 
 def test_the_store_knows_where_its_copies_are_as_long_as_they_are_there(memory: Memory, copy: Path):
-    assert known_backups.known(memory._services.store) == ()
+    assert known_backups(memory._services.store) == ()
     memory.backup(copy)
     memory.backup(copy.with_name("second"))
     memory.backup(copy, overwrite=True)
-    assert known_backups.known(memory._services.store) == (str(copy), str(copy.with_name("second")))
+    assert known_backups(memory._services.store) == (str(copy), str(copy.with_name("second")))
     copy.with_name("second").unlink()
     kept = memory.restore_backup(copy).kept
-    assert known_backups.known(memory._services.store) == (kept, str(copy))
+    assert known_backups(memory._services.store) == (kept, str(copy))
 
 
 def test_a_copy_that_cannot_be_looked_at_is_known_all_the_same(commons: Path):
@@ -674,7 +674,7 @@ def test_a_copy_that_cannot_be_looked_at_is_known_all_the_same(commons: Path):
             store.backup(str(hidden / "copy"))
             hidden.chmod(0)
             try:
-                return known_backups.known(store)
+                return known_backups(store)
             finally:
                 hidden.chmod(0o700)
 
@@ -691,7 +691,7 @@ def test_a_store_that_came_from_a_backup_knows_the_copies_of_the_first_one_too(
     memory.backup(copy)
     with Memory(tmp_path / "new.db", embedder="none") as moved:
         kept = moved.restore_backup(copy).kept
-        assert known_backups.known(moved._services.store) == (kept, str(copy), str(copy.with_name("first")))
+        assert known_backups(moved._services.store) == (kept, str(copy), str(copy.with_name("first")))
 
 
 def test_backups_made_at_once_are_all_known(memory: Memory, path: Path, copy: Path):
@@ -702,7 +702,7 @@ def test_backups_made_at_once_are_all_known(memory: Memory, path: Path, copy: Pa
 
     children = [Child(lambda name=name: back_up(name)) for name in "abcd"]
     assert [child.result()[1] for child in children] == [0] * 4
-    assert {Path(each).name for each in known_backups.known(memory._services.store)} == {
+    assert {Path(each).name for each in known_backups(memory._services.store)} == {
         f"{name}{n}" for name in "abcd" for n in range(4)
     }
 
@@ -724,7 +724,7 @@ def test_a_backup_made_while_another_comes_back_is_known_afterwards(memory: Memo
         memory.restore_backup(copy, keep=False)
     finally:
         disarm()
-    assert set(known_backups.known(memory._services.store)) == {str(copy), str(copy.with_name("meanwhile"))}
+    assert set(known_backups(memory._services.store)) == {str(copy), str(copy.with_name("meanwhile"))}
 
 
 def test_a_copy_made_by_hand_without_a_checksum_is_used_and_said(memory: Memory, path: Path, copy: Path):

@@ -1,4 +1,4 @@
-"""How full a namespace is, what it may hold, and what would go first."""
+"""The limits of a namespace, how full it is, and which memories would be evicted first."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from perdure.errors import NotAllowed
-from perdure.lifecycle.eviction import choose, limits
+from perdure.lifecycle.eviction import is_over, limits
 from perdure.model import Capacity, Json
-from perdure.store.port import CapacityStats
 
 if TYPE_CHECKING:
     from perdure.services import Services
@@ -23,7 +22,7 @@ _ORDER: Final = (
 
 
 def set_limits(services: Services, namespace: str, max_items: Limit, max_tokens: Limit) -> None:
-    """0 and None give the namespace back to the settings. Nothing goes at once: the next write makes room."""
+    """0 and None make the limits of the settings count again. Nothing is evicted at once: the next write makes room."""
     if not services.context.is_person:
         raise NotAllowed("Only a person may change the limits of a namespace.")
     with services.store.write(namespace) as writer:
@@ -39,11 +38,23 @@ def capacity(services: Services, namespace: str) -> Capacity:
     with services.store.read(namespace) as reader:
         stats = reader.capacity(rule)
         eviction_order = tuple(reader.eviction_candidates(rule, _LISTED))
-    max_items, max_tokens = limits(stats.load, services.settings)
+    load = stats.load
+    max_items, max_tokens = limits(load, services.settings)
+    own_limits = {"max_items": load.max_items, "max_tokens": load.max_tokens}
+    policy: Mapping[str, Json] = {
+        "enabled": max_items is not None or max_tokens is not None,
+        "order": _ORDER,
+        "importance_high": rule.high,
+        "importance_low": rule.low,
+        "protected_tiers": list(rule.protected_tiers),
+        "grace_days": services.grace.days,
+        "own_limits": [name for name, limit in own_limits.items() if limit is not None],
+        "over": is_over(load.items, load.tokens, max_items, max_tokens),
+    }
     return Capacity(
         namespace=namespace,
-        item_count=stats.load.items,
-        tokens=stats.load.tokens,
+        item_count=load.items,
+        tokens=load.tokens,
         max_items=max_items,
         max_tokens=max_tokens,
         token_counter=services.tokens.name,
@@ -52,24 +63,5 @@ def capacity(services: Services, namespace: str) -> Capacity:
         evicted_count=stats.evicted,
         importance_range=stats.importance,
         eviction_order=eviction_order,
-        policy=_policy(services, stats, max_items, max_tokens),
+        policy=policy,
     )
-
-
-def _policy(
-    services: Services, stats: CapacityStats, max_items: int | None, max_tokens: int | None
-) -> Mapping[str, Json]:
-    rule, load = services.eviction_rule, stats.load
-    over = choose((), load, max_items, max_tokens) is None
-    return {
-        "enabled": max_items is not None or max_tokens is not None,
-        "order": _ORDER,
-        "importance_high": rule.high,
-        "importance_low": rule.low,
-        "protected_tiers": list(rule.protected_tiers),
-        "grace_days": services.grace.days,
-        "own_limits": [
-            name for name, own in (("max_items", load.max_items), ("max_tokens", load.max_tokens)) if own is not None
-        ],
-        "over": over,
-    }

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from perdure.buggify import point
 from perdure.errors import Conflict, InvalidInput, NotFound, shown
-from perdure.lifecycle.revert import DAMAGED, RevertPlan, revert
+from perdure.lifecycle.revert import RevertPlan, revert, why_missing
 from perdure.model import Checkpoint, Json, Operation, Record, RevertResult, Revision, Skipped
 from perdure.store.port import Reader, Store
 from perdure.validation import check_single_line
@@ -43,10 +43,7 @@ class CheckpointRevert:
                     targets[number] = None
                 younger += record is not None and record.state != "deleted"
             elif record is None:
-                erasures = (one.change for one in reader.revisions(number)[::-1] if one.change.operation == "erase")
-                erased = next(erasures, None)
-                reason = f"It was erased by {erased.actor} on {erased.at:%Y-%m-%d}." if erased else DAMAGED
-                skipped.append(Skipped(number, reason))
+                skipped.append(Skipped(number, why_missing(reader.revisions(number))))
             elif line.record is None:
                 skipped.append(Skipped(number, "What it said then was not kept, because versioning is off."))
             else:

@@ -35,9 +35,7 @@ def constitution(services: Services, namespace: str) -> Constitution:
 
 
 def over_budget(services: Services, record: Record) -> tuple[str, ...]:
-    """A note for the writer of a constitutional memory when not all of them fit the budget."""
-    if record.tier != ONLY_PEOPLE or record.state != "active":
-        return ()
+    """A note for the writer of this constitutional memory when not all of them fit the budget."""
     surfaced = constitution(services, record.namespace)
     if not surfaced.omitted:
         return ()

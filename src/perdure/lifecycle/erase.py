@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from typing import Final
+from pathlib import Path
+from typing import Final, cast
 
 from perdure.buggify import point
 from perdure.errors import NotAllowed, StoreError
@@ -18,11 +21,11 @@ from perdure.lifecycle.forget import (
     suggest,
     with_remaining,
 )
-from perdure.lifecycle.known_backups import known
 from perdure.lifecycle.selection import SelectionScope, matching_earlier_versions, select
 from perdure.lifecycle.write import is_unchanged, update_tombstones
 from perdure.lifecycle.write_context import WriteBatch
 from perdure.model import Forgotten, Record
+from perdure.store.port import Store
 
 SCRUB_PATIENCE: Final = 2.0
 _EARLIER_VERSIONS: Final = (
@@ -31,6 +34,10 @@ _EARLIER_VERSIONS: Final = (
 _SCRUB_PENDING: Final = (
     "The erased bytes are still in a log or an unfinished copy that another process holds. They go when it lets go, or "
     "the next time anybody opens the store."
+)
+_RESTORING: Final = (
+    "Restoring one over this store erases it again; into another file only with this store's list of what was erased "
+    "(--erased)."
 )
 _COPIES: Final = (
     "Exports, copies and file system snapshots that were made before may still hold it; Perdure cannot erase those."
@@ -56,9 +63,26 @@ def erase(scope: SelectionScope, request: ForgetRequest) -> Forgotten:
         batch = services.context.batch()
         remaining = retry_with_reserve(services.store, partial(_apply, scope, selection.records, batch))
         if remaining is not None:
-            services.usage.flush_some()
-            return _scrub(scope, replace(preview, done=True, batch=batch.id, remaining=remaining))
-    raise others_keep_changing()
+            break
+    else:
+        raise others_keep_changing()
+    services.usage.flush_some()
+    try:
+        scrubbed = services.store.scrub(patience=SCRUB_PATIENCE)
+    except StoreError:
+        scrubbed = False
+    point("erase: scrubbed")
+    notes = [*preview.notes, *(() if scrubbed else (_SCRUB_PENDING,))]
+    if backups := known_backups(services.store):
+        notes.append(f"Backups that may still hold it: {', '.join(backups)}. {_RESTORING}")
+    return replace(
+        preview,
+        done=True,
+        batch=batch.id,
+        remaining=remaining,
+        scrub_pending=not scrubbed,
+        notes=(*notes, _COPIES),
+    )
 
 
 def _apply(scope: SelectionScope, records: tuple[Record, ...], batch: WriteBatch) -> int | None:
@@ -79,19 +103,27 @@ def _apply(scope: SelectionScope, records: tuple[Record, ...], batch: WriteBatch
     return remaining
 
 
-def _scrub(scope: SelectionScope, done: Forgotten) -> Forgotten:
-    store = scope.services.store
+def known_backups(store: Store) -> tuple[str, ...]:
+    """Backups of the store, newest first, that are there, are being made, or cannot be looked at."""
     try:
-        scrubbed = store.scrub(patience=SCRUB_PATIENCE)
-    except StoreError:
-        scrubbed = False
-    point("erase: scrubbed")
-    notes = list(done.notes)
-    if not scrubbed:
-        notes.append(_SCRUB_PENDING)
-    if backups := known(store):
-        notes.append(
-            f"Backups that may still hold it: {', '.join(backups)}. Restoring one over this store erases it again; "
-            "into another file only with this store's list of what was erased (--erased)."
-        )
-    return replace(done, scrub_pending=not scrubbed, notes=(*notes, _COPIES))
+        listed: object = json.loads(store.note("backups") or "[]")
+    except ValueError:
+        return ()
+    backups: list[str] = []
+    for path in cast("list[object]", listed) if isinstance(listed, list) else []:
+        if not isinstance(path, str):
+            continue
+        try:
+            # A backup that is being made has another name until it is finished, so that name is looked for first.
+            partial_name = f"{Path(path).name}.partial-"
+            with suppress(OSError):
+                if any(entry.name.startswith(partial_name) for entry in Path(path).parent.iterdir()):
+                    backups.append(path)
+                    continue
+            if Path(path).is_file():
+                backups.append(path)
+        except ValueError:
+            continue
+        except OSError:
+            backups.append(path)
+    return tuple(backups)

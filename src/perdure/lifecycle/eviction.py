@@ -46,11 +46,15 @@ def choose(
     items, tokens = load.items, load.tokens
     chosen: list[EvictionCandidate] = []
     for candidate in ordered:
-        if _fits(items, max_items) and _fits(tokens, max_tokens):
+        if not is_over(items, tokens, max_items, max_tokens):
             return chosen
         chosen.append(candidate)
         items, tokens = items - 1, tokens - candidate.tokens
-    return chosen if _fits(items, max_items) and _fits(tokens, max_tokens) else None
+    return None if is_over(items, tokens, max_items, max_tokens) else chosen
+
+
+def is_over(items: int, tokens: int, max_items: int | None, max_tokens: int | None) -> bool:
+    return (max_items is not None and items > max_items) or (max_tokens is not None and tokens > max_tokens)
 
 
 def limits(load: Load, settings: Settings) -> tuple[int | None, int | None]:
@@ -67,7 +71,7 @@ def memories_to_evict(services: Services, writer: Writer, written: Record) -> li
     """
     load = writer.load()
     max_items, max_tokens = limits(load, services.settings)
-    if _fits(load.items, max_items) and _fits(load.tokens, max_tokens):
+    if not is_over(load.items, load.tokens, max_items, max_tokens):
         return []
     # A memory that this process has just used is not the least recently used one, even if that is not stored yet.
     for number, at in services.usage.last_uses(written.namespace):
@@ -79,7 +83,13 @@ def memories_to_evict(services: Services, writer: Writer, written: Record) -> li
         page = writer.eviction_candidates(services.eviction_rule, limit + len(kept))
         chosen = choose((one for one in page if one.number not in kept), load, max_items, max_tokens)
         if chosen is None and len(page) < limit + len(kept):
-            raise _full(load, max_items, max_tokens)
+            usages = ((load.items, max_items, "memory", "memories"), (load.tokens, max_tokens, "token", "tokens"))
+            over = [
+                f"{most:,} {singular if most == 1 else plural} and would hold {used:,}"
+                for used, most, singular, plural in usages
+                if most and used > most
+            ]
+            raise CapacityExceeded(f"The namespace may hold {', and '.join(over)}; what is left in it is protected.")
         if chosen is None:
             limit *= _GROWTH
             continue
@@ -94,17 +104,3 @@ def memories_to_evict(services: Services, writer: Writer, written: Record) -> li
                 records += [record] if record else []
         if len(records) == len(chosen):
             return records
-
-
-def _fits(used: int, limit: int | None) -> bool:
-    return limit is None or used <= limit
-
-
-def _full(load: Load, max_items: int | None, max_tokens: int | None) -> CapacityExceeded:
-    limited = ((load.items, max_items, "memory", "memories"), (load.tokens, max_tokens, "token", "tokens"))
-    over = [
-        f"{limit:,} {singular if limit == 1 else plural} and would hold {used:,}"
-        for used, limit, singular, plural in limited
-        if limit is not None and used > limit
-    ]
-    return CapacityExceeded(f"The namespace may hold {', and '.join(over)}; what is left in it is protected.")

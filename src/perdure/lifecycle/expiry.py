@@ -58,8 +58,9 @@ def trusted(start: datetime, times: Iterable[datetime], now: datetime, step: tim
 def expire_and_purge(services: Services, *, confirmed: bool) -> ExpiryResult:
     """Expire and purge what is due, in every namespace. `confirmed` says that the clock is right."""
     store, now = services.store, services.context.clock()
-    noted = _noted_time(store)
-    until = now if confirmed else _trusted_time(store, noted, now)
+    noted, until = _noted_and_trusted_time(store, now)
+    if confirmed:
+        until = now
     batch = services.context.batch()
 
     def prepare(record: Record) -> PreparedWrite:
@@ -95,19 +96,17 @@ def clock_jump_note(held: int, until: datetime, now: datetime) -> str:
     )
 
 
-def _noted_time(store: Store) -> datetime | None:
+def _noted_and_trusted_time(store: Store, now: datetime) -> tuple[datetime | None, datetime]:
+    """Until when time was trusted at the last run, and until when it can be trusted now."""
     try:
-        return datetime.fromisoformat(store.note(_CLOCK_NOTE) or "").astimezone(UTC)
+        noted = datetime.fromisoformat(store.note(_CLOCK_NOTE) or "").astimezone(UTC)
     except ValueError:
-        return None
-
-
-def _trusted_time(store: Store, noted: datetime | None, now: datetime) -> datetime:
+        noted = None
     if noted is not None and noted <= now:
-        return now if now - noted <= STEP else trusted(noted, store.write_times_after(noted), now)
+        return noted, now if now - noted <= STEP else trusted(noted, store.write_times_after(noted), now)
     # There is no note yet, or one from a future that never came: the times of the writes have to tell.
     times = store.write_times_after(_BEGINNING)
-    return trusted(times[0], times, now) if times and times[0] <= now else now
+    return noted, trusted(times[0], times, now) if times and times[0] <= now else now
 
 
 def _each_page(

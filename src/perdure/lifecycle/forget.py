@@ -46,9 +46,19 @@ def forget(scope: SelectionScope, request: ForgetRequest) -> Forgotten:
             remedy="Erase them for ever with mode='hard' (`perdure erase`), or switch it on; nothing was changed.",
         )
     for _ in range(ATTEMPTS):
-        selection = _forgettable(scope, select(scope, request.what, services.context.clock()))
+        selection = select(scope, request.what, services.context.clock())
+        for record in selection.records:
+            if record.tier == ONLY_PEOPLE and record.state == "active" and not services.context.is_person:
+                raise NotAllowed(f"Memory #{record.number} is constitutional: only a person may forget it.")
+            if record.state == "deleted" and selection.kind == "reference":
+                raise Conflict(
+                    f"Memory #{record.number} is forgotten already.",
+                    remedy=f"Bring it back: perdure restore {record.number}",
+                )
+        records = tuple(record for record in selection.records if record.state != "deleted")
+        selection = replace(selection, records=records)
         preview = preview_of(scope, selection, "soft")
-        single = selection.kind != "sentence" and len(selection.records) == 1
+        single = selection.kind != "sentence" and len(records) == 1
         if not is_confirmed(scope, preview, request, certain=selection.kind == "reference" or single):
             return suggest(scope, with_remaining(scope, preview), request.what)
         done = retry_with_reserve(services.store, partial(_apply, scope, preview))
@@ -110,21 +120,6 @@ def with_remaining(scope: SelectionScope, preview: Forgotten) -> Forgotten:
 
 def others_keep_changing() -> Conflict:
     return Conflict("Others keep changing these memories.", remedy="Try again; nothing was changed.")
-
-
-def _forgettable(scope: SelectionScope, selection: Selection) -> Selection:
-    alive: list[Record] = []
-    for record in selection.records:
-        if record.tier == ONLY_PEOPLE and record.state == "active" and not scope.services.context.is_person:
-            raise NotAllowed(f"Memory #{record.number} is constitutional: only a person may forget it.")
-        if record.state != "deleted":
-            alive.append(record)
-        elif selection.kind == "reference":
-            raise Conflict(
-                f"Memory #{record.number} is forgotten already.",
-                remedy=f"Bring it back: perdure restore {record.number}",
-            )
-    return replace(selection, records=tuple(alive))
 
 
 def _apply(scope: SelectionScope, preview: Forgotten) -> Forgotten | None:

@@ -51,14 +51,19 @@ Decision: TypeAlias = Literal["inserted", "updated", "present", "skipped_deleted
 FORMAT: Final = 1
 _RECORDS_PER_TRANSACTION: Final = 128
 _MAX_LINE: Final = 1 << 23
-_CONTENT: Final = ("text", *Fields.__annotations__)
 # An export carries these besides; only a trusted import takes them over.
 _HISTORY: Final = ("observation_count", "validation_count", "created_at", "updated_at")
 _IGNORED: Final = (
     "id", "number", "namespace", "content_hash", "version", "seq",
     "recall_count", "recalled_at", "access_count", "accessed_at",
 )  # fmt: skip
-_KNOWN: Final = frozenset({*_CONTENT, *_HISTORY, *_IGNORED, "state"})
+_KNOWN: Final = frozenset({"text", *Fields.__annotations__, *_HISTORY, *_IGNORED, "state"})
+_NOTES: Final = {
+    "inactive": "skipped: not active where the file comes from.",
+    "refused": "skipped: only a person or a trusted import may change a constitutional memory.",
+    "skipped_deleted": "skipped: forgotten or corrected here later; revive (--revive) imports such records anyway.",
+    "redacted": "redacted before storing: they held secrets.",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +154,7 @@ def import_from(
             stream.seek(0)
             checked = _check(services, _parse_lines(stream), trusted=trusted)
         elif isinstance(source, Iterable):
-            checked = list(_check(services, cast("Iterable[Mapping[str, Any]]", source), trusted=trusted))
+            checked = list(_check(services, cast("Iterable[object]", source), trusted=trusted))
             total = len(checked)
         else:
             raise ImportFailed(f"{shown(source)} holds no records.", remedy="Give a path, a file or mappings.")
@@ -204,32 +209,32 @@ def _parse_lines(source: TextIO) -> Iterator[Mapping[str, Any]]:
             )
 
 
-def _check(services: Services, items: Iterable[Mapping[str, Any]], *, trusted: bool) -> Iterator[ImportRecord]:
+def _check(services: Services, items: Iterable[object], *, trusted: bool) -> Iterator[ImportRecord]:
     for number, item in enumerate(items, 1):
         try:
-            yield _check_record(services, item, trusted=trusted)
+            if not isinstance(item, Mapping):
+                raise ImportFailed(f"{shown(item)} is not a mapping.")
+            yield _check_record(services, cast("Mapping[str, Any]", item), trusted=trusted)
         except PerdureError as error:
             raise ImportFailed(f"Record {number}: {error.sentence}") from error
 
 
-def _check_record(services: Services, item: object, *, trusted: bool) -> ImportRecord:
-    if not isinstance(item, Mapping):
-        raise ImportFailed(f"{shown(item)} is not a mapping.")
-    given = {name: value for name, value in cast("Mapping[str, Any]", item).items() if value is not None}
-    unknown = [name for name in cast("Mapping[str, Any]", item) if name not in _KNOWN]
-    if unknown:
-        raise ImportFailed(f"A memory has no field {shown(unknown[0])}.")
+def _check_record(services: Services, item: Mapping[str, Any], *, trusted: bool) -> ImportRecord:
+    unknown = next((name for name in item if name not in _KNOWN), None)
+    if unknown is not None:
+        raise ImportFailed(f"A memory has no field {shown(unknown)}.")
+    given = {name: value for name, value in item.items() if value is not None}
     content = {name: given[name] for name in Fields.__annotations__ if name in given}
     fields: RecordFields = {"text": check_text(given.get("text"))}
     fields |= check_fields(content, services.settings.categories)
     stated_at = parse_time(given["updated_at"], "updated_at") if "updated_at" in given else None
     if trusted:
-        history = {name: given[name] for name in _HISTORY if name in given}
-        checked = {
-            name: parse_time(value, name) if name.endswith("_at") else check_int(value, name, 0, 2**62)
-            for name, value in history.items()
+        history = {
+            name: parse_time(given[name], name) if name.endswith("_at") else check_int(given[name], name, 0, 2**62)
+            for name in _HISTORY
+            if name in given
         }
-        fields |= cast("RecordFields", checked)
+        fields |= cast("RecordFields", history)
     else:
         fields |= {"source": "import", "trust": "low"}
     notes: tuple[str, ...] = ()
@@ -268,12 +273,14 @@ def _import_records(
         processed += len(group)
         if progress:
             progress(processed, total)
+    numbers = ((counts[name], text) for name, text in _NOTES.items())
+    notes = (f"{number:,} {'record' if number == 1 else 'records'} {text}" for number, text in numbers if number)
     return Imported(
         counts["inserted"],
         counts["updated"],
         counts["present"],
         batch.id if counts["inserted"] or counts["updated"] else None,
-        _notes(counts),
+        tuple(notes),
         counts["skipped_deleted"],
         counts["evicted"],
     )
@@ -340,14 +347,3 @@ def decide(
 def is_blocked(tombstone_since: datetime | None, stated_at: datetime | None) -> bool:
     """Pure: whether a tombstone keeps a statement out; one without a time may be of any age."""
     return tombstone_since is not None and (stated_at is None or stated_at <= tombstone_since)
-
-
-def _notes(counts: Counter[str]) -> tuple[str, ...]:
-    texts = {
-        "inactive": "skipped: not active where the file comes from.",
-        "refused": "skipped: only a person or a trusted import may change a constitutional memory.",
-        "skipped_deleted": "skipped: forgotten or corrected here later; revive (--revive) imports such records anyway.",
-        "redacted": "redacted before storing: they held secrets.",
-    }
-    numbers = ((counts[name], text) for name, text in texts.items())
-    return tuple(f"{number:,} {'record' if number == 1 else 'records'} {text}" for number, text in numbers if number)

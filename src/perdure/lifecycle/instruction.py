@@ -89,7 +89,16 @@ def parse(what: object, now: datetime, *, scoped: bool = False) -> Instruction:
     if len(text) > _MAX_CHARACTERS:
         raise InvalidInput(f"That instruction has {len(text):,} characters.", remedy="Say it in fewer words.")
     if before := _BEFORE.fullmatch(text):
-        return _created_before(before[1].strip())
+        time = before[1].strip()
+        try:
+            moment = parse_time(time, "before")
+        except InvalidInput as error:
+            raise InvalidInput(
+                f"before:{time[:60]} does not say a time.",
+                remedy="Write before:2026-03-14 or before:2026-03-14T09:26:53Z; a memory with such a key is "
+                f"key:before:{time[:60]}. Nothing was changed.",
+            ) from error
+        return Instruction(kind="scope", until=moment, understood=f"every memory created before {format_time(moment)}")
     for candidate in dict.fromkeys((text, _ORDER.sub("", text, count=1).strip(_MARKS))):
         if least := _LEAST.fullmatch(" ".join(re.findall(r"\w+", candidate.lower()))):
             kind, which = ("oldest", "least recently used") if least[1] else ("least important", "least important")
@@ -111,18 +120,6 @@ def reference_of(what: object) -> Reference:
 
 def _reference(reference: Reference) -> Instruction:
     return Instruction(kind="reference", reference=reference, understood=f"the memory {reference.text}")
-
-
-def _created_before(time: str) -> Instruction:
-    try:
-        moment = parse_time(time, "before")
-    except InvalidInput as error:
-        raise InvalidInput(
-            f"before:{time[:60]} does not say a time.",
-            remedy="Write before:2026-03-14 or before:2026-03-14T09:26:53Z; a memory with such a key is "
-            f"key:before:{time[:60]}. Nothing was changed.",
-        ) from error
-    return Instruction(kind="scope", until=moment, understood=f"every memory created before {format_time(moment)}")
 
 
 def _everything(text: str, *, scoped: bool) -> Instruction:

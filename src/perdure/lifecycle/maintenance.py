@@ -1,7 +1,10 @@
-"""Work that is outstanding, derived from the state of the store: nothing to lose, and any process may do it."""
+"""Outstanding work: expiring, purging, embedding, scrubbing. It follows from the state of the store, so nothing is lost
+when a process dies, and any process may do it.
+"""
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
@@ -39,22 +42,18 @@ def work(
         embedded = MaintenanceResult(0, waiting, (" ".join(filter(None, (finding.sentence, finding.remedy))),))
     else:
         embedded = embed_pending(store, embedder, limit, progress)
-    scrubbed = _scrub(store, patience=_PATIENCE if expiry.purged else _PASSING) or not expiry.purged
+    notes = [*expiry.notes, *embedded.notes]
+    # An earlier erasure may have had to leave bytes behind, so this is done when nothing was purged, too.
+    with suppress(StoreReadOnly):
+        if not store.scrub(patience=_PATIENCE if expiry.purged else _PASSING) and expiry.purged:
+            notes.append(_UNSCRUBBED)
     return replace(
         embedded,
-        notes=(*expiry.notes, *embedded.notes, *(() if scrubbed else (_UNSCRUBBED,))),
+        notes=tuple(notes),
         expired=expiry.expired,
         purged=expiry.purged,
         held=expiry.held,
     )
-
-
-def _scrub(store: Store, patience: float) -> bool:
-    """Also when nothing was purged just now: somebody's erasure may have had to leave it undone."""
-    try:
-        return store.scrub(patience=patience)
-    except StoreReadOnly:
-        return True
 
 
 def embed_pending(
@@ -68,14 +67,17 @@ def embed_pending(
     goal = total if limit is None else min(limit, total)
     done = 0
     notes: tuple[str, ...] = ()
+
+    def report(embedded: int, _: int) -> None:
+        if progress:
+            progress(min(done + embedded, goal), goal)
+
     while done < goal:
         batch = store.pending(generation, min(_BATCH, goal - done))
         if not batch:
             break
         try:
-            vectors = checked_passages(
-                embedder, [row.passage for row in batch], _shifted(progress, done, goal) if progress else None
-            )
+            vectors = checked_passages(embedder, [row.passage for row in batch], report)
         except EmbedderUnavailable as error:
             notes = (f"{error.sentence} {error.remedy}",)
             break
@@ -88,7 +90,3 @@ def embed_pending(
             # Another process was faster with the whole batch, or its memories are gone; look again.
             goal = min(goal, done + store.pending_count(generation))
     return MaintenanceResult(done, store.pending_count(generation), notes)
-
-
-def _shifted(progress: Progress, done: int, goal: int) -> Progress:
-    return lambda within, _total: progress(min(done + within, goal), goal)

@@ -139,6 +139,12 @@ def plan_writes(plan: RevertPlan, operation: Operation, find_by_key: FindByKey) 
     return writes, tuple(notes)
 
 
+def why_missing(lines: Sequence[Revision]) -> str:
+    """Why a memory with these lines in the log has no record any more."""
+    erased = next((line.change for line in reversed(lines) if line.change.operation == "erase"), None)
+    return f"It was erased by {erased.actor} on {erased.at:%Y-%m-%d}." if erased else DAMAGED
+
+
 def _prepare(services: Services, source: RevertSource) -> PreparedRevert:
     store, embedder = services.store, services.embedder
     position = store.position(source.namespace, None)

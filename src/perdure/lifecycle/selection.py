@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, KeysView, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from itertools import islice
 from typing import TYPE_CHECKING, Final, cast
@@ -65,7 +65,12 @@ def select(scope: SelectionScope, what: object, now: datetime) -> Selection:
         if narrowed:
             raise InvalidInput("A memory that is named needs no filter.", remedy="Leave one of the two out.")
         return _by_references(scope, references)
-    understood = f"{instruction.understood}{_in_words(scope.filter)}"
+    understood = instruction.understood
+    for name, value in asdict(scope.filter).items() if scope.filter else ():
+        if value not in (None, (), False):
+            text = format_time(value) if isinstance(value, datetime) else value
+            text = ", ".join(cast("tuple[str, ...]", text)) if isinstance(text, tuple) else text
+            understood += f", of {name.replace('_', ' ')} {text}"
     if instruction.kind in {"oldest", "least important"}:
         return Selection(_least(scope, instruction.kind), understood, instruction.kind)
     found = list(islice(_matches(scope, instruction), MAX_SELECTED + 1))
@@ -182,20 +187,3 @@ def _narrows(filter: Filter | None) -> bool:
         return False
     others = replace(filter, states=_NO_STATES) != Filter(states=_NO_STATES)
     return others or (filter.states != _NO_STATES and not set(filter.states) & set(INDEXED_STATES))
-
-
-def _in_words(filter: Filter | None) -> str:
-    """`, of spec folder 007, of tags ui`; empty when nothing narrows it."""
-    if filter is None:
-        return ""
-    parts: list[str] = []
-    for field in fields(filter):
-        value: object = getattr(filter, field.name)
-        if value in (None, (), False):
-            continue
-        if isinstance(value, datetime):
-            value = format_time(value)
-        elif isinstance(value, tuple):
-            value = ", ".join(cast("tuple[str, ...]", value))
-        parts.append(f", of {field.name.replace('_', ' ')} {value}")
-    return "".join(parts)

@@ -26,11 +26,19 @@ def apply_tier(
     services: Services, fields: RecordFields, at: datetime, before: Record | None
 ) -> tuple[RecordFields, tuple[str, ...]]:
     """The fields of a write as they will be stored, and notes for the writer. `before` is the record that they change,
-    if there is one. A tier that is named begins its term now, unless the fields say when the memory expires.
+    if there is one. A tier that is named begins its term now, unless the fields say when the memory expires. A model
+    may propose a constitutional memory, and change neither its words nor its tier or times.
     """
     is_person = services.context.is_person
-    if before and not is_person:
-        _require_permission(before, fields)
+    if before and not is_person and before.tier == ONLY_PEOPLE and before.state == "active":
+        changed = {name: value for name, value in fields.items() if getattr(before, name, None) != value}
+        if before.key is None and "text" in fields and content_hash(fields["text"]) == before.content_hash:
+            changed.pop("text", None)
+        if changes_content(changed) or any(name in changed for name in _AGREED):
+            raise NotAllowed(
+                f"Memory #{before.number} is constitutional, and only a person may change it.",
+                remedy="Remember your wording as a memory of its own, or ask a person; nothing was changed.",
+            )
     if "tier" not in fields:
         return fields, ()
     if fields["tier"] == ONLY_PEOPLE and not is_person:
@@ -59,17 +67,3 @@ def _metadata(fields: RecordFields, before: Record | None) -> Mapping[str, Json]
     if "metadata" in fields:
         return fields["metadata"] or {}
     return before.metadata if before else {}
-
-
-def _require_permission(before: Record, fields: RecordFields) -> None:
-    """A constitutional memory says what a person agreed to: a model changes neither its words nor its tier or times."""
-    if before.tier != ONLY_PEOPLE or before.state != "active":
-        return
-    changed = {name: value for name, value in fields.items() if getattr(before, name, None) != value}
-    if before.key is None and "text" in fields and content_hash(fields["text"]) == before.content_hash:
-        changed.pop("text", None)
-    if changes_content(changed) or any(name in changed for name in _AGREED):
-        raise NotAllowed(
-            f"Memory #{before.number} is constitutional, and only a person may change it.",
-            remedy="Remember your wording as a memory of its own, or ask a person; nothing was changed.",
-        )

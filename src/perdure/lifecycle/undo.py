@@ -8,7 +8,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from perdure.errors import AmbiguousReference, Conflict, InvalidInput, NotFound
-from perdure.lifecycle.revert import DAMAGED, RevertPlan, revert
+from perdure.lifecycle.revert import DAMAGED, RevertPlan, revert, why_missing
 from perdure.model import Operation, Record, RevertResult, Revision, Skipped, same_history
 from perdure.store.paging import revisions
 from perdure.store.port import LogFilter, Reader, Store
@@ -47,16 +47,21 @@ class BatchRevert:
         later: dict[int, list[Revision]] = {}
         for number, own in touched.items():
             later[number] = _later_changes(reader, own, current.get(number))
-            reason = _obstacle(before.get(number), current.get(number), (*own, *later[number]))
-            if reason:
-                skipped.append(Skipped(number, reason))
-            elif number in current:
+            if number not in current:
+                # A memory that the undone lines inserted need not come back.
+                reason = why_missing((*own, *later[number]))
+                skipped += [Skipped(number, reason)] if number in before or reason == DAMAGED else []
+            elif number in before and before[number].record is None:
+                skipped.append(Skipped(number, "What it said before was not kept, because versioning is off."))
+            else:
                 targets[number] = before[number].record if number in before else None
-        different = [number for number, target in targets.items() if not _is_reverted(current[number], target)]
+        different = [
+            number
+            for number, target in sorted(targets.items())
+            if (current[number].state != "deleted" if target is None else not same_history(current[number], target))
+        ]
         if not self.force:
-            _require_no_conflict(skipped, {number: later[number] for number in sorted(different) if later[number]})
-            if not different:
-                _require_first_time(later.values())
+            _require_no_conflict(skipped, later, different)
         notes = () if different else ("Everything is as it was before; there was nothing to take back.",)
         return RevertPlan(targets, current, tuple(skipped), notes)
 
@@ -120,43 +125,28 @@ def _states_before(
     return states
 
 
-def _obstacle(before: Revision | None, current: Record | None, lines: Sequence[Revision]) -> str | None:
-    """Why a memory cannot become what it was."""
-    if current is None:
-        erased = next((line.change for line in lines if line.change.operation == "erase"), None)
-        if erased is None:
-            return DAMAGED
-        return f"It was erased by {erased.actor} on {erased.at:%Y-%m-%d}." if before else None
-    if before is not None and before.record is None:
-        return "What it said before was not kept, because versioning is off."
-    return None
-
-
-def _is_reverted(current: Record, target: Record | None) -> bool:
-    return current.state == "deleted" if target is None else same_history(current, target)
-
-
-def _require_no_conflict(skipped: Sequence[Skipped], later: Mapping[int, Sequence[Revision]]) -> None:
+def _require_no_conflict(
+    skipped: Sequence[Skipped], later: Mapping[int, Sequence[Revision]], different: Sequence[int]
+) -> None:
+    """Conflict when memories cannot be reverted, when others changed them since, or when it was all undone already."""
     if skipped:
         listed = _listed(f"#{one.number}: {one.reason}" for one in skipped)
         raise Conflict(
             f"Not everything can be taken back. {listed}",
             remedy="With force (--force) the rest is taken back; nothing was changed.",
         )
-    if later:
-        newest = max((lines[-1] for lines in later.values()), key=lambda line: line.seq)
-        changes = ((number, lines[-1].change) for number, lines in later.items())
+    overruled = {number: later[number][-1] for number in different if later[number]}
+    if overruled:
+        newest = max(overruled.values(), key=lambda line: line.seq).change
+        changes = ((number, line.change) for number, line in overruled.items())
         listed = _listed(f"#{number} ({change.operation} by {change.actor})" for number, change in changes)
         raise Conflict(
             f"Changed since: {listed}.",
-            remedy=f"Undo that first (perdure undo {newest.change.batch}), or overrule it with force (--force); "
-            "nothing was changed.",
+            remedy=f"Undo that first (perdure undo {newest.batch}), or overrule it with force (--force); nothing was "
+            "changed.",
         )
-
-
-def _require_first_time(later: Iterable[Sequence[Revision]]) -> None:
-    reverting = [lines[-1] for lines in later if lines and lines[-1].change.operation in _REVERTING]
-    if reverting:
+    reverting = [lines[-1] for lines in later.values() if lines and lines[-1].change.operation in _REVERTING]
+    if reverting and not different:
         change = max(reverting, key=lambda line: line.seq).change
         raise Conflict(
             f"This was taken back already, by {change.actor} at {change.at:%Y-%m-%d %H:%M:%S} UTC, "

@@ -1,4 +1,4 @@
-"""Counting use without making a read wait: counted in memory, written in small batches when it costs nothing."""
+"""Counting how often memories are used. Counts are kept in memory and written in batches, so no read waits."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Final
 from perdure.model import Record
 from perdure.store.port import Store, Use
 
-# A write takes the counts along from here on: a second commit for a few of them would double what it costs.
-_SOME: Final = 64
-# A process that only reads writes them itself, but rarely.
-_ENOUGH: Final = 4096
+# A write flushes at least so many counts with it: a second commit for fewer would double what the write costs.
+_FLUSH_WITH_WRITE: Final = 64
+# A process that only reads flushes so many counts itself.
+_FLUSH_AT: Final = 4096
 
 
 class UseCounter:
@@ -36,38 +36,36 @@ class UseCounter:
         return [(number, at) for number, at in latest if at]
 
     def flush_some(self) -> None:
-        """After a write, when there is something to show for it, and never waiting for anyone."""
-        if len(self._uses) >= _SOME:
+        """Called after a write. It never waits for another writer."""
+        if len(self._uses) >= _FLUSH_WITH_WRITE:
             self.flush(patience=0)
 
     def flush(self, *, patience: float) -> None:
-        """Write what was counted; if a writer is in the way for longer than that, keep it for the next time."""
+        """Write the counts; when a writer is in the way for longer than `patience`, they are kept for the next time."""
         with self._lock:
             uses, self._uses = self._uses, {}
         if uses and not self._store.note_use(list(uses.values()), patience=patience):
             self._count(uses.values())
 
     def _add(self, uses: Iterable[Use]) -> None:
-        if self._count(uses) >= _ENOUGH:
+        if self._count(uses) >= _FLUSH_AT:
             self.flush(patience=0)
 
     def _count(self, uses: Iterable[Use]) -> int:
         with self._lock:
             for use in uses:
-                earlier = self._uses.get(use[:2])
-                self._uses[use[:2]] = _sum(earlier, use) if earlier else use
+                key = (use.namespace, use.number)
+                earlier = self._uses.get(key)
+                if earlier is not None:
+                    use = Use(  # noqa: PLW2901
+                        *key,
+                        earlier.recalls + use.recalls,
+                        _later(earlier.recalled_at, use.recalled_at),
+                        earlier.accesses + use.accesses,
+                        _later(earlier.accessed_at, use.accessed_at),
+                    )
+                self._uses[key] = use
             return len(self._uses)
-
-
-def _sum(first: Use, second: Use) -> Use:
-    return Use(
-        first.namespace,
-        first.number,
-        first.recalls + second.recalls,
-        _later(first.recalled_at, second.recalled_at),
-        first.accesses + second.accesses,
-        _later(first.accessed_at, second.accessed_at),
-    )
 
 
 def _later(first: datetime | None, second: datetime | None) -> datetime | None:

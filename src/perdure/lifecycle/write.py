@@ -143,7 +143,9 @@ def write(
             if plan.outcome == "unchanged":
                 return Remembered(plan.record, plan.outcome, None, notes=plan.notes)
             prepared = prepare(services, plan, prepared)
-        _require_free_key(writer, plan)
+        new_key = plan.record.key
+        if plan.previous and new_key and new_key != plan.previous.key and writer.by_key(new_key):
+            raise Conflict(f"The key {new_key!r} names another memory.", remedy="Choose another key.")
         result = apply_plan(services, writer, plan, batch, prepared, idempotency_key=key)
         if request and request.force_new_version:
             writer.touch(result.record.number, batch.at)
@@ -395,12 +397,6 @@ def _require_version(existing: Record | None, expected: int, key: str | None) ->
         f"{key} is {existing.state}; its last version was {existing.version}." if existing else f"There is no {key}.",
         remedy="Say 0 for a memory that is not there, or that should come back; nothing was changed.",
     )
-
-
-def _require_free_key(writer: Writer, plan: Plan) -> None:
-    key = plan.record.key
-    if plan.previous and key and key != plan.previous.key and writer.by_key(key):
-        raise Conflict(f"The key {key!r} names another memory.", remedy="Choose another key.")
 
 
 def _repeated(writer: Writer, request: WriteRequest, key: str) -> Remembered | None:
