@@ -11,13 +11,13 @@ from typing import Final, cast
 
 from perdure.buggify import point
 from perdure.errors import NotAllowed, StoreError
-from perdure.lifecycle.disk_reserve import retry_with_reserve
 from perdure.lifecycle.forget import (
     ATTEMPTS,
     ForgetRequest,
     is_confirmed,
     others_keep_changing,
     preview_of,
+    retry_when_full,
     suggest,
     with_remaining,
 )
@@ -61,7 +61,7 @@ def erase(scope: SelectionScope, request: ForgetRequest) -> Forgotten:
         if not is_confirmed(scope, preview, request, certain=certain):
             return suggest(scope, with_remaining(scope, preview), request.what)
         batch = services.context.batch()
-        remaining = retry_with_reserve(services.store, partial(_apply, scope, selection.records, batch))
+        remaining = retry_when_full(partial(_apply, scope, selection.records, batch))
         if remaining is not None:
             break
     else:
@@ -88,7 +88,7 @@ def erase(scope: SelectionScope, request: ForgetRequest) -> Forgotten:
 def _apply(scope: SelectionScope, records: tuple[Record, ...], batch: WriteBatch) -> int | None:
     """How many memories recall may still find. None, and nothing changed, when one is not as it was selected."""
     point("erase: begin")
-    with scope.services.store.write(scope.namespace) as writer:
+    with scope.services.store.write(scope.namespace, frees_space=True) as writer:
         # Nobody can change a damaged memory any more.
         if not all(is_unchanged(writer, record, if_damaged=True) for record in records):
             return None

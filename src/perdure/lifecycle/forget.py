@@ -8,10 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import sha256
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, TypeVar
 
-from perdure.errors import Conflict, InvalidInput, NeedsConfirmation, NotAllowed, shown
-from perdure.lifecycle.disk_reserve import retry_with_reserve
+from perdure.errors import Conflict, InvalidInput, NeedsConfirmation, NotAllowed, StoreFull, shown
 from perdure.lifecycle.instruction import parse
 from perdure.lifecycle.selection import Selection, SelectionScope, select
 from perdure.lifecycle.tier_policy import ONLY_PEOPLE
@@ -20,9 +19,11 @@ from perdure.model import INDEXED_STATES, Filter, Forgotten, replace_record
 from perdure.text.entry import entry_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from perdure.model import Record
+
+T = TypeVar("T")
 
 ATTEMPTS: Final = 10
 _SUGGESTED: Final = 5
@@ -61,7 +62,7 @@ def forget(scope: SelectionScope, request: ForgetRequest) -> Forgotten:
         single = selection.kind != "sentence" and len(records) == 1
         if not is_confirmed(scope, preview, request, certain=selection.kind == "reference" or single):
             return suggest(scope, with_remaining(scope, preview), request.what)
-        done = retry_with_reserve(services.store, partial(_apply, scope, preview))
+        done = retry_when_full(partial(_apply, scope, preview))
         if done is not None:
             services.usage.flush_some()
             return done
@@ -118,6 +119,16 @@ def with_remaining(scope: SelectionScope, preview: Forgotten) -> Forgotten:
         return replace(preview, remaining=reader.load().items)
 
 
+def retry_when_full(write: Callable[[], T]) -> T:
+    """Forgetting must be possible on a full disk: the store gives up its reserve after a first `write` that frees space
+    has failed, so that a second one can succeed.
+    """
+    try:
+        return write()
+    except StoreFull:
+        return write()
+
+
 def others_keep_changing() -> Conflict:
     return Conflict("Others keep changing these memories.", remedy="Try again; nothing was changed.")
 
@@ -128,7 +139,7 @@ def _apply(scope: SelectionScope, preview: Forgotten) -> Forgotten | None:
     batch = services.context.batch()
     plans = [Plan(record, replace_record(record, state="deleted"), "forget", "updated") for record in preview.records]
     prepared = [PreparedWrite(entry_of(plan.record, services.tokens.count)) for plan in plans]
-    with services.store.write(scope.namespace) as writer:
+    with services.store.write(scope.namespace, frees_space=True) as writer:
         if not all(is_unchanged(writer, record) for record in preview.records):
             return None
         written = tuple(
