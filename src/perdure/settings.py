@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final, Literal, cast
+from typing import Any, Final, Literal
 
 from perdure.errors import SettingsInvalid, shown
 from perdure.model import CATEGORIES, TIERS
+from perdure.validation import ABOVE_ZERO, number_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,76 +157,44 @@ def _from_file(environ: Mapping[str, str]) -> dict[str, object]:
     return values
 
 
-def _typed(setting: Setting, value: object) -> Any:
+def _typed(setting: Setting, value: Any) -> Any:
+    """The value of a setting as its kind says, from TOML, from an argument, or from the text of a variable."""
+    kind = setting.kind
     try:
-        return _KINDS[setting.kind](value)
-    except (ValueError, KeyError, TypeError, RuntimeError):
-        return _wrong(setting, value)
+        if kind == "path":
+            return Path(value).expanduser()
+        if kind == "switch":
+            return value if isinstance(value, bool) else _SWITCH[str(value).lower()]
+        if kind == "words":
+            words: Any = value.split(",") if isinstance(value, str) else value
+            return tuple(str(word).strip() for word in words if str(word).strip())
+        if kind == "tables":
+            if isinstance(value, str):
+                # In a variable it is an inline table: `{mine = {like = "facts"}}`.
+                import tomllib
+
+                value = tomllib.loads(f"value = {value}")["value"]
+            return {name: dict[str, object](**table) for name, table in value.items()}
+        if kind == "text":
+            checked = value if isinstance(value, str) and value else None
+        else:
+            whole, least, most = _NUMBERS[kind]
+            if isinstance(value, str):
+                value = int(value) if whole else float(value)
+            checked = number_in(value, least, most, whole=whole)
+    except (ValueError, KeyError, TypeError, AttributeError, RuntimeError):
+        checked = None
+    if checked is None:
+        raise SettingsInvalid(f"{setting.name} (or {setting.variable}) cannot be {shown(value)}.")
+    return checked
 
 
-def _path(value: Any) -> Path:
-    return Path(value).expanduser()
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str) or not value:
-        raise ValueError
-    return value
-
-
-def _words(value: Any) -> tuple[str, ...]:
-    words: Any = value.split(",") if isinstance(value, str) else value
-    return tuple(str(word).strip() for word in words if str(word).strip())
-
-
-def _switch(value: Any) -> bool:
-    return value if isinstance(value, bool) else _SWITCH[str(value).lower()]
-
-
-def _number(value: Any) -> float:
-    number = float(value)
-    if isinstance(value, bool) or not 0 < number <= _LARGEST:
-        raise ValueError
-    return number
-
-
-def _count(value: Any) -> int:
-    number = int(value)
-    if isinstance(value, bool | float) or not 0 <= number <= _MOST:
-        raise ValueError
-    return number
-
-
-def _share(value: Any) -> float:
-    number = float(value)
-    if isinstance(value, bool) or not 0 <= number <= 1:
-        raise ValueError
-    return number
-
-
-def _tables(value: Any) -> dict[str, dict[str, object]]:
-    """In a variable as an inline table: `{mine = {like = "facts"}}`."""
-    if isinstance(value, str):
-        import tomllib
-
-        value = tomllib.loads(f"value = {value}")["value"]
-    if not isinstance(value, Mapping):
-        raise TypeError
-    return {name: dict(**table) for name, table in cast("Mapping[str, Any]", value).items()}
-
-
-_KINDS: Final[Mapping[str, Callable[[Any], Any]]] = {
-    "path": _path, "text": _text, "words": _words, "switch": _switch, "number": _number, "count": _count,
-    "share": _share, "tables": _tables,
+# By kind: whether it is a whole number, the least and the most it may be.
+_NUMBERS: Final[Mapping[str, tuple[bool, float, float]]] = {
+    "number": (False, ABOVE_ZERO, 1e6), "count": (True, 0, 10**12), "share": (False, 0, 1),
 }  # fmt: skip
-_LARGEST: Final = 1e6
-_MOST: Final = 10**12
 _SWITCH: Final = {"true": True, "1": True, "yes": True, "on": True,
                   "false": False, "0": False, "no": False, "off": False}  # fmt: skip
-
-
-def _wrong(setting: Setting, value: object) -> Any:
-    raise SettingsInvalid(f"{setting.name} (or {setting.variable}) cannot be {shown(value)}.")
 
 
 def _login(environ: Mapping[str, str]) -> str:

@@ -1,4 +1,4 @@
-"""What callers may say about a memory, checked: a draft is clean, or an error says which field is wrong and why."""
+"""Checking what callers say: a value is good, or an error names the field, says what is wrong, and what to do."""
 
 from __future__ import annotations
 
@@ -24,6 +24,8 @@ MAX_CONCEPTS: Final = 5
 MAX_ITEMS: Final = 64
 MAX_METADATA_BYTES: Final = 1 << 16
 MAX_METADATA_DEPTH: Final = 32
+# The smallest number that is more than 0.
+ABOVE_ZERO: Final = 5e-324
 
 _METADATA_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,63}")
 _NAMESPACE = re.compile(r"[^\s\x00-\x1f\x7f][^\x00-\x1f\x7f]{0,199}")
@@ -167,9 +169,9 @@ def check_concepts(concepts: object) -> tuple[str, ...]:
         return ()
     if isinstance(concepts, str) or not isinstance(concepts, Iterable):
         raise InvalidInput("concepts must be a list of texts.", remedy="Write concepts=['oauth', 'errors'].")
-    found = list(islice(cast("Iterable[object]", concepts), MAX_ITEMS))
-    texts = dict.fromkeys(one.strip() for one in found if isinstance(one, str))
-    if not all(isinstance(one, str) for one in found) or "" in texts:
+    given = list(islice(cast("Iterable[object]", concepts), MAX_ITEMS))
+    texts = dict.fromkeys(concept.strip() for concept in given if isinstance(concept, str))
+    if not all(isinstance(concept, str) for concept in given) or "" in texts:
         raise InvalidInput("Each concept must be a word or some words.", remedy="Write concepts=['oauth', 'errors'].")
     if not MIN_CONCEPTS <= len(texts) <= MAX_CONCEPTS:
         raise InvalidInput(
@@ -197,10 +199,18 @@ def check_path(path: object) -> str:
     return os.fsdecode(cast("str | os.PathLike[str]", path))
 
 
+def number_in(value: object, least: float, most: float, *, whole: bool = False) -> float | None:
+    """A number of this range, or None. True and False are no numbers here, and neither is NaN."""
+    if isinstance(value, bool) or not isinstance(value, int if whole else int | float) or not least <= value <= most:
+        return None
+    return value if whole else float(value)
+
+
 def check_int(value: object, field: str, least: int, most: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+    number = number_in(value, least, most, whole=True)
+    if number is None:
         raise InvalidInput(f"{field} must be a whole number from {least:,} to {most:,}, not {shown(value)}.")
-    return value
+    return cast("int", number)
 
 
 def check_bool(value: object, field: str) -> bool:
@@ -236,27 +246,40 @@ def check_namespaces(names: object) -> list[str]:
 def check_filters(
     filters: Mapping[str, Any], known_categories: Collection[str] = CATEGORIES, now: datetime | None = None
 ) -> Filter:
-    """Values that no memory can have are errors too: a misspelt filter must not look like an empty memory. Words of
-    time are reckoned from `now`.
+    """Values that no memory can have are errors too: a misspelt filter must not look like an empty memory. `when` is a
+    time in words, reckoned from `now`; together with `since` and `until` it leaves the time that all of them allow.
     """
-    unknown = set(filters) - set(Filters.__annotations__)
-    if unknown:
+    if unknown := set(filters) - set(Filters.__annotations__):
         raise UnknownChoice(
             f"There is no filter {shown(min(unknown))}.",
             remedy=f"The filters are: {', '.join(sorted(Filters.__annotations__))}.",
         )
     given = {name: value for name, value in filters.items() if value is not None}
-    states = _some(given.get("states", "active"), "states")
+    if not given:
+        return Filter()
+    states = _one_or_several(given.get("states", "active"), "states")
     for state in states:
         check_choice(STATES, state, "states")
-    categories = _some(given.get("category", ()), "category")
+    categories = _one_or_several(given.get("category", ()), "category")
     for category in categories:
         _check_category(category, known_categories)
-    since, until = _stretch(given, now)
+    since, until = optional(parse_time, given.get("since"), "since"), optional(parse_time, given.get("until"), "until")
+    if "when" in given:
+        from perdure.text.time_expressions import read_time_range
+
+        words = _string(given["when"], "when")
+        span = None if now is None else read_time_range(words, now)
+        if span is None:
+            raise InvalidInput(
+                f"when is not a time: {shown(words)}.",
+                remedy="Say it as 'last week', 'in March', 'since Monday' or '2026-03-14', or use since and until.",
+            )
+        since = max((moment for moment in (since, span.since) if moment), default=None)
+        until = min((moment for moment in (until, span.until) if moment), default=None)
     return Filter(
-        tags=_some(given.get("tags", ()), "tags"),
+        tags=_one_or_several(given.get("tags", ()), "tags"),
         categories=categories,
-        sources=_some(given.get("source", ()), "source"),
+        sources=_one_or_several(given.get("source", ()), "source"),
         context_type=optional(partial(check_choice, CONTEXT_TYPES), given.get("context_type"), "context_type"),
         tier=optional(partial(check_choice, TIERS), given.get("tier"), "tier"),
         source_project=optional(check_single_line, given.get("source_project"), "source_project"),
@@ -279,26 +302,6 @@ def check_indexed_filters(
             remedy=f"Ask for {' or '.join(INDEXED_STATES)} ones; `list` shows all.",
         )
     return filter
-
-
-def _stretch(given: Mapping[str, Any], now: datetime | None) -> tuple[datetime | None, datetime | None]:
-    """What `since`, `until` and `when` leave together."""
-    since = optional(parse_time, given.get("since"), "since")
-    until = optional(parse_time, given.get("until"), "until")
-    if "when" not in given:
-        return since, until
-    from perdure.text.time_expressions import read_time_range
-
-    said = _string(given["when"], "when")
-    span = None if now is None else read_time_range(said, now)
-    if span is None:
-        raise InvalidInput(
-            f"when is not a time: {shown(said)}.",
-            remedy="Say it as 'last week', 'in March', 'since Monday' or '2026-03-14', or use since and until.",
-        )
-    starts = [moment for moment in (since, span.since) if moment]
-    ends = [moment for moment in (until, span.until) if moment]
-    return max(starts, default=None), min(ends, default=None)
 
 
 def changes_content(fields: Mapping[str, object]) -> bool:
@@ -357,28 +360,29 @@ def optional(check: Callable[[Any, str], T], value: object, field: str) -> T | N
     return None if value is None else check(value, field)
 
 
-def _some(value: object, field: str) -> tuple[str, ...]:
+def _one_or_several(value: object, field: str) -> tuple[str, ...]:
     return _lines(MAX_ITEMS, (value,) if isinstance(value, str) else value, field)
 
 
 def _lines(most: int, value: object, field: str) -> tuple[str, ...]:
     if isinstance(value, str) or not isinstance(value, Iterable):
         raise InvalidInput(f"{field} must be a list of texts.", remedy=f"Write {field}=['…']; nothing was changed.")
-    found: dict[str, None] = {}
+    lines: dict[str, None] = {}
     for item in cast("Iterable[object]", value):
-        found[check_single_line(item, field)] = None
-        if len(found) > most:
+        lines[check_single_line(item, field)] = None
+        if len(lines) > most:
             raise InvalidInput(f"{field} has more than {most} items.", remedy="Keep the telling ones.")
-    return tuple(found)
+    return tuple(lines)
 
 
-def _unit(value: object, field: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+def check_share(value: object, field: str) -> float:
+    number = number_in(value, 0, 1)
+    if number is None:
         raise InvalidInput(f"{field} must be a number from 0 to 1, not {shown(value)}.")
-    return float(value)
+    return number
 
 
-def _metadata(value: object, field: str) -> dict[str, Json]:
+def check_metadata(value: object, field: str) -> dict[str, Json]:
     if not isinstance(value, Mapping):
         raise InvalidInput(f"{field} must be a mapping of names to values.")
     entries = cast("Mapping[object, Json]", value)
@@ -394,29 +398,20 @@ def _metadata(value: object, field: str) -> dict[str, Json]:
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidInput(f"{field} cannot be written as JSON: {error}.") from error
     _string(packed, field)
-    if _depth(copy) > MAX_METADATA_DEPTH:
-        raise InvalidInput(f"{field} is nested more than {MAX_METADATA_DEPTH} deep.", remedy="Flatten it.")
+    # Level by level, because what is too deep is too deep for recursion as well.
+    level: list[Json] = [copy]
+    for depth in range(MAX_METADATA_DEPTH + 2):
+        if depth > MAX_METADATA_DEPTH:
+            raise InvalidInput(f"{field} is nested more than {MAX_METADATA_DEPTH} deep.", remedy="Flatten it.")
+        containers = [item for item in level if isinstance(item, dict | list)]
+        level = [item for each in containers for item in (each.values() if isinstance(each, dict) else each)]
+        if not level:
+            break
     if "\\u0000" in packed:
         raise InvalidInput(f"{field} holds a NUL character.", remedy="Remove it; nothing was changed.")
     if len(packed.encode("utf-8")) > MAX_METADATA_BYTES:
         raise TextTooLong(f"{field} is larger than {MAX_METADATA_BYTES:,} bytes.")
     return copy
-
-
-def _depth(value: Json) -> int:
-    """Level by level, because what is too deep is too deep for recursion as well."""
-    level: list[Json] = [value]
-    for depth in range(MAX_METADATA_DEPTH + 2):
-        below: list[Json] = []
-        for item in level:
-            if isinstance(item, dict):
-                below.extend(item.values())
-            elif isinstance(item, list):
-                below.extend(item)
-        if not below:
-            return depth
-        level = below
-    return MAX_METADATA_DEPTH + 1
 
 
 _CHECKS: Final[Mapping[str, Callable[[object, str], Any]]] = {
@@ -433,12 +428,12 @@ _CHECKS: Final[Mapping[str, Callable[[object, str], Any]]] = {
     "tags": partial(_lines, MAX_ITEMS),
     "keywords": partial(_lines, MAX_KEYWORDS),
     **{name: partial(_lines, MAX_ITEMS) for name in ("references", "trigger_phrases", "evidence")},
-    "metadata": partial(optional, _metadata),
+    "metadata": partial(optional, check_metadata),
     "context_type": partial(check_choice, CONTEXT_TYPES),
     "trust": partial(check_choice, TRUSTS),
     "tier": partial(check_choice, TIERS),
-    "importance": _unit,
-    "confidence": _unit,
+    "importance": check_share,
+    "confidence": check_share,
     **{
         name: partial(optional, cast("Callable[[Any, str], Any]", parse_time))
         for name in ("valid_at", "invalid_at", "expires_at")

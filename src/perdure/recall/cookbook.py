@@ -9,6 +9,7 @@ from typing import Any, Final, cast, get_args
 
 from perdure.errors import SettingsInvalid, shown
 from perdure.recall.recipe import BALANCED, FIELDS, RECIPES, Fusion, Recipe
+from perdure.validation import ABOVE_ZERO, number_in
 
 # The recipe to begin with; what is not said stays as it is there.
 LIKE: Final = "like"
@@ -62,58 +63,14 @@ def _as_shares(name: str, recipe: Recipe, fields: tuple[str, ...]) -> dict[str, 
 
 
 def _checked(name: str, field: str, value: object) -> Any:
-    check, wanted = _KINDS[_kind(field)]
+    kind = "weight" if field in WEIGHTS + PARTS else _FIELD_KINDS.get(field, "share")
+    check, expected = _KINDS[kind]
     checked = check(value)
-    return _wrong(name, field, value, wanted) if checked is None else checked
+    return _wrong(name, field, value, expected) if checked is None else checked
 
 
-def _kind(field: str) -> str:
-    return "weight" if field in WEIGHTS + PARTS else _FIELD_KINDS.get(field, "share")
-
-
-def _wrong(name: str, field: str, value: object, wanted: str) -> Any:
-    raise SettingsInvalid(f"{field} of the recipe {name} cannot be {shown(value)}.", remedy=f"Make it {wanted}.")
-
-
-def _number(value: object) -> float | None:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not -_MOST <= value <= _MOST:
-        return None
-    return float(value)
-
-
-def _weight(value: object) -> float | None:
-    number = _number(value)
-    return number if number is not None and 0 <= number <= _MOST else None
-
-
-def _share(value: object) -> float | None:
-    number = _number(value)
-    return number if number is not None and 0 <= number <= 1 else None
-
-
-def _positive(value: object) -> float | None:
-    number = _number(value)
-    return number if number is not None and 0 < number <= _MOST else None
-
-
-def _count(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= _MOST else None
-
-
-def _few(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MOST else None
-
-
-def _text(value: object) -> str | None:
-    return value.strip() or None if isinstance(value, str) else None
-
-
-def _switch(value: object) -> bool | None:
-    return value if isinstance(value, bool) else None
-
-
-def _fusion(value: object) -> str | None:
-    return value if isinstance(value, str) and value in get_args(Fusion) else None
+def _wrong(name: str, field: str, value: object, expected: str) -> Any:
+    raise SettingsInvalid(f"{field} of the recipe {name} cannot be {shown(value)}.", remedy=f"Make it {expected}.")
 
 
 def _words(value: object) -> tuple[str, ...] | None:
@@ -122,15 +79,16 @@ def _words(value: object) -> tuple[str, ...] | None:
     return tuple(dict.fromkeys(texts)) if len(texts) == len(words) else None
 
 
+# By kind: a function that answers the value or None, and what the value should be.
 _KINDS: Final[Mapping[str, tuple[Callable[[object], object], str]]] = {
-    "weight": (_weight, f"a number from 0 to {_MOST:,}"),
-    "share": (_share, "a number from 0 to 1"),
-    "positive": (_positive, f"a number above 0, at most {_MOST:,}"),
-    "count": (_count, f"a whole number from 1 to {_MOST:,}"),
-    "few": (_few, f"a whole number from 0 to {_MOST:,}"),
-    "text": (_text, "a text"),
-    "switch": (_switch, "true or false"),
-    "fusion": (_fusion, f"one of: {', '.join(get_args(Fusion))}"),
+    "weight": (lambda value: number_in(value, 0, _MOST), f"a number from 0 to {_MOST:,}"),
+    "share": (lambda value: number_in(value, 0, 1), "a number from 0 to 1"),
+    "positive": (lambda value: number_in(value, ABOVE_ZERO, _MOST), f"a number above 0, at most {_MOST:,}"),
+    "count": (lambda value: number_in(value, 1, _MOST, whole=True), f"a whole number from 1 to {_MOST:,}"),
+    "few": (lambda value: number_in(value, 0, _MOST, whole=True), f"a whole number from 0 to {_MOST:,}"),
+    "text": (lambda value: (value.strip() or None) if isinstance(value, str) else None, "a text"),
+    "switch": (lambda value: value if isinstance(value, bool) else None, "true or false"),
+    "fusion": (lambda value: value if value in get_args(Fusion) else None, f"one of: {', '.join(get_args(Fusion))}"),
     "words": (_words, "a list of texts"),
 }
 _FIELD_KINDS: Final = {
