@@ -16,12 +16,13 @@ from textwrap import dedent
 from typing import Any, Final, get_args
 
 import click
+from json_keys import JSON_KEYS
 
 import perdure
 from perdure import errors, model, settings, validation
 from perdure.cli.app import COMMANDS, ENVIRONMENT
 from perdure.cli.app import perdure as program
-from perdure.cli.exits import EXIT_CODES
+from perdure.cli.exit_codes import EXIT_CODES
 from perdure.recall.cookbook import LIKE, WEIGHTS
 from perdure.recall.recipe import BALANCED, FIELDS, RECIPES, Recipe
 from perdure.store import port
@@ -280,6 +281,32 @@ def records_page() -> str:
     return document("Records", "src/perdure/model.py", dedent(about), *lines)
 
 
+def json_page() -> str:
+    about = """
+        With `--json` a command answers one JSON document on stdout, and a failure is one on stderr. A key has one
+        meaning and one type in all of them; a test runs every command to see that it holds. Times are strings, ISO 8601
+        in UTC. The servers to come use the same documents.
+    """
+    lines: list[str] = []
+    for section, keys in JSON_KEYS.items():
+        rows = ((code(key), kind, meaning) for key, (kind, meaning) in keys.items())
+        lines += [f"## {section}\n", *table(("key", "type", "meaning"), rows), ""]
+    fields = (
+        (code(field.name), json_type(str(field.type)), MEANING[field.name])
+        for field in dataclasses.fields(model.Record)
+    )
+    lines += ["## Fields of a record\n", *table(("key", "type", "meaning"), fields)]
+    return document("JSON", "tools/json_keys.py and src/perdure/model.py", dedent(about), *lines)
+
+
+def json_type(annotation: str) -> str:
+    """`string or null` for `datetime | None`."""
+    kind = annotation.removesuffix(" | None")
+    names = {"int": "number", "float": "number", "tuple[str, ...]": "array of strings"}
+    name = "any" if kind.startswith("Mapping") else names.get(kind, "string")
+    return f"{name} or null" if annotation.endswith("| None") else name
+
+
 def python_page() -> str:
     lines: list[str] = []
     for name in sorted(perdure.__all__, key=lambda name: (name != "Memory", name)):
@@ -324,6 +351,7 @@ PAGES: Final[dict[str, Callable[[], str]]] = {
     "README.md": index_page,
     "python.md": python_page,
     "cli.md": cli_page,
+    "json.md": json_page,
     "records.md": records_page,
     "recipes.md": recipes_page,
     "settings.md": settings_page,

@@ -1,13 +1,21 @@
-"""The values of `perdure.model` as plain data, for JSON: every surface shows the same names and the same times."""
+"""The values of `perdure.model` as plain data, for JSON: every surface shows the same names and the same times.
+
+`to_jsonable` turns any value. The functions below it make the documents that hold more than one value; a key has one
+meaning and one type in all of them, and docs/reference/json.md lists every key.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from datetime import datetime
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from perdure.clock import format_time
+from perdure.model import Context, Exported, Finding, Page, Recall, Record, RevertResult, Revision
+
+if TYPE_CHECKING:
+    from perdure.store.port import StoreStats
 
 
 def to_jsonable(value: object) -> Any:
@@ -21,3 +29,52 @@ def to_jsonable(value: object) -> Any:
     if isinstance(value, tuple | list):
         return [to_jsonable(item) for item in cast("list[object]", value)]
     return value
+
+
+def past_document(
+    answer: Recall | Context | Page, *, as_of: datetime | None = None, known_at: datetime | None = None
+) -> dict[str, Any]:
+    """An answer about the past names the time it is about; one about now is the answer alone."""
+    times = {"as_of": as_of, "known_at": known_at}
+    return {**to_jsonable({name: time for name, time in times.items() if time}), **to_jsonable(answer)}
+
+
+def brief_document(recall: Recall) -> dict[str, Any]:
+    """One line of about 20 tokens for each memory that was found."""
+    from perdure.text.preview import one_line_preview
+
+    records = (*recall.constitutional, *(hit.record for hit in recall))
+    return {
+        "lines": [
+            {"number": record.number, "namespace": record.namespace, "line": one_line_preview(record)}
+            for record in records
+        ]
+    }
+
+
+def log_document(revisions: Sequence[Revision], limit: int) -> dict[str, Any]:
+    """A page of the log; `next` is the `before` of the following page, or None at the end."""
+    more = len(revisions) == limit and revisions[-1].seq > 1
+    return {"revisions": to_jsonable(list(revisions)), "next": revisions[-1].seq if more else None}
+
+
+def revert_document(result: RevertResult) -> dict[str, Any]:
+    return {**to_jsonable(result), "done": result.batch is not None}
+
+
+def restore_document(restored: Sequence[Record], evicted: Sequence[Record]) -> dict[str, Any]:
+    return {"restored": to_jsonable(list(restored)), "evicted": to_jsonable(list(evicted))}
+
+
+def export_document(exported: Exported, path: str) -> dict[str, Any]:
+    return {**to_jsonable(exported), "path": path}
+
+
+def doctor_document(findings: Sequence[Finding]) -> dict[str, Any]:
+    return {"ok": all(each.level != "problem" for each in findings), "findings": to_jsonable(list(findings))}
+
+
+def stats_document(stats: StoreStats, namespaces: Sequence[str] = ()) -> dict[str, Any]:
+    """`namespaces` are the ones to show; none means all."""
+    shown = [each for each in stats.namespaces if not namespaces or each.name in namespaces]
+    return {**to_jsonable(stats), "namespaces": to_jsonable(shown)}

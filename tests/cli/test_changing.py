@@ -66,7 +66,7 @@ def test_an_update_that_names_nothing_is_refused(known: User):
 
 
 def test_an_update_to_what_it_says_already_leaves_it(known: User):
-    assert known.done("update", "1", "--text", "Alice prefers dark mode").out.startswith("Left #1 as it is")
+    assert known.done("update", "1", "--text", "Alice prefers dark mode").out.startswith("#1 unchanged")
 
 
 def test_forget_says_how_to_take_it_back_and_that_works(known: User, store: Path):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from perdure.cli.exits import EXIT_CODES
+from perdure.cli.exit_codes import EXIT_CODES
 from perdure.errors import all_errors
 from perdure.memory import Memory
 

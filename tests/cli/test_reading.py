@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from perdure.cli.sheet import GROUPS
+from perdure.cli.record_view import GROUPS
 from perdure.model import Record
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def test_an_empty_list_says_how_to_begin(user: User):
     answer = user.done("list")
     assert answer.out == ""
     assert "There is no memory here yet." in answer.err
-    assert "No memory with tags ui." in user.done("list", "--tag", "ui").err
+    assert "No memories with tags ui." in user.done("list", "--tag", "ui").err
     assert user.done("list", "--after", "7").err == "No more memories.\n"
 
 

@@ -92,7 +92,7 @@ def test_the_capacity_on_a_terminal_says_what_is_full_and_what_goes_first(known:
     known.done("remember", "Bob prefers tea")
     page = known.screen("capacity", "--max-items", "1")
     assert "2 of 1" in page
-    assert "the next write makes room" in page
+    assert "the next write evicts memories" in page
     assert "next to go" in page
 
 

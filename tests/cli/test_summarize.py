@@ -57,8 +57,8 @@ def test_a_terminal_gets_headings_and_wrapped_lines(known: User):
 def test_an_empty_summary_says_why(user: User):
     assert "There is no memory here yet." in user.done("summarize").err
     user.done("remember", "Alice prefers dark mode")
-    assert "No memory about 'quark'." in user.done("summarize", "quark").err
-    assert "No memory with tags ui." in user.done("summarize", "--tag", "ui").err
+    assert "No memories about 'quark'." in user.done("summarize", "quark").err
+    assert "No memories with tags ui." in user.done("summarize", "--tag", "ui").err
     too_few = user.done("summarize", "--tokens", "1")
     assert too_few.out == ""
     assert "1 tokens are too few" in too_few.err

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn, cast
 
 import click
 
-from perdure.cli import exits
-from perdure.cli.command import CONTEXT, write_examples
-from perdure.cli.failure import reader_gone, report
-from perdure.cli.screen import harden
+from perdure.cli.command import CONTEXT, WithHelp, write_examples
+from perdure.cli.error_report import reader_gone, report
+from perdure.cli.exit_codes import EXIT_CODES, OK
+from perdure.cli.terminal import harden
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -39,7 +39,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "version": ("version", "Show one version of a memory."),
     "diff": ("diff", "Show what changed between two versions of a memory."),
     "log": ("log", "Show who did what, newest first."),
-    "undo": ("undo", "Take back what one call, one session or one writer did."),
+    "undo": ("undo", "Take back what one call, one session or one actor did."),
     "checkpoint": ("checkpoint", "Name the present state, and go back to it."),
     "capacity": ("capacity", "Show how full a namespace is, and set its limits."),
     "stats": ("stats", "Count what is stored, by namespace."),
@@ -66,7 +66,7 @@ _OTHER_WORDS: Final = {
 }  # fmt: skip
 
 
-class Commands(click.Group):
+class Commands(WithHelp, click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         return list(COMMANDS)
 
@@ -93,7 +93,7 @@ class Commands(click.Group):
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         write_examples(formatter, EXAMPLES)
         with formatter.section("Exit codes"):
-            formatter.write_dl([(str(code), sentence) for code, sentence in exits.EXIT_CODES.items()])
+            formatter.write_dl([(str(code), sentence) for code, sentence in EXIT_CODES.items()])
         with formatter.section("Environment"):
             formatter.write_dl(list(ENVIRONMENT.items()))
         super().format_epilog(ctx, formatter)
@@ -140,7 +140,7 @@ class Commands(click.Group):
                 sys.stdout.flush()
         except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001
             code = report(error, as_json="--json" in given)
-        sys.exit(code or exits.OK)
+        sys.exit(code or OK)
 
 
 EXAMPLES: Final = (
@@ -185,4 +185,4 @@ def perdure(ctx: click.Context) -> None:
 def main() -> NoReturn:
     """The entry point of the installed command."""
     perdure.main()
-    raise SystemExit(exits.OK)
+    raise SystemExit(OK)

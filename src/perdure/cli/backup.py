@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import click
 
 from perdure.cli.command import command, option
+from perdure.cli.common_options import Target
 from perdure.cli.progress import Bar
-from perdure.cli.screen import dim, fancy, row, safe, say, tell
-from perdure.cli.target import Target, with_target
-from perdure.jsonable import to_jsonable
+from perdure.cli.render import View
+from perdure.cli.terminal import count_memories, dim, safe
 
-_EXAMPLES = ("perdure backup memories.backup", "perdure backup /media/disk/memories.backup --overwrite")
+_EXAMPLES: Final = ("perdure backup memories.backup", "perdure backup /media/disk/memories.backup --overwrite")
 
 
 @command("backup", examples=_EXAMPLES)
 @click.argument("file", type=click.Path(dir_okay=False))
 @option("--overwrite", "--force", "-f", "overwrite", is_flag=True, help="Replace FILE if it exists.")
-@with_target()
-def main(target: Target, *, file: str, overwrite: bool) -> None:
+def main(target: Target, *, file: str, overwrite: bool) -> View:
     """Copy the whole store to a file, and check the copy.
 
     All namespaces, while other programs go on working. FILE gets its name once the copy was read again and found in
@@ -25,12 +26,10 @@ def main(target: Target, *, file: str, overwrite: bool) -> None:
     """
     with target.memory() as memory, Bar("Copying") as bar:
         made = memory.backup(file, bar, overwrite=overwrite)
-    if target.json:
-        target.answer(to_jsonable(made))
-        return
-    if not fancy():
-        row(made.path, made.bytes, made.sha256, made.memory_count, made.revision_count)
-        return
-    count = f"{made.memory_count:,} {'memory' if made.memory_count == 1 else 'memories'}"
-    say(f"Copied {count} to {safe(made.path)}  {dim(f'{made.bytes / (1 << 20):,.1f} MiB, checked')}")
-    tell(dim(f"go back to it: {target.hint('restore-backup', safe(made.path))}"))
+    size = dim(f"{made.bytes / (1 << 20):,.1f} MiB, checked")
+    return View(
+        json=made,
+        lines=[f"Copied {count_memories(made.memory_count)} to {safe(made.path)}  {size}"],
+        rows=[(made.path, made.bytes, made.sha256, made.memory_count, made.revision_count)],
+        after=[dim(f"go back to it: {target.hint('restore-backup', safe(made.path))}")],
+    )

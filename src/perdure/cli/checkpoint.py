@@ -6,16 +6,15 @@ from typing import Any, Final
 
 import click
 
-from perdure.cli.command import group, option
-from perdure.cli.consent import DRY_RUN
-from perdure.cli.fields import given
-from perdure.cli.moments import age
-from perdure.cli.rewound import counted, show_rewound
-from perdure.cli.screen import dim, fancy, row, safe, say, tell
-from perdure.cli.table import Column, show_table
-from perdure.cli.target import Target, with_target
+from perdure.cli.command import Group, option
+from perdure.cli.common_options import Target
+from perdure.cli.confirm import DRY_RUN
+from perdure.cli.field_options import given_fields
+from perdure.cli.render import Column, Table, View, empty_answer
+from perdure.cli.revert_view import revert_view
+from perdure.cli.terminal import count_memories, dim, safe
+from perdure.cli.time_options import age
 from perdure.clock import format_time
-from perdure.jsonable import to_jsonable
 from perdure.model import Checkpoint
 
 _COLUMNS: Final = (
@@ -28,13 +27,13 @@ _COLUMNS: Final = (
 )
 
 
-@group("checkpoint")
+@click.group("checkpoint", cls=Group)
 @click.pass_context
 def main(ctx: click.Context) -> None:
     """Name the present state, and go back to it.
 
-    A checkpoint is a name for a position in the log: making one copies nothing, and restoring it appends what makes
-    everything as it was then, so that it can be undone.
+    A checkpoint is a name for a position in the log: making one copies nothing, and restoring adds new versions that
+    bring the old state back, so it can be undone.
     """
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
@@ -53,49 +52,51 @@ def main(ctx: click.Context) -> None:
 @option("--spec-folder", metavar="NAME", help="Only the memories of this folder.")
 @option("--metadata", multiple=True, metavar="NAME=VALUE", help="An entry of your own; JSON, or else text. Repeatable.")
 @option("--everything", is_flag=True, help="All namespaces.")
-@with_target()
-def create(target: Target, *, name: str, everything: bool, **options: Any) -> None:
+def create(target: Target, *, name: str, everything: bool, **options: Any) -> View:
     """Give the present state a name.
 
     NAME is 1 to 200 characters on one line, and not taken.
     """
     with target.memory() as memory:
-        made = memory.checkpoint(name, everything=everything, **given(options))
-    if target.json:
-        target.answer(to_jsonable(made))
-        return
-    say(f"Checkpoint {safe(made.name)} of {_scope(made)}: {counted(made.memory_count)}")
-    tell(dim(f"come back to it: {target.hint('checkpoint', 'restore', made.name)}"))
+        made = memory.checkpoint(name, everything=everything, **given_fields(options))
+    return View(
+        json=made,
+        lines=[f"Checkpoint {safe(made.name)} of {_scope(made)}: {count_memories(made.memory_count)}"],
+        after=[dim(f"come back to it: {target.hint('checkpoint', 'restore', made.name)}")],
+    )
 
 
 @main.part("list", examples=("perdure checkpoint list", "perdure checkpoint list --spec-folder specs/auth --json"))
 @option("--spec-folder", metavar="NAME", help="Only those of this folder.")
-@option("--limit", "-l", type=int, default=50, show_default=True, help="How many at most.")
-@with_target()
-def list_(target: Target, *, spec_folder: str | None, limit: int) -> None:
+@option("--limit", "-l", type=int, default=50, show_default=True, help="Maximum number of results.")
+def list_(target: Target, *, spec_folder: str | None, limit: int) -> View:
     """List the checkpoints, newest first.
 
     Those of the namespace, of its spec folders, and of everything. In a pipe each is one line: name, time, what it is
     of, memories, actor, description.
     """
     with target.memory() as memory:
-        found = memory.checkpoints(spec_folder=spec_folder, limit=limit)
-    if target.json:
-        target.answer({"checkpoints": [to_jsonable(one) for one in found]})
-    elif not fancy():
-        for one in found:
-            row(one.name, format_time(one.created_at), _scope(one), one.memory_count, one.actor, one.description)
-    elif found:
-        show_table(
-            _COLUMNS,
-            (
-                (one.name, _scope(one), f"{one.memory_count:,}", one.actor, age(one.created_at), one.description or "")
-                for one in found
-            ),
-        )
-    if not found and not target.json:
-        tell("There is no checkpoint here yet.")
-        tell(f"  Make one: {target.hint('checkpoint', 'create', 'before-refactor')}")
+        checkpoints = memory.checkpoints(spec_folder=spec_folder, limit=limit)
+    if not checkpoints:
+        make_one = f"Make one: {target.hint('checkpoint', 'create', 'before-refactor')}"
+        return View(json={"checkpoints": []}, after=empty_answer("There is no checkpoint here yet.", make_one))
+    return View(
+        json={"checkpoints": checkpoints},
+        lines=[
+            Table(
+                _COLUMNS,
+                [
+                    (each.name, _scope(each), f"{each.memory_count:,}", each.actor, age(each.created_at),
+                     each.description or "")
+                    for each in checkpoints
+                ],
+            )
+        ],
+        rows=[
+            (each.name, format_time(each.created_at), _scope(each), each.memory_count, each.actor, each.description)
+            for each in checkpoints
+        ],
+    )  # fmt: skip
 
 
 @main.part(
@@ -108,32 +109,28 @@ def list_(target: Target, *, spec_folder: str | None, limit: int) -> None:
 @click.argument("name")
 @option("--clear-existing", is_flag=True, help="Also remove the memories that came later.")
 @DRY_RUN
-@with_target()
-def restore(target: Target, *, name: str, clear_existing: bool, dry_run: bool) -> None:
+def restore(target: Target, *, name: str, clear_existing: bool, dry_run: bool) -> View:
     """Make everything as it was at a checkpoint.
 
     What was erased since does not come back. In a pipe each memory is one line: reverted, removed or skipped, its
     number, and why it was skipped.
     """
     with target.memory() as memory:
-        rewound = memory.restore_checkpoint(name, clear_existing=clear_existing, dry_run=dry_run)
-    show_rewound(target, rewound, dry_run=dry_run)
+        result = memory.restore_checkpoint(name, clear_existing=clear_existing, dry_run=dry_run)
+    return revert_view(target, result, dry_run=dry_run)
 
 
 @main.part("delete", examples=("perdure checkpoint delete before-refactor",))
 @click.argument("name")
-@with_target()
-def delete(target: Target, *, name: str) -> None:
-    """Forget the name of a state; the memories stay."""
+def delete(target: Target, *, name: str) -> View:
+    """Delete the name of a state; the memories stay."""
     with target.memory() as memory:
-        gone = memory.delete_checkpoint(name)
-    if target.json:
-        target.answer({"deleted": to_jsonable(gone)})
-    else:
-        say(f"Deleted the checkpoint {safe(gone.name)}; no memory was touched")
+        deleted = memory.delete_checkpoint(name)
+    return View(json=deleted, lines=[f"Deleted the checkpoint {safe(deleted.name)}; no memory was touched"])
 
 
-def _scope(one: Checkpoint) -> str:
-    if one.namespace is None:
+def _scope(checkpoint: Checkpoint) -> str:
+    if checkpoint.namespace is None:
         return "everything"
-    return safe(one.namespace if one.spec_folder is None else f"{one.namespace}, {one.spec_folder}")
+    folder = "" if checkpoint.spec_folder is None else f", {checkpoint.spec_folder}"
+    return safe(f"{checkpoint.namespace}{folder}")

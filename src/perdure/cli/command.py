@@ -1,15 +1,21 @@
-"""How a command presents itself: options in sections, then examples."""
+"""How a command presents itself (options in sections, then examples), and what runs it: parse, call, render."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import wraps
 from typing import Any, TypeVar
 
 import click
 
+from perdure.cli.common_options import Target
+from perdure.cli.exit_codes import OK
+from perdure.cli.render import View, render
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-CONTEXT: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+HELP_OPTIONS = ("-h", "--help")
+CONTEXT: dict[str, Any] = {"help_option_names": list(HELP_OPTIONS), "max_content_width": 100}
 GENERAL = "Options"
 
 
@@ -21,7 +27,16 @@ class Option(click.Option):
         self.section = section
 
 
-class Command(click.Command):
+class WithHelp(click.Command):
+    """Click makes a command's help option once, from the names of the first context that asks: ours are always the
+    same, whoever asks first.
+    """
+
+    def get_help_option_names(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        return list(HELP_OPTIONS)
+
+
+class Command(WithHelp):
     """`examples` are command lines that work as they stand."""
 
     def __init__(self, *args: Any, examples: Sequence[str] = (), **attributes: Any) -> None:
@@ -45,7 +60,7 @@ class Command(click.Command):
         super().format_epilog(ctx, formatter)
 
 
-class Group(click.Group):
+class Group(WithHelp, click.Group):
     """A command that is several. Its examples are those of its parts."""
 
     def __init__(self, *args: Any, **attributes: Any) -> None:
@@ -58,8 +73,8 @@ class Group(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         return list(self.commands)
 
-    def part(self, name: str, *, examples: Sequence[str]) -> Callable[[Callable[..., Any]], Command]:
-        def decorate(function: Callable[..., Any]) -> Command:
+    def part(self, name: str, *, examples: Sequence[str]) -> Callable[[Callable[..., View]], Command]:
+        def decorate(function: Callable[..., View]) -> Command:
             made = command(name, examples=examples)(function)
             self.add_command(made)
             return made
@@ -77,12 +92,31 @@ def write_examples(formatter: click.HelpFormatter, lines: Sequence[str]) -> None
             formatter.write(f"{'':>{formatter.current_indent}}{line}\n")
 
 
-def command(name: str, *, examples: Sequence[str]) -> Callable[[Callable[..., Any]], Command]:
-    return click.command(name, cls=Command, examples=examples)
+def command(name: str, *, examples: Sequence[str], several: bool = False) -> Callable[[Callable[..., View]], Command]:
+    """A command is a function from a `Target` and its options to a `View`. --namespace, --store and --json are added
+    here; `several`: more than one namespace may be named.
+    """
+    names = "Namespace to use. Repeat it to search several at once." if several else "Namespace to use."
+    shared = (
+        Option(["--namespace", "-n", "namespaces"], multiple=True, metavar="NAME", help=f"{names}  [default: default]"),
+        Option(["--store", "-s"], metavar="FILE", help="The store's file.  [default: your data directory]"),
+        Option(["--json", "as_json"], is_flag=True, help="Answer with one JSON document."),
+    )
 
+    def decorate(function: Callable[..., View]) -> Command:
+        @wraps(function)
+        def run(*, namespaces: tuple[str, ...], store: str | None, as_json: bool, **options: Any) -> None:
+            if len(namespaces) > 1 and not several:
+                raise click.UsageError("This command works on one namespace; name it once.")
+            code = render(function(Target(store, namespaces, as_json), **options), as_json=as_json)
+            if code != OK:
+                raise click.exceptions.Exit(code)
 
-def group(name: str) -> Callable[[Callable[..., Any]], Group]:
-    return click.group(name, cls=Group)
+        made = click.command(name, cls=Command, examples=examples)(run)
+        made.params += shared
+        return made
+
+    return decorate
 
 
 def option(*names: str, section: str = GENERAL, **attributes: Any) -> Callable[[Function], Function]:

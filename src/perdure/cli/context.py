@@ -8,16 +8,24 @@ from typing import Any, Final
 import click
 
 from perdure.cli.command import command, option
-from perdure.cli.fields import completing
-from perdure.cli.filters import AS_OF, KNOWN_AT, about_the_past, chosen, filter_options, in_words
-from perdure.cli.layout import clip
-from perdure.cli.screen import dim, notes, safe, say, tell
+from perdure.cli.common_options import Target
+from perdure.cli.field_options import completing
+from perdure.cli.filter_options import (
+    AS_OF,
+    KNOWN_AT,
+    about_the_past,
+    filter_options,
+    filters_in_words,
+    given_filters,
+)
+from perdure.cli.render import View, empty_answer
 from perdure.cli.stdin import words_or_stdin
-from perdure.cli.target import Target, with_target
-from perdure.jsonable import to_jsonable
+from perdure.cli.terminal import dim, note, safe
+from perdure.cli.text_layout import clip
+from perdure.jsonable import past_document
 from perdure.model import INDEXED_STATES, Context
 
-_EXAMPLES = (
+_EXAMPLES: Final = (
     "perdure context 'how do we release?'",
     "perdure context 'what does Alice like?' --budget 500",
     "perdure context deployment -n alice -n team --tag ops",
@@ -28,10 +36,10 @@ _FORMATS: Final = ("text", "json")
 _LISTED: Final = 20
 
 
-@command("context", examples=_EXAMPLES)
+@command("context", examples=_EXAMPLES, several=True)
 @click.argument("query", nargs=-1)
-@option("--budget", "-b", type=int, default=2000, show_default=True, metavar="TOKENS", help="At most so many tokens.")
-@option("--limit", "-l", type=int, default=50, show_default=True, help="Choose from the best so many memories.")
+@option("--budget", "-b", type=int, default=2000, show_default=True, metavar="TOKENS", help="Maximum number of tokens.")
+@option("--limit", "-l", type=int, default=50, show_default=True, help="Maximum number of memories to choose from.")
 @option("--concept", "concepts", multiple=True, metavar="WORDS", help="Only of memories that hold this; two to five.")
 @option("--format", metavar="NAME", default="text", show_default=True, shell_complete=completing(_FORMATS),
         help="How each memory is written: text, or json for one object per line.")  # fmt: skip
@@ -40,8 +48,7 @@ _LISTED: Final = 20
 @KNOWN_AT
 @option("--no-constitutional", is_flag=True, help="Leave out the memories that are always shown.")
 @filter_options(INDEXED_STATES)
-@with_target(several=True)
-def main(
+def main(  # noqa: PLR0913 - one for each option
     target: Target,
     *,
     query: tuple[str, ...],
@@ -51,56 +58,56 @@ def main(
     format: Any,
     recipe: str | None,
     no_constitutional: bool,
+    as_of: datetime | None,
+    known_at: datetime | None,
     **options: Any,
-) -> None:
+) -> View:
     """Pack what matters for a question into a budget of tokens.
 
     QUERY is a question or some words; `-`, or nothing with a pipe, reads standard input. The answer is one text to put
     before a model: what is always surfaced, then the best of what was found, each with its date, number and origin,
-    as data between two marks that no memory can forge. What is too long speaks in fewer words; what found no room is
-    named on stderr.
+    as data between two marks that no memory can forge. Long memories are shortened; memories that did not fit are
+    listed on stderr.
     """
-    question = words_or_stdin(query, "The question")
-    past: dict[str, datetime | None] = {name: options.pop(name) for name in ("as_of", "known_at")}
-    filters = chosen(options)
+    question, filters = words_or_stdin(query, "The question"), given_filters(options)
     with target.memory() as memory:
-        made = memory.context(
+        context = memory.context(
             question,
             concepts=concepts or None,
             budget=budget,
             limit=limit,
             format=format,
-            namespaces=target.namespaces if len(target.namespaces) > 1 else None,
+            namespaces=target.several,
             recipe=recipe,
             include_constitutional=not no_constitutional,
-            **past,
+            as_of=as_of,
+            known_at=known_at,
             **filters,
         )
-    if target.json:
-        target.answer({**to_jsonable({name: moment for name, moment in past.items() if moment}), **to_jsonable(made)})
-        return
-    notes((*about_the_past(**past), *made.notes))
-    if made.text:
-        say(safe(made.text))
-        tell(dim(f"{made.tokens:,} of {made.budget:,} tokens ({made.token_counter}){_left_out(made)}"))
+    if context.text:
+        used = f"{context.tokens:,} of {context.budget:,} tokens ({context.token_counter})"
+        after = (dim(f"{used}{_omitted(context)}"),)
+    elif context.omitted:
+        after = empty_answer(
+            f"{context.budget:,} tokens are too few for any of {len(context.omitted):,} memories.",
+            f"Allow more: {target.hint('context', question, budget=2000)}",
+        )
     else:
-        _nothing(target, made, question, filters)
+        among = f" among those {filters_in_words(filters)}" if filters else ""
+        after = empty_answer(
+            f"Nothing found for {clip(question, 60)!r}{among}.", f"See what there is: {target.hint('list')}"
+        )
+    return View(
+        json=past_document(context, as_of=as_of, known_at=known_at),
+        lines=[safe(context.text)] if context.text else [],
+        before=(*about_the_past(as_of, known_at), *map(note, context.notes)),
+        after=after,
+    )
 
 
-def _left_out(made: Context) -> str:
-    over = [f"#{one.record.number}" for one in made.omitted if one.reason == "budget"]
-    again = len(made.omitted) - len(over)
-    more = f" and {len(over) - _LISTED} more" if len(over) > _LISTED else ""
-    parts = [f"no room for {' '.join(over[:_LISTED])}{more}"] if over else []
-    parts += [f"{again} said the same as another"] if again else []
-    return "".join(f"; {part}" for part in parts)
-
-
-def _nothing(target: Target, made: Context, question: str, filters: dict[str, Any]) -> None:
-    if made.omitted:
-        tell(f"{made.budget:,} tokens are too few for any of {len(made.omitted):,} memories.")
-        tell(f"  Allow more: {target.hint('context', question, '--budget', 2000)}")
-        return
-    among = f" among those with {in_words(filters)}" if filters else ""
-    tell(safe(f"Nothing found for {clip(question, 60)!r}{among}."))
-    tell(f"  See what there is: {target.hint('list')}")
+def _omitted(context: Context) -> str:
+    too_long = [f"#{each.record.number}" for each in context.omitted if each.reason == "budget"]
+    duplicates = len(context.omitted) - len(too_long)
+    more = f" and {len(too_long) - _LISTED} more" if len(too_long) > _LISTED else ""
+    room = f"; no room for {' '.join(too_long[:_LISTED])}{more}" if too_long else ""
+    return room + (f"; {duplicates} said the same as another" if duplicates else "")

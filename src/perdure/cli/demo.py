@@ -1,25 +1,105 @@
-"""`perdure demo`."""
+"""`perdure demo`: it runs real commands as real processes, and shows or collects what they say."""
 
 from __future__ import annotations
 
+import json
+import os
+import shlex
+import subprocess
+import sys
 import tempfile
 import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+from subprocess import DEVNULL, PIPE, STDOUT
+from typing import Any, Final
 
 import click
 
 from perdure.cli.command import command
-from perdure.cli.exits import FAILED, OK
-from perdure.cli.screen import dim, safe, say
-from perdure.cli.stage import Stage
-from perdure.cli.target import Target, with_target
+from perdure.cli.common_options import Target
+from perdure.cli.demo_script import QUESTION, STORY
+from perdure.cli.exit_codes import FAILED, OK
+from perdure.cli.render import View
+from perdure.cli.terminal import dim, safe, width
+from perdure.cli.text_layout import wrap
 from perdure.errors import Conflict
+
+_PERDURE: Final = (sys.executable, "-P", "-m", "perdure")
+_PROGRAMS: Final = {"perdure": _PERDURE, "python": (sys.executable, "-P")}
+
+
+@dataclass(slots=True)
+class Demo:
+    """Plays the story. `quiet` collects what commands say, for --json, instead of letting them say it."""
+
+    environment: dict[str, str]
+    quiet: bool
+    question: str = QUESTION
+    kept: bool = True
+    chapters: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+
+    def play(self) -> Iterator[str]:
+        for title, session, narration, steps in STORY:
+            self.environment["PERDURE_SESSION"] = session
+            self.chapters.append({"chapter": title, "narration": [narration], "commands": []})
+            yield ""
+            yield click.style(title, bold=True)
+            yield from wrap(narration, width()) if narration else ()
+            for step in steps:
+                yield from self.run(step.replace("{question}", self.question)) if isinstance(step, str) else step(self)
+
+    def run(self, line: str) -> Iterator[str]:
+        """Run a command for everyone to see."""
+        yield from self.prompt(line)
+        words, variables = shlex.split(line), dict[str, str]()
+        while "=" in words[0]:
+            name, _, variables[name] = words.pop(0).partition("=")
+        command = (*_PROGRAMS[words[0]], *words[1:])
+        sys.stdout.flush()
+        process = self._start(command, variables, stdout=PIPE if self.quiet else None, stderr=STDOUT)
+        output = process.communicate()[0]
+        if self.quiet:
+            result = {"output": output.decode("utf-8", "replace"), "exit_code": process.returncode}
+            self.chapters[-1]["commands"][-1] |= result
+
+    def prompt(self, line: str) -> Iterator[str]:
+        self.chapters[-1]["commands"].append({"command": line})
+        yield f"{dim('$')} {click.style(line, fg='cyan')}"
+
+    def show(self, output: str) -> Iterator[str]:
+        """What the command just named has said."""
+        self.chapters[-1]["commands"][-1] |= {"output": output}
+        yield safe(output)
+
+    def remark(self, sentence: str, *, good: bool = True) -> Iterator[str]:
+        self.kept &= good
+        self.chapters[-1]["narration"].append(sentence)
+        for line in wrap(sentence, width()):
+            yield click.style(line, fg="green" if good else "red")
+
+    def ask(self, *words: str) -> Any:
+        """Run a command behind the scenes, for what it answers with --json."""
+        return json.loads(self.output(*words, "--json"))
+
+    def output(self, *words: str) -> str:
+        process = self._start((*_PERDURE, *words), {}, stdout=PIPE, stderr=DEVNULL)
+        return process.communicate()[0].decode("utf-8")
+
+    def writer(self, *words: str) -> subprocess.Popen[bytes]:
+        """A process that the story means to kill."""
+        return self._start((*_PERDURE, *words), {}, stdin=PIPE, stdout=PIPE, stderr=DEVNULL)
+
+    def _start(
+        self, command: tuple[str, ...], variables: Mapping[str, str], *, stdin: int = DEVNULL, **streams: Any
+    ) -> subprocess.Popen[bytes]:
+        environment = {**os.environ, **self.environment, **variables}
+        return subprocess.Popen[bytes](command, env=environment, stdin=stdin, **streams)
 
 
 @command("demo", examples=("perdure demo", "perdure demo --store story.db    # and look around afterwards"))
-@with_target()
-@click.pass_context
-def main(ctx: click.Context, target: Target) -> None:
+def main(target: Target) -> View:
     """Watch a short story on a temporary store.
 
     Remember, recall, correct, forget, undo, and a crash: real commands with their real output, offline, in under a
@@ -27,31 +107,28 @@ def main(ctx: click.Context, target: Target) -> None:
     """
     if target.store and Path(target.store).exists():
         raise Conflict(f"{target.store} exists; the demo wants a store of its own.", remedy="Name a new file.")
-    with tempfile.TemporaryDirectory(prefix="perdure-demo-", ignore_cleanup_errors=True) as directory:
-        store = Path(target.store).absolute() if target.store else Path(directory) / "memory.db"
-        kept = _play(target, store)
-    ctx.exit(OK if kept else FAILED)
-
-
-def _play(target: Target, store: Path) -> bool:
-    from perdure.cli.story import tell
-
     namespace = target.namespaces[0] if target.namespaces else "default"
-    stage = Stage(
-        {"PERDURE_STORE": str(store), "PERDURE_NAMESPACE": namespace, "PERDURE_LAYOUT": "terminal"}, quiet=target.json
-    )
-    if not target.json:
-        say(click.style("Perdure: memory that outlives the session.", bold=True))
-        say(dim(f"export PERDURE_STORE={safe(str(store))}"))
-    began = time.monotonic()
-    kept = tell(stage)
-    seconds = time.monotonic() - began
-    if target.json:
-        target.answer({"kept_every_promise": kept, "seconds": round(seconds, 1), "chapters": stage.script})
-    else:
-        say()
-        if not kept:
-            say(click.style("Not everything came out as promised: see the red lines.", fg="red", bold=True))
-        say(f"That took {seconds:.0f} seconds, and no network. Your own begins with:")
-        say('  perdure remember "…"')
-    return kept
+    demo = Demo({"PERDURE_NAMESPACE": namespace, "PERDURE_LAYOUT": "terminal"}, quiet=target.json)
+    seconds: list[float] = []
+
+    def play() -> Iterator[str]:
+        with tempfile.TemporaryDirectory(prefix="perdure-demo-", ignore_cleanup_errors=True) as directory:
+            store = Path(target.store).absolute() if target.store else Path(directory) / "memory.db"
+            demo.environment["PERDURE_STORE"] = str(store)
+            yield click.style("Perdure: memory that outlives the session.", bold=True)
+            yield dim(f"export PERDURE_STORE={safe(str(store))}")
+            began = time.monotonic()
+            yield from demo.play()
+            seconds.append(time.monotonic() - began)
+        yield ""
+        if not demo.kept:
+            yield click.style("Not everything came out as promised: see the red lines.", fg="red", bold=True)
+        yield f"That took {seconds[0]:.0f} seconds, and no network. Your own begins with:"
+        yield '  perdure remember "…"'
+
+    def document() -> dict[str, Any]:
+        for _ in play():
+            pass
+        return {"kept_every_promise": demo.kept, "seconds": round(seconds[0], 1), "chapters": demo.chapters}
+
+    return View(json=document, lines=play(), exit_code=lambda: OK if demo.kept else FAILED)

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import cast
+from typing import Final, cast
 
 import click
 
 from perdure.cli.command import command, option
-from perdure.cli.fields import completing
+from perdure.cli.common_options import Target
+from perdure.cli.field_options import completing
 from perdure.cli.progress import Bar
-from perdure.cli.screen import notes, safe, say, tell, utf8_output
-from perdure.cli.target import Target, with_target
+from perdure.cli.render import View
+from perdure.cli.terminal import count_memories, note, safe, utf8_output
 from perdure.errors import Conflict, ExportFailed
-from perdure.jsonable import to_jsonable
+from perdure.jsonable import export_document
 from perdure.model import STATES, State
 
-_EXAMPLES = ("perdure export memories.jsonl", "perdure export - | gzip > memories.jsonl.gz",
-             "perdure export all.jsonl --state active --state deleted")  # fmt: skip
+_EXAMPLES: Final = (
+    "perdure export memories.jsonl",
+    "perdure export - | gzip > memories.jsonl.gz",
+    "perdure export all.jsonl --state active --state deleted",
+)
 
 
 @command("export", examples=_EXAMPLES)
@@ -25,30 +29,25 @@ _EXAMPLES = ("perdure export memories.jsonl", "perdure export - | gzip > memorie
 @option("--state", multiple=True, metavar="NAME", shell_complete=completing(STATES),
         help=f"Memories in this state: {', '.join(STATES)}. Repeatable.  [default: active]")  # fmt: skip
 @option("--force", "-f", is_flag=True, help="Replace FILE if it exists.")
-@with_target()
-def main(target: Target, *, file: str, state: tuple[str, ...], force: bool) -> None:
+def main(target: Target, *, file: str, state: tuple[str, ...], force: bool) -> View:
     """Write memories to a file, one JSON object per line.
 
     FILE is written whole or not at all; `-` is standard output. `perdure import` reads it back.
     """
-    if file == "-" and target.json:
+    to_stdout = file == "-"
+    if to_stdout and target.json:
         raise click.UsageError("`export -` writes JSON Lines to standard output; leave out --json.")
-    if file != "-" and not force and Path(file).exists():
+    if not to_stdout and not force and Path(file).exists():
         raise Conflict(f"{file} exists.", remedy="Choose another name, or replace it with --force.")
-    if file != "-" and not Path(file).parent.exists():
+    if not to_stdout and not Path(file).parent.exists():
         raise ExportFailed(f"There is no directory {Path(file).parent}.", remedy="Make it, or choose another place.")
     states = cast("tuple[State, ...]", state or ("active",))
     with target.memory() as memory, Bar("Exporting") as bar:
-        exported = memory.export(utf8_output() if file == "-" else file, states=states, progress=bar)
-    if target.json:
-        target.answer({**to_jsonable(exported), "path": file})
-        return
-    count = exported.written
-    done = f"Exported {count:,} {'memory' if count == 1 else 'memories'}"
-    if file == "-":
-        tell(f"{done}.")
-    else:
-        say(f"{done} to {safe(file)}")
-    if exported.damaged:
-        listed = ", ".join(f"#{number}" for number in exported.damaged)
-        notes((f"Left out, because they are damaged: {listed}. `perdure doctor --repair` may bring them back.",))
+        exported = memory.export(utf8_output() if to_stdout else file, states=states, progress=bar)
+    done, damaged = f"Exported {count_memories(exported.written)}", ", ".join(f"#{each}" for each in exported.damaged)
+    skipped = f"Skipped, because they are damaged: {damaged}. `perdure doctor --repair` may bring them back."
+    return View(
+        json=export_document(exported, file),
+        lines=[] if to_stdout else [f"{done} to {safe(file)}"],
+        after=[*([f"{done}."] if to_stdout else []), *([note(skipped)] if damaged else [])],
+    )

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 import click
 
 from perdure.cli.command import command, option
-from perdure.cli.filters import chosen, filter_options
-from perdure.cli.preview import Consent, carry_out, consent_options, meant, options_again, report
-from perdure.cli.target import Target, with_target
+from perdure.cli.common_options import Target
+from perdure.cli.deletion import confirm_options, delete, references_or_sentence
+from perdure.cli.filter_options import filter_options, given_filters
+from perdure.cli.render import View
 from perdure.model import STATES
 
-_EXAMPLES = (
+_EXAMPLES: Final = (
     "perdure forget 7",
     "perdure forget 7 8 person:alice",
     'perdure forget "everything about the Osaka flat" --dry-run',
@@ -27,9 +28,8 @@ _EXAMPLES = (
 @command("forget", examples=_EXAMPLES)
 @click.argument("what", nargs=-1, metavar="[WHAT]...")
 @option("--hard", is_flag=True, help="Erase for ever, as `perdure erase` does.")
-@consent_options
+@confirm_options
 @filter_options(STATES, default="active and superseded")
-@with_target()
 def main(
     target: Target,
     *,
@@ -39,7 +39,7 @@ def main(
     token: str | None,
     dry_run: bool,
     **options: Any,
-) -> None:
+) -> View:
     """Forget memories; `restore` takes it back.
 
     WHAT is a number, id, content hash or key, or several of them; or `oldest`, `least important`, `before:TIME`; or a
@@ -48,9 +48,8 @@ def main(
     A forgotten memory is found no more, by anyone, but its history stays. What a sentence finds is listed first, and so
     are several memories that a time or a filter finds; they go when you say yes. All of them go, or none.
     """
-    wanted, filters = meant(what), chosen(options)
-    again = ("forget", *what, *options_again({**options, "hard": hard}))
+    meant, mode = references_or_sentence(what), "hard" if hard else "soft"
+    again = partial(target.hint, "forget", *what, **options, hard=hard)
     with target.memory() as memory:
-        call = partial(memory.forget, wanted, mode="hard" if hard else "soft", **filters)
-        done = carry_out(target, Consent(yes, token, dry_run, always=hard), again, call)
-    report(target, done, again)
+        call = partial(memory.forget, meant, mode=mode, **given_filters(options))
+        return delete(target, call, again, yes=yes, token=token, dry_run=dry_run, always_ask=hard)

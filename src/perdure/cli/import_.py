@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Final
 
 import click
 
 from perdure.cli.command import command, option
+from perdure.cli.common_options import Target
 from perdure.cli.progress import Bar
-from perdure.cli.screen import dim, notes, say, tell
+from perdure.cli.render import View
 from perdure.cli.stdin import utf8_input
-from perdure.cli.target import Target, with_target
+from perdure.cli.terminal import dim, note
 from perdure.errors import ImportFailed
-from perdure.jsonable import to_jsonable
 
-_EXAMPLES = (
+_EXAMPLES: Final = (
     "perdure import memories.jsonl --trusted",
     "perdure import notes-from-a-colleague.jsonl -n team",
     """echo '{"text": "Alice prefers dark mode", "tags": ["ui"]}' | perdure import -""",
@@ -24,9 +25,8 @@ _EXAMPLES = (
 @command("import", examples=_EXAMPLES)
 @click.argument("file", type=click.Path(dir_okay=False, allow_dash=True))
 @option("--trusted", is_flag=True, help="It is your own export: keep the sources, trust, times and counts it names.")
-@option("--revive", is_flag=True, help="Bring back what was forgotten or corrected here since, too.")
-@with_target()
-def main(target: Target, *, file: str, trusted: bool, revive: bool) -> None:
+@option("--revive", is_flag=True, help="Also import what was deleted or changed here later.")
+def main(target: Target, *, file: str, trusted: bool, revive: bool) -> View:
     """Read memories from a file that `export` wrote.
 
     FILE has one JSON object per line, of which only `text` is needed; `-` is standard input. All of it is checked
@@ -37,13 +37,10 @@ def main(target: Target, *, file: str, trusted: bool, revive: bool) -> None:
         raise ImportFailed(f"There is no file {file}.", remedy="Check its name; nothing was stored.")
     with target.memory() as memory, Bar("Importing") as bar:
         imported = memory.import_(utf8_input() if file == "-" else file, trusted=trusted, revive=revive, progress=bar)
-    if target.json:
-        target.answer(to_jsonable(imported))
-        return
     total = imported.inserted + imported.updated + imported.present
-    say(f"Imported {total:,}: {imported.inserted:,} new, {imported.updated:,} updated, {imported.present:,} known.")
-    if imported.evicted_count:
-        tell(f"Evicted to make room: {imported.evicted_count:,}.")
-    notes(imported.notes)
-    if imported.inserted or imported.updated:
-        tell(dim(f"found by words now; by meaning after: {target.hint('work')}"))
+    counts = f"{imported.inserted:,} new, {imported.updated:,} updated, {imported.present:,} known"
+    after = [f"Evicted to make room: {imported.evicted_count:,}."] if imported.evicted_count else []
+    after += map(note, imported.notes)
+    if imported.batch:
+        after.append(dim(f"found by words now; by meaning after: {target.hint('work')}"))
+    return View(json=imported, lines=[f"Imported {total:,}: {counts}."], after=after)

@@ -7,107 +7,83 @@ from datetime import datetime
 from typing import Any, Final
 
 from perdure.cli.command import command, option
-from perdure.cli.filters import KNOWN_AT, about_the_past, chosen, filter_options, in_words
-from perdure.cli.layout import clip
-from perdure.cli.moments import age
-from perdure.cli.screen import dim, fancy, glyphs, notes, row, safe, tell, width
-from perdure.cli.table import Column, show_table
-from perdure.cli.target import Target, with_target
+from perdure.cli.common_options import Target
+from perdure.cli.filter_options import KNOWN_AT, about_the_past, filter_options, filters_in_words, given_filters
+from perdure.cli.record_view import title_and_text
+from perdure.cli.render import Column, Table, View, empty_answer
+from perdure.cli.terminal import dim, glyphs, width
+from perdure.cli.text_layout import clip
+from perdure.cli.time_options import age
 from perdure.clock import format_time
-from perdure.jsonable import to_jsonable
+from perdure.jsonable import past_document
 from perdure.model import STATES, Page, Record
 
-_EXAMPLES = (
+_EXAMPLES: Final = (
     "perdure list --limit 5",
     "perdure list --category preference --since 2w",
     "perdure list --state deleted",
     "perdure list --oldest --after 100",
     "perdure list --known-at 2026-01-01",
 )
-_FILTER_NAMES: Final = {"tags": "tag", "states": "state"}
-
-
-@command("list", examples=_EXAMPLES)
-@option("--limit", "-l", type=int, default=20, show_default=True, help="So many per page.")
-@option("--after", type=int, metavar="NUMBER", help="Go on behind this memory.")
-@option("--oldest", is_flag=True, help="Oldest first.")
-@KNOWN_AT
-@filter_options(STATES)
-@with_target()
-def main(
-    target: Target, *, limit: int, after: int | None, oldest: bool, known_at: datetime | None, **options: Any
-) -> None:
-    r"""List memories, newest first.
-
-    In a pipe each memory is one line of fields with tabs between them: number, state, namespace, time, category,
-    tags, title, text. Tab, line break and backslash inside a field are written \t, \n and \\.
-    """
-    filters = chosen(options)
-    with target.memory() as memory:
-        page = memory.list(limit=limit, after=after, newest=not oldest, known_at=known_at, **filters)
-    if target.json:
-        target.answer({**({"known_at": to_jsonable(known_at)} if known_at else {}), **to_jsonable(page)})
-        return
-    notes(about_the_past(None, known_at))
-    if not page:
-        _nothing(target, filters, after, known_at)
-    elif fancy():
-        _table(page)
-    else:
-        for record in page:
-            row(record.number, record.state, record.namespace, format_time(record.valid_at or record.created_at),
-                record.category, ",".join(record.tags), record.title, record.text)  # fmt: skip
-    if page.next is not None:
-        again = [*(["--oldest"] if oldest else []), *(["--known-at", format_time(known_at)] if known_at else [])]
-        tell(dim(f"more: {target.hint('list', '--after', page.next, '--limit', limit, *again, *_again(filters))}"))
-
-
-def _again(filters: dict[str, Any]) -> list[str]:
-    """The filters as they were given, for the next page."""
-    words: list[str] = []
-    for name, value in filters.items():
-        option_name = f"--{_FILTER_NAMES.get(name, name).replace('_', '-')}"
-        values: tuple[Any, ...] = value if isinstance(value, tuple) else (value,)  # pyright: ignore[reportUnknownVariableType]
-        for item in values:
-            words += [option_name, format_time(item) if hasattr(item, "astimezone") else str(item)]
-    return words
-
-
-def _nothing(target: Target, filters: dict[str, Any], after: int | None, known_at: datetime | None) -> None:
-    if filters:
-        tell(f"No memory with {safe(in_words(filters))}.")
-        tell(f"  See them all: {target.hint('list')}")
-    elif after is not None:
-        tell("No more memories.")
-    elif known_at is not None:
-        tell("There was no memory here then.")
-        tell(f"  See what there is now: {target.hint('list')}")
-    else:
-        tell("There is no memory here yet.")
-        tell(f"  Store one: {target.hint('remember', 'Alice prefers dark mode')}")
-
-
-def _table(page: Page) -> None:
-    shown = [(column, value) for column, value in _COLUMNS if column.name in _ALWAYS or any(map(value, page))]
-    rows = [[clip(value(record), width(), glyphs().more) for _, value in shown] for record in page]
-    show_table([column for column, _ in shown], rows)
-
-
-def _memory(record: Record) -> str:
-    return f"{record.title}: {record.text}" if record.title else record.text
-
-
-def _state(record: Record) -> str:
-    return "" if record.state == "active" else record.state
-
-
 _ALWAYS: Final = frozenset({"#", "memory", "age"})
 _COLUMNS: Final[tuple[tuple[Column, Callable[[Record], str]], ...]] = (
     (Column("#", "bold cyan", number=True), lambda record: str(record.number)),
-    (Column("memory", share=True), _memory),
-    (Column("state", "yellow"), _state),
+    (Column("memory", share=True), title_and_text),
+    (Column("state", "yellow"), lambda record: "" if record.state == "active" else record.state),
     (Column("key"), lambda record: record.key or ""),
     (Column("category", "green"), lambda record: record.category or ""),
     (Column("tags"), lambda record: ", ".join(record.tags)),
     (Column("age", "dim"), lambda record: age(record.valid_at or record.created_at)),
 )
+
+
+@command("list", examples=_EXAMPLES)
+@option("--limit", "-l", type=int, default=20, show_default=True, help="Results per page.")
+@option("--after", type=int, metavar="NUMBER", help="Start after this memory.")
+@option("--oldest", is_flag=True, help="Oldest first.")
+@KNOWN_AT
+@filter_options(STATES)
+def main(
+    target: Target, *, limit: int, after: int | None, oldest: bool, known_at: datetime | None, **options: Any
+) -> View:
+    r"""List memories, newest first.
+
+    In a pipe each memory is one line of fields with tabs between them: number, state, namespace, time, category,
+    tags, title, text. Tab, line break and backslash inside a field are written \t, \n and \\.
+    """
+    filters = given_filters(options)
+    with target.memory() as memory:
+        page = memory.list(limit=limit, after=after, newest=not oldest, known_at=known_at, **filters)
+    last: tuple[str, ...] = () if page else _nothing(target, filters, after, known_at)
+    if page.next is not None:
+        again = target.hint("list", after=page.next, limit=limit, oldest=oldest, known_at=known_at, **options)
+        last = (dim(f"more: {again}"),)
+    return View(
+        json=past_document(page, known_at=known_at),
+        lines=[_table(page)] if page else [],
+        rows=(
+            (
+                record.number, record.state, record.namespace, format_time(record.valid_at or record.created_at),
+                record.category, ",".join(record.tags), record.title, record.text,
+            )
+            for record in page
+        ),
+        before=about_the_past(None, known_at),
+        after=last,
+    )  # fmt: skip
+
+
+def _nothing(target: Target, filters: dict[str, Any], after: int | None, known_at: datetime | None) -> tuple[str, ...]:
+    if filters:
+        return empty_answer(f"No memories {filters_in_words(filters)}.", f"See them all: {target.hint('list')}")
+    if after is not None:
+        return empty_answer("No more memories.")
+    if known_at is not None:
+        return empty_answer("There was no memory here then.", f"See what there is now: {target.hint('list')}")
+    return empty_answer("There is no memory here yet.", target.first_memory)
+
+
+def _table(page: Page) -> Table:
+    shown = [(column, value) for column, value in _COLUMNS if column.name in _ALWAYS or any(map(value, page))]
+    rows = [[clip(value(record), width(), glyphs().more) for _, value in shown] for record in page]
+    return Table([column for column, _ in shown], rows)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
-from perdure.cli.screen import is_terminal
+from perdure.cli.terminal import is_terminal
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID

@@ -2,53 +2,47 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Final
 
 import click
 
 from perdure.cli.command import command
-from perdure.cli.receipt import made_room, receipt
-from perdure.cli.target import Target, with_target
+from perdure.cli.common_options import Target
+from perdure.cli.record_view import evictions, receipt
+from perdure.cli.render import View
 from perdure.clock import system_clock
 from perdure.errors import Conflict, NotFound
-from perdure.jsonable import to_jsonable
-from perdure.model import Record
+from perdure.jsonable import restore_document
+from perdure.model import Record, Revision
 
-if TYPE_CHECKING:
-    from perdure.memory import Memory
-
-_MOST_EVICTED = 100
+_MOST_EVICTED: Final = 100
 
 
 @command("restore", examples=("perdure restore 7", "perdure restore 7 8 person:alice"))
 @click.argument("refs", nargs=-1, required=True, metavar="REF...")
-@with_target()
-def main(target: Target, *, refs: tuple[str, ...]) -> None:
+def main(target: Target, *, refs: tuple[str, ...]) -> View:
     """Bring forgotten memories back.
 
     REF is a number, id, content hash or key; `perdure list --state deleted` shows what can come back, and so do the
     states expired and evicted. If one of them cannot, none does.
     """
+    evicted: list[Record] = []
     with target.memory() as memory:
-        numbers = list(dict.fromkeys(_restorable(memory, ref) for ref in refs))
+        # `get` does not show what is forgotten; its history does.
+        numbers = dict.fromkeys(_require_restorable(memory.history(ref)[-1]) for ref in refs)
         records = [memory.restore(number) for number in numbers]
-        evicted = [gone for record in records for gone in _evicted(memory, record)]
-    if target.json:
-        target.answer(
-            {
-                "restored": [to_jsonable(record) for record in records],
-                "evicted": [to_jsonable(gone) for gone in evicted],
-            }
-        )
-        return
-    for record in records:
-        receipt("Restored", "", record)
-    made_room(evicted)
+        for record in records:
+            batch = memory.history(record.number)[-1].change.batch
+            entries = memory.log(batch=batch, operation="evict", limit=_MOST_EVICTED)
+            evicted += [entry.record for entry in reversed(entries) if entry.record]
+    return View(
+        json=restore_document(records, evicted),
+        lines=[receipt("Restored", "", record) for record in records],
+        after=evictions(evicted),
+    )
 
 
-def _restorable(memory: Memory, ref: str) -> int:
-    # `get` does not show what is forgotten; its history does.
-    last = memory.history(ref)[-1]
+def _require_restorable(last: Revision) -> int:
     if last.record is None:
         raise NotFound(
             f"Memory #{last.number} was erased; nothing of it is left to restore.",
@@ -61,10 +55,3 @@ def _restorable(memory: Memory, ref: str) -> int:
             remedy=f"See what happened to it: perdure history {last.number}",
         )
     return last.number
-
-
-def _evicted(memory: Memory, restored: Record) -> list[Record]:
-    """What had to go for it, as the log tells."""
-    batch = memory.history(restored.number)[-1].change.batch
-    lines = memory.log(batch=batch, operation="evict", limit=_MOST_EVICTED)
-    return [line.record for line in reversed(lines) if line.record]

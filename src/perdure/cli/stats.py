@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from perdure.cli.command import command
-from perdure.cli.moments import age
-from perdure.cli.screen import dim, fancy, row, safe, say
-from perdure.cli.table import Column, show_table
-from perdure.cli.target import Target, with_target
+from perdure.cli.common_options import Target
+from perdure.cli.render import Column, Table, View
+from perdure.cli.terminal import dim, safe
+from perdure.cli.time_options import age
 from perdure.clock import format_time
-from perdure.jsonable import to_jsonable
+from perdure.jsonable import stats_document
 from perdure.store.port import NamespaceStats, StoreStats
 
 _COLUMNS: Final = (
@@ -23,8 +23,7 @@ _COLUMNS: Final = (
 
 
 @command("stats", examples=("perdure stats", "perdure stats --json | jq '.namespaces[].states'"))
-@with_target()
-def main(target: Target) -> None:
+def main(target: Target) -> View:
     """Count what is stored, by namespace.
 
     With --namespace only that one. In a pipe each figure is one line: namespace (empty for the store itself), name,
@@ -32,51 +31,43 @@ def main(target: Target) -> None:
     """
     with target.memory() as memory:
         stats = memory.stats()
-    shown = [one for one in stats.namespaces if not target.namespaces or one.name in target.namespaces]
-    if target.json:
-        target.answer(to_jsonable(stats) | {"namespaces": [to_jsonable(one) for one in shown]})
-    elif fancy():
-        _page(stats, shown)
-    else:
-        _rows(stats, shown)
+    shown = [each for each in stats.namespaces if not target.namespaces or each.name in target.namespaces]
+    return View(json=stats_document(stats, target.namespaces), lines=_page(stats, shown), rows=_rows(stats, shown))
 
 
-def _rows(stats: StoreStats, shown: Sequence[NamespaceStats]) -> None:
+def _rows(stats: StoreStats, shown: Sequence[NamespaceStats]) -> Iterator[Sequence[object]]:
     for name in ("path", "engine", "schema", "bytes"):
-        row("", name, getattr(stats, name))
-    for one in shown:
-        for state, count in one.states.items():
-            row(one.name, f"state.{state}", count)
-        for category, count in one.categories.items():
-            row(one.name, f"category.{category}", count)
-        row(one.name, "revision_count", one.revision_count)
-        row(one.name, "vectors_pending", one.vectors_pending)
-        row(one.name, "oldest", one.oldest and format_time(one.oldest))
-        row(one.name, "newest", one.newest and format_time(one.newest))
+        yield "", name, getattr(stats, name)
+    for each in shown:
+        for state, count in each.states.items():
+            yield each.name, f"state.{state}", count
+        for category, count in each.categories.items():
+            yield each.name, f"category.{category}", count
+        yield each.name, "revision_count", each.revision_count
+        yield each.name, "vectors_pending", each.vectors_pending
+        yield each.name, "oldest", each.oldest and format_time(each.oldest)
+        yield each.name, "newest", each.newest and format_time(each.newest)
 
 
-def _page(stats: StoreStats, shown: Sequence[NamespaceStats]) -> None:
-    say(f"{dim('store')}   {safe(stats.path)}")
-    say(f"{dim('engine')}  {safe(stats.engine)}, schema {stats.schema}, {_size(stats.bytes)}")
+def _page(stats: StoreStats, shown: Sequence[NamespaceStats]) -> Iterator[str | Table]:
+    power = min(max(stats.bytes.bit_length() - 1, 0) // 10, 3)
+    size = f"{stats.bytes / (1 << 10 * power):.{1 if power else 0}f} {('bytes', 'KiB', 'MiB', 'GiB')[power]}"
+    yield f"{dim('store')}   {safe(stats.path)}"
+    yield f"{dim('engine')}  {safe(stats.engine)}, schema {stats.schema}, {size}"
     if not shown:
-        say("No memories yet.")
+        yield "No memories yet."
         return
-    say()
-    show_table(_COLUMNS, map(_cells, shown))
+    yield ""
+    yield Table(_COLUMNS, map(_cells, shown))
 
 
-def _cells(one: NamespaceStats) -> list[str]:
-    active, deleted = one.states.get("active", 0), one.states.get("deleted", 0)
-    other = sum(one.states.values()) - active - deleted
-    ranked = sorted(one.categories.items(), key=lambda item: (-item[1], item[0]))
+def _cells(stats: NamespaceStats) -> list[str]:
+    active, deleted = stats.states.get("active", 0), stats.states.get("deleted", 0)
+    other = sum(stats.states.values()) - active - deleted
+    ranked = sorted(stats.categories.items(), key=lambda item: (-item[1], item[0]))
     return [
-        one.name,
-        *(f"{count:,}" for count in (active, deleted, other, one.revision_count, one.vectors_pending)),
-        age(one.newest) if one.newest else "",
+        stats.name,
+        *(f"{count:,}" for count in (active, deleted, other, stats.revision_count, stats.vectors_pending)),
+        age(stats.newest) if stats.newest else "",
         ", ".join(f"{category} {count:,}" for category, count in ranked),
     ]
-
-
-def _size(count: int) -> str:
-    power = min(max(count.bit_length() - 1, 0) // 10, 3)
-    return f"{count / (1 << 10 * power):.{1 if power else 0}f} {('bytes', 'KiB', 'MiB', 'GiB')[power]}"

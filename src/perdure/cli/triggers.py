@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from typing import Final
+
 import click
 
 from perdure.cli.command import command, option
-from perdure.cli.layout import clip
-from perdure.cli.screen import dim, fancy, glyphs, row, safe, say, tell, width
+from perdure.cli.common_options import Target
+from perdure.cli.record_view import title_and_text
+from perdure.cli.render import View, empty_answer
 from perdure.cli.stdin import words_or_stdin
-from perdure.cli.target import Target, with_target
-from perdure.jsonable import to_jsonable
+from perdure.cli.terminal import dim, glyphs, number_label, safe, width
+from perdure.cli.text_layout import clip
 from perdure.model import Triggered
 
-_EXAMPLES = (
+_EXAMPLES: Final = (
     "perdure triggers 'please save context for the auth work'",
     "perdure triggers --limit 1 'how do we release?'",
     "perdure triggers 'save context' --json | jq '.triggered[].phrase'",
 )
 
 
-@command("triggers", examples=_EXAMPLES)
+@command("triggers", examples=_EXAMPLES, several=True)
 @click.argument("prompt", nargs=-1)
-@option("--limit", "-l", type=int, default=3, show_default=True, help="At most so many.")
-@with_target(several=True)
-def main(target: Target, *, prompt: tuple[str, ...], limit: int) -> None:
+@option("--limit", "-l", type=int, default=3, show_default=True, help="Maximum number of results.")
+def main(target: Target, *, prompt: tuple[str, ...], limit: int) -> View:
     r"""Show which memories a prompt brings to mind.
 
     PROMPT is what somebody is about to say; `-`, or nothing with a pipe, reads standard input. Found are the memories
@@ -31,28 +34,26 @@ def main(target: Target, *, prompt: tuple[str, ...], limit: int) -> None:
     tabs between them: number, confidence, namespace, phrase, text. Tab, line break and backslash inside a field are
     written \t, \n and \\.
     """
-    said = words_or_stdin(prompt, "The prompt")
-    several = target.namespaces if len(target.namespaces) > 1 else None
+    words = words_or_stdin(prompt, "The prompt")
     with target.memory() as memory:
-        found = memory.match_triggers(said, limit=limit, namespaces=several)
-    if target.json:
-        target.answer({"triggered": to_jsonable(found)})
-        return
-    if not found:
-        tell(safe(f"No trigger phrase in {clip(said, 60)!r}."))
-        tell(f"  Give a memory one: {target.hint('update', 'NUMBER', '--trigger-phrase', 'save context')}")
-    for one in found:
-        if fancy():
-            _paragraph(one, several=several is not None)
-        else:
-            row(one.record.number, f"{one.confidence:.2f}", one.record.namespace, one.phrase, one.record.text)
+        triggered = memory.match_triggers(words, limit=limit, namespaces=target.several)
+    give_one = f"Give a memory one: {target.hint('update', 'NUMBER', trigger_phrase='save context')}"
+    return View(
+        json={"triggered": triggered},
+        lines=_page(triggered, several=bool(target.several)),
+        rows=(
+            (each.record.number, f"{each.confidence:.2f}", each.record.namespace, each.phrase, each.record.text)
+            for each in triggered
+        ),
+        before=() if triggered else empty_answer(f"No trigger phrase in {clip(words, 60)!r}.", give_one),
+    )
 
 
-def _paragraph(one: Triggered, *, several: bool) -> None:
-    record, more = one.record, glyphs().more
-    place = f"{safe(record.namespace)} " if several else ""
-    name = click.style(f"#{record.number}", fg="cyan", bold=True)
-    confidence = click.style(f"{one.confidence:.2f}", fg="green")
-    say(f"{place}{name}  {confidence}  {dim(safe(clip(one.phrase, width() - 24, more)))}")
-    said = f"{record.title}: {record.text}" if record.title else record.text
-    say(f"    {safe(clip(said, width() - 4, more))}")
+def _page(triggered: Sequence[Triggered], *, several: bool) -> Iterator[str]:
+    more = glyphs().more
+    for each in triggered:
+        namespace = f"{safe(each.record.namespace)} " if several else ""
+        confidence = click.style(f"{each.confidence:.2f}", fg="green")
+        phrase = dim(safe(clip(each.phrase, width() - 24, more)))
+        yield f"{namespace}{number_label(each.record.number)}  {confidence}  {phrase}"
+        yield f"    {safe(clip(title_and_text(each.record), width() - 4, more))}"

@@ -8,17 +8,16 @@ from typing import Any, Final
 import click
 
 from perdure.cli.command import command, option
-from perdure.cli.fields import CONTENT, completing, field_options, given
-from perdure.cli.receipt import acknowledge
-from perdure.cli.screen import notes
+from perdure.cli.common_options import Target
+from perdure.cli.field_options import CONTENT, completing, field_options, given_fields
+from perdure.cli.record_view import remembered_view
+from perdure.cli.render import View
 from perdure.cli.stdin import read_text
-from perdure.cli.target import Target, with_target
 from perdure.errors import UnknownChoice
-from perdure.jsonable import to_jsonable
 from perdure.model import Record
 from perdure.validation import Fields
 
-_EXAMPLES = (
+_EXAMPLES: Final = (
     'perdure update 7 --text "Alice prefers light mode"',
     "perdure update person:alice --add-tag travel --remove-tag ui",
     "perdure update 7 --clear expires_at",
@@ -40,8 +39,7 @@ _EMPTY: Final[dict[str, Any]] = {
 @option("--remove-tag", section=CONTENT, multiple=True, help="Take a tag away. Repeatable.")
 @option("--clear", section=CONTENT, multiple=True, metavar="FIELD", shell_complete=completing(tuple(_EMPTY)),
         help="Empty a field, such as expires_at. Repeatable.")  # fmt: skip
-@field_options
-@with_target()
+@field_options()
 def main(
     target: Target,
     *,
@@ -51,28 +49,20 @@ def main(
     remove_tag: tuple[str, ...],
     clear: tuple[str, ...],
     **options: Any,
-) -> None:
+) -> View:
     """Correct a memory; the old version stays in its history.
 
     REF is its number, id, content hash or key. --tag replaces all tags; --metadata changes the entries it names.
     """
-    said_fields = given(options)
-    if twice := set(clear) & set(said_fields):
-        raise click.UsageError(f"{min(twice)} is both cleared and given.")
-    changes = {name: _empty(name) for name in clear} | said_fields
+    changes = given_fields(options)
+    for name in clear:
+        if name in changes:
+            raise click.UsageError(f"{name} is both cleared and given.")
+        if name not in _EMPTY:
+            raise UnknownChoice(f"{name[:60]!r} cannot be cleared.", remedy=f"Use one of {', '.join(_EMPTY)}.")
+    changes |= {name: _EMPTY[name] for name in clear}
     if text is None and not changes and not add_tag and not remove_tag:
         raise click.UsageError("Nothing to change was named.")
-    said = read_text() if text == "-" else text
+    words = read_text() if text == "-" else text
     with target.memory() as memory:
-        updated = memory.update(ref, text=said, add_tags=add_tag, remove_tags=remove_tag, **changes)
-    if target.json:
-        target.answer(to_jsonable(updated))
-    else:
-        acknowledge(updated)
-        notes(updated.notes)
-
-
-def _empty(name: str) -> Any:
-    if name not in _EMPTY:
-        raise UnknownChoice(f"{name[:60]!r} cannot be cleared.", remedy=f"Use one of {', '.join(_EMPTY)}.")
-    return _EMPTY[name]
+        return remembered_view(memory.update(ref, text=words, add_tags=add_tag, remove_tags=remove_tag, **changes))

@@ -5,17 +5,15 @@ from __future__ import annotations
 import click
 
 from perdure.cli.command import command, option
-from perdure.cli.receipt import acknowledge
-from perdure.cli.screen import notes
-from perdure.cli.target import Target, with_target
-from perdure.jsonable import to_jsonable
+from perdure.cli.common_options import Target
+from perdure.cli.record_view import remembered_view
+from perdure.cli.render import View
 
 
 @command("validate", examples=("perdure validate 7 --useful", "perdure validate person:alice --not-useful"))
 @click.argument("ref")
 @option("--useful/--not-useful", default=None, help="How it turned out. One of the two must be said.")
-@with_target()
-def main(target: Target, *, ref: str, useful: bool | None) -> None:
+def main(target: Target, *, ref: str, useful: bool | None) -> View:
     """Say whether a memory was useful.
 
     REF is its number, id, content hash or key. Each judgement moves its confidence towards 1 or 0. A memory that was
@@ -24,9 +22,4 @@ def main(target: Target, *, ref: str, useful: bool | None) -> None:
     if useful is None:
         raise click.UsageError("Say --useful or --not-useful.")
     with target.memory() as memory:
-        judged = memory.validate(ref, useful)
-    if target.json:
-        target.answer(to_jsonable(judged))
-    else:
-        acknowledge(judged)
-        notes(judged.notes)
+        return remembered_view(memory.validate(ref, useful))

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import click
 
 from perdure.cli.command import command
-from perdure.cli.moments import stamp
-from perdure.cli.screen import dim, fancy, safe, say
-from perdure.cli.sheet import present
-from perdure.cli.target import Target, with_target
-from perdure.jsonable import to_jsonable
+from perdure.cli.common_options import Target
+from perdure.cli.record_view import record_page, record_rows
+from perdure.cli.render import View
+from perdure.cli.terminal import dim, safe
+from perdure.cli.time_options import stamp
 from perdure.model import Version
 
 
 @command("version", examples=("perdure version 7 1", "perdure version person:alice 2 --json"))
 @click.argument("ref")
 @click.argument("number", type=int)
-@with_target()
-def main(target: Target, *, ref: str, number: int) -> None:
+def main(target: Target, *, ref: str, number: int) -> View:
     """Show one version of a memory.
 
     REF is its number, id, content hash or key; `perdure versions` lists the version numbers. In a pipe each field is
@@ -25,17 +26,15 @@ def main(target: Target, *, ref: str, number: int) -> None:
     """
     with target.memory() as memory:
         version = memory.version(ref, number)
-    if target.json:
-        target.answer(to_jsonable(version))
-    elif version.record:
-        if fancy():
-            say(dim(_title(version)))
-            say()
-        present(version.record)
+    return View(json=version, lines=_page(version), rows=record_rows(version.record) if version.record else ())
 
 
-def _title(version: Version) -> str:
-    made_from = f", made from {', '.join(map(str, version.lineage))}" if version.lineage else ""
+def _page(version: Version) -> Iterator[str]:
+    if version.record is None:
+        return
     standing = ", the current one" if version.current else ", taken back" if version.taken_back else ""
+    made_from = f", made from {', '.join(map(str, version.lineage))}" if version.lineage else ""
     by = f"by {safe(version.change.actor)}, {stamp(version.change.at)}"
-    return f"#{version.number} version {version.version}{standing}{made_from}; {by}"
+    yield dim(f"#{version.number} version {version.version}{standing}{made_from}; {by}")
+    yield ""
+    yield from record_page(version.record)

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Final
+
 import click
 
 from perdure.cli.command import command
-from perdure.cli.layout import clip
-from perdure.cli.moments import age
-from perdure.cli.screen import dim, fancy, glyphs, row, tell, width
-from perdure.cli.table import Column, show_table
-from perdure.cli.target import Target, with_target
+from perdure.cli.common_options import Target
+from perdure.cli.render import Column, Table, View
+from perdure.cli.terminal import dim, glyphs, width
+from perdure.cli.text_layout import clip
+from perdure.cli.time_options import age
 from perdure.clock import format_time
-from perdure.jsonable import to_jsonable
 from perdure.model import Version
 
-_COLUMNS = (
+_COLUMNS: Final = (
     Column("version", "bold cyan", number=True),
     Column("memory", share=True),
     Column("made from"),
@@ -26,8 +28,7 @@ _COLUMNS = (
 
 @command("versions", examples=("perdure versions 7", "perdure versions person:alice --json"))
 @click.argument("ref")
-@with_target()
-def main(target: Target, *, ref: str) -> None:
+def main(target: Target, *, ref: str) -> View:
     """List the versions of a memory.
 
     REF is its number, id, content hash or key; forgotten memories have versions too. Other words make a new version,
@@ -35,38 +36,41 @@ def main(target: Target, *, ref: str) -> None:
     version, `current` or `taken back`, the versions it was made from, actor, time, text.
     """
     with target.memory() as memory:
-        found = memory.versions(ref)
-    if target.json:
-        target.answer({"versions": [to_jsonable(version) for version in found]})
-        return
-    if fancy():
-        show_table(
-            _COLUMNS,
-            [
-                [
-                    str(version.version),
-                    clip(_words(version), width(), glyphs().more),
-                    _sources(version),
-                    version.change.actor,
-                    age(version.change.at),
-                    _standing(version),
-                ]
-                for version in found
-            ],
-        )
-    else:
-        for version in found:
-            row(version.version, _standing(version), _sources(version), version.change.actor,
-                format_time(version.change.at), _words(version))  # fmt: skip
-    if sum(version.record is not None for version in found) > 1:
-        tell(dim(f"what changed: {target.hint('diff', ref)}"))
+        versions = memory.versions(ref)
+    readable = sum(version.record is not None for version in versions)
+    return View(
+        json={"versions": versions},
+        lines=[_table(versions)],
+        rows=[
+            (each.version, _standing(each), _lineage(each), each.change.actor, format_time(each.change.at), _text(each))
+            for each in versions
+        ],
+        after=[dim(f"what changed: {target.hint('diff', ref)}")] if readable > 1 else [],
+    )
 
 
-def _words(version: Version) -> str:
+def _table(versions: Sequence[Version]) -> Table:
+    return Table(
+        _COLUMNS,
+        [
+            (
+                str(version.version),
+                clip(_text(version), width(), glyphs().more),
+                _lineage(version),
+                version.change.actor,
+                age(version.change.at),
+                _standing(version),
+            )
+            for version in versions
+        ],
+    )
+
+
+def _text(version: Version) -> str:
     return version.record.text if version.record else "(gone)"
 
 
-def _sources(version: Version) -> str:
+def _lineage(version: Version) -> str:
     return ", ".join(map(str, version.lineage))
 
 

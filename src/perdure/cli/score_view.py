@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 import click
 
-from perdure.cli.layout import cells, clip, pad
-from perdure.cli.screen import dim, glyphs, safe, say, width
+from perdure.cli.terminal import dim, glyphs, safe, width
+from perdure.cli.text_layout import cells, clip, pad
 from perdure.model import Signal
 
 _INDENT: Final = 4
@@ -16,12 +16,12 @@ _GAP: Final = "  "
 _LONGEST_BAR: Final = 24
 _SHORTEST_BAR: Final = 8
 _LONGEST_NAME: Final = 16
-_NO_MATCH: Final = "no match"
 
 
-def show_bars(signals: Mapping[str, Signal], best: float) -> None:
+def score_bars(signals: Mapping[str, Signal], best: float) -> Iterator[str]:
     """The columns are as wide as they need to be; on a narrow terminal the sum goes below its bar."""
-    names = _column([clip(safe(name), _LONGEST_NAME, glyphs().more) for name in signals])
+    marks = glyphs()
+    names = _column([clip(safe(name), _LONGEST_NAME, marks.more) for name in signals])
     gains = _column([f"{signal.contribution:.3f}" for signal in signals.values()], right=True)
     sums = _sums(list(signals.values()))
     taken = _INDENT + len(_GAP) * 2 + sum(max(map(cells, column), default=0) for column in (names, gains))
@@ -29,10 +29,13 @@ def show_bars(signals: Mapping[str, Signal], best: float) -> None:
     below = beside < _SHORTEST_BAR
     length = min(_LONGEST_BAR, max(1, width() - taken) if below else beside)
     for name, gain, sum_, signal in zip(names, gains, sums, signals.values(), strict=True):
-        line = f"{' ' * _INDENT}{name}{_GAP}{_bar(signal, best, length)}{_GAP}{gain}"
-        say(line if below else f"{line}{_GAP}{dim(sum_.rstrip())}")
+        share = signal.contribution / best if best > 0 else 0.0
+        filled = round(length * min(max(share, 0.0), 1.0))
+        bar = click.style(marks.full * filled, fg="green") + dim(marks.rest * (length - filled))
+        line = f"{' ' * _INDENT}{name}{_GAP}{bar}{_GAP}{gain}"
+        yield line if below else f"{line}{_GAP}{dim(sum_.rstrip())}"
         if below:
-            say(" " * 2 * _INDENT + dim(clip(sum_, width() - 2 * _INDENT, glyphs().more)))
+            yield " " * 2 * _INDENT + dim(clip(sum_, width() - 2 * _INDENT, marks.more))
 
 
 def signals_field(signals: Mapping[str, Signal]) -> str:
@@ -44,25 +47,16 @@ def signals_field(signals: Mapping[str, Signal]) -> str:
     )
 
 
-def _bar(signal: Signal, best: float, length: int) -> str:
-    share = signal.contribution / best if best > 0 else 0.0
-    filled = round(length * min(max(share, 0.0), 1.0))
-    marks = glyphs()
-    return click.style(marks.full * filled, fg="green") + dim(marks.rest * (length - filled))
-
-
 def _sums(signals: Sequence[Signal]) -> list[str]:
     """`= 0.50 x 1.00  raw 12.345  rank 1`, each part below its like."""
     weights = _column([f"{signal.weight:.2f}" for signal in signals], right=True)
     raws = _column([f"{signal.raw:.3f}" for signal in signals], right=True)
-    return _column([_sum(*each) for each in zip(signals, weights, raws, strict=True)])
-
-
-def _sum(signal: Signal, weight: str, raw: str) -> str:
-    if not signal.contribution and not signal.raw:
-        return _NO_MATCH
-    rank = f"{_GAP}rank {signal.rank}" if signal.rank is not None else ""
-    return f"= {weight} x {signal.normalised:.2f}{_GAP}raw {raw}{rank}"
+    sums: list[str] = []
+    for signal, weight, raw in zip(signals, weights, raws, strict=True):
+        rank = f"{_GAP}rank {signal.rank}" if signal.rank is not None else ""
+        matched = signal.contribution or signal.raw
+        sums.append(f"= {weight} x {signal.normalised:.2f}{_GAP}raw {raw}{rank}" if matched else "no match")
+    return _column(sums)
 
 
 def _column(texts: Sequence[str], *, right: bool = False) -> list[str]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from perdure.cli.command import Function, option
-from perdure.cli.moments import moment
+from perdure.cli.time_options import time_option
 from perdure.errors import InvalidInput
 from perdure.model import CATEGORIES, CONTEXT_TYPES, TIERS, TRUSTS, Json
 
@@ -77,41 +77,38 @@ _OPTIONS: Final = (
     _choice("--tier", STANDING, "Its tier", TIERS),
     _one("--importance", STANDING, "From 0 to 1.", type=float),
     _one("--confidence", STANDING, "From 0 to 1.", type=float),
-    _one("--valid-at", TIME, f"When it became true: {_TIMES} (ago).", **moment("valid_at")),
-    _one("--invalid-at", TIME, f"When it ceased to be true: {_TIMES} (ago).", **moment("invalid_at")),
-    _one("--expires-at", TIME, f"When to stop showing it: {_TIMES} (from now).", **moment("expires_at", ahead=True)),
+    _one("--valid-at", TIME, f"When it became true: {_TIMES} (ago).", **time_option("valid_at")),
+    _one("--invalid-at", TIME, f"When it ceased to be true: {_TIMES} (ago).", **time_option("invalid_at")),
+    _one(
+        "--expires-at", TIME, f"When to stop showing it: {_TIMES} (from now).", **time_option("expires_at", ahead=True)
+    ),
 )
 
 
-def field_options(function: Function) -> Function:
-    for decorate in reversed(_OPTIONS):
-        function = decorate(function)
-    return function
+def field_options(*, key: bool = True) -> Callable[[Function], Function]:
+    """All of them, or all but --key for a command that takes the key as an argument."""
+
+    def decorate(function: Function) -> Function:
+        for add in reversed(_OPTIONS if key else _OPTIONS[1:]):
+            function = add(function)
+        return function
+
+    return decorate
 
 
-def keyed_field_options(function: Function) -> Function:
-    """Those of a command that is told the key by itself."""
-    for decorate in reversed(_OPTIONS[1:]):
-        function = decorate(function)
-    return function
-
-
-def given(options: Mapping[str, Any]) -> dict[str, Any]:
+def given_fields(options: Mapping[str, Any]) -> dict[str, Any]:
     """The fields the user named, by the names they have in a record."""
-    said = {LISTS.get(name, name): value for name, value in options.items() if value is not None and value != ()}
-    if "metadata" in said:
-        said["metadata"] = _entries(said["metadata"])
-    return said
+    fields = {LISTS.get(name, name): value for name, value in options.items() if value is not None and value != ()}
+    if "metadata" in fields:
+        fields["metadata"] = dict(map(_metadata_entry, fields["metadata"]))
+    return fields
 
 
-def _entries(pairs: Sequence[str]) -> dict[str, Json]:
-    entries: dict[str, Json] = {}
-    for pair in pairs:
-        name, equals, value = pair.partition("=")
-        if not equals:
-            raise InvalidInput(f"{pair[:60]!r} is not a metadata entry.", remedy="Write --metadata NAME=VALUE.")
-        try:
-            entries[name] = json.loads(value)
-        except ValueError:
-            entries[name] = value
-    return entries
+def _metadata_entry(pair: str) -> tuple[str, Json]:
+    name, equals, value = pair.partition("=")
+    if not equals:
+        raise InvalidInput(f"{pair[:60]!r} is not a metadata entry.", remedy="Write --metadata NAME=VALUE.")
+    try:
+        return name, json.loads(value)
+    except ValueError:
+        return name, value

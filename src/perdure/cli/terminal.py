@@ -1,12 +1,10 @@
-"""What reaches the user's screen. Results go to stdout; everything said around them goes to stderr.
-
-There are two layouts: for a terminal, and plain for a pipe (one line per item, tabs between fields).
-"""
+"""What may reach the user's terminal. Results go to stdout; everything said around them goes to stderr."""
 
 from __future__ import annotations
 
 import os
 import re
+import shutil
 import sys
 from dataclasses import dataclass
 from io import TextIOWrapper
@@ -15,12 +13,8 @@ from typing import IO, Any, Final, TextIO, cast
 import click
 
 from perdure.errors import SettingsInvalid
+from perdure.text.preview import UNSEEN
 
-# Control characters (C0 without tab and newline, DEL, C1), characters that turn the direction of text or break lines,
-# and halves of surrogate pairs: none of them may reach a terminal.
-_UNSAFE: Final = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
-)
 _FIELD: Final = str.maketrans({"\\": "\\\\", "\n": "\\n", "\t": "\\t"})
 
 
@@ -36,26 +30,29 @@ class Glyphs:
     problem: str
 
 
-_FANCY: Final = Glyphs(full="█", rest="░", dot="·", more="…", arrow="→", ok="✓", warning="!", problem="✗")
+_UNICODE: Final = Glyphs(full="█", rest="░", dot="·", more="…", arrow="→", ok="✓", warning="!", problem="✗")
 _ASCII: Final = Glyphs(full="#", rest=".", dot="-", more="...", arrow="->", ok="ok", warning="!", problem="x")
 
 
 def safe(text: str) -> str:
     r"""The text with everything that could steer a terminal made visible: ESC becomes the four characters \x1b."""
-    return _UNSAFE.sub(_visible, text.replace("\r\n", "\n"))
+    return UNSEEN.sub(_visible, text.replace("\r\n", "\n"))
 
 
-def field(value: object) -> str:
+def tsv_field(value: object) -> str:
     """One field of a plain line: backslash, tab and newline are escaped, so that a line is always one item."""
-    return _UNSAFE.sub(_visible, str(value).translate(_FIELD))
+    if value is None:
+        return ""
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    return UNSEEN.sub(_visible, text.translate(_FIELD))
 
 
 def _visible(match: re.Match[str]) -> str:
     return match[0].encode("unicode_escape").decode("ascii")
 
 
-def fancy() -> bool:
-    """Whether to lay results out for a person. `PERDURE_LAYOUT` decides; else a terminal does."""
+def is_terminal_layout() -> bool:
+    """Whether results are laid out for a person. `PERDURE_LAYOUT` decides; else a terminal does."""
     chosen = os.environ.get("PERDURE_LAYOUT") or "auto"
     if chosen not in {"auto", "terminal", "plain"}:
         raise SettingsInvalid(f"PERDURE_LAYOUT cannot be {chosen!r:.40}.", remedy="Set it to auto, terminal or plain.")
@@ -66,47 +63,52 @@ def is_terminal(stream: IO[Any] | None) -> bool:
     return stream is not None and stream.isatty() and os.environ.get("TERM") != "dumb"
 
 
-def colour() -> bool | None:
+def is_utf8() -> bool:
+    encoding = (getattr(sys.stdout, "encoding", None) or "ascii").lower().replace("-", "")
+    return encoding.startswith("utf")
+
+
+def glyphs() -> Glyphs:
+    return _UNICODE if is_utf8() else _ASCII
+
+
+def width() -> int:
+    return max(40, shutil.get_terminal_size((100, 24)).columns)
+
+
+def out(line: str = "") -> None:
+    """A result, on stdout. Whoever puts stored text into it has passed that through `safe` or `tsv_field`."""
+    # The stream is named, because click would replace one that it thinks misconfigured.
+    click.echo(line, file=sys.stdout, color=_colour())
+
+
+def err(line: str) -> None:
+    """Something about the result, on stderr."""
+    click.echo(line, file=sys.stderr, color=_colour())
+
+
+def _colour() -> bool | None:
     """None leaves it to the stream: colours on a terminal, none elsewhere."""
     if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         return False
     return True if os.environ.get("FORCE_COLOR") else None
 
 
-def glyphs() -> Glyphs:
-    encoding = (getattr(sys.stdout, "encoding", None) or "ascii").lower().replace("-", "")
-    return _FANCY if encoding.startswith("utf") else _ASCII
-
-
-def width() -> int:
-    import shutil
-
-    return max(40, shutil.get_terminal_size((100, 24)).columns)
-
-
-def say(line: str = "") -> None:
-    """A result, on stdout. Whoever puts stored text into it has passed that through `safe` or `field`."""
-    # Named, because click would replace a stream that it thinks misconfigured.
-    click.echo(line, file=sys.stdout, color=colour())
-
-
-def tell(line: str) -> None:
-    """Something about the result, on stderr."""
-    click.echo(line, file=sys.stderr, color=colour())
-
-
-def notes(lines: tuple[str, ...]) -> None:
-    for line in lines:
-        tell(f"{click.style('note:', fg='yellow')} {safe(line)}")
-
-
-def row(*values: object) -> None:
-    """One plain line."""
-    say("\t".join("" if value is None else field(value) for value in values))
-
-
 def dim(text: str) -> str:
     return click.style(text, dim=True)
+
+
+def note(sentence: str) -> str:
+    """What an answer says about itself."""
+    return f"{click.style('note:', fg='yellow')} {safe(sentence)}"
+
+
+def number_label(number: int) -> str:
+    return click.style(f"#{number}", fg="cyan", bold=True)
+
+
+def count_memories(count: int) -> str:
+    return "1 memory" if count == 1 else f"{count:,} memories"
 
 
 def harden() -> None:

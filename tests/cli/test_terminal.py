@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perdure.cli.layout import cells, clip, wrap
-from perdure.cli.moments import age, parse_moment
-from perdure.cli.screen import field, safe
+from perdure.cli.terminal import safe, tsv_field
+from perdure.cli.text_layout import cells, clip, wrap
+from perdure.cli.time_options import age, parse_time_option
 from perdure.clock import parse_time
 from perdure.text.diff import word_diff
 
@@ -80,8 +80,8 @@ def test_safe_text_holds_nothing_that_steers(text: str):
 
 @given(st.text(st.characters(codec="utf-8")))
 def test_a_field_is_one_line_whatever_it_holds(text: str):
-    assert len(field(text).splitlines()) <= 1
-    assert "\t" not in field(text)
+    assert len(tsv_field(text).splitlines()) <= 1
+    assert "\t" not in tsv_field(text)
 
 
 @given(st.text(st.characters(codec="utf-8", exclude_categories=["Cc"])), st.integers(4, 60))
@@ -124,13 +124,13 @@ def test_an_age_is_said_in_its_largest_unit(seconds: int, said: str):
 
 
 def test_a_time_may_be_a_date_a_span_or_a_word():
-    now = parse_moment("now", "since")
-    assert parse_moment("2026-03-14", "since").isoformat() == "2026-03-14T00:00:00+00:00"
-    assert parse_moment("2026-03-14", "until", whole_day=True).isoformat() == "2026-03-14T23:59:59.999999+00:00"
-    assert (now - parse_moment("2w", "since")).days in {13, 14}
-    assert (parse_moment("2w", "expires_at", ahead=True) - now).days == 14
-    assert parse_moment("yesterday", "since") < parse_moment("today", "since") <= now
-    assert parse_moment("today", "until", whole_day=True) > now
+    now = parse_time_option("now", "since")
+    assert parse_time_option("2026-03-14", "since").isoformat() == "2026-03-14T00:00:00+00:00"
+    assert parse_time_option("2026-03-14", "until", whole_day=True).isoformat() == "2026-03-14T23:59:59.999999+00:00"
+    assert (now - parse_time_option("2w", "since")).days in {13, 14}
+    assert (parse_time_option("2w", "expires_at", ahead=True) - now).days == 14
+    assert parse_time_option("yesterday", "since") < parse_time_option("today", "since") <= now
+    assert parse_time_option("today", "until", whole_day=True) > now
 
 
 def test_without_unicode_the_marks_are_ascii(user: User):

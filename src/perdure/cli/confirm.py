@@ -1,0 +1,30 @@
+"""How a command that changes much asks first: on a terminal with a question, in a pipe with a command to paste."""
+
+from __future__ import annotations
+
+import sys
+from typing import Final
+
+import click
+
+from perdure.cli.command import option
+from perdure.cli.common_options import Target
+from perdure.cli.terminal import err, is_terminal, safe
+
+DRY_RUN: Final = option("--dry-run", is_flag=True, help="Only show what would happen.")
+YES: Final = option("--yes", "-y", is_flag=True, help="Go ahead without asking.")
+CONFIRM: Final = option(
+    "--confirm", "token", metavar="TOKEN", help="Go ahead if it is exactly what that preview showed."
+)
+
+
+def can_ask(target: Target) -> bool:
+    """Whether somebody sits there who can answer."""
+    return not target.json and is_terminal(sys.stdin)
+
+
+def require_yes(question: str) -> None:
+    """Ask; a no ends the command."""
+    if not click.confirm(safe(question), default=False, err=True):
+        err("Nothing was changed.")
+        raise click.exceptions.Exit(0)

@@ -1,0 +1,86 @@
+"""The options that narrow what a command works on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final, cast
+
+from perdure.cli.command import Function, option
+from perdure.cli.field_options import completing
+from perdure.cli.terminal import note
+from perdure.cli.time_options import stamp, time_option
+from perdure.model import CATEGORIES, CONTEXT_TYPES, TIERS, State
+
+FILTERS: Final = "Filters"
+_NAMES: Final = {"tag": "tags", "state": "states"}
+_TIMES: Final = ("since", "until", "when")
+
+AS_OF: Final = option(
+    "--as-of", **time_option("as_of"), help="What was true at this time: 2026-03-14T09:30, 3d, yesterday."
+)
+KNOWN_AT: Final = option("--known-at", **time_option("known_at"), help="Search the store as it was at this time.")
+SINCE: Final = option(
+    "--since", section=FILTERS, **time_option("since"), help="from this time on: 2026-03-14, 3d, 2w, yesterday."
+)
+UNTIL: Final = option(
+    "--until", section=FILTERS, **time_option("until", whole_day=True),
+    help="up to this time; a date includes the whole day.",
+)  # fmt: skip
+
+_OPTIONS: Final = (
+    option("--tag", "-t", section=FILTERS, multiple=True, help="has this tag; repeated: has all of them."),
+    option("--category", "-c", section=FILTERS, multiple=True, metavar="NAME", shell_complete=completing(CATEGORIES),
+           help="is of this category; repeated: of any of them."),
+    option("--source", section=FILTERS, multiple=True, help="stored by this source; repeated: by any of them."),
+    SINCE,
+    UNTIL,
+    option("--when", section=FILTERS, metavar="WORDS", help="of this time: 'last week', 'in March', 'since Monday'."),
+    option("--context-type", section=FILTERS, metavar="NAME", shell_complete=completing(CONTEXT_TYPES),
+           help=f"made in: {', '.join(CONTEXT_TYPES)}."),
+    option("--tier", section=FILTERS, metavar="NAME", shell_complete=completing(TIERS), help="has this tier."),
+    option("--source-project", section=FILTERS, help="learned in this project."),
+    option("--spec-folder", section=FILTERS, help="belongs to this specification folder."),
+    option("--conversation-id", section=FILTERS, help="belongs to this conversation."),
+)  # fmt: skip
+
+
+def filter_options(states: Sequence[State], default: str = "active") -> Callable[[Function], Function]:
+    in_state = option(
+        "--state", section=FILTERS, multiple=True, metavar="NAME", shell_complete=completing(states),
+        help=f"is in this state: {', '.join(states)}; repeated: in any of them.  [default: {default}]",
+    )  # fmt: skip
+
+    def decorate(function: Function) -> Function:
+        for add in (in_state, *reversed(_OPTIONS)):
+            function = add(function)
+        return function
+
+    return decorate
+
+
+def given_filters(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The filters in use, by the names the façade gives them."""
+    return {_NAMES.get(name, name): value for name, value in options.items() if value is not None and value != ()}
+
+
+def about_the_past(as_of: datetime | None, known_at: datetime | None) -> tuple[str, ...]:
+    """A note that an answer is not about now."""
+    true = f"This was true on {stamp(as_of)}" if as_of else ""
+    known = f"as it was known on {stamp(known_at)}" if known_at else ""
+    if not known_at:
+        return (note(f"{true}, as far as is known now."),) if true else ()
+    return (note(f"{true}, {known}." if true else f"This is {known}."),)
+
+
+def filters_in_words(filters: Mapping[str, Any]) -> str:
+    """`with tags ui since 2026-03-14 00:00 UTC`, for an answer that came out empty."""
+    times: list[str] = []
+    others: list[str] = []
+    for name, value in filters.items():
+        if isinstance(value, datetime):
+            shown = f"{value:%Y-%m-%d %H:%M} UTC"
+        else:
+            shown = " ".join(cast("tuple[str, ...]", value)) if isinstance(value, tuple) else str(value)
+        (times if name in _TIMES else others).append(f"{name.replace('_', ' ')} {shown}")
+    return " ".join([*(["with " + ", ".join(others)] if others else []), *times])

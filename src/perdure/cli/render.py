@@ -1,0 +1,112 @@
+"""One renderer: what a command answers becomes terminal layout, tab-separated lines for a pipe, or one JSON document.
+
+The JSON documents are made by `perdure.jsonable`, which the other surfaces share; only their printing is here.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from perdure.cli.exit_codes import OK
+from perdure.cli.terminal import err, is_terminal_layout, is_utf8, out, safe, tsv_field, width
+from perdure.jsonable import to_jsonable
+from perdure.text.preview import UNSEEN
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """`share`: it takes the room that the others leave, and is cut where that ends. `fold`: it may take more lines."""
+
+    name: str
+    style: str = ""
+    number: bool = False
+    share: bool = False
+    fold: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    columns: Sequence[Column]
+    rows: Iterable[Sequence[str]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """What a command answers, in all its forms; the renderer takes one of them and leaves the others.
+
+    `json` is a value of the model, or plain data, or a function that makes one of them. `lines` are for a terminal,
+    and `rows` for a pipe: fields, or a whole line; without `rows` a pipe gets the lines. `before` and `after` go to
+    stderr, and are not said with --json. Lines and rows may be generators, which show their progress while they work.
+    """
+
+    json: object
+    lines: Iterable[str | Table] = ()
+    rows: Iterable[Sequence[object] | str] | None = None
+    before: Iterable[str] = ()
+    after: Iterable[str] = ()
+    exit_code: int | Callable[[], int] = OK
+
+
+def render(view: View, *, as_json: bool) -> int:
+    """Show the answer, and return the exit code."""
+    if as_json:
+        value = cast("Callable[[], object]", view.json)() if callable(view.json) else view.json
+        out(json_document(value))
+    else:
+        for line in view.before:
+            err(line)
+        if view.rows is not None and not is_terminal_layout():
+            for row in view.rows:
+                out(row if isinstance(row, str) else "\t".join(map(tsv_field, row)))
+        else:
+            for line in view.lines:
+                if isinstance(line, Table):
+                    _draw(line)
+                else:
+                    out(line)
+        for line in view.after:
+            err(line)
+    return view.exit_code if isinstance(view.exit_code, int) else view.exit_code()
+
+
+def json_document(value: object) -> str:
+    """One document, safe on any terminal and complete in any encoding."""
+    text = json.dumps(to_jsonable(value), ensure_ascii=not is_utf8(), indent=2)
+    # `json` itself escapes control characters up to U+001F only.
+    return UNSEEN.sub(lambda match: json.dumps(match[0])[1:-1], text)
+
+
+def empty_answer(sentence: str, *steps: str) -> tuple[str, ...]:
+    """What to say on stderr when there is nothing to show, and what to try next."""
+    return safe(sentence), *(f"  {step}" for step in steps)
+
+
+def _draw(table: Table) -> None:
+    """A table no wider than the terminal. With the progress bar it is the only place that loads rich."""
+    from rich.console import Console
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+    drawn = RichTable(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
+    drawn.expand = any(column.share for column in table.columns)
+    for column in table.columns:
+        drawn.add_column(
+            column.name,
+            style=column.style,
+            justify="right" if column.number else "left",
+            ratio=1 if column.share else None,
+            max_width=None if column.share or column.fold else 24,
+            no_wrap=not column.fold,
+            overflow="fold" if column.fold else "ellipsis",
+        )
+    for row in table.rows:
+        drawn.add_row(*(Text(safe(value)) for value in row))
+    # Drawn as for a terminal; what the real stream cannot take, `out` leaves out.
+    console = Console(width=width(), force_terminal=True, highlight=False, color_system="standard")
+    with console.capture() as captured:
+        console.print(drawn)
+    for line in captured.get().splitlines():
+        out(line.rstrip())

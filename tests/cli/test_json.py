@@ -1,0 +1,137 @@
+"""One key has one meaning and one type, in the JSON documents of all commands."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections import defaultdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+from cli.json_keys import documented, keys_of
+
+from perdure.cli.app import COMMANDS, perdure
+
+if TYPE_CHECKING:
+    from cli.user import User
+
+# Successes, dry runs, empty answers and refusals. DIR is a directory of the test.
+SCENARIO = """
+list
+recall tea
+context tea
+summarize
+log
+promote
+checkpoint list
+triggers tea
+remember "Alice prefers dark mode" --key person:alice --title Theme --tag ui --category preference --metadata page=7
+remember "Bob drinks green tea" --importance 0.9 --valid-at 2026-01-01 --expires-at 3y --reasoning "He said so"
+remember "Always be kind" --tier constitutional
+remember "Save context means: write it down" --trigger-phrase "save context"
+remember "Alice likes the dark mode of every editor" --abstract a --summary s --idempotency-key k --file-path f
+remember --lines
+update person:alice --text "Alice prefers light mode" --importance 0.8
+update person:alice --text "Alice prefers light mode"
+upsert city:alice "Alice lives in Osaka" --evidence e1 --reference r1 --keyword home
+upsert city:alice "Alice lives in Tokyo" --title Home
+validate 2 --useful
+validate 2 --useful
+validate 2 --useful
+validate 2 --useful
+validate 2 --useful
+validate 2 --useful
+promote
+promote 2
+show 1
+list --limit 2
+list --tag nowhere
+list --known-at now
+recall tea --explain
+recall tea --brief
+recall --concept green --concept tea
+recall tea --as-of now --known-at now
+recall nothing --tag nowhere
+context "dark mode"
+context "dark mode tea" --budget 60
+context tea --as-of now
+summarize
+summarize --tokens 20
+triggers "please save context"
+history 1
+versions city:alice
+version city:alice 1
+diff city:alice
+log --limit 2
+checkpoint create before --description "Before" --spec-folder auth
+checkpoint create all --everything
+checkpoint list
+remember "After the checkpoint"
+checkpoint restore all --dry-run
+checkpoint restore all --clear-existing
+checkpoint delete before
+checkpoint delete before
+undo
+undo --dry-run
+undo --yes
+undo 00000000
+forget "dark mode"
+forget "the green mountains"
+forget 5 --dry-run
+forget 5
+restore 5
+erase 5 --dry-run
+erase 5 --yes
+history 5
+undo --actor ana --force --dry-run
+capacity
+capacity --max-items 6 --max-tokens 1000
+remember "This one evicts another"
+stats
+work
+doctor
+export DIR/out.jsonl
+import DIR/out.jsonl
+import DIR/out.jsonl -n other
+backup DIR/copy.backup
+restore-backup DIR/copy.backup
+restore-backup DIR/copy.backup --yes
+"""
+DEMO = {
+    "kept_every_promise", "seconds", "chapters", "chapter", "narration", "commands", "command", "output", "exit_code",
+}  # fmt: skip
+
+
+def test_a_key_has_one_type_in_all_documents_and_the_page_names_it(user: User, tmp_path: Path):
+    keys: set[str] = set()
+    types: defaultdict[str, set[str]] = defaultdict(set)
+    lines = [line.replace("DIR", str(tmp_path)) for line in SCENARIO.strip().splitlines()]
+    for line in lines:
+        answer = user(*shlex.split(line), "--json", stdin="tea is green\n", PERDURE_SESSION="monday")
+        for document in filter(None, (answer.out, answer.err)):
+            for key, type_ in keys_of(json.loads(document)):
+                keys.add(key)
+                types[key] |= {type_} - {"null"}
+    for found in types.values():
+        if len(found) > 1:
+            found.discard("array")
+    assert {key: found for key, found in types.items() if len(found) > 1} == {}
+    page = documented()
+    assert {key: found for key, found in types.items() if not found <= {page.get(key), "array"}} == {}
+    # Nulls and empty lists have no type to compare; their keys have to be on the page all the same.
+    assert keys <= page.keys()
+    assert page.keys() - keys == DEMO
+
+
+def test_every_command_is_in_the_scenario():
+    leaves = {
+        name: command.commands
+        if isinstance(command := perdure.get_command(click.Context(perdure), name), click.Group)
+        else {}
+        for name in COMMANDS
+    }
+    paths = {f"{name} {part}" for name, parts in leaves.items() for part in parts}
+    paths |= {name for name, parts in leaves.items() if not parts} - {"completion", "demo"}
+    missing = {path for path in paths if not any(line.startswith(path) for line in SCENARIO.splitlines())}
+    assert missing == set()
