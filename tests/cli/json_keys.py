@@ -46,4 +46,4 @@ def type_of(value: Any) -> str:
     if value is None:
         return "null"
     names = {bool: "boolean", int: "number", float: "number", str: "string", dict: "object"}
-    return names[type(value)]  # pyright: ignore[reportUnknownArgumentType]
+    return names[type(value)]
