@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from perdure.errors import StoreFull
 from perdure.store.sqlite.store import SqliteStore
-from perdure.testing.records import remember
+from perdure.testing.records import NAMESPACE, remember
 
 SKIPPED = 77
 
@@ -28,24 +29,31 @@ def test_on_a_full_disk_memories_can_still_be_forgotten_and_erased(tmp_path: Pat
     assert done.returncode == 0, done.stderr
 
 
-def test_a_reserve_is_private_given_up_once_and_kept_again_with_the_next_change(path: Path):
+def fail_for_lack_of_space(store: SqliteStore, *, frees_space: bool) -> None:
+    with pytest.raises(StoreFull), store.write(NAMESPACE, frees_space=frees_space):
+        raise StoreFull
+
+
+def test_a_reserve_is_private_released_for_what_frees_space_and_kept_again_with_the_next_change(path: Path):
     reserve = path.with_name(f"{path.name}-reserve")
     with closing(SqliteStore.open(path)) as store:
         assert (reserve.stat().st_size, reserve.stat().st_mode & 0o777) == (1 << 20, 0o600)
-        assert store.release_reserve()
-        assert not reserve.exists()
-        assert not store.release_reserve()
+        fail_for_lack_of_space(store, frees_space=False)
+        assert reserve.exists()
+        for _ in range(2):
+            fail_for_lack_of_space(store, frees_space=True)
+            assert not reserve.exists()
         remember(store, "one")
         assert reserve.stat().st_size == 1 << 20
 
 
-def test_a_store_in_memory_keeps_nothing():
+def test_a_store_in_memory_has_no_reserve_to_release():
     with closing(SqliteStore.open(None)) as store:
-        assert not store.release_reserve()
+        fail_for_lack_of_space(store, frees_space=True)
 
 
 def test_a_reserve_that_cannot_be_kept_is_no_reason_to_fail(path: Path):
     path.with_name(f"{path.name}-reserve").mkdir()
     with closing(SqliteStore.open(path)) as store:
-        assert not store.release_reserve()
+        fail_for_lack_of_space(store, frees_space=True)
         assert remember(store, "one").number == 1

@@ -11,7 +11,7 @@ from perdure.store.port import Store
 from perdure.store.sqlite import reader
 from perdure.store.sqlite.store import SqliteStore
 from perdure.testing.conformance import StoreConformance
-from perdure.testing.conformance.room import Room
+from perdure.testing.conformance.capacity import CapacityTests
 
 
 class TestFile(StoreConformance):
@@ -23,7 +23,7 @@ class TestFile(StoreConformance):
         return SqliteStore.open(self._directory / f"{uuid4()}.db")
 
 
-class TestRoomSeenThroughASmallWindow(Room):
+class TestCapacitySeenThroughASmallWindow(CapacityTests):
     """Who may go is looked for among a few first: here among so few that these are often the wrong ones."""
 
     @pytest.fixture(autouse=True)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, cast
 
 from perdure.embed.port import Generation
 from perdure.ids import content_hash, new_id
 from perdure.model import Change, Operation, Record
-from perdure.store.port import Store, Writer
+from perdure.store.port import Reader, Store, Writer
 from perdure.text.entry import entry_of, passage_hash
 
 NAMESPACE = "default"
@@ -37,6 +37,24 @@ def insert(writer: Writer, record: Record, *, request: str | None = None) -> Rec
 def remember(store: Store, text: str, namespace: str = NAMESPACE, **fields: Any) -> Record:
     with store.write(namespace) as writer:
         return insert(writer, draft(text, namespace, **fields))
+
+
+class _SingleReads:
+    def __init__(self, store: Store, namespace: str) -> None:
+        self._store = store
+        self._namespace = namespace
+
+    def __getattr__(self, method: str) -> Callable[..., Any]:
+        def call(*arguments: Any, **options: Any) -> Any:
+            with self._store.read(self._namespace) as reader:
+                return getattr(reader, method)(*arguments, **options)
+
+        return call
+
+
+def read_once(store: Store, namespace: str = NAMESPACE) -> Reader:
+    """A reader of which every call is a read of its own, for a single look."""
+    return cast("Reader", _SingleReads(store, namespace))
 
 
 def amend(store: Store, record: Record, operation: Operation = "annotate", **fields: Any) -> Record:

@@ -252,10 +252,6 @@ namespace = ? AND content_hash = ? AND key IS NULL AND state = 'active' ORDER BY
 -- Whether a text is alive, under whatever key.
 SELECT EXISTS (SELECT 1 FROM memory WHERE namespace = ? AND content_hash = ? AND state = 'active');
 
--- name: changed_at
--- When the newest line of a memory was written.
-SELECT at FROM revision WHERE namespace = ?1 AND seq = (SELECT seq FROM memory WHERE slot = ?2);
-
 -- name: matching
 -- A hundred thousand numbers as one value: a row for each would cost ten times as much.
 SELECT json_group_array(memory.slot & 4294967295) FROM memory WHERE

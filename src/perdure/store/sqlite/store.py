@@ -411,12 +411,6 @@ class SqliteStore:
     def scrub(self, *, patience: float) -> bool:
         return scrub.scrub(self._pool, self._place, self._ledger, patience)
 
-    def release_reserve(self) -> bool:
-        if self._reserve is None or not self._reserve.release():
-            return False
-        self._has_reserve = False
-        return True
-
     def backup(self, path: str, progress: Progress | None = None, *, overwrite: bool = False) -> Backup:
         return create.backup(self._pool, self._place, path, self._clock, overwrite=overwrite, progress=progress)
 

@@ -14,12 +14,12 @@ from typing import Final, Never, cast
 import apsw
 
 from perdure.buggify import point
-from perdure.clock import Clock, from_micros, to_micros
+from perdure.clock import Clock, to_micros
 from perdure.embed.port import Generation
 from perdure.errors import Conflict, InvalidInput
 from perdure.ids import ContentHash, MemoryId
-from perdure.model import INDEXED_STATES, Change, EvictionCandidate, Record, replace_record
-from perdure.store.port import LINK_KINDS, EvictionRule, LinkKind, LogFilter
+from perdure.model import INDEXED_STATES, Change, Record, replace_record
+from perdure.store.port import LINK_KINDS, LinkKind
 from perdure.store.sqlite import erasure
 from perdure.store.sqlite.apsw_types import Database, Row
 from perdure.store.sqlite.erasure import ERASE
@@ -87,23 +87,6 @@ class SqliteWriter(SqliteReader):
     def end_of_log(self) -> LogEnd:
         """Where the log ends inside this transaction."""
         return LogEnd(self._row.seq, self._row.head)
-
-    def by_request(self, request: str) -> Record | None:
-        lines = self.log(LogFilter(request=request), limit=1)
-        return self.by_number(lines[0].number) if lines else None
-
-    def record_of_request(self, request: str) -> Record | None:
-        lines = self.log(LogFilter(request=request), limit=1)
-        return lines[0].record if lines else None
-
-    def changed_at(self, number: int) -> datetime | None:
-        if not 0 < number <= NUMBER_MASK:
-            return None
-        at: int | None = self._connection.execute(SQL["changed_at"], (self._id, slot_of(self._id, number))).get
-        return None if at is None else from_micros(at)
-
-    def evictable(self, rule: EvictionRule, limit: int) -> list[EvictionCandidate]:
-        return self.eviction_candidates(rule, limit)
 
     def _counters(self) -> tuple[int, int, int, int | None, int | None]:
         row = self._row

@@ -7,38 +7,41 @@ class TestMyStore(StoreConformance):
 
 from __future__ import annotations
 
-from perdure.testing.conformance.checkpoints import Checkpoints
-from perdure.testing.conformance.deadlines import Deadlines
-from perdure.testing.conformance.erasing import Erasing
-from perdure.testing.conformance.feeding import Feeding
-from perdure.testing.conformance.finding import Finding
-from perdure.testing.conformance.isolation import Isolation
-from perdure.testing.conformance.keeping import Keeping
-from perdure.testing.conformance.linking import Linking
-from perdure.testing.conformance.merits import Merits
-from perdure.testing.conformance.past import Past
-from perdure.testing.conformance.room import Room
-from perdure.testing.conformance.searching import Searching
-from perdure.testing.conformance.vectors import Vectors
-from perdure.testing.conformance.writing import Writing
+from perdure.testing.conformance.backups import BackupsTests
+from perdure.testing.conformance.capacity import CapacityTests
+from perdure.testing.conformance.checkpoints import CheckpointsTests
+from perdure.testing.conformance.erasure import ErasureTests
+from perdure.testing.conformance.expiry import ExpiryTests
+from perdure.testing.conformance.index_feed import IndexFeedTests
+from perdure.testing.conformance.isolation import IsolationTests
+from perdure.testing.conformance.links import LinksTests, TombstonesTests
+from perdure.testing.conformance.lookup import LookupTests
+from perdure.testing.conformance.maintenance import MaintenanceTests
+from perdure.testing.conformance.merits import MeritsTests
+from perdure.testing.conformance.search import SearchTests
+from perdure.testing.conformance.time_travel import TimeTravelTests
+from perdure.testing.conformance.vectors import VectorsTests
+from perdure.testing.conformance.writing import WritingTests
 
 __all__ = ["StoreConformance"]
 
 
 class StoreConformance(
-    Writing,
-    Finding,
-    Isolation,
-    Searching,
-    Feeding,
-    Vectors,
-    Linking,
-    Merits,
-    Past,
-    Room,
-    Deadlines,
-    Checkpoints,
-    Erasing,
-    Keeping,
+    WritingTests,
+    LookupTests,
+    IsolationTests,
+    SearchTests,
+    TimeTravelTests,
+    LinksTests,
+    TombstonesTests,
+    CapacityTests,
+    ErasureTests,
+    IndexFeedTests,
+    MeritsTests,
+    VectorsTests,
+    ExpiryTests,
+    CheckpointsTests,
+    BackupsTests,
+    MaintenanceTests,
 ):
     """Everything that the port promises."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import fields, replace
@@ -15,9 +16,20 @@ from hypothesis import strategies as st
 from perdure.errors import InvalidInput
 from perdure.ids import content_hash
 from perdure.model import CATEGORIES, STATES, TIERS, USE_FIELDS, Filter, Record
-from perdure.store.port import Position, Store
-from perdure.testing.conformance.opening import RELAXED, Opening
-from perdure.testing.records import GENERATION, NAMESPACE, NOON, amend, change, draft, insert, remember, vector
+from perdure.store.port import LogFilter, Position, Store
+from perdure.testing.conformance.base import RELAXED, StoreTestBase
+from perdure.testing.records import (
+    GENERATION,
+    NAMESPACE,
+    NOON,
+    amend,
+    change,
+    draft,
+    insert,
+    read_once,
+    remember,
+    vector,
+)
 from perdure.text.entry import entry_of
 
 # Everything that is text: no half of a surrogate pair, but every odd character else.
@@ -60,19 +72,19 @@ FIELDS = st.fixed_dictionaries(
 )
 
 
-class Writing(Opening):
-    def test_a_memory_is_numbered_from_one_and_reads_back_as_it_was_put(self, store: Store):
+class WritingTests(StoreTestBase):
+    def test_a_memory_is_numbered_from_one_and_reads_back_as_it_was_put(self, store: Store) -> None:
         first, second = remember(store, "tea in the morning"), remember(store, "coffee at night")
         assert (first.number, second.number) == (1, 2)
-        assert store.fetch(NAMESPACE, [1, 2]) == [first, second]
+        assert read_once(store).fetch([1, 2]) == [first, second]
 
-    def test_a_put_answers_with_its_place_in_the_log(self, store: Store):
+    def test_a_put_answers_with_its_place_in_the_log(self, store: Store) -> None:
         first = remember(store, "tea")
         again = amend(store, first, title="Drinks")
         assert (first.seq, again.seq, again.number) == (1, 2, 1)
-        assert store.fetch(NAMESPACE, [1]) == [again]
+        assert read_once(store).fetch([1]) == [again]
 
-    def test_every_field_survives_being_stored(self, store: Store):
+    def test_every_field_survives_being_stored(self, store: Store) -> None:
         values: dict[str, Any] = {
             "key": "person:alice", "version": 3, "title": "T", "abstract": "A", "summary": "S", "reasoning": "R",
             "category": "goal", "context_type": "decision", "tags": ("b", "a"), "keywords": ("k",),
@@ -86,25 +98,25 @@ class Writing(Opening):
         left = {field.name for field in fields(Record)} - set(values) - set(USE_FIELDS)
         assert left == {"id", "number", "namespace", "content_hash", "seq", "text", "created_at", "updated_at"}
         record = remember(store, "tea", **values)
-        assert store.fetch(NAMESPACE, [record.number]) == [record]
-        assert store.revisions(NAMESPACE, record.number)[0].record == record
+        assert read_once(store).fetch([record.number]) == [record]
+        assert read_once(store).revisions(record.number)[0].record == record
 
     @settings(RELAXED)
     @given(text=SOME_TEXTS, values=FIELDS)
-    def test_whatever_is_text_comes_back_exactly(self, text: str, values: dict[str, Any]):
+    def test_whatever_is_text_comes_back_exactly(self, text: str, values: dict[str, Any]) -> None:
         with closing(self.open_store()) as store:
             record = remember(store, text, **values)
-            assert store.fetch(NAMESPACE, [1]) == [record]
-            assert store.revisions(NAMESPACE, 1)[0].record == record
+            assert read_once(store).fetch([1]) == [record]
+            assert read_once(store).revisions(1)[0].record == record
             assert [finding for finding in store.check() if finding.level == "problem"] == []
 
-    def test_a_megabyte_of_text_comes_back_exactly(self, store: Store):
+    def test_a_megabyte_of_text_comes_back_exactly(self, store: Store) -> None:
         text = "Straße 東京 parseFile \n" * 40_000
         record = remember(store, text)
-        assert store.fetch(NAMESPACE, [1])[0].text == text
-        assert store.revisions(NAMESPACE, 1)[0].record == record
+        assert read_once(store).fetch([1])[0].text == text
+        assert read_once(store).revisions(1)[0].record == record
 
-    def test_text_that_no_file_can_keep_is_refused_and_nothing_changes(self, store: Store):
+    def test_text_that_no_file_can_keep_is_refused_and_nothing_changes(self, store: Store) -> None:
         bad: list[dict[str, Any]] = [
             {"title": "half \ud800"},
             {"tags": ("\udc00",)},
@@ -115,7 +127,7 @@ class Writing(Opening):
                 writer.put(replace(draft("tea", **odd), number=writer.next_number()), change(), entry_of(draft("tea")))
         assert store.namespaces() == []
 
-    def test_an_exception_leaves_everything_as_it_was(self, store: Store):
+    def test_an_exception_leaves_everything_as_it_was(self, store: Store) -> None:
         kept = remember(store, "tea", tags=["hot"])
         before = _everything(store)
 
@@ -131,7 +143,7 @@ class Writing(Opening):
             fail()
         assert _everything(store) == before
 
-    def test_numbers_places_and_namespaces_of_a_failed_write_are_given_out_again(self, store: Store):
+    def test_numbers_places_and_namespaces_of_a_failed_write_are_given_out_again(self, store: Store) -> None:
         def fail(namespace: str) -> None:
             with store.write(namespace) as writer:
                 insert(writer, draft("lost", namespace))
@@ -144,7 +156,7 @@ class Writing(Opening):
         record = remember(store, "kept", "newer")
         assert (record.number, record.seq, store.namespaces()) == (1, 1, ["newer"])
 
-    def test_threads_that_write_at_once_leave_no_gap(self, store: Store):
+    def test_threads_that_write_at_once_leave_no_gap(self, store: Store) -> None:
         def write(worker: int) -> list[Record]:
             return [remember(store, f"memory {worker} {n}") for n in range(8)]
 
@@ -154,13 +166,13 @@ class Writing(Opening):
         assert sorted(record.seq for record in records) == list(range(1, 33))
         assert [finding for finding in store.check() if finding.level == "problem"] == []
 
-    def test_several_memories_go_in_one_transaction(self, store: Store):
+    def test_several_memories_go_in_one_transaction(self, store: Store) -> None:
         with store.write(NAMESPACE) as writer:
             records = [insert(writer, draft(f"memory {n}")) for n in range(5)]
         assert [record.seq for record in records] == [1, 2, 3, 4, 5]
-        assert store.fetch(NAMESPACE, range(1, 6)) == records
+        assert read_once(store).fetch(range(1, 6)) == records
 
-    def test_a_key_is_found_in_any_state(self, store: Store):
+    def test_a_key_is_found_in_any_state(self, store: Store) -> None:
         record = remember(store, "tea", key="drink:tea")
         amend(store, record, "forget", state="deleted")
         with store.write(NAMESPACE) as writer:
@@ -169,17 +181,17 @@ class Writing(Opening):
             assert found.state == "deleted"
             assert writer.by_key("drink:coffee") is None
 
-    def test_keys_change_places_in_one_transaction_with_one_line_each(self, store: Store):
+    def test_keys_change_places_in_one_transaction_with_one_line_each(self, store: Store) -> None:
         tea, milk = remember(store, "tea", key="drink:a"), remember(store, "milk", key="drink:b")
         with store.write(NAMESPACE) as writer:
             for record in (tea, milk):
                 writer.release_key(record.number)
             for record, key in ((tea, "drink:b"), (milk, "drink:a")):
                 writer.put(replace(record, key=key), change("undo"), entry_of(record))
-        assert [record.key for record in store.fetch(NAMESPACE, [1, 2])] == ["drink:b", "drink:a"]
+        assert [record.key for record in read_once(store).fetch([1, 2])] == ["drink:b", "drink:a"]
         assert store.position(NAMESPACE, None).seq == 4
 
-    def test_only_an_active_memory_without_a_key_is_a_duplicate(self, store: Store):
+    def test_only_an_active_memory_without_a_key_is_a_duplicate(self, store: Store) -> None:
         remember(store, "tea", key="drink:tea")
         forgotten = remember(store, "Tea")
         amend(store, forgotten, "forget", state="deleted")
@@ -189,22 +201,55 @@ class Writing(Opening):
         with store.write(NAMESPACE) as writer:
             assert writer.by_content(forgotten.content_hash) == again
 
-    def test_an_idempotency_key_finds_what_it_wrote_and_serves_once(self, store: Store):
+    def test_an_idempotency_key_finds_the_line_that_it_wrote_and_serves_once(self, store: Store) -> None:
         with store.write(NAMESPACE) as writer:
             record = insert(writer, draft("tea"), request="call-1")
-        amended = amend(store, record, title="Drinks")
+        amend(store, record, text="milk")
         with store.write(NAMESPACE) as writer:
-            assert writer.by_request("call-1") == amended
-            assert writer.by_request("call-2") is None
-        assert [revision.change.request for revision in store.revisions(NAMESPACE, 1)] == ["call-1", None]
+            (line,) = writer.log(LogFilter(request="call-1"), limit=9)
+            assert (line.number, line.record) == (1, record)
+            assert writer.log(LogFilter(request="call-2"), limit=9) == []
+            writer.erase(1, change("erase"))
+            assert [line.record for line in writer.log(LogFilter(request="call-1"), limit=9)] == [None]
+        assert [revision.change.request for revision in read_once(store).revisions(1)] == ["call-1", None, None]
 
-    def test_a_transaction_sees_what_it_wrote_itself(self, store: Store):
+    def test_a_transaction_sees_what_it_wrote_itself(self, store: Store) -> None:
         with store.write(NAMESPACE) as writer:
             assert writer.by_number(1) is None
-            record = insert(writer, draft("tea", key="drink:tea"), request="call-1")
-            assert writer.by_number(1) == writer.by_key("drink:tea") == writer.by_request("call-1") == record
+            record = insert(writer, draft("tea", key="drink:tea"))
+            assert writer.by_number(1) == writer.by_key("drink:tea") == record
+            assert writer.fetch([1]) == writer.page(Filter(), after=None, limit=9, newest=True) == [record]
+            assert [scored.number for scored in writer.keyword_search(["tea"], Filter(), NOON, 9).best] == [1]
+            assert [line.record for line in writer.revisions(1)] == [record]
 
-    def test_a_record_of_another_namespace_or_number_is_refused(self, store: Store):
+    def test_a_read_sees_one_moment_while_others_write(self, store: Store) -> None:
+        record = remember(store, "tea")
+        written = threading.Event()
+
+        def write() -> None:
+            amend(store, record, text="green tea")
+            written.set()
+
+        thread = threading.Thread(target=write)
+        with store.read(NAMESPACE) as reader:
+            assert reader.by_number(1) == record
+            thread.start()
+            if self.reads_during_writes:
+                assert written.wait(30)
+            assert reader.by_number(1) == record
+            assert reader.log(LogFilter(), limit=9) == reader.revisions(1)
+            assert len(reader.revisions(1)) == 1
+        thread.join()
+        assert read_once(store).fetch([1])[0].text == "green tea"
+
+    def test_a_namespace_that_does_not_exist_reads_as_empty_and_is_not_made(self, store: Store) -> None:
+        with store.read("nowhere") as reader:
+            assert reader.fetch([1]) == reader.page(Filter(), after=None, limit=9, newest=True) == []
+            assert reader.by_number(1) is reader.by_key("k") is reader.by_content(content_hash("tea")) is None
+            assert reader.log(LogFilter(), limit=9) == reader.damaged() == []
+        assert store.namespaces() == []
+
+    def test_a_record_of_another_namespace_or_number_is_refused(self, store: Store) -> None:
         record = remember(store, "tea", "other")
         with pytest.raises(InvalidInput), store.write(NAMESPACE) as writer:
             writer.put(record, change(), entry_of(record))
@@ -212,19 +257,7 @@ class Writing(Opening):
             writer.put(replace(record, number=7), change(), entry_of(record))
         assert store.namespaces() == ["other"]
 
-    def test_what_a_request_said_is_known_after_the_memory_changed(self, store: Store):
-        with store.write(NAMESPACE) as writer:
-            record = insert(writer, draft("tea"), request="call-1")
-        amend(store, record, text="milk")
-        with store.write(NAMESPACE) as writer:
-            said = writer.record_of_request("call-1")
-            assert said is not None
-            assert said.text == "tea"
-            assert writer.record_of_request("call-2") is None
-            writer.erase(1, change("erase"))
-            assert writer.record_of_request("call-1") is None
-
-    def test_a_text_is_said_while_an_active_memory_says_it_with_a_key_or_without(self, store: Store):
+    def test_a_text_is_said_while_an_active_memory_says_it_with_a_key_or_without(self, store: Store) -> None:
         with store.write(NAMESPACE) as writer:
             assert not writer.has_active_text(content_hash("tea"))
         record = remember(store, "tea", key="drink:tea")
@@ -234,17 +267,7 @@ class Writing(Opening):
         with store.write(NAMESPACE) as writer:
             assert not writer.has_active_text(record.content_hash)
 
-    def test_it_is_known_when_a_memory_last_changed(self, store: Store):
-        record = remember(store, "tea")
-        later = replace(change("annotate"), at=NOON + timedelta(days=1))
-        with store.write(NAMESPACE) as writer:
-            assert (writer.changed_at(1), writer.changed_at(2)) == (NOON, None)
-            writer.put(record, later, entry_of(record))
-            assert writer.changed_at(1) == later.at
-        with store.write("nowhere") as writer:
-            assert writer.changed_at(1) is None
-
-    def test_several_namespaces_are_written_together_or_not_at_all(self, store: Store):
+    def test_several_namespaces_are_written_together_or_not_at_all(self, store: Store) -> None:
         with store.write_together(["one", "two"]) as (one, two):
             insert(one, draft("tea", "one"))
             insert(two, draft("milk", "two"))
@@ -253,7 +276,7 @@ class Writing(Opening):
             insert(two, draft("lost", "two"))
             raise RuntimeError
         for name, text in (("one", "tea"), ("two", "milk")):
-            assert [record.text for record in store.fetch(name, range(1, 9))] == [text]
+            assert [record.text for record in read_once(store, name).fetch(range(1, 9))] == [text]
             assert store.position(name, None).seq == 1
 
 
@@ -261,12 +284,12 @@ def _everything(store: Store) -> tuple[object, ...]:
     every = Filter(states=STATES)
     return (
         store.namespaces(),
-        store.page(NAMESPACE, every, after=None, limit=100, newest=False),
-        store.page(NAMESPACE, Filter(tags=("hot",)), after=None, limit=100, newest=False),
-        store.revisions(NAMESPACE, 1),
+        read_once(store).page(every, after=None, limit=100, newest=False),
+        read_once(store).page(Filter(tags=("hot",)), after=None, limit=100, newest=False),
+        read_once(store).revisions(1),
         store.position(NAMESPACE, GENERATION),
         store.index_rows(NAMESPACE, GENERATION, 0, 100),
         store.index_changes(NAMESPACE, GENERATION, Position()),
-        store.keyword(NAMESPACE, ["tea", "coffee"], Filter(), NOON, 10).best,
+        read_once(store).keyword_search(["tea", "coffee"], Filter(), NOON, 10).best,
         store.stats(GENERATION).namespaces,
     )

@@ -6,15 +6,15 @@ from dataclasses import replace
 from datetime import timedelta
 
 from perdure.store.port import Store
-from perdure.testing.conformance.opening import Opening
-from perdure.testing.conformance.past import say
+from perdure.testing.conformance.base import StoreTestBase
+from perdure.testing.conformance.time_travel import say
 from perdure.testing.records import NAMESPACE, NOON, amend, remember
 
 HOUR = timedelta(hours=1)
 
 
-class Deadlines(Opening):
-    def test_a_memory_is_due_from_the_moment_it_expires_in_whatever_namespace(self, store: Store):
+class ExpiryTests(StoreTestBase):
+    def test_a_memory_is_due_from_the_moment_it_expires_in_whatever_namespace(self, store: Store) -> None:
         late = remember(store, "tea", expires_at=NOON)
         early = remember(store, "coffee", "other", expires_at=NOON - HOUR)
         remember(store, "milk", expires_at=NOON + HOUR)
@@ -26,7 +26,7 @@ class Deadlines(Opening):
         amend(store, early, "expire", state="expired")
         assert store.due(NOON, 9) == [late]
 
-    def test_an_evicted_memory_may_be_purged_by_when_it_was_evicted(self, store: Store):
+    def test_an_evicted_memory_may_be_purged_by_when_it_was_evicted(self, store: Store) -> None:
         first, second = remember(store, "tea"), remember(store, "coffee", "other")
         say(store, replace(first, state="evicted"), "evict", at=NOON + HOUR)
         say(store, replace(second, state="evicted"), "evict", at=NOON + 2 * HOUR)
@@ -38,7 +38,7 @@ class Deadlines(Opening):
         say(store, first, "restore", at=NOON + 3 * HOUR)
         assert [record.namespace for record in store.purgeable(NOON + 3 * HOUR, 9)] == ["other"]
 
-    def test_the_times_at_which_something_was_written_are_known_to_the_hour(self, store: Store):
+    def test_the_times_at_which_something_was_written_are_known_to_the_hour(self, store: Store) -> None:
         record = remember(store, "tea")
         for minutes in (70, 80, 90, 100, 60 * 30):
             say(store, record, at=NOON + timedelta(minutes=minutes))
@@ -52,7 +52,7 @@ class Deadlines(Opening):
         assert {NOON + timedelta(minutes=70), NOON + timedelta(minutes=100)} <= set(times)
         assert store.write_times_after(NOON + 30 * HOUR) == []
 
-    def test_a_note_is_the_last_one_of_its_name(self, store: Store):
+    def test_a_note_is_the_last_one_of_its_name(self, store: Store) -> None:
         assert store.note("clock") is None
         for value in ("noon", "later", "später ☕"):
             store.put_note("clock", value)

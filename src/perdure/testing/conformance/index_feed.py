@@ -10,15 +10,15 @@ from hypothesis import strategies as st
 
 from perdure.clock import to_micros
 from perdure.store.port import IndexRow, Position, Store, TriggerRow
-from perdure.testing.conformance.opening import RELAXED, Opening
+from perdure.testing.conformance.base import RELAXED, StoreTestBase
 from perdure.testing.records import GENERATION, NAMESPACE, NOON, amend, embed, remember, vector
 from perdure.text.entry import entry_of
 
 STEPS = {"text": ["tea", "milk"], "state": ["active", "superseded", "deleted"], "tier": ["deprecated", "normal"]}
 
 
-class Feeding(Opening):
-    def test_an_index_is_filled_in_portions_by_number(self, store: Store):
+class IndexFeedTests(StoreTestBase):
+    def test_an_index_is_filled_in_portions_by_number(self, store: Store) -> None:
         records = [remember(store, f"memory {n}") for n in range(5)]
         found: list[IndexRow] = []
         while portion := store.index_rows(NAMESPACE, None, found[-1].number if found else 0, 2):
@@ -28,7 +28,7 @@ class Feeding(Opening):
         assert [row.terms for row in found] == [entry_of(record).terms for record in records]
         assert store.index_rows("nowhere", None, 0, 9) == []
 
-    def test_a_row_says_what_ordinary_recall_may_show_and_when_it_is_true(self, store: Store):
+    def test_a_row_says_what_ordinary_recall_may_show_and_when_it_is_true(self, store: Store) -> None:
         hour = timedelta(hours=1)
         remember(store, "plain")
         remember(store, "old", state="superseded")
@@ -42,18 +42,18 @@ class Feeding(Opening):
         bounds = [(row.valid_from, row.valid_until) for row in rows]
         assert bounds == [(None, None)] * 3 + [(noon, later), (None, later), (None, later)]
 
-    def test_memories_that_may_not_be_found_are_no_rows(self, store: Store):
+    def test_memories_that_may_not_be_found_are_no_rows(self, store: Store) -> None:
         for n, state in enumerate(("merged", "deleted", "expired", "evicted")):
             remember(store, f"memory {n}", state=state)
         assert store.index_rows(NAMESPACE, None, 0, 9) == []
         assert sorted(store.index_changes(NAMESPACE, None, Position()).removed) == [1, 2, 3, 4]
 
-    def test_the_vector_of_a_row_is_of_the_generation_asked_for(self, store: Store):
+    def test_the_vector_of_a_row_is_of_the_generation_asked_for(self, store: Store) -> None:
         embed(store, [remember(store, "tea")])
         assert [row.vector for row in store.index_rows(NAMESPACE, GENERATION, 0, 9)] == [vector()]
         assert [row.vector for row in store.index_rows(NAMESPACE, None, 0, 9)] == [None]
 
-    def test_a_position_moves_with_every_revision_and_every_vector(self, store: Store):
+    def test_a_position_moves_with_every_revision_and_every_vector(self, store: Store) -> None:
         assert store.position(NAMESPACE, GENERATION) == Position()
         record = remember(store, "tea")
         first = store.position(NAMESPACE, GENERATION)
@@ -64,13 +64,13 @@ class Feeding(Opening):
         assert len({first, second, third}) == 3
         assert (third.seq, third.vector >= second.vector) == (2, True)
 
-    def test_a_fresh_index_has_nothing_to_change(self, store: Store):
+    def test_a_fresh_index_has_nothing_to_change(self, store: Store) -> None:
         embed(store, [remember(store, "tea")])
         changes = store.index_changes(NAMESPACE, GENERATION, store.position(NAMESPACE, GENERATION))
         assert (list(changes.rows), list(changes.removed)) == ([], [])
         assert list(store.index_changes("nowhere", GENERATION, Position()).rows) == []
 
-    def test_changes_are_what_is_new_different_or_gone(self, store: Store):
+    def test_changes_are_what_is_new_different_or_gone(self, store: Store) -> None:
         kept, changed, gone = (remember(store, text) for text in ("kept", "changed", "gone"))
         since = store.position(NAMESPACE, GENERATION)
         amend(store, changed, title="New")
@@ -81,7 +81,7 @@ class Feeding(Opening):
         assert list(changes.removed) == [gone.number]
         assert kept.number not in {row.number for row in changes.rows}
 
-    def test_a_vector_that_came_later_is_a_change_of_every_memory_with_its_passage(self, store: Store):
+    def test_a_vector_that_came_later_is_a_change_of_every_memory_with_its_passage(self, store: Store) -> None:
         first, second = remember(store, "tea"), remember(store, "tea")
         remember(store, "coffee")
         since = store.position(NAMESPACE, GENERATION)
@@ -91,7 +91,7 @@ class Feeding(Opening):
 
     @settings(RELAXED, max_examples=15)
     @given(st.data())
-    def test_an_index_that_followed_every_change_equals_one_filled_afresh(self, data: st.DataObject):
+    def test_an_index_that_followed_every_change_equals_one_filled_afresh(self, data: st.DataObject) -> None:
         store = self.open_store()
         records = [remember(store, f"memory {n % 2}") for n in range(3)]
         index: dict[int, IndexRow] = {}
@@ -112,7 +112,7 @@ class Feeding(Opening):
         assert sorted(index.values()) == list(store.index_rows(NAMESPACE, GENERATION, 0, 99))
         store.close()
 
-    def test_trigger_phrases_are_those_of_memories_that_may_be_brought_up(self, store: Store):
+    def test_trigger_phrases_are_those_of_memories_that_may_be_brought_up(self, store: Store) -> None:
         hour = timedelta(hours=1)
         first = remember(store, "one", trigger_phrases=("save context", "東京 \u2028"), importance=0.9)
         remember(store, "none")

@@ -14,8 +14,8 @@ from perdure.errors import InvalidInput
 from perdure.lifecycle.eviction import order
 from perdure.model import INDEXED_STATES, STATES, TIERS, EvictionCandidate
 from perdure.store.port import EvictionRule, Load, Store, Use
-from perdure.testing.conformance.opening import RELAXED, Opening
-from perdure.testing.records import NAMESPACE, NOON, amend, change, draft, insert, remember
+from perdure.testing.conformance.base import RELAXED, StoreTestBase
+from perdure.testing.records import NAMESPACE, NOON, amend, change, draft, insert, read_once, remember
 from perdure.text.entry import entry_of
 from perdure.text.tokens import estimate
 from perdure.tiers import last_used
@@ -38,13 +38,13 @@ def load(store: Store, namespace: str = NAMESPACE) -> Load:
         return writer.load()
 
 
-class Room(Opening):
-    def test_the_load_is_what_may_be_found_and_its_tokens(self, store: Store):
+class CapacityTests(StoreTestBase):
+    def test_the_load_is_what_may_be_found_and_its_tokens(self, store: Store) -> None:
         assert load(store) == Load(0, 0, None, None)
         first = remember(store, "x" * 40)
         second = remember(store, "x" * 80, state="superseded")
         remember(store, "x" * 400, state="evicted")
-        assert load(store) == store.capacity(NAMESPACE, RULE).load == Load(2, 30, None, None)
+        assert load(store) == read_once(store).capacity(RULE).load == Load(2, 30, None, None)
         amend(store, first, text="x" * 8)
         assert load(store) == Load(2, 22, None, None)
         amend(store, second, "forget", state="deleted")
@@ -52,7 +52,7 @@ class Room(Opening):
         assert load(store, "nowhere") == Load(0, 0, None, None)
         assert store.namespaces() == [NAMESPACE]
 
-    def test_tokens_are_those_the_writer_counted(self, store: Store):
+    def test_tokens_are_those_the_writer_counted(self, store: Store) -> None:
         with store.write(NAMESPACE) as writer:
             record = insert(writer, draft("three little words"))
             writer.put(record, change("observe"), entry_of(record, lambda text: len(text.split())))
@@ -62,7 +62,7 @@ class Room(Opening):
         list(store.repair())
         assert load(store).tokens == 3
 
-    def test_a_transaction_sees_the_load_it_makes_and_a_failed_one_leaves_none(self, store: Store):
+    def test_a_transaction_sees_the_load_it_makes_and_a_failed_one_leaves_none(self, store: Store) -> None:
         def fail() -> None:
             with store.write(NAMESPACE) as writer:
                 insert(writer, draft("x" * 40))
@@ -74,7 +74,7 @@ class Room(Opening):
             fail()
         assert load(store) == Load(0, 0, None, None)
 
-    def test_limits_belong_to_one_namespace_and_can_be_taken_away(self, store: Store):
+    def test_limits_belong_to_one_namespace_and_can_be_taken_away(self, store: Store) -> None:
         with store.write(NAMESPACE) as writer:
             writer.set_limits(5, None)
         remember(store, "tea", "other")
@@ -85,7 +85,9 @@ class Room(Opening):
         assert load(store) == Load(0, 0, None, 9)
 
     @pytest.mark.parametrize("limits", [(0, None), (None, 0), (-1, 5)])
-    def test_a_limit_that_leaves_no_room_at_all_is_refused(self, store: Store, limits: tuple[int | None, int | None]):
+    def test_a_limit_that_leaves_no_room_at_all_is_refused(
+        self, store: Store, limits: tuple[int | None, int | None]
+    ) -> None:
         with pytest.raises(InvalidInput), store.write(NAMESPACE) as writer:
             writer.set_limits(*limits)
 
@@ -93,7 +95,7 @@ class Room(Opening):
     @given(st.lists(st.tuples(MEMORIES, USES, USES), max_size=8), st.integers(0, 9))
     def test_who_may_go_comes_in_the_order_of_the_rule(
         self, memories: list[tuple[dict[str, Any], Any, Any]], limit: int
-    ):
+    ) -> None:
         with closing(self.open_store()) as store:
             for fields, recalled, accessed in memories:
                 record = remember(store, "tea", **fields)
@@ -102,52 +104,52 @@ class Room(Opening):
                 EvictionCandidate(
                     record.number, record.importance, record.tier, record.state, estimate("tea"), last_used(record)
                 )
-                for record in store.fetch(NAMESPACE, range(1, 9))
+                for record in read_once(store).fetch(range(1, 9))
             ]
             expected = order(standings, RULE)
-            assert store.evictable(NAMESPACE, RULE, limit) == expected[:limit]
+            assert read_once(store).eviction_candidates(RULE, limit) == expected[:limit]
             with store.write(NAMESPACE) as writer:
-                assert writer.evictable(RULE, 99) == expected
-            stats = store.capacity(NAMESPACE, RULE)
+                assert writer.eviction_candidates(RULE, 99) == expected
+            stats = read_once(store).capacity(RULE)
             assert stats.protected == sum(one.state in INDEXED_STATES for one in standings) - len(expected)
             assert stats.evicted == sum(one.state == "evicted" for one in standings)
 
-    def test_of_two_that_are_as_old_the_lower_number_goes_first_whatever_its_importance(self, store: Store):
+    def test_of_two_that_are_as_old_the_lower_number_goes_first_whatever_its_importance(self, store: Store) -> None:
         for importance in (0.6, 0.5):
             remember(store, "tea", importance=importance)
-        assert [one.number for one in store.evictable(NAMESPACE, RULE, 1)] == [1]
+        assert [one.number for one in read_once(store).eviction_candidates(RULE, 1)] == [1]
 
-    def test_whoever_was_touched_inside_the_transaction_goes_later(self, store: Store):
+    def test_whoever_was_touched_inside_the_transaction_goes_later(self, store: Store) -> None:
         for text in ("tea", "coffee"):
             remember(store, text)
         with store.write(NAMESPACE) as writer:
-            assert [one.number for one in writer.evictable(RULE, 9)] == [1, 2]
+            assert [one.number for one in writer.eviction_candidates(RULE, 9)] == [1, 2]
             writer.touch(1, NOON + HOUR)
             writer.touch(1, NOON - HOUR)
             writer.touch(99, NOON)
-            assert [one.number for one in writer.evictable(RULE, 9)] == [2, 1]
-        (record,) = store.fetch(NAMESPACE, [1])
+            assert [one.number for one in writer.eviction_candidates(RULE, 9)] == [2, 1]
+        (record,) = read_once(store).fetch([1])
         assert (record.accessed_at, record.access_count, record.recall_count) == (NOON + HOUR, 0, 0)
-        assert len(store.revisions(NAMESPACE, 1)) == 1
+        assert len(read_once(store).revisions(1)) == 1
         with store.write("nowhere") as writer:
             writer.touch(1, NOON)
-            assert writer.evictable(RULE, 9) == []
-        assert store.evictable("nowhere", RULE, 9) == []
+            assert writer.eviction_candidates(RULE, 9) == []
+        assert read_once(store, "nowhere").eviction_candidates(RULE, 9) == []
 
-    def test_capacity_counts_versions_and_shows_how_important_memories_are(self, store: Store):
+    def test_capacity_counts_versions_and_shows_how_important_memories_are(self, store: Store) -> None:
         first = remember(store, "tea", importance=0.2)
         remember(store, "coffee", importance=0.9)
         remember(store, "milk", importance=0.4, tier="critical")
         remember(store, "gone", importance=1.0, state="deleted")
         amend(store, amend(store, first, text="green tea"), title="Drinks")
-        stats = store.capacity(NAMESPACE, RULE)
+        stats = read_once(store).capacity(RULE)
         assert (stats.versions, stats.protected, stats.evicted) == (5, 2, 0)
         assert stats.importance == pytest.approx({"lowest": 0.2, "mean": 0.5, "highest": 0.9})
         with store.write(NAMESPACE) as writer:
             writer.drop_payloads(1)
-        assert store.capacity(NAMESPACE, RULE).versions == 4
+        assert read_once(store).capacity(RULE).versions == 4
 
-    def test_a_namespace_without_memories_holds_nothing(self, store: Store):
-        stats = store.capacity("nowhere", RULE)
+    def test_a_namespace_without_memories_holds_nothing(self, store: Store) -> None:
+        stats = read_once(store, "nowhere").capacity(RULE)
         assert (stats.load, stats.versions, stats.protected, stats.evicted) == (Load(0, 0, None, None), 0, 0, 0)
         assert set(stats.importance) == {"lowest", "mean", "highest"}

@@ -10,41 +10,23 @@ from datetime import timedelta
 import pytest
 
 from perdure.errors import StoreClosed
-from perdure.ids import new_id, parse_reference
 from perdure.model import Checkpoint, Filter
-from perdure.store.port import EvictionRule, LogFilter, Position, Store, Use
-from perdure.testing.conformance.opening import Opening
-from perdure.testing.records import GENERATION, NAMESPACE, NOON, amend, embed, remember
+from perdure.store.port import Position, Store, Use
+from perdure.testing.conformance.base import StoreTestBase
+from perdure.testing.records import GENERATION, NAMESPACE, NOON, amend, embed, read_once, remember
 
 EVERY_METHOD: dict[str, Callable[[Store], object]] = {
+    "read": lambda store: store.read(NAMESPACE).__enter__(),
     "write": lambda store: store.write(NAMESPACE).__enter__(),
-    "find": lambda store: store.find(NAMESPACE, parse_reference(1)),
-    "fetch": lambda store: store.fetch(NAMESPACE, [1]),
-    "page": lambda store: store.page(NAMESPACE, Filter(), after=None, limit=1, newest=True),
-    "matching": lambda store: store.matching(NAMESPACE, Filter()),
-    "damaged": lambda store: store.damaged(NAMESPACE),
-    "links": lambda store: store.links(NAMESPACE, new_id()),
-    "revisions": lambda store: store.revisions(NAMESPACE, 1),
-    "log": lambda store: store.log(NAMESPACE, LogFilter(), limit=1),
-    "seq_at": lambda store: store.seq_at(NAMESPACE, NOON),
-    "changed_after": lambda store: store.changed_after(NAMESPACE, 0),
-    "states_at": lambda store: store.states_at(NAMESPACE, [1], 1),
-    "reworded": lambda store: store.multi_version_numbers(NAMESPACE),
-    "passage_vectors": lambda store: store.passage_vectors(NAMESPACE, GENERATION, []),
-    "capacity": lambda store: store.capacity(NAMESPACE, EvictionRule(0.3, 0.7)),
-    "evictable": lambda store: store.evictable(NAMESPACE, EvictionRule(0.3, 0.7), 1),
     "due": lambda store: store.due(NOON, 1),
     "purgeable": lambda store: store.purgeable(NOON, 1),
-    "times_after": lambda store: store.write_times_after(NOON),
+    "write_times_after": lambda store: store.write_times_after(NOON),
     "note": lambda store: store.note("clock"),
     "put_note": lambda store: store.put_note("clock", "noon"),
     "put_checkpoint": lambda store: store.put_checkpoint(Checkpoint("c", None, {}, 0, NOON, "tester")),
     "checkpoints": lambda store: store.checkpoints(NAMESPACE),
     "delete_checkpoint": lambda store: store.delete_checkpoint(NAMESPACE, "c"),
-    "keyword": lambda store: store.keyword(NAMESPACE, ["tea"], Filter(), NOON, 1),
-    "word_counts": lambda store: store.word_counts(NAMESPACE, ["tea"]),
     "times": lambda store: store.times(NAMESPACE, [1]),
-    "holding": lambda store: store.holding(NAMESPACE, ["tea"]),
     "position": lambda store: store.position(NAMESPACE, None),
     "index_rows": lambda store: store.index_rows(NAMESPACE, None, 0, 1),
     "index_changes": lambda store: store.index_changes(NAMESPACE, None, Position()),
@@ -84,52 +66,52 @@ def being_written(store: Store) -> Generator[None]:
         thread.join()
 
 
-class Keeping(Opening):
-    def test_use_is_counted_outside_the_history(self, store: Store):
+class MaintenanceTests(StoreTestBase):
+    def test_use_is_counted_outside_the_history(self, store: Store) -> None:
         remember(store, "tea")
         assert store.note_use([Use(NAMESPACE, 1, 2, NOON, 0, None)], patience=5)
         assert store.note_use([Use(NAMESPACE, 1, 1, NOON + timedelta(1), 3, NOON)], patience=5)
-        (record,) = store.fetch(NAMESPACE, [1])
+        (record,) = read_once(store).fetch([1])
         assert (record.recall_count, record.recalled_at) == (3, NOON + timedelta(1))
         assert (record.access_count, record.accessed_at) == (3, NOON)
-        assert len(store.revisions(NAMESPACE, 1)) == record.seq == 1
+        assert len(read_once(store).revisions(1)) == record.seq == 1
 
-    def test_last_use_never_moves_back(self, store: Store):
+    def test_last_use_never_moves_back(self, store: Store) -> None:
         remember(store, "tea")
         for day in (2, 1):
             store.note_use([Use(NAMESPACE, 1, 1, NOON + timedelta(day), 0, None)], patience=5)
-        assert store.fetch(NAMESPACE, [1])[0].recalled_at == NOON + timedelta(2)
+        assert read_once(store).fetch([1])[0].recalled_at == NOON + timedelta(2)
 
-    def test_use_survives_a_change_of_the_memory(self, store: Store):
+    def test_use_survives_a_change_of_the_memory(self, store: Store) -> None:
         record = remember(store, "tea")
         store.note_use([Use(NAMESPACE, 1, 1, NOON, 0, None)], patience=5)
         amend(store, record, text="green tea")
-        assert store.fetch(NAMESPACE, [1])[0].recall_count == 1
+        assert read_once(store).fetch([1])[0].recall_count == 1
 
-    def test_use_of_a_memory_that_is_not_there_is_forgotten(self, store: Store):
+    def test_use_of_a_memory_that_is_not_there_is_forgotten(self, store: Store) -> None:
         remember(store, "tea")
         uses = [Use(NAMESPACE, 9, 1, NOON, 0, None), Use("nowhere", 1, 1, NOON, 0, None)]
         assert store.note_use(uses, patience=5)
         assert store.namespaces() == [NAMESPACE]
-        assert store.fetch(NAMESPACE, [1])[0].recall_count == 0
+        assert read_once(store).fetch([1])[0].recall_count == 0
 
-    def test_counting_use_gives_up_when_someone_writes(self, store: Store):
+    def test_counting_use_gives_up_when_someone_writes(self, store: Store) -> None:
         remember(store, "tea")
         with being_written(store):
             assert not store.note_use([Use(NAMESPACE, 1, 1, NOON, 0, None)], patience=0.01)
         assert store.note_use([Use(NAMESPACE, 1, 1, NOON, 0, None)], patience=5)
 
-    def test_reading_does_not_wait_for_someone_who_writes(self, store: Store):
+    def test_reading_does_not_wait_for_someone_who_writes(self, store: Store) -> None:
         if not self.reads_during_writes:
             pytest.skip("this store takes turns")
         record = remember(store, "tea")
         with being_written(store):
-            assert store.fetch(NAMESPACE, [1]) == [record]
-            assert len(store.keyword(NAMESPACE, ["tea"], Filter(), NOON, 9).best) == 1
+            assert read_once(store).fetch([1]) == [record]
+            assert len(read_once(store).keyword_search(["tea"], Filter(), NOON, 9).best) == 1
             assert len(store.index_rows(NAMESPACE, None, 0, 9)) == 1
             assert store.stats(None).namespaces[0].revision_count == 1
 
-    def test_statistics_count_what_is_there(self, store: Store):
+    def test_statistics_count_what_is_there(self, store: Store) -> None:
         remember(store, "tea", category="preference", created_at=NOON - timedelta(1))
         forgotten = remember(store, "coffee", category="preference")
         amend(store, forgotten, "forget", state="deleted")
@@ -151,13 +133,13 @@ class Keeping(Opening):
         assert stats.bytes > 0
         assert stats.schema >= 1
 
-    def test_an_empty_store_has_nothing_to_count(self, store: Store):
+    def test_an_empty_store_has_nothing_to_count(self, store: Store) -> None:
         assert store.stats(GENERATION).namespaces == ()
         assert store.stats(None).namespaces == ()
         assert store.namespaces() == []
         assert store.pending_count(GENERATION) == 0
 
-    def test_a_sound_store_has_no_problems_before_and_after_a_repair(self, store: Store):
+    def test_a_sound_store_has_no_problems_before_and_after_a_repair(self, store: Store) -> None:
         record = remember(store, "tea", tags=("hot",))
         embed(store, [record])
         amend(store, record, text="green tea", tags=("green",))
@@ -165,18 +147,18 @@ class Keeping(Opening):
         assert [finding for finding in store.check() if finding.level == "problem"] == []
         rows, words = (
             store.index_rows(NAMESPACE, GENERATION, 0, 9),
-            store.keyword(NAMESPACE, ["tea"], Filter(), NOON, 9).best,
+            read_once(store).keyword_search(["tea"], Filter(), NOON, 9).best,
         )
         assert [finding for finding in store.repair() if finding.level == "problem"] == []
         assert store.index_rows(NAMESPACE, GENERATION, 0, 9) == rows
-        assert store.keyword(NAMESPACE, ["tea"], Filter(), NOON, 9).best == words
+        assert read_once(store).keyword_search(["tea"], Filter(), NOON, 9).best == words
         assert [finding for finding in store.check() if finding.level == "problem"] == []
 
-    def test_a_sound_store_has_no_damaged_memories(self, store: Store):
+    def test_a_sound_store_has_no_damaged_memories(self, store: Store) -> None:
         remember(store, "tea")
-        assert store.damaged(NAMESPACE) == store.damaged("nowhere") == []
+        assert read_once(store).damaged() == read_once(store, "nowhere").damaged() == []
 
-    def test_a_repair_tells_every_recall_index_to_look_again(self, store: Store):
+    def test_a_repair_tells_every_recall_index_to_look_again(self, store: Store) -> None:
         embed(store, [remember(store, "tea"), remember(store, "coffee")])
         amend(store, remember(store, "milk"), "forget", state="deleted")
         for generation in (None, GENERATION):
@@ -189,7 +171,7 @@ class Keeping(Opening):
             assert list(changes.removed) == [3]
             assert list(store.index_changes(NAMESPACE, generation, after).rows) == []
 
-    def test_every_finding_is_a_sentence_and_every_problem_has_a_remedy(self, store: Store):
+    def test_every_finding_is_a_sentence_and_every_problem_has_a_remedy(self, store: Store) -> None:
         remember(store, "tea")
         findings = list(store.check())
         assert len({finding.check for finding in findings}) == len(findings) > 0
@@ -198,12 +180,12 @@ class Keeping(Opening):
             assert finding.level == "ok" or finding.remedy
 
     @pytest.mark.parametrize("method", EVERY_METHOD)
-    def test_a_closed_store_says_so(self, store: Store, method: str):
+    def test_a_closed_store_says_so(self, store: Store, method: str) -> None:
         remember(store, "tea")
         store.close()
         with pytest.raises(StoreClosed):
             EVERY_METHOD[method](store)
 
-    def test_closing_twice_is_closing_once(self, store: Store):
+    def test_closing_twice_is_closing_once(self, store: Store) -> None:
         store.close()
         store.close()

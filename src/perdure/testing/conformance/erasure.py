@@ -14,7 +14,7 @@ from perdure.errors import Conflict, NotFound
 from perdure.ids import parse_reference
 from perdure.model import STATES, Filter, Record
 from perdure.store.port import IndexRow, Load, LogFilter, Position, Store, Use
-from perdure.testing.conformance.opening import RELAXED, Opening
+from perdure.testing.conformance.base import RELAXED, StoreTestBase
 from perdure.testing.records import (
     GENERATION,
     NAMESPACE,
@@ -24,6 +24,7 @@ from perdure.testing.records import (
     draft,
     embed,
     insert,
+    read_once,
     remember,
     vector,
 )
@@ -43,18 +44,18 @@ def problems(store: Store) -> list[str]:
     return [finding.sentence for finding in store.check() if finding.level == "problem"]
 
 
-class Erasing(Opening):
-    def test_an_erased_memory_is_found_by_no_name_and_on_no_path(self, store: Store):
+class ErasureTests(StoreTestBase):
+    def test_an_erased_memory_is_found_by_no_name_and_on_no_path(self, store: Store) -> None:
         record = remember(store, "tea", key="drink:tea", tags=("hot",), spec_folder="f")
         embed(store, [record])
         kept = remember(store, "coffee")
         erase(store, 1)
         for ref in (1, record.id, record.content_hash, "drink:tea"):
-            assert store.find(NAMESPACE, parse_reference(ref)) == []
-        assert store.fetch(NAMESPACE, [1, 2]) == [kept]
-        assert store.page(NAMESPACE, EVERY, after=None, limit=9, newest=False) == [kept]
-        assert list(store.matching(NAMESPACE, Filter(tags=("hot",)))) == []
-        assert store.keyword(NAMESPACE, ["tea", "hot"], EVERY, NOON, 9).best == []
+            assert read_once(store).find(parse_reference(ref)) == []
+        assert read_once(store).fetch([1, 2]) == [kept]
+        assert read_once(store).page(EVERY, after=None, limit=9, newest=False) == [kept]
+        assert list(read_once(store).numbers(Filter(tags=("hot",)))) == []
+        assert read_once(store).keyword_search(["tea", "hot"], EVERY, NOON, 9).best == []
         assert [row.number for row in store.index_rows(NAMESPACE, GENERATION, 0, 9)] == [2]
         assert store.pending_count(GENERATION) == 1
         with store.write(NAMESPACE) as writer:
@@ -62,23 +63,23 @@ class Erasing(Opening):
             assert writer.load() == Load(1, 2, None, None)
         assert problems(store) == []
 
-    def test_the_log_keeps_its_lines_without_what_they_said(self, store: Store):
+    def test_the_log_keeps_its_lines_without_what_they_said(self, store: Store) -> None:
         record = remember(store, "tea")
         amend(store, record, text="green tea")
-        before = store.revisions(NAMESPACE, 1)
+        before = read_once(store).revisions(1)
         erase(store, 1)
-        lines = store.revisions(NAMESPACE, 1)
+        lines = read_once(store).revisions(1)
         assert [line.change.operation for line in lines] == ["insert", "update", "erase"]
         assert [line.record for line in lines] == [None, None, None]
         assert {line.memory for line in lines} == {record.id}
         assert [line.hash for line in lines[:2]] == [line.hash for line in before]
         assert (lines[-1].version, lines[-1].seq) == (2, 3)
-        assert store.log(NAMESPACE, LogFilter(operation="erase"), limit=9) == [lines[-1]]
-        assert store.states_at(NAMESPACE, [1], 9) == {1: lines[-1]}
-        assert store.changed_after(NAMESPACE, 2) == [1]
-        assert store.multi_version_numbers(NAMESPACE) == []
+        assert read_once(store).log(LogFilter(operation="erase"), limit=9) == [lines[-1]]
+        assert read_once(store).states_at([1], 9) == {1: lines[-1]}
+        assert read_once(store).changed_after(2) == [1]
+        assert read_once(store).with_several_versions() == []
 
-    def test_its_number_is_never_given_out_again(self, store: Store):
+    def test_its_number_is_never_given_out_again(self, store: Store) -> None:
         for text in ("tea", "coffee"):
             remember(store, text)
         erase(store, 2)
@@ -86,23 +87,23 @@ class Erasing(Opening):
         assert remember(store, "milk").number == 3
         assert problems(store) == []
 
-    def test_its_key_and_its_text_are_free(self, store: Store):
+    def test_its_key_and_its_text_are_free(self, store: Store) -> None:
         remember(store, "tea", key="drink:tea")
         erase(store, 1)
         again = remember(store, "tea", key="drink:tea")
         assert again.number == 2
-        assert store.find(NAMESPACE, parse_reference("drink:tea")) == [again]
+        assert read_once(store).find(parse_reference("drink:tea")) == [again]
 
-    def test_the_idempotency_key_that_made_it_does_not_make_it_again(self, store: Store):
+    def test_the_idempotency_key_that_made_it_does_not_make_it_again(self, store: Store) -> None:
         with store.write(NAMESPACE) as writer:
             insert(writer, draft("tea"), request="call-1")
         erase(store, 1)
         with pytest.raises(Conflict, match="call-1"), store.write(NAMESPACE) as writer:
-            assert writer.by_request("call-1") is None
+            assert [line.record for line in writer.log(LogFilter(request="call-1"), limit=9)] == [None]
             insert(writer, draft("tea"), request="call-1")
-        assert store.page(NAMESPACE, EVERY, after=None, limit=9, newest=False) == []
+        assert read_once(store).page(EVERY, after=None, limit=9, newest=False) == []
 
-    def test_the_vectors_of_all_it_ever_said_go_in_all_generations(self, store: Store):
+    def test_the_vectors_of_all_it_ever_said_go_in_all_generations(self, store: Store) -> None:
         first = remember(store, "tea")
         embed(store, [first])
         embed(store, [first], LATER)
@@ -110,36 +111,36 @@ class Erasing(Opening):
         third = amend(store, second, title="Drinks")
         embed(store, [third])
         hashes = [passage_hash(record) for record in (first, second, third)]
-        assert len(store.passage_vectors(NAMESPACE, GENERATION, hashes)) == 2
+        assert len(read_once(store).passage_vectors(GENERATION, hashes)) == 2
         erase(store, 1)
         for generation in (GENERATION, LATER):
-            assert store.passage_vectors(NAMESPACE, generation, hashes) == {}
+            assert read_once(store).passage_vectors(generation, hashes) == {}
 
-    def test_a_passage_that_another_memory_has_keeps_its_vector(self, store: Store):
+    def test_a_passage_that_another_memory_has_keeps_its_vector(self, store: Store) -> None:
         first, second = remember(store, "tea"), remember(store, "tea")
         remember(store, "tea", "other")
         embed(store, [first])
         erase(store, 1)
-        assert store.passage_vectors(NAMESPACE, GENERATION, [passage_hash(second)]) == {passage_hash(second): vector()}
+        assert read_once(store).passage_vectors(GENERATION, [passage_hash(second)]) == {passage_hash(second): vector()}
         erase(store, 2)
-        assert store.passage_vectors(NAMESPACE, GENERATION, [passage_hash(second)]) == {}
+        assert read_once(store).passage_vectors(GENERATION, [passage_hash(second)]) == {}
 
-    def test_a_vector_that_comes_too_late_is_not_kept(self, store: Store):
+    def test_a_vector_that_comes_too_late_is_not_kept(self, store: Store) -> None:
         record = remember(store, "tea")
         erase(store, 1)
         assert embed(store, [record]) == 0
 
-    def test_links_in_both_directions_go_and_others_stay(self, store: Store):
+    def test_links_in_both_directions_go_and_others_stay(self, store: Store) -> None:
         first, second, third = (remember(store, text) for text in ("tea", "coffee", "milk"))
         with store.write(NAMESPACE) as writer:
             writer.put_link(first.id, "references", second.id, NOON)
             writer.put_link(second.id, "merged_from", first.id, NOON)
             writer.put_link(second.id, "references", third.id, NOON)
         erase(store, 1)
-        assert store.links(NAMESPACE, first.id) == []
-        assert [link.target for link in store.links(NAMESPACE, second.id)] == [third.id]
+        assert read_once(store).links(first.id) == []
+        assert [link.target for link in read_once(store).links(second.id)] == [third.id]
 
-    def test_its_use_goes_with_it(self, store: Store):
+    def test_its_use_goes_with_it(self, store: Store) -> None:
         remember(store, "tea")
         store.note_use([Use(NAMESPACE, 1, 1, NOON, 1, NOON)], patience=5)
         erase(store, 1)
@@ -147,13 +148,13 @@ class Erasing(Opening):
         assert problems(store) == []
 
     @pytest.mark.parametrize("state", STATES)
-    def test_a_memory_is_erased_in_whatever_state_it_is(self, store: Store, state: Any):
+    def test_a_memory_is_erased_in_whatever_state_it_is(self, store: Store, state: Any) -> None:
         record = remember(store, "tea", state=state, tags=("hot",))
         erase(store, 1)
-        assert store.find(NAMESPACE, parse_reference(record.id)) == []
+        assert read_once(store).find(parse_reference(record.id)) == []
         assert problems(store) == []
 
-    def test_what_is_not_there_cannot_be_erased_and_nothing_changes(self, store: Store):
+    def test_what_is_not_there_cannot_be_erased_and_nothing_changes(self, store: Store) -> None:
         remember(store, "tea")
         erase(store, 1)
         before = store.position(NAMESPACE, GENERATION)
@@ -165,24 +166,24 @@ class Erasing(Opening):
         assert store.position(NAMESPACE, GENERATION) == before
         assert store.namespaces() == [NAMESPACE]
 
-    def test_an_erased_memory_cannot_be_put_again(self, store: Store):
+    def test_an_erased_memory_cannot_be_put_again(self, store: Store) -> None:
         record = remember(store, "tea")
         erase(store, 1)
         with pytest.raises(Conflict), store.write(NAMESPACE) as writer:
             writer.put(record, change("undo"), entry_of(record))
-        assert store.fetch(NAMESPACE, [1]) == []
+        assert read_once(store).fetch([1]) == []
 
-    def test_a_memory_can_be_written_and_erased_in_one_transaction(self, store: Store):
+    def test_a_memory_can_be_written_and_erased_in_one_transaction(self, store: Store) -> None:
         with store.write(NAMESPACE) as writer:
             record = insert(writer, draft("tea"))
             writer.erase(record.number, change("erase"))
             with pytest.raises(Conflict):
                 writer.put(record, change("restore"), entry_of(record))
-        assert store.fetch(NAMESPACE, [1]) == []
+        assert read_once(store).fetch([1]) == []
         assert remember(store, "coffee").number == 2
         assert problems(store) == []
 
-    def test_an_erasure_that_fails_leaves_everything(self, store: Store):
+    def test_an_erasure_that_fails_leaves_everything(self, store: Store) -> None:
         record = remember(store, "tea", tags=("hot",))
         embed(store, [record])
 
@@ -193,20 +194,20 @@ class Erasing(Opening):
 
         with pytest.raises(ZeroDivisionError):
             fail()
-        assert store.fetch(NAMESPACE, [1]) == [record]
-        assert [line.record for line in store.revisions(NAMESPACE, 1)] == [record]
+        assert read_once(store).fetch([1]) == [record]
+        assert [line.record for line in read_once(store).revisions(1)] == [record]
         assert [row.vector for row in store.index_rows(NAMESPACE, GENERATION, 0, 9)] == [vector()]
         assert problems(store) == []
 
-    def test_a_repair_brings_back_nothing_that_was_erased(self, store: Store):
+    def test_a_repair_brings_back_nothing_that_was_erased(self, store: Store) -> None:
         for text in ("tea", "coffee", "milk"):
             remember(store, text)
         erase(store, 1, 3)
         assert [finding for finding in store.repair() if finding.level == "problem"] == []
-        assert [record.text for record in store.page(NAMESPACE, EVERY, after=None, limit=9, newest=False)] == ["coffee"]
+        assert [record.text for record in read_once(store).page(EVERY, after=None, limit=9, newest=False)] == ["coffee"]
         assert problems(store) == []
 
-    def test_earlier_payloads_can_be_dropped_and_the_newest_stays(self, store: Store):
+    def test_earlier_payloads_can_be_dropped_and_the_newest_stays(self, store: Store) -> None:
         first = remember(store, "tea")
         embed(store, [first])
         amend(store, first, text="green tea")
@@ -216,16 +217,16 @@ class Erasing(Opening):
             writer.drop_payloads(1)
             writer.drop_payloads(1)
             writer.drop_payloads(99)
-        assert [line.record for line in store.revisions(NAMESPACE, 1)] == [None, None, newest]
-        assert store.fetch(NAMESPACE, [1]) == [newest]
-        assert store.passage_vectors(NAMESPACE, GENERATION, [passage_hash(first)]) == {}
+        assert [line.record for line in read_once(store).revisions(1)] == [None, None, newest]
+        assert read_once(store).fetch([1]) == [newest]
+        assert read_once(store).passage_vectors(GENERATION, [passage_hash(first)]) == {}
         assert [row.vector for row in store.index_rows(NAMESPACE, GENERATION, 0, 9)] == [vector()]
         assert problems(store) == []
         with store.write("nowhere") as writer:
             writer.drop_payloads(1)
         assert store.namespaces() == [NAMESPACE]
 
-    def test_a_recall_index_learns_what_was_erased(self, store: Store):
+    def test_a_recall_index_learns_what_was_erased(self, store: Store) -> None:
         embed(store, [remember(store, "tea"), remember(store, "coffee")])
         since = store.position(NAMESPACE, GENERATION)
         erase(store, 1)
@@ -236,7 +237,7 @@ class Erasing(Opening):
 
     @settings(RELAXED, max_examples=15)
     @given(st.lists(st.tuples(st.sampled_from(["put", "reword", "embed", "erase"]), st.integers(0, 4)), max_size=14))
-    def test_whatever_was_erased_nothing_else_is_different(self, steps: list[tuple[str, int]]):
+    def test_whatever_was_erased_nothing_else_is_different(self, steps: list[tuple[str, int]]) -> None:
         """Two memories share each text, so that passages have several owners."""
         with closing(self.open_store()) as store:
             alive: dict[int, Record] = {}
@@ -254,7 +255,7 @@ class Erasing(Opening):
                 else:
                     del alive[number]
                     erase(store, number)
-            assert store.page(NAMESPACE, EVERY, after=None, limit=99, newest=False) == [alive[n] for n in sorted(alive)]
+            assert read_once(store).page(EVERY, after=None, limit=99, newest=False) == [alive[n] for n in sorted(alive)]
             rows: list[IndexRow] = list(store.index_rows(NAMESPACE, GENERATION, 0, 99))
             assert [row.number for row in rows] == sorted(alive)
             for row in rows:

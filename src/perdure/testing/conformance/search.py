@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from perdure.model import Filter
 from perdure.store.port import IndexRow, Store
-from perdure.testing.conformance.opening import RELAXED, Opening
-from perdure.testing.records import NAMESPACE, NOON, amend, draft, insert, remember
+from perdure.testing.conformance.base import RELAXED, StoreTestBase
+from perdure.testing.records import NAMESPACE, NOON, amend, draft, insert, read_once, remember
 from perdure.text.bm25 import WordCounts, idf, length_norm, saturation
 from perdure.text.entry import term_hash, terms_length, unpack_terms
 from perdure.text.words import query_words, terms
@@ -45,57 +45,57 @@ def scores(rows: list[IndexRow], words: list[str]) -> dict[int, float]:
 
 def agree(store: Store, words: list[str], limit: int = 1000) -> None:
     expected = scores(list(store.index_rows(NAMESPACE, None, 0, 10_000)), words)
-    found = store.keyword(NAMESPACE, words, Filter(), NOON, limit).best
+    found = read_once(store).keyword_search(words, Filter(), NOON, limit).best
     assert {scored.number: pytest.approx(scored.score) for scored in found} == expected
     assert [scored.score for scored in found] == sorted((scored.score for scored in found), reverse=True)
 
 
-class Searching(Opening):
-    def test_holding_tells_who_holds_every_word_in_whatever_form(self, store: Store):
+class SearchTests(StoreTestBase):
+    def test_holding_tells_who_holds_every_word_in_whatever_form(self, store: Store) -> None:
         remember(store, "tea running in the café", tags=("hot",))
         remember(store, "tea and milk", title="Runs")
         remember(store, "milk")
         gone = remember(store, "tea runs")
         amend(store, gone, state="deleted")
         remember(store, "tea runs elsewhere", namespace="elsewhere")
-        assert sorted(store.holding(NAMESPACE, ["tea"]).numbers) == [1, 2]
-        assert sorted(store.holding(NAMESPACE, ["tea", "run"]).numbers) == [1, 2]
-        assert list(store.holding(NAMESPACE, ["cafe", "hot"]).numbers) == [1]
-        assert list(store.holding(NAMESPACE, ["tea", "coffee"]).numbers) == []
-        assert list(store.holding(NAMESPACE, []).numbers) == []
-        assert list(store.holding("nobody", ["tea"]).numbers) == []
+        assert sorted(read_once(store).numbers_with_all(["tea"]).numbers) == [1, 2]
+        assert sorted(read_once(store).numbers_with_all(["tea", "run"]).numbers) == [1, 2]
+        assert list(read_once(store).numbers_with_all(["cafe", "hot"]).numbers) == [1]
+        assert list(read_once(store).numbers_with_all(["tea", "coffee"]).numbers) == []
+        assert list(read_once(store).numbers_with_all([]).numbers) == []
+        assert list(read_once(store, "nobody").numbers_with_all(["tea"]).numbers) == []
 
     @pytest.mark.parametrize("word", HOSTILE)
-    def test_no_word_to_hold_is_an_error(self, store: Store, word: str):
+    def test_no_word_to_hold_is_an_error(self, store: Store, word: str) -> None:
         remember(store, "tea")
-        store.holding(NAMESPACE, [word, "tea"])
+        read_once(store).numbers_with_all([word, "tea"])
 
-    def test_the_time_of_a_memory_is_when_it_became_true_else_when_it_was_made(self, store: Store):
+    def test_the_time_of_a_memory_is_when_it_became_true_else_when_it_was_made(self, store: Store) -> None:
         remember(store, "tea")
         remember(store, "coffee", valid_at=NOON - timedelta(days=9))
         remember(store, "milk", namespace="elsewhere")
-        made = store.fetch(NAMESPACE, [1])[0].created_at
+        made = read_once(store).fetch([1])[0].created_at
         assert store.times(NAMESPACE, [2, 1, 99, -1]) == {1: made, 2: NOON - timedelta(days=9)}
         assert store.times(NAMESPACE, []) == store.times("nobody", [1]) == {}
 
-    def test_numbers_are_a_filter(self, store: Store):
+    def test_numbers_are_a_filter(self, store: Store) -> None:
         for _ in range(3):
             remember(store, "tea")
         for wanted in ((), (2,), (1, 3, 99, -1)):
             filter = Filter(numbers=wanted)
-            assert {found.number for found in store.keyword(NAMESPACE, ["tea"], filter, NOON, 9).best} == {
+            assert {found.number for found in read_once(store).keyword_search(["tea"], filter, NOON, 9).best} == {
                 number for number in wanted if number in (1, 2, 3)
             }
-            assert set(store.matching(NAMESPACE, filter)) == set(wanted) & {1, 2, 3}
+            assert set(read_once(store).numbers(filter)) == set(wanted) & {1, 2, 3}
 
-    def test_the_best_match_comes_first(self, store: Store):
+    def test_the_best_match_comes_first(self, store: Store) -> None:
         remember(store, "Bob likes coffee")
         remember(store, "Alice prefers dark mode in every editor she uses")
         remember(store, "the mode of the editor")
-        found = store.keyword(NAMESPACE, query_words("dark editor mode"), Filter(), NOON, 10).best
+        found = read_once(store).keyword_search(query_words("dark editor mode"), Filter(), NOON, 10).best
         assert [scored.number for scored in found] == [2, 3]
 
-    def test_words_are_found_whatever_their_form(self, store: Store):
+    def test_words_are_found_whatever_their_form(self, store: Store) -> None:
         record = remember(store, "She was running parseFile in 東京都, in a café", title="Straße", keywords=("snakes",))
         for query in (
             "runs",
@@ -110,10 +110,10 @@ class Searching(Opening):
             "STRASSE",
             "straße",
         ):
-            found = store.keyword(NAMESPACE, query_words(query), Filter(), NOON, 10).best
+            found = read_once(store).keyword_search(query_words(query), Filter(), NOON, 10).best
             assert [scored.number for scored in found] == [record.number] or query == "STRASSE", query
 
-    def test_every_searchable_field_is_searched(self, store: Store):
+    def test_every_searchable_field_is_searched(self, store: Store) -> None:
         fields: list[dict[str, Any]] = [
             {"title": "wanted"}, {"keywords": ("wanted",)}, {"trigger_phrases": ("wanted",)}, {"tags": ("wanted",)},
             {"reasoning": "wanted"}, {"anchor_id": "wanted"}, {"spec_folder": "wanted"},
@@ -122,10 +122,10 @@ class Searching(Opening):
         for n, values in enumerate(fields):
             remember(store, f"memory {n}", **values)
         remember(store, "no match")
-        found = store.keyword(NAMESPACE, ["wanted"], Filter(), NOON, 99).best
+        found = read_once(store).keyword_search(["wanted"], Filter(), NOON, 99).best
         assert sorted(scored.number for scored in found) == list(range(1, len(fields) + 1))
 
-    def test_the_score_is_the_one_an_index_in_memory_computes(self, store: Store):
+    def test_the_score_is_the_one_an_index_in_memory_computes(self, store: Store) -> None:
         source = random.Random(7)
         vocabulary = [f"w{n}" for n in range(60)]
         with store.write(NAMESPACE) as writer:
@@ -136,7 +136,7 @@ class Searching(Opening):
 
     @settings(RELAXED, max_examples=15)
     @given(st.data())
-    def test_the_score_stays_right_while_memories_change(self, data: st.DataObject):
+    def test_the_score_stays_right_while_memories_change(self, data: st.DataObject) -> None:
         words = st.lists(st.sampled_from(["tea", "milk", "sugar", "mug", "東京", "running"]), min_size=1, max_size=6)
         store = self.open_store()
         records = [remember(store, " ".join(data.draw(words))) for _ in range(data.draw(st.integers(1, 6)))]
@@ -147,58 +147,66 @@ class Searching(Opening):
         agree(store, data.draw(words))
         store.close()
 
-    def test_the_limit_keeps_the_best(self, store: Store):
+    def test_the_limit_keeps_the_best(self, store: Store) -> None:
         for n in range(1, 9):
             remember(store, "tea " * n)
-        every = store.keyword(NAMESPACE, ["tea"], Filter(), NOON, 99).best
-        assert store.keyword(NAMESPACE, ["tea"], Filter(), NOON, 3).best == every[:3]
-        assert store.keyword(NAMESPACE, ["tea"], Filter(), NOON, 0).best == []
+        every = read_once(store).keyword_search(["tea"], Filter(), NOON, 99).best
+        assert read_once(store).keyword_search(["tea"], Filter(), NOON, 3).best == every[:3]
+        assert read_once(store).keyword_search(["tea"], Filter(), NOON, 0).best == []
 
-    def test_of_more_equal_memories_than_are_wanted_the_newest_are_found(self, store: Store):
+    def test_of_more_equal_memories_than_are_wanted_the_newest_are_found(self, store: Store) -> None:
         with store.write(NAMESPACE) as writer:
             for _ in range(700):
                 insert(writer, draft("tea in the morning"))
         for words in (["tea"], ["tea", "morning"]):
-            found = store.keyword(NAMESPACE, words, Filter(), NOON, 50).best
+            found = read_once(store).keyword_search(words, Filter(), NOON, 50).best
             assert [scored.number for scored in found] == list(range(700, 650, -1))
 
-    def test_several_namespaces_counted_together_score_as_one(self, store: Store):
+    def test_several_namespaces_counted_together_score_as_one(self, store: Store) -> None:
         texts = ["tea", "tea and milk", "milk, sugar and a mug", "a mug", "rain"]
         for n, text in enumerate(texts):
             remember(store, text)
             remember(store, text, f"part {n % 2}")
         words = ["tea", "milk", "nowhere"]
-        parts = [store.word_counts(name, words) for name in ("part 0", "part 1", "nobody")]
+        parts = [read_once(store, name).word_counts(words) for name in ("part 0", "part 1", "nobody")]
         counts = WordCounts.together(parts)
-        assert counts == store.word_counts(NAMESPACE, words)
-        apart = [found for n in range(2) for found in store.keyword(f"part {n}", words, Filter(), NOON, 9, counts).best]
-        whole = store.keyword(NAMESPACE, words, Filter(), NOON, 9).best
+        assert counts == read_once(store).word_counts(words)
+        apart = [
+            found
+            for name in ("part 0", "part 1")
+            for found in read_once(store, name).keyword_search(words, Filter(), NOON, 9, counts).best
+        ]
+        whole = read_once(store).keyword_search(words, Filter(), NOON, 9).best
         assert sorted(found.score for found in apart) == pytest.approx(sorted(found.score for found in whole))
 
-    def test_no_words_and_no_memories_find_nothing(self, store: Store):
-        assert store.keyword(NAMESPACE, ["tea"], Filter(), NOON, 9).best == []
+    def test_no_words_and_no_memories_find_nothing(self, store: Store) -> None:
+        assert read_once(store).keyword_search(["tea"], Filter(), NOON, 9).best == []
         remember(store, "tea")
-        assert store.keyword(NAMESPACE, [], Filter(), NOON, 9).best == []
+        assert read_once(store).keyword_search([], Filter(), NOON, 9).best == []
 
     @pytest.mark.parametrize("word", HOSTILE, ids=range(len(HOSTILE)))
-    def test_no_word_is_an_error(self, store: Store, word: str):
+    def test_no_word_is_an_error(self, store: Store, word: str) -> None:
         remember(store, "tea in the morning")
-        assert [scored.number for scored in store.keyword(NAMESPACE, [word, "tea"], Filter(), NOON, 9).best] == [1]
-        store.keyword(NAMESPACE, [word], Filter(), NOON, 9)
+        assert [scored.number for scored in read_once(store).keyword_search([word, "tea"], Filter(), NOON, 9).best] == [
+            1
+        ]
+        read_once(store).keyword_search([word], Filter(), NOON, 9)
 
     @settings(RELAXED)
     @given(words=st.lists(st.text(max_size=20), max_size=5))
-    def test_no_words_are_an_error(self, store: Store, words: list[str]):
-        store.keyword(NAMESPACE, words, Filter(), NOON, 9)
+    def test_no_words_are_an_error(self, store: Store, words: list[str]) -> None:
+        read_once(store).keyword_search(words, Filter(), NOON, 9)
 
     @pytest.mark.parametrize("state", ["merged", "deleted", "expired", "evicted"])
-    def test_a_memory_that_left_the_index_is_not_found_and_comes_back_with_its_state(self, store: Store, state: Any):
+    def test_a_memory_that_left_the_index_is_not_found_and_comes_back_with_its_state(
+        self, store: Store, state: Any
+    ) -> None:
         record = remember(store, "tea")
         amend(store, record, "forget", state=state)
-        assert store.keyword(NAMESPACE, ["tea"], Filter(), NOON, 9).best == []
-        assert store.keyword(NAMESPACE, ["tea"], Filter(states=(state, "active")), NOON, 9).best == []
+        assert read_once(store).keyword_search(["tea"], Filter(), NOON, 9).best == []
+        assert read_once(store).keyword_search(["tea"], Filter(states=(state, "active")), NOON, 9).best == []
         amend(store, record, "restore", state="active")
-        assert len(store.keyword(NAMESPACE, ["tea"], Filter(), NOON, 9).best) == 1
+        assert len(read_once(store).keyword_search(["tea"], Filter(), NOON, 9).best) == 1
 
     @pytest.mark.parametrize(
         "fields",
@@ -212,9 +220,9 @@ class Searching(Opening):
         ],
         ids=str,
     )
-    def test_what_ordinary_recall_must_not_show_is_not_found(self, store: Store, fields: dict[str, Any]):
+    def test_what_ordinary_recall_must_not_show_is_not_found(self, store: Store, fields: dict[str, Any]) -> None:
         remember(store, "tea", **fields)
-        assert store.keyword(NAMESPACE, ["tea"], Filter(), NOON, 9).best == []
+        assert read_once(store).keyword_search(["tea"], Filter(), NOON, 9).best == []
 
     @pytest.mark.parametrize(
         ("fields", "wanted"),
@@ -225,26 +233,26 @@ class Searching(Opening):
         ],
         ids=str,
     )
-    def test_what_is_asked_for_is_found(self, store: Store, fields: dict[str, Any], wanted: dict[str, Any]):
+    def test_what_is_asked_for_is_found(self, store: Store, fields: dict[str, Any], wanted: dict[str, Any]) -> None:
         remember(store, "tea", **fields)
-        assert len(store.keyword(NAMESPACE, ["tea"], Filter(**wanted), NOON, 9).best) == 1
+        assert len(read_once(store).keyword_search(["tea"], Filter(**wanted), NOON, 9).best) == 1
 
-    def test_a_filter_holds_for_a_search_too(self, store: Store):
+    def test_a_filter_holds_for_a_search_too(self, store: Store) -> None:
         remember(store, "tea", tags=("hot",))
         remember(store, "tea")
-        found = store.keyword(NAMESPACE, ["tea"], Filter(tags=("hot",)), NOON, 9).best
+        found = read_once(store).keyword_search(["tea"], Filter(tags=("hot",)), NOON, 9).best
         assert [scored.number for scored in found] == [1]
 
-    def test_the_old_words_of_a_memory_no_longer_find_it(self, store: Store):
+    def test_the_old_words_of_a_memory_no_longer_find_it(self, store: Store) -> None:
         record = remember(store, "tea")
         amend(store, record, text="coffee")
-        assert store.keyword(NAMESPACE, ["tea"], Filter(), NOON, 9).best == []
-        assert len(store.keyword(NAMESPACE, ["coffee"], Filter(), NOON, 9).best) == 1
+        assert read_once(store).keyword_search(["tea"], Filter(), NOON, 9).best == []
+        assert len(read_once(store).keyword_search(["coffee"], Filter(), NOON, 9).best) == 1
 
-    def test_a_rare_word_is_found_among_many_common_ones(self, store: Store):
+    def test_a_rare_word_is_found_among_many_common_ones(self, store: Store) -> None:
         with store.write(NAMESPACE) as writer:
             for n in range(2500):
                 insert(writer, draft("the common words of every memory" + (" treasure" if n == 1234 else "")))
         words = ["common", "words", "every", "memory", "treasure"]
-        assert store.keyword(NAMESPACE, words, Filter(), NOON, 5).best[0].number == 1235
-        assert len(store.keyword(NAMESPACE, words[:4], Filter(), NOON, 20).best) == 20
+        assert read_once(store).keyword_search(words, Filter(), NOON, 5).best[0].number == 1235
+        assert len(read_once(store).keyword_search(words[:4], Filter(), NOON, 20).best) == 20

@@ -21,7 +21,7 @@ RELAXED = settings(
 )
 
 
-class Opening:
+class StoreTestBase:
     # Whether several threads can use the store at the same moment; a store in memory may take turns.
     reads_during_writes: ClassVar[bool] = True
 
