@@ -36,7 +36,8 @@ SELECT id, name, number, vector, created_at FROM namespace ORDER BY id;
 -- name: add_namespace
 -- A namespace that the backup lacks, empty. It keeps its id unless the backup gave that to another one.
 INSERT INTO namespace (id, name, head, created_at)
-VALUES (iif(EXISTS (SELECT 1 FROM namespace WHERE id = ?1), NULL, ?1), ?2, ?3, ?4);
+VALUES (iif(EXISTS (SELECT 1 FROM namespace WHERE id = ?1), NULL, ?1), ?2, ?3, ?4)
+ON CONFLICT (name) DO NOTHING;
 
 -- name: raise_counters
 -- Numbers given out since the backup are not given out again.

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import stat
 from contextlib import suppress
-from hashlib import sha256
 from pathlib import Path
 from typing import Final, cast
 
@@ -26,14 +26,25 @@ from perdure.store.sqlite.sql import SQL
 CHECKSUM: Final = ".sha256"
 BACKUP_PATHS: Final = "note:backups"
 _MOST_PATHS: Final = 100
-_CHUNK: Final = 1 << 20
 _OWN: Final = ("", "-wal", "-shm", "-journal", "-head", "-erased", "-reserve")
 
 
 def backup(
     pool: Pool, place: Place, path: str, clock: Clock, *, overwrite: bool, progress: Progress | None = None
 ) -> Backup:
-    target = _check_target(place, path, overwrite=overwrite)
+    absolute = Path(path).absolute()
+    try:
+        target = str(absolute.parent.resolve(strict=True) / absolute.name)
+        status = os.lstat(target) if identity_of(target) is not None else None
+    except (OSError, ValueError) as error:
+        raise BackupFailed(f"{path}: there is no such directory.") from error
+    own = {place.path + side for side in _OWN} if place.identity is not None else set[str]()
+    if target in own or (status is not None and fork.is_open((status.st_dev, status.st_ino))):
+        raise BackupFailed(f"{target} is a store that is in use.", remedy="Choose another place for the backup.")
+    if status is not None and not stat.S_ISREG(status.st_mode):
+        raise BackupFailed(f"{target} is not a regular file.", remedy="Name a file for the backup.")
+    if status is not None and not overwrite:
+        raise _exists(target)
     noted = note_paths(pool, target)
     made = copy_to(pool, target, clock, overwrite=overwrite, progress=progress)
     if not noted:
@@ -49,9 +60,24 @@ def copy_to(
     try:
         with partial_files.begun(target, "partial") as partial:
             with staging.opened(partial) as (_, copy):
-                memories, revisions = _fill(copy, pool, progress, sound=sound)
+                with pool.reading() as source, copy.maintaining() as connection:
+                    staging.copy_pages(connection, source, progress, "backup: copying")
+                point("backup: copied")
+                staging.leave_wal(copy)
+                with copy.maintaining() as connection:
+                    # While the store waits for its scrub, erased text may stand in the unused parts of pages.
+                    if connection.execute(SQL["get_meta"], ("scrub",)).get is not None:
+                        connection.execute(SIDECAR_SQL["delete_scrub"])
+                        run(connection, SIDECAR_SQL["compact"])
+                damage = staging.damage_of(copy) if sound else None
+                if damage is not None:
+                    remedy = "Run `perdure doctor`; no backup was made."
+                    raise BackupFailed(f"The store is damaged: {damage}", remedy=remedy)
+                memories, revisions = staging.counts(copy)
             point("backup: checked")
-            digest, size = _sync_and_hash(partial)
+            with Path(partial).open("rb+") as file:
+                os.fsync(file.fileno())
+                digest, size = hashlib.file_digest(file, "sha256").hexdigest(), os.fstat(file.fileno()).st_size
             if not overwrite and identity_of(target) is not None:
                 raise _exists(target)
             # A checksum of an earlier file would be wrong for this one.
@@ -97,51 +123,8 @@ def _parse_paths(note: object) -> list[str]:
     return [path for path in cast("list[object]", parsed) if isinstance(path, str)] if isinstance(parsed, list) else []
 
 
-def _fill(copy: Pool, pool: Pool, progress: Progress | None, *, sound: bool) -> tuple[int, int]:
-    with pool.reading() as source, copy.maintaining() as target:
-        staging.copy_pages(target, source, progress, "backup: copying")
-    point("backup: copied")
-    staging.leave_wal(copy)
-    with copy.maintaining() as connection:
-        # While the store waits for its scrub, what was erased may stand in the unused parts of pages.
-        if connection.execute(SQL["get_meta"], ("scrub",)).get is not None:
-            connection.execute(SIDECAR_SQL["delete_scrub"])
-            run(connection, SIDECAR_SQL["compact"])
-    damage = staging.damage_of(copy) if sound else None
-    if damage is not None:
-        raise BackupFailed(f"The store is damaged: {damage}", remedy="Run `perdure doctor`; no backup was made.")
-    return staging.counts(copy)
-
-
-def _check_target(place: Place, path: str, *, overwrite: bool) -> str:
-    absolute = Path(path).absolute()
-    try:
-        target = str(absolute.parent.resolve(strict=True) / absolute.name)
-        status = os.lstat(target) if identity_of(target) is not None else None
-    except (OSError, ValueError) as error:
-        raise BackupFailed(f"{path}: there is no such directory.") from error
-    own = {place.path + side for side in _OWN} if place.identity is not None else set[str]()
-    if target in own or (status is not None and fork.is_open((status.st_dev, status.st_ino))):
-        raise BackupFailed(f"{target} is a store that is in use.", remedy="Choose another place for the backup.")
-    if status is not None and not stat.S_ISREG(status.st_mode):
-        raise BackupFailed(f"{target} is not a regular file.", remedy="Name a file for the backup.")
-    if status is not None and not overwrite:
-        raise _exists(target)
-    return target
-
-
 def _exists(target: str) -> Conflict:
     return Conflict(f"{target} exists.", remedy="Choose another name, or replace it with --overwrite.")
-
-
-def _sync_and_hash(path: str) -> tuple[str, int]:
-    """The checksum and the size of a file that is on disk when this returns."""
-    digest = sha256()
-    with Path(path).open("rb+") as stream:
-        os.fsync(stream.fileno())
-        while chunk := stream.read(_CHUNK):
-            digest.update(chunk)
-        return digest.hexdigest(), stream.tell()
 
 
 def _write_checksum(target: str, digest: str) -> None:

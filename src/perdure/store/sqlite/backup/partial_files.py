@@ -32,8 +32,12 @@ _in_progress: Final[set[str]] = set()
 def begun(path: str, kind: Kind) -> Generator[str]:
     """A new empty file beside `path`, for its owner alone. On leaving, it is gone or has another name."""
     sweep([path], kind)
-    maker = os.getpid()
-    copy, descriptor = _create(f"{path}.{kind}-")
+    maker, copy, descriptor = os.getpid(), "", None
+    while descriptor is None:
+        copy = f"{path}.{kind}-{secrets.randbelow(10**12)}"
+        with suppress(FileExistsError):
+            descriptor = _lock(copy, os.O_CREAT | os.O_EXCL)
+    _in_progress.add(copy)
     try:
         yield copy
     finally:
@@ -46,57 +50,34 @@ def begun(path: str, kind: Kind) -> Generator[str]:
 
 def sweep(paths: Iterable[str], kind: Kind) -> bool:
     """Remove what nobody will finish. True when nothing unfinished is left beside any of the paths."""
-    left = False
+    copies: list[str] = []
     for path in map(Path, set(paths)):
         prefix = f"{path.name}.{kind}-"
         with suppress(OSError, ValueError), os.scandir(path.parent) as entries:
-            copies = [entry.name for entry in entries if entry.is_file(follow_symlinks=False)]
-            for name in copies:
-                if name.startswith(prefix) and _NUMBER.fullmatch(name[len(prefix) :]):
-                    left |= not _removed(str(path.parent / name))
-    return not left
+            names = [entry.name for entry in entries if entry.is_file(follow_symlinks=False)]
+            numbered = (name for name in names if name.startswith(prefix) and _NUMBER.fullmatch(name[len(prefix) :]))
+            copies += (str(path.parent / name) for name in numbered)
+    for copy in set(copies) - _in_progress:
+        with suppress(OSError):
+            descriptor = _lock(copy)
+            if descriptor is not None:
+                _remove(copy)
+                os.close(descriptor)
+    return all(identity_of(copy) is None for copy in copies)
 
 
-def _create(prefix: str) -> tuple[str, int]:
-    while True:
-        copy = f"{prefix}{secrets.randbelow(10**12)}"
-        try:
-            descriptor = os.open(copy, _FLAGS | os.O_CREAT | os.O_EXCL, 0o600)
-        except FileExistsError:
-            continue
-        if _is_locked_by_us(copy, descriptor):
-            _in_progress.add(copy)
-            return copy, descriptor
-        # Somebody took it for a dead process's in the moment before it was locked.
-        os.close(descriptor)
-
-
-def _removed(copy: str) -> bool:
-    """False while its maker is at work, or when it cannot be removed."""
-    if copy in _in_progress:
-        return False
-    try:
-        descriptor = os.open(copy, _FLAGS)
-    except FileNotFoundError:
-        return True
-    except OSError:
-        return False
-    try:
-        if _is_locked_by_us(copy, descriptor):
-            _remove(copy)
-    finally:
-        os.close(descriptor)
-    return identity_of(copy) is None
-
-
-def _is_locked_by_us(copy: str, descriptor: int) -> bool:
-    """True when the lock is ours and the file still has its name."""
+def _lock(copy: str, flags: int = 0) -> int | None:
+    """A descriptor that holds the lock. None when another process has it, or removed the file in between."""
+    descriptor = os.open(copy, _FLAGS | flags, 0o600)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        status = os.fstat(descriptor)
+        if identity_of(copy) == (status.st_dev, status.st_ino):
+            return descriptor
     except OSError:
-        return False
-    status = os.fstat(descriptor)
-    return identity_of(copy) == (status.st_dev, status.st_ino)
+        pass
+    os.close(descriptor)
+    return None
 
 
 def _remove(copy: str) -> None:
