@@ -8,6 +8,7 @@ from __future__ import annotations
 import builtins
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import datetime
 from itertools import chain
@@ -53,7 +54,7 @@ from perdure.model import (
 )
 from perdure.services import CLOSE_PATIENCE, Services
 from perdure.settings import Settings
-from perdure.store.port import Store, StoreStats
+from perdure.store.port import Reader, Store, StoreStats
 from perdure.validation import (
     Fields,
     Filters,
@@ -87,9 +88,6 @@ MAX_LOG: Final = 1000
 MAX_BUDGET: Final = 1_000_000
 MAX_CHECKPOINTS: Final = 10_000
 _MAX_VERSION: Final = 2**31
-_MAX_CAPACITY: Final = 10**12
-
-_HOW_TO_UNDO: Final = "Write undo('batch'), undo(session='…') or undo(actor='…', since='…'); nothing was changed."
 
 
 class Memory:
@@ -413,7 +411,7 @@ class Memory:
 
             seq = store.seq_at(name, moment)
             records = page_at(store, name, filter, seq, after=after, limit=most + 1, newest=newest)
-        return Page(tuple(records[:most]), records[most - 1].number if len(records) > most else None)
+        return lifecycle.lookup.page_of(records, most)
 
     def offers(self, *, limit: int = 20, after: int | None = None) -> Page:
         """The memories that wait for somebody to `promote` them, newest first."""
@@ -421,8 +419,9 @@ class Memory:
         if after is not None:
             check_int(after, "after", 0, MAX_NUMBER)
         filter = Filter(offered=True, unexpired_at=self._services.context.clock())
-        records = self._services.store.page(self._namespace, filter, after=after, limit=most + 1, newest=True)
-        return Page(tuple(records[:most]), records[most - 1].number if len(records) > most else None)
+        with self._read() as reader:
+            records = reader.page(filter, after=after, limit=most + 1, newest=True)
+        return lifecycle.lookup.page_of(records, most)
 
     def constitution(self) -> Constitution:
         """The memories that are always surfaced, oldest first, as many as fit their budget of tokens."""
@@ -433,9 +432,6 @@ class Memory:
         alone; 0 or None removes it, so that the settings count again. A lower limit evicts nothing by itself: the next
         write makes room.
         """
-        for name, limit in (("max_items", max_items), ("max_tokens", max_tokens)):
-            if limit is not None and limit != UNCHANGED:
-                check_int(limit, name, 0, _MAX_CAPACITY)
         if (max_items, max_tokens) != (UNCHANGED, UNCHANGED):
             lifecycle.capacity.set_limits(self._services, self._namespace, max_items, max_tokens)
         return lifecycle.capacity.capacity(self._services, self._namespace)
@@ -483,7 +479,8 @@ class Memory:
         filter = lifecycle.lookup.check_log_filter(
             batch=batch, session=session, actor=actor, operation=operation, since=since, until=until, before=before
         )
-        return self._services.store.log(self._namespace, filter, limit=check_int(limit, "limit", 1, MAX_LOG))
+        with self._read() as reader:
+            return reader.log(filter, limit=check_int(limit, "limit", 1, MAX_LOG))
 
     def undo(
         self,
@@ -504,13 +501,9 @@ class Memory:
         their changes are overruled and the erased ones are named in `skipped`. Nothing to do, or `dry_run`: the answer
         has no batch. `everywhere` means all namespaces, in one transaction.
         """
-        if sum(choice is not None for choice in (batch, session, actor)) != 1:
-            raise InvalidInput("Say what to undo: one batch, one session or one actor.", remedy=_HOW_TO_UNDO)
-        if since is not None and batch is not None:
-            raise InvalidInput("A batch is one moment; `since` goes with a session or an actor.", remedy=_HOW_TO_UNDO)
         filter = lifecycle.lookup.check_log_filter(batch=batch, session=session, actor=actor, since=since)
-        names = self._services.store.namespaces() if check_bool(everywhere, "everywhere") else [self._namespace]
         forced, dry = check_bool(force, "force"), check_bool(dry_run, "dry_run")
+        names = self._services.store.namespaces() if check_bool(everywhere, "everywhere") else [self._namespace]
         return lifecycle.undo.undo(self._services, names, filter, force=forced, dry_run=dry)
 
     def checkpoint(
@@ -529,14 +522,9 @@ class Memory:
         """
         if check_bool(everything, "everything") and spec_folder is not None:
             raise InvalidInput("A checkpoint is of a spec folder or of everything.", remedy="Leave one of them out.")
-        checked = check_fields({"spec_folder": spec_folder, "abstract": description, "metadata": metadata})
+        namespace = None if everything else self._namespace
         return lifecycle.checkpoint.create(
-            self._services,
-            None if everything else self._namespace,
-            lifecycle.checkpoint.check_name(name),
-            spec_folder=checked.get("spec_folder"),
-            description=checked.get("abstract"),
-            metadata=checked.get("metadata") or {},
+            self._services, namespace, name, spec_folder=spec_folder, description=description, metadata=metadata
         )
 
     def checkpoints(self, *, spec_folder: str | None = None, limit: int = 50) -> builtins.list[Checkpoint]:
@@ -552,12 +540,11 @@ class Memory:
         `skipped` names it.
         """
         clear, dry = check_bool(clear_existing, "clear_existing"), check_bool(dry_run, "dry_run")
-        checked = lifecycle.checkpoint.check_name(name)
-        return lifecycle.checkpoint.restore(self._services, self._namespace, checked, clear=clear, dry_run=dry)
+        return lifecycle.checkpoint.restore(self._services, self._namespace, name, clear=clear, dry_run=dry)
 
     def delete_checkpoint(self, name: str) -> Checkpoint:
         """Forget the name of a state. The memories, and their history, stay."""
-        return lifecycle.checkpoint.delete(self._services, self._namespace, lifecycle.checkpoint.check_name(name))
+        return lifecycle.checkpoint.delete(self._services, self._namespace, name)
 
     # -- looking after the store ---------------------------------------------------------------------------------------
 
@@ -643,6 +630,9 @@ class Memory:
         return chain((services.embedder_finding(),), repaired, services.store.check())
 
     # -- shared by the verbs -------------------------------------------------------------------------------------------
+
+    def _read(self) -> AbstractContextManager[Reader]:
+        return self._services.store.read(self._namespace)
 
     def _find(self, ref: Reference) -> Record:
         return lifecycle.lookup.find(self._services.store, self._namespace, ref)

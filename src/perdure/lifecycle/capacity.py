@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 from perdure.errors import NotAllowed
 from perdure.lifecycle.eviction import is_over, limits
 from perdure.model import Capacity, Json
+from perdure.validation import check_int
 
 if TYPE_CHECKING:
     from perdure.services import Services
@@ -16,6 +17,7 @@ Limit: TypeAlias = "int | Literal['unchanged'] | None"
 UNCHANGED: Final = "unchanged"
 
 _LISTED: Final = 10
+_MAX_LIMIT: Final = 10**12
 _ORDER: Final = (
     "superseded memories, then those of low importance, then the others; of each the least recently used first"
 )
@@ -23,6 +25,9 @@ _ORDER: Final = (
 
 def set_limits(services: Services, namespace: str, max_items: Limit, max_tokens: Limit) -> None:
     """0 and None make the limits of the settings count again. Nothing is evicted at once: the next write makes room."""
+    for name, limit in (("max_items", max_items), ("max_tokens", max_tokens)):
+        if limit is not None and limit != UNCHANGED:
+            check_int(limit, name, 0, _MAX_LIMIT)
     if not services.context.is_person:
         raise NotAllowed("Only a person may change the limits of a namespace.")
     with services.store.write(namespace) as writer:

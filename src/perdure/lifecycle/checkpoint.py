@@ -11,7 +11,7 @@ from perdure.errors import Conflict, InvalidInput, NotFound, shown
 from perdure.lifecycle.revert import RevertPlan, revert, why_missing
 from perdure.model import Checkpoint, Json, Operation, Record, RevertResult, Revision, Skipped
 from perdure.store.port import Reader, Store
-from perdure.validation import check_single_line
+from perdure.validation import check_fields, check_single_line
 
 if TYPE_CHECKING:
     from perdure.services import Services
@@ -76,13 +76,15 @@ def create(
     *,
     spec_folder: str | None,
     description: str | None,
-    metadata: Mapping[str, Json],
+    metadata: Mapping[str, Json] | None,
 ) -> Checkpoint:
     """One small write, however much is stored: the store itself fills in how far its log has come."""
     context = services.context
+    fields = check_fields({"spec_folder": spec_folder, "abstract": description, "metadata": metadata})
     checkpoint = Checkpoint(
-        name, namespace, {}, 0, context.clock(), context.actor,
-        spec_folder=spec_folder, description=description, metadata=metadata,
+        check_name(name), namespace, {}, 0, context.clock(), context.actor,
+        spec_folder=fields.get("spec_folder"), description=fields.get("abstract"),
+        metadata=fields.get("metadata") or {},
     )  # fmt: skip
     point("checkpoint: before it is written")
     try:
@@ -107,6 +109,7 @@ def visible(store: Store, namespace: str, spec_folder: str | None) -> list[Check
 
 def find(store: Store, namespace: str, name: str) -> Checkpoint:
     """The checkpoint of the namespace, or the one of everything; no two have the same name."""
+    name = check_name(name)
     checkpoint = next((one for one in store.checkpoints(namespace) if one.name == name), None)
     if checkpoint is None:
         raise NotFound(f"There is no checkpoint {name[:80]!r}.", remedy="`perdure checkpoint list` shows them.")
@@ -133,5 +136,5 @@ def restore(services: Services, namespace: str, name: str, *, clear: bool, dry_r
 def delete(services: Services, namespace: str, name: str) -> Checkpoint:
     """Only the name goes: the memories and their log stay."""
     checkpoint = find(services.store, namespace, name)
-    services.store.delete_checkpoint(checkpoint.namespace, name)
+    services.store.delete_checkpoint(checkpoint.namespace, checkpoint.name)
     return checkpoint

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Final, get_args
 
 from perdure.clock import parse_time
 from perdure.errors import AmbiguousReference, NotFound, StoreDamaged
 from perdure.ids import parse_reference
-from perdure.model import Operation, Record, Revision
+from perdure.model import Operation, Page, Record, Revision
 from perdure.store.paging import revisions
-from perdure.store.port import LogFilter, Store
+from perdure.store.port import LogFilter, Reader, Store
 from perdure.validation import check_choice, check_int, check_single_line, optional
 from perdure.visibility import GONE_STATES, has_expired
 
@@ -20,7 +21,11 @@ _MAX_SEQ: Final = 2**62
 def find(store: Store, namespace: str, ref: int | str) -> Record:
     """The memory that a reference names, in whatever state it is."""
     with store.read(namespace) as reader:
-        records = reader.find(parse_reference(ref))
+        return resolve(reader, namespace, ref)
+
+
+def resolve(reader: Reader, namespace: str, ref: int | str) -> Record:
+    records = reader.find(parse_reference(ref))
     if not records:
         raise NotFound(f"No memory {ref!r:.80} in namespace {namespace!r}.")
     if len(records) > 1:
@@ -42,11 +47,11 @@ def find_present(store: Store, namespace: str, ref: int | str, now: datetime) ->
 
 def find_known(store: Store, namespace: str, ref: int | str, moment: datetime) -> Record:
     """The memory that a reference names, as it was known at a moment."""
-    record = find(store, namespace, ref)
-    number, remedy = record.number, f"See `perdure history {record.number}`."
     with store.read(namespace) as reader:
+        record = resolve(reader, namespace, ref)
         seq = reader.seq_at(moment)
-        revision = reader.states_at([number], seq).get(number)
+        revision = reader.states_at([record.number], seq).get(record.number)
+    number, remedy = record.number, f"See `perdure history {record.number}`."
     if record.seq > seq:
         if revision is None:
             raise NotFound(f"Memory #{number} was not known yet then.", remedy=remedy)
@@ -64,20 +69,23 @@ def history(store: Store, namespace: str, ref: int | str) -> list[Revision]:
     number or an id is looked up there too.
     """
     reference = parse_reference(ref)
-    try:
-        number = find(store, namespace, ref).number
-        with store.read(namespace) as reader:
-            return reader.revisions(number)
-    except (NotFound, StoreDamaged):
-        with store.read(namespace) as reader:
+    with store.read(namespace) as reader:
+        try:
+            return reader.revisions(resolve(reader, namespace, ref).number)
+        except (NotFound, StoreDamaged):
             number = reference.number
             if number is None and reference.id is not None:
                 erasures = revisions(reader, LogFilter(operation="erase"), newest=True)
                 number = next((line.number for line in erasures if line.memory == reference.id), None)
             lines = reader.revisions(number) if number is not None else []
-        if not lines:
-            raise
-        return lines
+            if not lines:
+                raise
+            return lines
+
+
+def page_of(records: Sequence[Record], limit: int) -> Page:
+    """A page of at most `limit` records. One record more than that says that there is a following page."""
+    return Page(tuple(records[:limit]), records[limit - 1].number if len(records) > limit else None)
 
 
 def check_log_filter(

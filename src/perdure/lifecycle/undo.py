@@ -21,6 +21,7 @@ _ID_LENGTH: Final = 36
 # A batch that is named by its first characters is looked for among so many of the newest lines.
 _MAX_LINES: Final = 20_000
 _LISTED: Final = 5
+_HOW_TO_UNDO: Final = "Write undo('batch'), undo(session='…') or undo(actor='…', since='…'); nothing was changed."
 _REVERTING: Final[frozenset[Operation]] = frozenset({"undo", "rewind"})
 
 
@@ -77,6 +78,11 @@ class BatchRevert:
 def undo(
     services: Services, namespaces: Sequence[str], filter: LogFilter, *, force: bool = False, dry_run: bool = False
 ) -> RevertResult:
+    """Take back the lines of the log that one batch, one session or one actor wrote."""
+    if sum(choice is not None for choice in (filter.batch, filter.session, filter.actor)) != 1:
+        raise InvalidInput("Say what to undo: one batch, one session or one actor.", remedy=_HOW_TO_UNDO)
+    if filter.since is not None and filter.batch is not None:
+        raise InvalidInput("A batch is one moment; `since` goes with a session or an actor.", remedy=_HOW_TO_UNDO)
     store = services.store
     if filter.batch is not None:
         filter = replace(filter, batch=_complete_batch_id(store, namespaces, filter.batch))
