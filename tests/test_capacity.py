@@ -22,7 +22,7 @@ from perdure.model import TIERS, EvictionCandidate, Record
 from perdure.store.port import EvictionRule, Load
 from perdure.store.sqlite.store import SqliteStore
 from perdure.testing.embedder import WordEmbedder
-from perdure.testing.records import draft, insert
+from perdure.testing.records import draft, insert, read_once
 from perdure.text.tokens import ESTIMATE, counter_of
 
 RULE = EvictionRule(0.3, 0.7)
@@ -154,7 +154,7 @@ def test_the_store_gives_the_same_order_as_the_pure_function(rows: list[tuple[fl
             )
         assert writer.evictable(RULE, 1000) == order(crowd, RULE)
         assert writer.evictable(RULE, 3) == order(crowd, RULE)[:3]
-    assert store.evictable("default", RULE, 1000) == order(crowd, RULE)
+    assert read_once(store, "default").eviction_candidates(RULE, 1000) == order(crowd, RULE)
     store.close()
 
 

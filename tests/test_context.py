@@ -14,6 +14,7 @@ from store.behind import behind
 from perdure import Memory, errors
 from perdure.recall.envelope import RULE, opened
 from perdure.testing.embedder import WordEmbedder
+from perdure.testing.records import read_once
 
 
 @pytest.fixture
@@ -69,7 +70,7 @@ def test_only_what_is_in_the_context_counts_as_recalled(memory: Memory):
 
 def counted(memory: Memory, number: int) -> tuple[int, int]:
     memory._services.usage.flush(patience=1)
-    (record,) = memory._services.store.fetch("default", [number])
+    (record,) = read_once(memory._services.store, "default").fetch([number])
     return record.recall_count, record.access_count
 
 

@@ -17,6 +17,7 @@ from perdure import Memory, buggify, errors, settings
 from perdure.ids import content_hash
 from perdure.model import replace_record
 from perdure.testing.embedder import WordEmbedder
+from perdure.testing.records import read_once
 
 
 @pytest.fixture
@@ -83,7 +84,7 @@ OPERATIONS: dict[str, Callable[[Memory, HandClock], Any]] = {
 def test_every_operation_is_taken_back_and_its_undo_as_well(filled: Memory, clock: HandClock, operation: str):
     OPERATIONS[operation](filled, clock)
     done, lines = states(filled), filled.log(batch=last_batch(filled), limit=100)
-    before = filled._services.store.states_at("default", list(done), lines[-1].seq - 1)
+    before = read_once(filled._services.store, "default").states_at(list(done), lines[-1].seq - 1)
     expected = {
         number: historic(then.record) if (then := before.get(number)) and then.record else removed(record)
         for number, record in done.items()

@@ -22,6 +22,7 @@ from store.behind import behind
 from perdure import Memory
 from perdure.model import Record
 from perdure.testing.embedder import WordEmbedder
+from perdure.testing.records import read_once
 
 CONSONANTS = "bcdfghjklmnpqrstvwxz"
 PIECE = 6
@@ -165,7 +166,7 @@ def test_an_erasure_that_was_killed_is_whole_or_has_not_begun(tmp_path: Path, po
         _, status = start(lambda _, each=each: erase(each)).finish()
         assert os.WTERMSIG(status) == signal.SIGKILL
         with Memory(path, embedder="none") as memory:
-            left = memory._services.store.fetch("default", each.numbers)
+            left = read_once(memory._services.store, "default").fetch(each.numbers)
             if left:
                 assert len(left) == len(each.numbers)
                 assert any(canary in left[0].text.lower() for canary in each.canaries)

@@ -12,6 +12,7 @@ import pytest
 from faults.writers import Child, sentence, start, write_for_ever
 
 from perdure import Memory
+from perdure.testing.records import read_once
 
 WRITERS = 4
 KILLS_PER_STORE = 40
@@ -46,7 +47,7 @@ def check(path: Path, said: list[list[str]]) -> int:
         assert problems == []
         store = memory._services.store
         last = max(expected, default=0) + len(said)
-        found = {record.number: record for record in store.fetch("default", range(1, last + 1))}
+        found = {record.number: record for record in read_once(store, "default").fetch(range(1, last + 1))}
     unknown = set(found) - set(expected)
     assert len(unknown) <= len(said)
     for number in unknown:

@@ -11,7 +11,7 @@ from pathlib import Path
 from perdure.errors import StoreFull
 from perdure.model import Filter
 from perdure.store.sqlite.store import SqliteStore
-from perdure.testing.records import NAMESPACE, amend, remember
+from perdure.testing.records import amend, read_once, remember
 
 
 def fill(store: SqliteStore) -> tuple[int, int]:
@@ -34,15 +34,15 @@ def main(directory: Path) -> None:
         kept, refused = fill(store)
         assert kept > 20
         assert refused == 20
-        assert len(store.fetch(NAMESPACE, range(1, 1000))) == kept
-        assert store.keyword(NAMESPACE, ["memory"], Filter(), datetime.now(UTC), 5).best
+        assert len(read_once(store).fetch(range(1, 1000))) == kept
+        assert read_once(store).keyword_search(["memory"], Filter(), datetime.now(UTC), 5).best
         subprocess.run(["mount", "-o", "remount,size=32m", str(directory)], check=True)  # noqa: S607
         record = remember(store, "after space returned")
         assert record.number == kept + 1
         assert amend(store, record, "forget", state="deleted").state == "deleted"
         assert [finding for finding in store.check() if finding.level == "problem"] == []
     with closing(SqliteStore.open(directory / "memory.db")) as store:
-        assert len(store.fetch(NAMESPACE, range(1, 1000))) == kept + 1
+        assert len(read_once(store).fetch(range(1, 1000))) == kept + 1
 
 
 if __name__ == "__main__":

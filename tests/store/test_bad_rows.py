@@ -14,7 +14,7 @@ from perdure.ids import content_hash, parse_reference
 from perdure.model import Filter
 from perdure.store.port import Use
 from perdure.store.sqlite.store import SqliteStore
-from perdure.testing.records import GENERATION, NAMESPACE, NOON, remember
+from perdure.testing.records import GENERATION, NAMESPACE, NOON, read_once, remember
 
 TAMPERED = "UPDATE memory SET text = 'tampered' WHERE slot = (1 << 32 | 3)"
 NO_TEXT = "UPDATE memory SET text = CAST(x'ff' AS TEXT) WHERE slot = (1 << 32 | 3)"
@@ -41,10 +41,10 @@ def damaged(path: Path, *statements: str) -> SqliteStore:
 def test_lists_and_recall_go_on_without_the_damaged_memory(five: Path, damage: str):
     with closing(damaged(five, damage)) as store:
         for newest, numbers in ((False, [1, 2, 4, 5]), (True, [5, 4, 2, 1])):
-            page = store.page(NAMESPACE, Filter(), after=None, limit=9, newest=newest)
+            page = read_once(store).page(Filter(), after=None, limit=9, newest=newest)
             assert [record.number for record in page] == numbers
-        assert [record.number for record in store.fetch(NAMESPACE, [5, 3, 1])] == [5, 1]
-        assert sorted(store.matching(NAMESPACE, Filter(tags=("t",)))) == [1, 2, 3, 4, 5]
+        assert [record.number for record in read_once(store).fetch([5, 3, 1])] == [5, 1]
+        assert sorted(read_once(store).numbers(Filter(tags=("t",)))) == [1, 2, 3, 4, 5]
         assert len(store.index_rows(NAMESPACE, None, 0, 9)) == 5
         assert len(store.pending(GENERATION, 9)) == 4
         assert store.pending_count(GENERATION) == 5
@@ -58,7 +58,7 @@ def test_a_page_is_full_until_the_end_whatever_is_left_out(five: Path, damage: s
         found: list[int] = []
         while True:
             after = found[-1] if found else None
-            page = store.page(NAMESPACE, Filter(), after=after, limit=limit, newest=newest)
+            page = read_once(store).page(Filter(), after=after, limit=limit, newest=newest)
             found += [record.number for record in page]
             if len(page) < limit:
                 break
@@ -68,15 +68,15 @@ def test_a_page_is_full_until_the_end_whatever_is_left_out(five: Path, damage: s
 def test_many_damaged_memories_in_a_row_do_not_end_a_page(five: Path):
     others = "UPDATE memory SET text = 'x' WHERE slot IN (1 << 32 | 2, 1 << 32 | 4)"
     with closing(damaged(five, NO_TEXT, others)) as store:
-        assert [record.number for record in store.page(NAMESPACE, Filter(), after=None, limit=2, newest=True)] == [5, 1]
-        assert store.damaged(NAMESPACE) == [2, 3, 4]
+        assert [record.number for record in read_once(store).page(Filter(), after=None, limit=2, newest=True)] == [5, 1]
+        assert read_once(store).damaged() == [2, 3, 4]
 
 
 @DAMAGE
 def test_what_was_left_out_can_be_named_whatever_its_state_claims(five: Path, damage: str):
     with closing(damaged(five, damage, "UPDATE memory SET state = 'none' WHERE slot = (1 << 32 | 1)")) as store:
-        assert store.damaged(NAMESPACE) == [1, 3]
-        assert len(store.page(NAMESPACE, Filter(), after=None, limit=9, newest=True)) == 3
+        assert read_once(store).damaged() == [1, 3]
+        assert len(read_once(store).page(Filter(), after=None, limit=9, newest=True)) == 3
 
 
 @DAMAGE
@@ -84,21 +84,21 @@ def test_what_was_left_out_can_be_named_whatever_its_state_claims(five: Path, da
 def test_who_asks_for_the_damaged_memory_itself_learns_how_to_get_it_back(five: Path, damage: str, ref: str | int):
     with closing(damaged(five, damage)) as store:
         with pytest.raises(StoreDamaged, match="--repair"):
-            store.find(NAMESPACE, parse_reference(ref))
-        assert [record.number for record in store.find(NAMESPACE, parse_reference(2))] == [2]
+            read_once(store).find(parse_reference(ref))
+        assert [record.number for record in read_once(store).find(parse_reference(2))] == [2]
 
 
 @DAMAGE
 def test_the_history_of_a_damaged_memory_can_be_read(five: Path, damage: str):
     with closing(damaged(five, damage)) as store:
-        (revision,) = store.revisions(NAMESPACE, 3)
+        (revision,) = read_once(store).revisions(3)
         assert revision.record is not None
         assert revision.record.text == TEXTS[2]
 
 
 def test_use_that_makes_no_sense_does_not_hide_a_memory(five: Path):
     with closing(damaged(five, "INSERT INTO use VALUES (1 << 32 | 3, 7, 9223372036854775807, 1, NULL)")) as store:
-        (record,) = store.fetch(NAMESPACE, [3])
+        (record,) = read_once(store).fetch([3])
         assert (record.text, record.recall_count, record.recalled_at) == (TEXTS[2], 0, None)
 
 

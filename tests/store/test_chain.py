@@ -7,7 +7,7 @@ from dataclasses import fields, replace
 from perdure.store.sqlite.hash_chain import Line, digest_of, genesis, link
 from perdure.store.sqlite.rows import pack_name, unpack_name
 from perdure.store.sqlite.store import SqliteStore
-from perdure.testing.records import NAMESPACE, amend, remember
+from perdure.testing.records import NAMESPACE, amend, read_once, remember
 
 LINE = Line(1, 2, "id", 3, "insert", "me", "test", None, None, 4, "batch", b"digest")
 
@@ -36,7 +36,7 @@ def test_what_the_store_says_of_its_log_can_be_proved_from_outside(store: Sqlite
     amend(store, record, text="green tea")
     remember(store, "coffee")
     revisions = sorted(
-        (revision for number in (1, 2) for revision in store.revisions(NAMESPACE, number)), key=lambda line: line.seq
+        (revision for number in (1, 2) for revision in read_once(store).revisions(number)), key=lambda line: line.seq
     )
     head = genesis(NAMESPACE)
     for revision in revisions:

@@ -15,7 +15,7 @@ from perdure.ids import parse_reference
 from perdure.model import STATES, Filter, Record
 from perdure.store.port import Position
 from perdure.store.sqlite.store import SqliteStore
-from perdure.testing.records import GENERATION, NAMESPACE, NOON, amend, draft, embed, insert, vector
+from perdure.testing.records import GENERATION, NAMESPACE, NOON, amend, draft, embed, insert, read_once, vector
 
 TRIALS = int(os.environ.get("PERDURE_FLIPS", "60"))
 MEMORIES = 120
@@ -41,9 +41,9 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def everything(store: SqliteStore) -> list[object]:
     """Every way of reading content."""
     return [
-        store.page(NAMESPACE, EVERY, after=None, limit=1000, newest=False),
-        [store.find(NAMESPACE, parse_reference(number)) for number in range(1, MEMORIES + 1, 7)],
-        [store.revisions(NAMESPACE, number) for number in range(1, MEMORIES + 1, 7)],
+        read_once(store).page(EVERY, after=None, limit=1000, newest=False),
+        [read_once(store).find(parse_reference(number)) for number in range(1, MEMORIES + 1, 7)],
+        [read_once(store).revisions(number) for number in range(1, MEMORIES + 1, 7)],
         store.stats(GENERATION).namespaces,
         store.namespaces(),
         store.pending(GENERATION, 9),
@@ -62,7 +62,7 @@ def damage(path: Path, source: random.Random) -> None:
 def test_a_changed_byte_is_never_served_as_content_and_never_crashes(tmp_path: Path, original: Path):
     with closing(SqliteStore.open(original)) as store:
         sound = everything(store)
-        records = {record.number: record for record in store.fetch(NAMESPACE, range(1, MEMORIES + 1))}
+        records = {record.number: record for record in read_once(store).fetch(range(1, MEMORIES + 1))}
     for seed in range(TRIALS):
         path = tmp_path / f"{seed}.db"
         shutil.copy(original, path)
@@ -84,8 +84,8 @@ def examine(path: Path) -> tuple[bool, list[Record]]:
             noticed = any(finding.level == "problem" for finding in store.check())
             for number in range(1, MEMORIES + 1):
                 with suppress(StoreDamaged):
-                    served += store.fetch(NAMESPACE, [number])
-            store.keyword(NAMESPACE, ["word1", "word2"], Filter(), NOON, 9)
+                    served += read_once(store).fetch([number])
+            read_once(store).keyword_search(["word1", "word2"], Filter(), NOON, 9)
             everything(store)
             return noticed, served
     except StoreError:

@@ -19,7 +19,7 @@ from perdure.model import STATES, Checkpoint, Filter, Finding
 from perdure.store.sqlite.rows import encode_row
 from perdure.store.sqlite.sql import SQL
 from perdure.store.sqlite.store import SqliteStore
-from perdure.testing.records import GENERATION, NAMESPACE, NOON, amend, change, embed, remember
+from perdure.testing.records import GENERATION, NAMESPACE, NOON, amend, change, embed, read_once, remember
 from perdure.text.entry import passage_hash
 
 NAN = struct.pack("<4f", 1, 0, 0, float("nan"))
@@ -178,13 +178,16 @@ def problems(store: SqliteStore) -> dict[str, Finding]:
 
 def records(store: SqliteStore) -> object:
     return [
-        (store.page(name, Filter(states=STATES), after=None, limit=9, newest=False), store.revisions(name, 1))
+        (
+            read_once(store, name).page(Filter(states=STATES), after=None, limit=9, newest=False),
+            read_once(store, name).revisions(1),
+        )
         for name in (NAMESPACE, "other")
     ]
 
 
 def found(store: SqliteStore, word: str) -> list[int]:
-    return [scored.number for scored in store.keyword(NAMESPACE, [word], Filter(), NOON, 9).best]
+    return [scored.number for scored in read_once(store).keyword_search([word], Filter(), NOON, 9).best]
 
 
 def test_a_sound_store_has_nothing_to_report(sound: Path):
@@ -214,7 +217,7 @@ def test_what_is_derived_is_found_broken_and_repaired_from_the_records(sound: Pa
         assert problems(store) == {}
         assert records(store) == before
         assert (found(store, "tea"), found(store, "coffee"), found(store, "milk")) == ([1], [2], [])
-        assert list(store.matching(NAMESPACE, Filter(tags=("hot",)))) == [1, 2]
+        assert list(read_once(store).numbers(Filter(tags=("hot",)))) == [1, 2]
         store.put_vectors(GENERATION, [])
         assert remember(store, "next").number == 4
 
@@ -262,7 +265,7 @@ def test_a_record_that_cannot_be_brought_back_is_named_and_left_as_it_is(sound: 
     with closing(SqliteStore.open(sound)) as store:
         left = {finding.check: finding for finding in store.repair()}["repair_records_left"]
         assert (left.level, "1 of 'default'" in left.sentence, "backup" in str(left.remedy)) == ("problem", True, True)
-        assert store.damaged(NAMESPACE) == [1]
+        assert read_once(store).damaged() == [1]
         assert found(store, "coffee") == [2]
     assert every_row(sound)[0] == damaged[0]
 
@@ -280,18 +283,18 @@ def test_damaged_memories_that_took_each_others_names_get_their_own_back(sound: 
 
 def test_a_record_that_was_changed_without_a_revision_differs_from_its_history(sound: Path):
     with closing(SqliteStore.open(sound)) as store:
-        (record,) = store.fetch(NAMESPACE, [1])
+        (record,) = read_once(store).fetch([1])
         with store._pool.writing() as connection:
             connection.execute(SQL["put_memory"], encode_row(replace(record, importance=1.0), 1, passage_hash(record)))
         assert set(problems(store)) >= {"history"}
         list(store.repair())
         assert problems(store) == {}
-        assert store.fetch(NAMESPACE, [1]) == [record]
+        assert read_once(store).fetch([1]) == [record]
 
 
 def test_a_content_hash_that_is_not_of_the_text_is_damage(sound: Path):
     with closing(SqliteStore.open(sound)) as store:
-        (record,) = store.fetch(NAMESPACE, [1])
+        (record,) = read_once(store).fetch([1])
         with store._pool.writing() as connection:
             connection.execute(
                 SQL["put_memory"], encode_row(replace(record, content_hash=ContentHash("0" * 16)), 1, bytes(16))
@@ -307,7 +310,7 @@ def test_a_payload_that_was_dropped_leaves_the_chain_proved(sound: Path):
         assert next(f for f in store.check() if f.check == "chain").sentence.endswith(
             "1 log entries was erased or dropped."
         )
-        assert [revision.record is None for revision in store.revisions(NAMESPACE, 2)] == [True, False]
+        assert [revision.record is None for revision in read_once(store).revisions(2)] == [True, False]
 
 
 @pytest.fixture
@@ -341,8 +344,8 @@ def test_what_is_left_of_an_erased_memory_is_found_and_goes(half_erased: Path):
         assert repaired["repair_erased"].level == "ok"
         assert "repair_records_left" not in repaired
         assert problems(store) == {}
-        assert store.fetch(NAMESPACE, [1]) == []
-        assert {revision.record for revision in store.revisions(NAMESPACE, 1)} == {None}
+        assert read_once(store).fetch([1]) == []
+        assert {revision.record for revision in read_once(store).revisions(1)} == {None}
         assert found(store, "tea") == []
 
 
@@ -352,17 +355,17 @@ def test_a_payload_alone_that_is_left_of_an_erased_memory_goes(half_erased: Path
         assert set(problems(store)) >= {"erased"}
         list(store.repair())
         assert problems(store) == {}
-        assert {revision.record for revision in store.revisions(NAMESPACE, 1)} == {None}
+        assert {revision.record for revision in read_once(store).revisions(1)} == {None}
 
 
 def test_an_erasure_that_the_chain_does_not_prove_erases_nothing(sound: Path):
     break_it(sound, "UPDATE revision SET operation = 'erase' WHERE namespace = 1 AND seq = 5")
     with closing(SqliteStore.open(sound)) as store:
-        (before,) = store.fetch(NAMESPACE, [2])
+        (before,) = read_once(store).fetch([2])
         assert set(problems(store)) >= {"chain", "erased"}
         repaired = {finding.check: finding for finding in store.repair()}
         assert "2 of 'default'" in repaired["repair_records_left"].sentence
-        assert store.fetch(NAMESPACE, [2]) == [before]
+        assert read_once(store).fetch([2]) == [before]
         assert set(problems(store)) >= {"chain", "erased"}
 
 
@@ -373,9 +376,9 @@ def test_a_damaged_memory_can_be_erased(sound: Path):
         " UPDATE payload SET body = CAST(x'ff' AS TEXT) WHERE id = (1 << 32 | 1)",
     )
     with closing(SqliteStore.open(sound)) as store:
-        assert store.damaged(NAMESPACE) == [1]
+        assert read_once(store).damaged() == [1]
         erase(store, 1)
-        assert store.damaged(NAMESPACE) == []
+        assert read_once(store).damaged() == []
         assert problems(store) == {}
     with behind(sound) as raw:
         assert raw.execute("SELECT count(*) FROM vector WHERE namespace = 1").fetchall() == [(0,)]
@@ -386,8 +389,8 @@ def test_a_memory_that_is_missing_can_be_erased_for_good(sound: Path):
     with closing(SqliteStore.open(sound)) as store:
         erase(store, 1)
         list(store.repair())
-        assert store.fetch(NAMESPACE, [1]) == []
-        assert [record.number for record in store.fetch(NAMESPACE, [2, 3])] == [2, 3]
+        assert read_once(store).fetch([1]) == []
+        assert [record.number for record in read_once(store).fetch([2, 3])] == [2, 3]
         assert problems(store) == {}
 
 

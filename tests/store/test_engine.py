@@ -16,7 +16,7 @@ from perdure.store.sqlite.file import Place
 from perdure.store.sqlite.filesystem import UNKNOWN, detect_file_system, file_system_of, is_local
 from perdure.store.sqlite.sqlite_version import engine_is_safe, version_number
 from perdure.store.sqlite.store import SqliteStore
-from perdure.testing.records import NAMESPACE, remember
+from perdure.testing.records import read_once, remember
 
 MOUNTS = r"""
 21 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw
@@ -119,7 +119,7 @@ def test_a_store_on_a_network_file_system_works_with_a_rollback_journal(path: Pa
     assert levels["file_system"].level == "warning"
     assert "delete" in levels["file_system"].sentence
     assert not path.with_name("memory.db-wal").exists()
-    assert store.fetch(NAMESPACE, [1]) == [record]
+    assert read_once(store).fetch([1]) == [record]
     store.close()
 
 

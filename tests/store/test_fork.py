@@ -13,7 +13,7 @@ from store.children import Child
 
 from perdure.errors import StoreClosed
 from perdure.store.sqlite.store import SqliteStore
-from perdure.testing.records import NAMESPACE, draft, insert, remember
+from perdure.testing.records import NAMESPACE, draft, insert, read_once, remember
 
 # Newer interpreters warn of what is tested here: a fork while other threads run.
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
@@ -40,7 +40,7 @@ def test_a_child_goes_on_with_the_store_of_its_parent_even_when_the_parent_close
     os.write(closed[1], b"x")
     assert child.result() == (9, 0)
     with closing(SqliteStore.open(path)) as again:
-        assert [record.number for record in again.fetch(NAMESPACE, range(1, 20))] == list(range(1, 10))
+        assert [record.number for record in read_once(again).fetch(range(1, 20))] == list(range(1, 10))
         assert [finding for finding in again.check() if finding.level == "problem"] == []
 
 
@@ -104,7 +104,7 @@ def test_a_child_that_leaves_the_transaction_of_its_parent_commits_nothing(path:
 
     assert Child(leave).result() == ("refused", 0)
     transaction.__exit__(None, None, None)
-    assert [record.text for record in store.fetch(NAMESPACE, range(1, 9))] == ["in the parent"]
+    assert [record.text for record in read_once(store).fetch(range(1, 9))] == ["in the parent"]
     assert [finding for finding in store.check() if finding.level == "problem"] == []
     store.close()
 

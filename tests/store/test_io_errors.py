@@ -13,7 +13,18 @@ from store.disks import FailingDisk
 
 from perdure.errors import StoreError, StoreFull
 from perdure.store.sqlite.store import SqliteStore
-from perdure.testing.records import GENERATION, NAMESPACE, amend, change, draft, embed, insert, remember, vector
+from perdure.testing.records import (
+    GENERATION,
+    NAMESPACE,
+    amend,
+    change,
+    draft,
+    embed,
+    insert,
+    read_once,
+    remember,
+    vector,
+)
 from perdure.text.entry import entry_of, passage_hash
 
 
@@ -73,13 +84,13 @@ def test_a_write_that_the_disk_refuses_anywhere_is_a_clear_error_and_leaves_no_t
     for nth in range(1, 1000):
         path = copy(original, tmp_path / f"{nth}.db")
         with closing(SqliteStore.open(path, vfs=disk.name)) as store:
-            before = store.fetch(NAMESPACE, range(1, 9))
+            before = read_once(store).fetch(range(1, 9))
             disk.arm(nth, error, persistent=persistent)
             refused = refusal(store)
             reached = disk.disarm()
             assert refused is None if not reached else isinstance(refused, expected)
             assert refused is None or isinstance(refused.__cause__, error)
-            after = store.fetch(NAMESPACE, range(1, 9))
+            after = read_once(store).fetch(range(1, 9))
             assert after == before if reached else len(after) == len(before) + 1
             assert remember(store, "next").number == len(after) + 1
         if nth % 5 == 0 or not reached:
@@ -98,12 +109,12 @@ def test_a_store_that_cannot_be_tidied_up_on_closing_has_lost_nothing(
         path = copy(original, tmp_path / f"{nth}.db")
         store = SqliteStore.open(path, vfs=disk.name)
         write(store)
-        kept = store.fetch(NAMESPACE, range(1, 9))
+        kept = read_once(store).fetch(range(1, 9))
         disk.arm(nth, error, persistent=persistent)
         store.close()
         reached = disk.disarm()
         with closing(SqliteStore.open(path)) as again:
-            assert again.fetch(NAMESPACE, range(1, 9)) == kept
+            assert read_once(again).fetch(range(1, 9)) == kept
         if not reached:
             assert nth > 20
             check(path)

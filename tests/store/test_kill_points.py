@@ -14,7 +14,19 @@ from perdure.errors import Conflict
 from perdure.model import STATES, Checkpoint, Filter
 from perdure.store.sqlite.store import SqliteStore
 from perdure.testing.buggify import Buggified, buggified
-from perdure.testing.records import GENERATION, NAMESPACE, NOON, amend, change, draft, embed, insert, remember, vector
+from perdure.testing.records import (
+    GENERATION,
+    NAMESPACE,
+    NOON,
+    amend,
+    change,
+    draft,
+    embed,
+    insert,
+    read_once,
+    remember,
+    vector,
+)
 from perdure.text.entry import entry_of, passage_hash
 
 ERASING = [
@@ -40,8 +52,8 @@ def test_a_write_that_was_killed_is_whole_or_not_there(path: Path, point: str):
         with closing(SqliteStore.open(path)) as store:
             survived = store.position(NAMESPACE, GENERATION).seq - len(kept)
             assert survived == (turn + 1 if point == "after commit" else 0)
-            assert store.fetch(NAMESPACE, [1, 2, 3]) == kept
-            assert len(store.fetch(NAMESPACE, range(4, 20))) == survived
+            assert read_once(store).fetch([1, 2, 3]) == kept
+            assert len(read_once(store).fetch(range(4, 20))) == survived
             assert [finding for finding in store.check() if finding.level == "problem"] == []
 
 
@@ -50,7 +62,7 @@ def test_a_write_that_failed_inside_leaves_a_store_that_works_on(store: SqliteSt
     kept = remember(store, "kept")
     with buggified(point), pytest.raises(Buggified):
         remember(store, "lost")
-    assert store.fetch(NAMESPACE, range(1, 9)) == [kept]
+    assert read_once(store).fetch(range(1, 9)) == [kept]
     assert remember(store, "next").number == 2
     assert [finding for finding in store.check() if finding.level == "problem"] == []
 
@@ -68,8 +80,8 @@ def test_a_change_that_was_killed_leaves_the_memory_as_it_was(path: Path):
 
     assert os.WTERMSIG(Child(forget).result()[1]) == signal.SIGKILL
     with closing(SqliteStore.open(path)) as store:
-        assert store.fetch(NAMESPACE, [1]) == [kept]
-        assert len(store.revisions(NAMESPACE, 1)) == 1
+        assert read_once(store).fetch([1]) == [kept]
+        assert len(read_once(store).revisions(1)) == 1
 
 
 @pytest.mark.parametrize("point", ERASING)
@@ -92,16 +104,16 @@ def test_an_erasure_that_was_killed_is_whole_or_did_not_happen(path: Path, point
             assert _everything(store) == before
             with store.write(NAMESPACE) as writer:
                 writer.erase(1, change("erase"))
-        assert [record.number for record in store.fetch(NAMESPACE, [1, 2])] == [2]
-        assert [line.record for line in store.revisions(NAMESPACE, 1)] == [None, None, None]
-        assert store.passage_vectors(NAMESPACE, GENERATION, [passage_hash(first)]) == {}
+        assert [record.number for record in read_once(store).fetch([1, 2])] == [2]
+        assert [line.record for line in read_once(store).revisions(1)] == [None, None, None]
+        assert read_once(store).passage_vectors(GENERATION, [passage_hash(first)]) == {}
         assert [finding for finding in store.check() if finding.level == "problem"] == []
 
 
 def _everything(store: SqliteStore) -> tuple[object, ...]:
     return (
-        store.page(NAMESPACE, Filter(states=STATES), after=None, limit=9, newest=False),
-        store.revisions(NAMESPACE, 1),
+        read_once(store).page(Filter(states=STATES), after=None, limit=9, newest=False),
+        read_once(store).revisions(1),
         store.index_rows(NAMESPACE, GENERATION, 0, 9),
         store.position(NAMESPACE, GENERATION),
         store.stats(GENERATION).namespaces,

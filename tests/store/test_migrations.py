@@ -26,7 +26,7 @@ from perdure.store.sqlite.file import prepare
 from perdure.store.sqlite.sql import SQL
 from perdure.store.sqlite.store import SqliteStore
 from perdure.testing.buggify import Buggified, buggified
-from perdure.testing.records import GENERATION, NAMESPACE, NOON, amend, embed, remember
+from perdure.testing.records import GENERATION, NOON, amend, embed, read_once, remember
 
 PACKAGE = Path(migrate.__file__).parent
 
@@ -95,7 +95,7 @@ def test_an_old_store_is_brought_up_to_date_in_one_transaction(path: Path, monke
         raw.execute(f"PRAGMA user_version = {now}; DROP TABLE added").fetchall()
     monkeypatch.undo()
     with closing(SqliteStore.open(path)) as store:
-        assert store.fetch(NAMESPACE, [1]) == [record]
+        assert read_once(store).fetch([1]) == [record]
 
 
 @pytest.fixture
@@ -114,12 +114,12 @@ def old(path: Path) -> Path:
 def test_a_store_of_the_first_schema_opens_with_all_it_held(old: Path):
     with closing(SqliteStore.open(old)) as store:
         assert [finding for finding in store.check() if finding.level == "problem"] == []
-        assert [record.text for record in store.fetch(NAMESPACE, [1, 2])] == ["green tea in the morning", "coffee"]
-        assert [scored.number for scored in store.keyword(NAMESPACE, ["green"], Filter(), NOON, 9).best] == [1]
-        assert [line.version for line in store.revisions(NAMESPACE, 1)] == [1, 2]
-        assert store.capacity(NAMESPACE, EvictionRule(0.3, 0.7)).load == Load(1, 6, None, None)
-        assert store.capacity("other", EvictionRule(0.3, 0.7)).load == Load(1, 3, None, None)
-        assert store.changed_after("other", 0, "trips") == [1]
+        assert [record.text for record in read_once(store).fetch([1, 2])] == ["green tea in the morning", "coffee"]
+        assert [scored.number for scored in read_once(store).keyword_search(["green"], Filter(), NOON, 9).best] == [1]
+        assert [line.version for line in read_once(store).revisions(1)] == [1, 2]
+        assert read_once(store).capacity(EvictionRule(0.3, 0.7)).load == Load(1, 6, None, None)
+        assert read_once(store, "other").capacity(EvictionRule(0.3, 0.7)).load == Load(1, 3, None, None)
+        assert read_once(store, "other").changed_after(0, "trips") == [1]
         assert store.pending_count(GENERATION) == 1
 
 

@@ -28,7 +28,7 @@ from perdure.model import Filter
 from perdure.store.port import Use
 from perdure.store.sqlite.sqlite_version import APPLICATION_ID
 from perdure.store.sqlite.store import SqliteStore
-from perdure.testing.records import NAMESPACE, NOON, change, draft, insert, remember
+from perdure.testing.records import NAMESPACE, NOON, change, draft, insert, read_once, remember
 from perdure.text.entry import entry_of
 
 
@@ -77,7 +77,7 @@ def test_a_directory_that_is_there_already_keeps_its_permissions(tmp_path: Path)
 def test_what_was_stored_is_there_when_the_store_is_opened_again(path: Path):
     make(path)
     with closing(SqliteStore.open(str(path))) as store:
-        assert [record.text for record in store.fetch(NAMESPACE, [1])] == ["tea"]
+        assert [record.text for record in read_once(store).fetch([1])] == ["tea"]
         assert store.stats(None).path == str(path)
 
 
@@ -193,8 +193,8 @@ def test_a_read_only_file_is_read_and_searched_but_not_written(commons: Path):
 
     def use() -> object:
         with closing(SqliteStore.open(path)) as store:
-            assert store.find(NAMESPACE, parse_reference(1))[0].text == "tea"
-            assert len(store.keyword(NAMESPACE, ["tea"], Filter(), NOON, 9).best) == 1
+            assert read_once(store).find(parse_reference(1))[0].text == "tea"
+            assert len(read_once(store).keyword_search(["tea"], Filter(), NOON, 9).best) == 1
             assert store.note_use([Use(NAMESPACE, 1, 1, NOON, 0, None)], patience=1) is False
             levels = {finding.check: finding.level for finding in store.check()}
             assert levels["full_text"] == "warning"
@@ -226,7 +226,7 @@ def test_a_writer_is_of_no_use_once_its_transaction_has_ended(store: SqliteStore
     for use in (lambda: writer.by_number(1), lambda: writer.put(record, change(), entry_of(record))):
         with pytest.raises(RuntimeError, match="ended"):
             use()
-    assert len(store.revisions(NAMESPACE, 1)) == 1
+    assert len(read_once(store).revisions(1)) == 1
 
 
 def test_many_processes_can_make_the_same_store_at_once(path: Path):

@@ -15,7 +15,7 @@ from store.disks import Operation, RecordingDisk, lose_power
 from perdure.errors import StoreError
 from perdure.model import Record
 from perdure.store.sqlite.store import SqliteStore
-from perdure.testing.records import NAMESPACE, amend, embed, remember
+from perdure.testing.records import amend, embed, read_once, remember
 
 LOSSES = int(os.environ.get("PERDURE_POWER_LOSSES", "100"))
 ADDS = 40
@@ -46,7 +46,7 @@ def lost(directory: Path, operations: list[Operation], expected: list[Record], s
         (directory / name).write_bytes(content)
     newest = {record.number: record for record in expected}
     with closing(SqliteStore.open(directory / "memory.db")) as store:
-        found = {record.number: record for record in store.fetch(NAMESPACE, range(1, ADDS + 2))}
+        found = {record.number: record for record in read_once(store).fetch(range(1, ADDS + 2))}
         assert len(found) <= len(newest) + 1
         if seed % 10 == 0:
             assert [finding for finding in store.check() if finding.level == "problem"] == []

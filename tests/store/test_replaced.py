@@ -11,7 +11,7 @@ import pytest
 
 from perdure.errors import StoreReplaced
 from perdure.store.sqlite.store import SqliteStore
-from perdure.testing.records import NAMESPACE, remember
+from perdure.testing.records import NAMESPACE, read_once, remember
 
 
 def deleted(path: Path) -> None:
@@ -46,10 +46,10 @@ def test_a_store_whose_file_was_taken_away_stops_writing_and_says_so(path: Path,
 def test_a_store_whose_file_was_taken_away_does_not_answer_from_the_old_one(path: Path, change: Callable[[Path], None]):
     store = SqliteStore.open(path)
     remember(store, "tea")
-    store.fetch(NAMESPACE, [1])
+    read_once(store).fetch([1])
     change(path)
     with pytest.raises(StoreReplaced):
-        store.fetch(NAMESPACE, [1])
+        read_once(store).fetch([1])
     store.close()
 
 

@@ -11,19 +11,19 @@ from perdure.errors import InvalidInput, StoreDamaged
 from perdure.ids import MemoryId, parse_reference
 from perdure.store.sqlite.rows import decode_payload, encode_payload, pack_id
 from perdure.store.sqlite.store import SqliteStore
-from perdure.testing.records import NAMESPACE, change, draft, remember
+from perdure.testing.records import NAMESPACE, change, draft, read_once, remember
 from perdure.text.entry import entry_of
 
 
 def test_numbers_come_back_equal_whatever_type_they_had(store: SqliteStore):
     remember(store, "tea", importance=1, confidence=-0.0)
-    (record,) = store.find(NAMESPACE, parse_reference(1))
+    (record,) = read_once(store).find(parse_reference(1))
     assert (record.importance, record.confidence) == (1.0, 0.0)
 
 
 def test_metadata_may_be_any_mapping(store: SqliteStore):
     remember(store, "tea", metadata=MappingProxyType({"a": MappingProxyType({"b": range(2)})}))
-    assert store.fetch(NAMESPACE, [1])[0].metadata == {"a": {"b": [0, 1]}}
+    assert read_once(store).fetch([1])[0].metadata == {"a": {"b": [0, 1]}}
 
 
 @pytest.mark.parametrize("metadata", [{"a": object()}, {"a": float("inf")}])

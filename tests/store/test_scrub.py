@@ -17,7 +17,7 @@ from perdure.store.sqlite import store as module
 from perdure.store.sqlite.file import Place
 from perdure.store.sqlite.store import SqliteStore
 from perdure.testing.buggify import buggified
-from perdure.testing.records import NAMESPACE, change, remember
+from perdure.testing.records import NAMESPACE, change, read_once, remember
 
 SECRET = b"brightwater"
 
@@ -105,7 +105,7 @@ def test_a_scrub_that_was_killed_is_finished_by_whoever_opens_the_store_next(pat
     assert os.WTERMSIG(Child(die).result()[1]) == signal.SIGKILL
     with closing(SqliteStore.open(path)) as store:
         assert files_with(path) == []
-        assert [record.text for record in store.fetch(NAMESPACE, [1, 2])] == ["kept"]
+        assert [record.text for record in read_once(store).fetch([1, 2])] == ["kept"]
         assert [finding for finding in store.check() if finding.level == "problem"] == []
     assert not is_wished(path)
     assert len(path.with_name(f"{path.name}-erased").read_text("utf-8").splitlines()) == 1

@@ -15,8 +15,8 @@ from perdure.model import Filter
 from perdure.store.port import KeywordSearch, Scored
 from perdure.store.sqlite import search
 from perdure.store.sqlite.store import SqliteStore
-from perdure.testing.conformance.searching import scores
-from perdure.testing.records import NAMESPACE, NOON, draft, insert, remember
+from perdure.testing.conformance.search import scores
+from perdure.testing.records import NAMESPACE, NOON, draft, insert, read_once, remember
 
 COMMON = [f"common{n}" for n in range(6)]
 
@@ -42,7 +42,7 @@ def crowded(store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> SqliteStore:
 
 
 def ask(store: SqliteStore, words: Sequence[str], filter: Filter | None = None, limit: int = 3) -> list[Scored]:
-    return store.keyword(NAMESPACE, words, filter or Filter(), NOON, limit).best
+    return read_once(store).keyword_search(words, filter or Filter(), NOON, limit).best
 
 
 def exact(store: SqliteStore, words: Sequence[str]) -> dict[int, float]:
@@ -73,7 +73,7 @@ def test_the_memory_that_holds_all_common_words_is_found_among_those_that_hold_s
 
 def test_a_filter_that_lets_few_pass_is_answered_exactly(crowded: SqliteStore):
     expected = exact(crowded, COMMON)
-    numbers = {number for number in crowded.matching(NAMESPACE, Filter(tags=("few",))) if number in expected}
+    numbers = {number for number in read_once(crowded).numbers(Filter(tags=("few",))) if number in expected}
     found = ask(crowded, COMMON, Filter(tags=("few",)), limit=50)
     assert {scored.number for scored in found} == numbers
 
@@ -81,7 +81,7 @@ def test_a_filter_that_lets_few_pass_is_answered_exactly(crowded: SqliteStore):
 def test_a_filter_that_lets_many_pass_still_holds(crowded: SqliteStore):
     found = ask(crowded, COMMON, Filter(tags=("many",)), limit=5)
     assert len(found) == 5
-    assert {scored.number for scored in found} <= set(crowded.matching(NAMESPACE, Filter(tags=("many",))))
+    assert {scored.number for scored in found} <= set(read_once(crowded).numbers(Filter(tags=("many",))))
 
 
 def test_memories_that_may_not_be_shown_do_not_use_up_the_room(crowded: SqliteStore):
@@ -102,7 +102,7 @@ def test_when_time_runs_out_the_answer_is_what_was_scored_until_then(
     for seconds in range(4000):
         monkeypatch.setattr(search, "_SCORING_SECONDS", seconds)
         monkeypatch.setattr(search, "time", SimpleNamespace(monotonic=count().__next__))
-        answers.append(crowded.keyword(NAMESPACE, COMMON, Filter(), NOON, 10))
+        answers.append(read_once(crowded).keyword_search(COMMON, Filter(), NOON, 10))
         if answers[-1].complete:
             break
     assert answers[0] == KeywordSearch([], complete=False)
@@ -120,13 +120,13 @@ def test_words_that_could_not_be_counted_in_time_are_left_out(crowded: SqliteSto
     for seconds in range(0, 4000, 10):
         monkeypatch.setattr(search, "_COUNTING_SECONDS", seconds)
         monkeypatch.setattr(search, "time", SimpleNamespace(monotonic=count().__next__))
-        assert len(crowded.word_counts(NAMESPACE, COMMON).containing) <= len(COMMON)
-        answers.append(crowded.keyword(NAMESPACE, COMMON, Filter(), NOON, 10))
+        assert len(read_once(crowded).word_counts(COMMON).containing) <= len(COMMON)
+        answers.append(read_once(crowded).keyword_search(COMMON, Filter(), NOON, 10))
         if answers[-1].complete:
             break
     assert answers[0] == KeywordSearch([], complete=False)
     assert any(found.best for found in answers if not found.complete)
-    assert answers[-1] == crowded.keyword(NAMESPACE, COMMON, Filter(), NOON, 10)
+    assert answers[-1] == read_once(crowded).keyword_search(COMMON, Filter(), NOON, 10)
 
 
 @pytest.mark.parametrize("documents", [0, -3, 1, 10**12])
@@ -135,17 +135,17 @@ def test_counters_that_are_wrong_make_no_search_fail(store: SqliteStore, path: P
         remember(store, text)
     with behind(path) as connection:
         connection.execute("UPDATE namespace SET documents = ?, words = ?", (documents, documents))
-    found = store.keyword(NAMESPACE, ["tea", "milk"], Filter(), NOON, 9).best
+    found = read_once(store).keyword_search(["tea", "milk"], Filter(), NOON, 9).best
     assert found[0].number == 2
     assert all(scored.score > 0 for scored in found)
 
 
 def test_who_holds_the_words_is_not_known_when_time_runs_out(crowded: SqliteStore, monkeypatch: pytest.MonkeyPatch):
-    everyone = crowded.holding(NAMESPACE, COMMON[:2])
+    everyone = read_once(crowded).numbers_with_all(COMMON[:2])
     assert everyone.complete
     assert everyone.numbers
     monkeypatch.setattr(search, "_STEPS_BETWEEN_LOOKS", 1)
     monkeypatch.setattr(search, "_COUNTING_SECONDS", 0)
     monkeypatch.setattr(search, "time", SimpleNamespace(monotonic=count().__next__))
-    assert not crowded.holding(NAMESPACE, COMMON[:2]).complete
-    assert crowded.holding(NAMESPACE, []).complete
+    assert not read_once(crowded).numbers_with_all(COMMON[:2]).complete
+    assert read_once(crowded).numbers_with_all([]).complete
