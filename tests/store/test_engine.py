@@ -11,7 +11,7 @@ from store.behind import behind
 
 from perdure.model import Finding
 from perdure.store.sqlite.connection import choose_journal
-from perdure.store.sqlite.doctor.environment import check_engine, check_file_system, check_log
+from perdure.store.sqlite.doctor.environment import check_engine, check_file_system, check_wal
 from perdure.store.sqlite.file import Place
 from perdure.store.sqlite.filesystem import UNKNOWN, detect_file_system, file_system_of, is_local
 from perdure.store.sqlite.sqlite_version import engine_is_safe, version_number
@@ -128,5 +128,5 @@ def test_writing_ahead_on_a_network_file_system_is_a_problem():
 
 
 def test_a_log_beyond_its_limit_is_a_warning():
-    assert check_log(64 * 1024 * 1024).level == "ok"
-    assert check_log(64 * 1024 * 1024 + 1).level == "warning"
+    assert check_wal(64 * 1024 * 1024).level == "ok"
+    assert check_wal(64 * 1024 * 1024 + 1).level == "warning"

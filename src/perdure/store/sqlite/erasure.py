@@ -1,8 +1,8 @@
-"""What goes when a memory is erased: everything that says what it said. Works on damaged memories as well."""
+"""Erase a memory: everything that holds its content. Works on damaged memories as well."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from perdure.buggify import point
@@ -18,7 +18,7 @@ _UNVERSIONED: Final = "unversioned:"
 
 
 class Erased(NamedTuple):
-    """What is left to say of it: its id, its last version, and what it counted for in the index."""
+    """The id of the erased memory, its last version, and what it counted for in the index."""
 
     memory: bytes
     version: int
@@ -27,7 +27,7 @@ class Erased(NamedTuple):
 
 
 def erase(connection: Database, namespace: int, number: int, *, traceless: bool) -> Erased:
-    """Without its line in the log, which is the writer's."""
+    """All but the `erase` entry of the log, which the writer appends."""
     lines = connection.execute(SQL["memory_lines"], (namespace, number)).fetchall()
     slot = slot_of(namespace, number)
     traces = connection.execute(SQL["memory_traces"], (slot,)).fetchall()
@@ -50,7 +50,7 @@ def erase(connection: Database, namespace: int, number: int, *, traceless: bool)
 
 
 def drop_payloads(connection: Database, namespace: int, number: int) -> None:
-    """Of all lines but the newest. Leaves a mark, so that doctor does not take it for damage."""
+    """The payloads of all log entries but the newest. A mark is left, so that doctor does not take it for damage."""
     lines = connection.execute(SQL["memory_lines"], (namespace, number)).fetchall()[1:]
     for seq, *_, body in lines:
         if body is not None:
@@ -60,26 +60,22 @@ def drop_payloads(connection: Database, namespace: int, number: int) -> None:
 
 
 def dropped_until(connection: Database, namespace: int) -> int:
-    """The last line that lost its payload because no versions were kept; 0 when there is none."""
+    """The last position whose payload was dropped because no versions were kept; 0 when there is none."""
     mark = connection.execute(SQL["get_meta"], (f"{_UNVERSIONED}{namespace}",)).get
     return mark if isinstance(mark, int) else 0
 
 
-def _delete_passages(connection: Database, namespace: int, said: Iterable[bytes | None], known: set[bytes]) -> None:
-    """Of every version, unless another memory has the passage."""
-    passages = list(_passages(said))
-    for passage in known.union(passage for passage in passages if passage):
-        connection.execute(SQL["delete_passage"], (namespace, passage))
-    if None in passages:
-        connection.execute(SQL["delete_unowned_vectors"], range_of(namespace))
-
-
-def _passages(said: Iterable[bytes | None]) -> Iterator[bytes | None]:
-    """None for a payload that cannot be read. One that is gone took its passage with it."""
-    for body in said:
-        if body is None:
-            continue
+def _delete_passages(connection: Database, namespace: int, bodies: Iterable[bytes | None], known: set[bytes]) -> None:
+    """The passages of all versions, unless another memory has the same one. A payload that is gone took its passage
+    with it; when one cannot be read, every vector without a memory goes.
+    """
+    passages, unreadable = set(known), False
+    for body in bodies:
         try:
-            yield passage_hash(decode_payload(body))
+            passages |= {passage_hash(decode_payload(body))} if body is not None else set()
         except (StoreDamaged, UnicodeError, AttributeError, TypeError):
-            yield None
+            unreadable = True
+    for passage in passages:
+        connection.execute(SQL["delete_passage"], (namespace, passage))
+    if unreadable:
+        connection.execute(SQL["delete_unowned_vectors"], range_of(namespace))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Final, TypeAlias
 
 import apsw
@@ -26,11 +26,11 @@ from perdure.store.sqlite.apsw_types import Database
 from perdure.store.sqlite.file import Place, can_write
 from perdure.store.sqlite.fork import forked
 
-Meaning: TypeAlias = Callable[[Exception, Place], PerdureError]
+ErrorFactory: TypeAlias = Callable[[Exception, Place], PerdureError]
 
 _NO_SPACE: Final = (errno.ENOSPC, errno.EDQUOT)
 
-_MEANINGS: Final[tuple[tuple[type[Exception], Meaning], ...]] = (
+_TRANSLATIONS: Final[tuple[tuple[type[Exception], ErrorFactory], ...]] = (
     (apsw.BusyError, lambda _, __: StoreBusy()),
     (apsw.LockedError, lambda _, __: StoreBusy()),
     (apsw.FullError, lambda _, __: StoreFull()),
@@ -54,19 +54,16 @@ def translating(place: Place, database: Database | None = None) -> Generator[Non
     try:
         yield
     except (apsw.Error, UnicodeError, OverflowError) as error:
-        raise translate(error, place, _system_error(database)) from error
+        system_error = 0
+        with suppress(apsw.ConnectionClosedError):
+            system_error = database.system_errno if database else 0
+        raise _translated(error, place, system_error) from error
 
 
-def translate(error: Exception, place: Place, system_error: int = 0) -> PerdureError:
-    if isinstance(error, _SYSTEM):
-        return _translate_system(error, place, system_error)
-    for kind, meaning in _MEANINGS:
-        if isinstance(error, kind):
-            return meaning(error, place)
-    return StoreError(f"SQLite refused: {error}.")
-
-
-def _translate_system(error: Exception, place: Place, system_error: int) -> PerdureError:
+def _translated(error: Exception, place: Place, system_error: int) -> PerdureError:
+    if not isinstance(error, _SYSTEM):
+        matching = (make(error, place) for kind, make in _TRANSLATIONS if isinstance(error, kind))
+        return next(matching, StoreError(f"SQLite refused: {error}."))
     if system_error in _NO_SPACE:
         return StoreFull()
     if system_error == errno.EROFS or _is_closed(place):
@@ -75,7 +72,7 @@ def _translate_system(error: Exception, place: Place, system_error: int) -> Perd
         return StoreUnreadable(f"{place.path} cannot be opened: {error}.")
     return StoreError(
         f"Reading or writing {place.path} failed: {error}.",
-        remedy="Check the disk, then try again; what was acknowledged before is safe.",
+        remedy="Check the disk, then try again; everything reported as stored is safe.",
     )
 
 
@@ -90,10 +87,3 @@ def _read_only(place: Place) -> StoreReadOnly:
         f"{place.path} is in a directory that cannot be written, and SQLite needs its side files there.",
         remedy=f"Give yourself write permission on {place.directory}, or copy the store to another directory.",
     )
-
-
-def _system_error(database: Database | None) -> int:
-    try:
-        return database.system_errno if database else 0
-    except apsw.ConnectionClosedError:
-        return 0

@@ -43,15 +43,11 @@ class LogEnd(NamedTuple):
     head: bytes
 
 
-class StoreEra(NamedTuple):
-    """Which store it is, and how often its whole content was replaced by a backup."""
+class NotedEnds(NamedTuple):
+    """Which store they belong to, how often a backup had been restored into it, and the end of each namespace's log."""
 
     store: bytes
     era: int
-
-
-class NotedEnds(NamedTuple):
-    era: StoreEra
     ends: Mapping[int, LogEnd]
 
 
@@ -73,22 +69,22 @@ class LogHead:
             with opened(self._place, self._path, os.O_RDWR | os.O_CREAT, lock=True) as descriptor:
                 stored = os.pread(descriptor, _HEADER.size, 0)
                 if stored != header:
-                    own, other = _parse_header(header), _parse_header(stored)
-                    if own and other and own.store == other.store and own.era < other.era:
+                    (store, era), noted = _parse_header(header) or (b"", 0), _parse_header(stored)
+                    if noted is not None and noted[0] == store and noted[1] > era:
                         return
                     os.ftruncate(descriptor, 0)
                     os.pwrite(descriptor, header, 0)
                 slot = os.pread(descriptor, _SLOT.size, _offset(namespace))
                 earlier = _parse_end(slot) if slot != _pack_end(before) else None
-                # An end that the log no longer has stays for doctor to find, however far the log has come since.
-                if earlier is None or (earlier.seq < before.seq and self._has(namespace, earlier)):
-                    os.pwrite(descriptor, _pack_end(after), _offset(namespace))
+                if earlier is not None:
+                    with self._pool.reading() as connection:
+                        known = _hash_at(connection, namespace, earlier.seq) == earlier.head
+                    # An end that the log no longer has stays for doctor to find, however far the log has come since.
+                    if earlier.seq >= before.seq or not known:
+                        return
+                os.pwrite(descriptor, _pack_end(after), _offset(namespace))
         except (OSError, StoreError):
             return
-
-    def _has(self, namespace: int, end: LogEnd) -> bool:
-        with self._pool.reading() as connection:
-            return _hash_at(connection, namespace, end.seq) == end.head
 
     def renew(self, connection: Database) -> None:
         """The store as it is now becomes what the file says. An OSError when it cannot be written."""
@@ -107,12 +103,12 @@ class LogHead:
         """None when there is no such file, or its content is not ours."""
         try:
             with opened(self._place, self._path, os.O_RDONLY) as descriptor:
-                era = _parse_header(os.pread(descriptor, _HEADER.size, 0))
-                if era is None:
+                header = _parse_header(os.pread(descriptor, _HEADER.size, 0))
+                if header is None:
                     return None
                 count = (min(os.fstat(descriptor).st_size, _offset(_MOST)) - _HEADER.size) // _SLOT.size
                 slots = ((n, _parse_end(os.pread(descriptor, _SLOT.size, _offset(n)))) for n in range(1, count + 1))
-                return NotedEnds(era, {namespace: end for namespace, end in slots if end is not None})
+                return NotedEnds(*header, {namespace: end for namespace, end in slots if end is not None})
         except OSError:
             return None
 
@@ -148,14 +144,13 @@ def check_log_head(connection: Database, noted: NotedEnds | None) -> list[Findin
         return [Finding("mirror", "problem", "The store has lost its secret.", _LOST)]
     if noted is None:
         return [Finding("mirror", "ok", "The end of the log is not noted yet; the next change notes it.")]
-    if noted.era.store != current.store:
+    store, era = current
+    if noted.store != store:
         sentence = "The file that notes the end of the log belongs to another store, so missing changes go unnoticed."
-        return [
-            Finding("mirror", "warning", sentence, "The next change replaces it; `perdure doctor --repair` as well.")
-        ]
-    if noted.era.era < current.era:
+        return [Finding("mirror", "warning", sentence, "The next change replaces it, or `perdure doctor --repair`.")]
+    if noted.era < era:
         return [Finding("mirror", "ok", "A backup was restored; the next change notes the end of the log.")]
-    if noted.era.era > current.era:
+    if noted.era > era:
         sentence = "The file was replaced by one from before a backup was restored."
         return [Finding("mirror", "problem", sentence, _LOST)]
     namespaces = {namespace: (name, seq) for namespace, name, seq in connection.execute(SQL["namespace_statistics"])}
@@ -186,12 +181,12 @@ def _pack_end(end: LogEnd) -> bytes:
     return _SLOT.pack(end.seq, end.head, crc32(b"%d" % end.seq + end.head))
 
 
-def _parse_header(content: bytes) -> StoreEra | None:
+def _parse_header(content: bytes) -> tuple[bytes, int] | None:
     if len(content) < _HEADER.size:
         return None
     magic, store, era, checksum = _HEADER.unpack(content)
     sound = magic == _MAGIC and checksum == crc32(_MAGIC + store + b"%d" % era)
-    return StoreEra(store, era) if sound else None
+    return (store, era) if sound else None
 
 
 def _parse_end(content: bytes) -> LogEnd | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Final, TypeAlias
 
 from perdure.errors import StoreBusy, StoreClosed, StoreError, StoreFull, StoreReadOnly
@@ -36,12 +37,10 @@ _DERIVED_TABLES: Final = {"entry", "tag", "use", "vector"}
 def check(pool: Pool, place: Place, log_head: LogHead | None = None) -> Iterator[Finding]:
     with pool.reading() as connection:
         journal = connection.pragma("journal_mode")
-    try:
-        with pool.reading() as connection:
-            last_engine = str(valid_meta(connection, "engine") or running_engine())
-    except StoreError:
-        last_engine = running_engine()
-    yield from check_environment(place, running_engine(), last_engine, journal)
+    last_engine = running_engine()
+    with suppress(StoreError), pool.reading() as connection:
+        last_engine = str(valid_meta(connection, "engine") or last_engine)
+    yield from check_environment(place, last_engine, journal)
     if log_head is not None:
         noted = log_head.read()
         yield from _run(pool, "mirror", lambda connection: check_log_head(connection, noted))
