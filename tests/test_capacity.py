@@ -17,7 +17,7 @@ from store.behind import behind
 from perdure import Memory, errors
 from perdure import settings as configuration
 from perdure.embed.local import LocalEmbedder
-from perdure.lifecycle.eviction import choose, may_go, order
+from perdure.lifecycle.capacity import choose, may_go, order
 from perdure.model import TIERS, EvictionCandidate, Record
 from perdure.store.port import EvictionRule, Load
 from perdure.store.sqlite.store import SqliteStore

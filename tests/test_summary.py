@@ -358,7 +358,7 @@ def test_more_memories_than_are_looked_at_are_counted_and_the_weighty_ones_are_n
 ):
     memory.remember("Never force push.", tier="critical")
     memory.import_({"text": f"Machine {number} is fine."} for number in range(60))
-    monkeypatch.setattr("perdure.lifecycle.summary._MOST_MEMORIES", 10)
+    monkeypatch.setattr("perdure.lifecycle.summary._MAX_MEMORIES", 10)
     made = memory.summarize()
     assert "Never force push." in made.text
     assert len(made.sources) == 10

@@ -1,23 +1,30 @@
-"""The limits of a namespace, how full it is, and which memories would be evicted first."""
+"""The limits of a namespace, how full it is, and which memories go when it is full.
+
+`write.make_room` evicts the memories that `memories_to_evict` chooses, in the transaction of the write that needs room.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from perdure.errors import NotAllowed
-from perdure.lifecycle.eviction import is_over, limits
-from perdure.model import Capacity, Json
+from perdure.errors import CapacityExceeded, NotAllowed, StoreDamaged
+from perdure.model import INDEXED_STATES, Capacity, EvictionCandidate, Json, Record
+from perdure.store.port import EvictionRule, Load, Writer
 from perdure.validation import check_int
 
 if TYPE_CHECKING:
     from perdure.services import Services
+    from perdure.settings import Settings
 
 Limit: TypeAlias = "int | Literal['unchanged'] | None"
 UNCHANGED: Final = "unchanged"
 
 _LISTED: Final = 10
 _MAX_LIMIT: Final = 10**12
+# Candidates that are read first, beside those that must go by their number alone, and how this grows.
+_FIRST: Final = 8
+_GROWTH: Final = 8
 _ORDER: Final = (
     "superseded memories, then those of low importance, then the others; of each the least recently used first"
 )
@@ -70,3 +77,91 @@ def capacity(services: Services, namespace: str) -> Capacity:
         eviction_order=eviction_order,
         policy=policy,
     )
+
+
+def may_go(candidate: EvictionCandidate, rule: EvictionRule) -> bool:
+    """Pure: whether eviction may ever take this memory."""
+    return (
+        candidate.state in INDEXED_STATES
+        and candidate.importance < rule.high
+        and candidate.tier not in rule.protected_tiers
+    )
+
+
+def order(candidates: Iterable[EvictionCandidate], rule: EvictionRule) -> list[EvictionCandidate]:
+    """Pure: the memories that may go, first to last. Superseded ones go first, then those of low importance, then the
+    others; inside each class the least recently used first, of equal ones the oldest.
+    """
+
+    def rank(candidate: EvictionCandidate) -> tuple[int, object, int]:
+        group = 0 if candidate.state == "superseded" else 1 if candidate.importance < rule.low else 2
+        return group, candidate.last_used, candidate.number
+
+    return sorted((candidate for candidate in candidates if may_go(candidate, rule)), key=rank)
+
+
+def choose(
+    ordered: Iterable[EvictionCandidate], load: Load, max_items: int | None, max_tokens: int | None
+) -> list[EvictionCandidate] | None:
+    """Pure: the fewest, in this order, without which both limits hold; None when all of them are not enough."""
+    items, tokens = load.items, load.tokens
+    chosen: list[EvictionCandidate] = []
+    for candidate in ordered:
+        if not is_over(items, tokens, max_items, max_tokens):
+            return chosen
+        chosen.append(candidate)
+        items, tokens = items - 1, tokens - candidate.tokens
+    return None if is_over(items, tokens, max_items, max_tokens) else chosen
+
+
+def is_over(items: int, tokens: int, max_items: int | None, max_tokens: int | None) -> bool:
+    return (max_items is not None and items > max_items) or (max_tokens is not None and tokens > max_tokens)
+
+
+def limits(load: Load, settings: Settings) -> tuple[int | None, int | None]:
+    """The limits of items and tokens: the namespace's own, else those of the settings."""
+    return (
+        (settings.max_items or None) if load.max_items is None else load.max_items,
+        (settings.max_tokens or None) if load.max_tokens is None else load.max_tokens,
+    )
+
+
+def memories_to_evict(services: Services, writer: Writer, written: Record) -> list[Record]:
+    """The memories that the namespace has no room for after `written`, which stays. CapacityExceeded when those that
+    may go are not enough.
+    """
+    load = writer.load()
+    max_items, max_tokens = limits(load, services.settings)
+    if not is_over(load.items, load.tokens, max_items, max_tokens):
+        return []
+    # A memory that this process has just used is not the least recently used one, even if that is not stored yet.
+    for number, at in services.usage.last_uses(written.namespace):
+        writer.touch(number, at)
+    kept = {written.number}
+    # Candidates are asked for in growing pages: mostly one memory has to go, and it is the first.
+    limit = _FIRST + (0 if max_items is None else max(0, load.items - max_items))
+    while True:
+        page = writer.eviction_candidates(services.eviction_rule, limit + len(kept))
+        chosen = choose((one for one in page if one.number not in kept), load, max_items, max_tokens)
+        if chosen is None and len(page) < limit + len(kept):
+            usages = ((load.items, max_items, "memory", "memories"), (load.tokens, max_tokens, "token", "tokens"))
+            over = [
+                f"{most:,} {singular if most == 1 else plural} and would hold {used:,}"
+                for used, most, singular, plural in usages
+                if most and used > most
+            ]
+            raise CapacityExceeded(f"The namespace may hold {', and '.join(over)}; what is left in it is protected.")
+        if chosen is None:
+            limit *= _GROWTH
+            continue
+        records: list[Record] = []
+        for candidate in chosen:
+            try:
+                record = writer.by_number(candidate.number)
+            except StoreDamaged:
+                # A damaged memory cannot be written as evicted: it stays for `doctor`, and others go.
+                kept.add(candidate.number)
+            else:
+                records += [record] if record else []
+        if len(records) == len(chosen):
+            return records

@@ -158,7 +158,7 @@ def _matches(scope: SelectionScope, instruction: Instruction) -> Iterator[Record
     needed = _term_hashes(instruction)
     for filter in filters:
         for record in records(store, namespace, filter):
-            if instruction.covers(record.created_at) and needed <= _terms_of(record):
+            if needed <= _terms_of(record):
                 text = " ".join(
                     (record.text, record.title or "", record.reasoning or "", *record.tags, *record.keywords)
                 ).casefold()

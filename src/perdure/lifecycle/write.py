@@ -19,7 +19,7 @@ from perdure.buggify import point
 from perdure.embed.port import checked_passages
 from perdure.errors import CapacityExceeded, Conflict, EmbedderUnavailable, InvalidInput, StoreDamaged, VersionConflict
 from perdure.ids import content_hash, new_id
-from perdure.lifecycle.eviction import memories_to_evict
+from perdure.lifecycle.capacity import memories_to_evict
 from perdure.lifecycle.tier_policy import ONLY_PEOPLE, apply_tier
 from perdure.lifecycle.write_context import WriteBatch
 from perdure.model import Operation, Outcome, Record, Remembered, replace_record, same_history

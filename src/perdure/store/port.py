@@ -323,7 +323,7 @@ class Reader(Protocol):
     def capacity(self, rule: EvictionRule) -> CapacityStats: ...
 
     def eviction_candidates(self, rule: EvictionRule, limit: int) -> list[EvictionCandidate]:
-        """Memories that may be found and are not protected, in the order of `perdure.lifecycle.eviction.order`."""
+        """Memories that may be found and are not protected, in the order of `perdure.lifecycle.capacity.order`."""
         ...
 
 

@@ -300,7 +300,7 @@ class SqliteReader:
         )
 
     def eviction_candidates(self, rule: EvictionRule, limit: int) -> list[EvictionCandidate]:
-        """Class by class, in the order of `perdure.lifecycle.eviction.order`."""
+        """Class by class, in the order of `perdure.lifecycle.capacity.order`."""
         classes = (
             ("superseded", -inf, rule.high),
             ("active", -inf, min(rule.low, rule.high)),

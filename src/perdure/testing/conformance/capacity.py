@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from perdure.errors import InvalidInput
-from perdure.lifecycle.eviction import order
+from perdure.lifecycle.capacity import order
 from perdure.model import INDEXED_STATES, STATES, TIERS, EvictionCandidate
 from perdure.store.port import EvictionRule, Load, Store, Use
 from perdure.testing.conformance.base import RELAXED, StoreTestBase
