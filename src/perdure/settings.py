@@ -96,7 +96,8 @@ def load(environment: Mapping[str, str] | None = None, **arguments: object) -> S
     values["categories"] = frozenset(CATEGORIES) | frozenset(values.get("categories", ()))
     values.setdefault("store", directory("data", environ) / "memory.db")
     values.setdefault("cache", directory("cache", environ))
-    values.setdefault("actor", _login(environ))
+    login = (environ[name] for name in ("USER", "LOGNAME", "USERNAME") if environ.get(name))
+    values.setdefault("actor", next(login, "unknown"))
     if values.get("embedder", "local") not in {"local", "none"}:
         raise SettingsInvalid(f"embedder is {values['embedder']!r}.", remedy="Set it to `local` or `none`.")
     if unknown := set(values.get("decay_exempt", ())) - set(TIERS):
@@ -195,10 +196,3 @@ _NUMBERS: Final[Mapping[str, tuple[bool, float, float]]] = {
 }  # fmt: skip
 _SWITCH: Final = {"true": True, "1": True, "yes": True, "on": True,
                   "false": False, "0": False, "no": False, "off": False}  # fmt: skip
-
-
-def _login(environ: Mapping[str, str]) -> str:
-    for variable in ("USER", "LOGNAME", "USERNAME"):
-        if environ.get(variable):
-            return environ[variable]
-    return "unknown"

@@ -344,10 +344,6 @@ def check_single_line(value: object, field: str) -> str:
     return text
 
 
-def _key(value: object, field: str) -> str:
-    return check_key(_string(value, field).strip())
-
-
 def check_choice(options: tuple[str, ...], value: object, field: str) -> str:
     text = _string(value, field)
     if text not in options:
@@ -415,7 +411,7 @@ def check_metadata(value: object, field: str) -> dict[str, Json]:
 
 
 _CHECKS: Final[Mapping[str, Callable[[object, str], Any]]] = {
-    "key": partial(optional, _key),
+    "key": partial(optional, lambda value, field: check_key(_string(value, field).strip())),
     **{name: partial(optional, check_text) for name in ("abstract", "summary", "reasoning")},
     **{
         name: partial(optional, check_single_line)

@@ -198,30 +198,11 @@ def _read_cache(path: Path) -> Tensors | None:
 def _write_cache(path: Path, tensors: Tensors) -> None:
     """Put the whole file in place at once: a reader sees the old one or the new one, whoever else is writing."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    _remove_abandoned(path)
-    handle, name = tempfile.mkstemp(prefix=path.name + ".", suffix=".tmp", dir=path.parent)
-    temporary = Path(name)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(_packed(tensors))
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    except BaseException:
-        with suppress(OSError):
-            temporary.unlink()
-        raise
-
-
-def _remove_abandoned(path: Path) -> None:
-    """What a process killed while writing left behind. Young files may belong to one still at work."""
+    # A process that was killed while it wrote left a file behind; a young one may belong to a process still at work.
     for leftover in path.parent.glob(path.name + ".*.tmp"):
         with suppress(OSError):
             if time.time() - leftover.stat().st_mtime > _ABANDONED_AFTER_SECONDS:
                 leftover.unlink()
-
-
-def _packed(tensors: Tensors) -> bytes:
     header: list[tuple[str, str, list[int], int]] = []
     body = bytearray()
     for name, tensor in tensors.items():
@@ -231,7 +212,18 @@ def _packed(tensors: Tensors) -> bytes:
     encoded = json.dumps(header).encode()
     unpadded = _PREFIX.size + len(encoded)
     checked = len(encoded).to_bytes(4, "little") + encoded + bytes(_aligned(unpadded) - unpadded) + body
-    return _MAGIC + zlib.crc32(checked).to_bytes(4, "little") + checked
+    handle, temporary_name = tempfile.mkstemp(prefix=path.name + ".", suffix=".tmp", dir=path.parent)
+    temporary = Path(temporary_name)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(_MAGIC + zlib.crc32(checked).to_bytes(4, "little") + checked)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except BaseException:
+        with suppress(OSError):
+            temporary.unlink()
+        raise
 
 
 def _aligned(size: int) -> int:

@@ -46,11 +46,19 @@ def redact(text: str) -> Redacted:
     """Replace every secret in `text` by `[REDACTED:kind]`; text without secrets comes back as the same object."""
     # Taking one secret out can lay bare another that was glued to it, so look again until nothing is left.
     for _ in range(_PASSES):
-        spans = _merge(_find(text))
+        spans = _find(text)
         if not spans:
             break
-        text = _replace(text, spans)
-    return Redacted(text, _placeholders(text))
+        pieces: list[str] = []
+        at = 0
+        for span in _merge(spans):
+            pieces += (text[at : span.start], f"[REDACTED:{span.kind}]")
+            at = span.end
+        text = "".join((*pieces, text[at:]))
+    if _MARK not in text:
+        return Redacted(text, ())
+    kinds = _regex(r"\[REDACTED:([a-z_]{1,32})\]").findall(text)
+    return Redacted(text, tuple(kind for kind in kinds if kind in KINDS))
 
 
 _PASSES = 16
@@ -73,7 +81,8 @@ def _find(text: str) -> list[_Span]:
     if clues.digits:
         spans += _find_cards(text)
     if clues.named:
-        lowered = _lower(text)
+        # U+0130 is the one character that grows when lowered; offsets must stay those of the original.
+        lowered = text.replace("\u0130", "i").lower()
         spans += _find_assignments(text, lowered)
         spans += _find_authorization(text, lowered)
     return spans
@@ -90,22 +99,6 @@ def _merge(spans: list[_Span]) -> list[_Span]:
         else:
             merged.append(span)
     return merged
-
-
-def _replace(text: str, spans: list[_Span]) -> str:
-    pieces: list[str] = []
-    at = 0
-    for span in spans:
-        pieces += (text[at : span.start], f"[REDACTED:{span.kind}]")
-        at = span.end
-    pieces.append(text[at:])
-    return "".join(pieces)
-
-
-def _placeholders(text: str) -> tuple[str, ...]:
-    if _MARK not in text:
-        return ()
-    return tuple(kind for kind in _regex(r"\[REDACTED:([a-z_]{1,32})\]").findall(text) if kind in KINDS)
 
 
 _MARK = "[REDACTED:"
@@ -144,25 +137,18 @@ def _plausible(text: str) -> _Clues:
     run = _SHORTEST_RUN in raw.translate(_RUNS)
     digits = len(raw.translate(None, _NO_DIGITS))
     valued = digits > 0 or ":" in text or "=" in text
+    lowered = raw.lower() if valued else b""
     return _Clues(
         run=run,
         solid=run and _SHORTEST_RUN in raw.translate(_SOLID_RUNS),
         url="@" in text and "://" in text,
         digits=digits >= _SHORTEST_CARD,
-        named=valued and _named(raw.lower()),
+        named=valued and any(name in lowered for name in _NAME_STEMS),
     )
 
 
-def _named(raw: bytes) -> bool:
-    return b"pass" in raw or b"key" in raw or b"token" in raw or b"secret" in raw or any(name in raw for name in _RARE)
-
-
-_RARE = (b"pw", b"credential", b"bearer", b"authorization")
-
-
-def _lower(text: str) -> str:
-    # U+0130 is the one character that grows when lowered; offsets must stay those of the original.
-    return text.replace("\u0130", "i").lower()
+# The frequent ones first.
+_NAME_STEMS = (b"pass", b"key", b"token", b"secret", b"pw", b"credential", b"bearer", b"authorization")
 
 
 def _scrambled(value: str) -> int:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import zip_longest
 from typing import Final
 
 # A line that begins something of its own: a bullet, a number, a heading, a quotation.
@@ -33,37 +34,35 @@ _BEFORE_NUMBERS: Final = frozenset({"no", "nos", "art", "p", "pp", "fig", "vol",
 
 
 def sentences(text: str) -> list[str]:
-    """In order, each on one line, none empty. Bullets, numbers and heading marks of a list are left away."""
-    return [sentence for block in _blocks(text) for sentence in block]
-
-
-def _blocks(text: str) -> Iterator[list[str]]:
-    """Paragraphs and list items, cut further; fenced code, kept whole."""
+    """The sentences in order, each on one line, none empty. Paragraphs and list items are cut into sentences, without
+    bullets, numbers and heading marks; headings and fenced code are kept whole.
+    """
+    found: list[str] = []
     lines: list[str] = []
     fence: str | None = None
     for line in text.splitlines():
         mark = _FENCE.fullmatch(line)
         if fence is not None:
             if mark and mark[1] == fence:
-                yield _whole(lines)
+                found += _whole(lines)
                 lines, fence = [], None
             else:
                 lines.append(line)
         elif mark:
-            yield _cut(lines)
+            found += _cut(lines)
             lines, fence = [], mark[1]
         elif not line.strip() or _RULE.fullmatch(line):
-            yield _cut(lines)
+            found += _cut(lines)
             lines = []
         elif item := _ITEM.match(line):
-            yield _cut(lines)
+            found += _cut(lines)
             lines = [line[item.end() :]]
             if _HEADING.match(line):
-                yield _whole(lines)
+                found += _whole(lines)
                 lines = []
         else:
             lines.append(line)
-    yield _whole(lines) if fence is not None else _cut(lines)
+    return found + (_whole(lines) if fence is not None else _cut(lines))
 
 
 def _whole(lines: list[str]) -> list[str]:
@@ -72,28 +71,16 @@ def _whole(lines: list[str]) -> list[str]:
 
 
 def _cut(lines: list[str]) -> list[str]:
-    paragraph = _joined(lines)
-    found: list[str] = []
-    start = 0
-    for end in _ends(paragraph):
-        if sentence := paragraph[start:end].strip():
-            found.append(sentence)
-        start = end
-    if rest := paragraph[start:].strip():
-        found.append(rest)
-    return found
-
-
-def _joined(lines: list[str]) -> str:
-    """Lines of a script without spaces are joined without one."""
+    """The sentences of a paragraph. Lines of a script without spaces are joined without one."""
     parts: list[str] = []
     for line in (" ".join(line.split()) for line in lines):
-        if not line:
-            continue
-        if parts and not (_UNSPACED.match(line) and _UNSPACED.match(parts[-1][-1])):
-            parts.append(" ")
-        parts.append(line)
-    return "".join(parts)
+        if line:
+            unspaced = parts and _UNSPACED.match(line) and _UNSPACED.match(parts[-1][-1])
+            parts += [line] if not parts or unspaced else [" ", line]
+    paragraph = "".join(parts)
+    starts = [0, *_ends(paragraph)]
+    pieces = (paragraph[start:end].strip() for start, end in zip_longest(starts, starts[1:]))
+    return [piece for piece in pieces if piece]
 
 
 def _ends(text: str) -> Iterator[int]:
@@ -104,13 +91,11 @@ def _ends(text: str) -> Iterator[int]:
             quoted = next(code, None)
         if quoted and quoted.start() < mark.start():
             continue
-        if mark[2] or (_followed(text, mark.end()) and not _abbreviates(text, mark)):
-            yield mark.end()
-
-
-def _followed(text: str, end: int) -> bool:
-    """By a space, and by something that can begin a sentence."""
-    return text[end : end + 1] == " " and not text[end + 1 : end + 2].islower()
+        end = mark.end()
+        # A sentence is followed by a space, and by something that can begin the next one.
+        followed = text[end : end + 1] == " " and not text[end + 1 : end + 2].islower()
+        if mark[2] or (followed and not _abbreviates(text, mark)):
+            yield end
 
 
 def _abbreviates(text: str, mark: re.Match[str]) -> bool:

@@ -58,14 +58,18 @@ _Reading: TypeAlias = Callable[[re.Match[str], datetime], _Range]
 def find_time_ranges(text: str, now: datetime) -> tuple[TimeRange, ...]:
     """Every stretch of time that the text names, in its order, none inside another. Never an error."""
     now = now.astimezone(UTC)
-    found: list[TimeRange] = []
-    start = 0
-    while word := _WORD.search(text, start):
-        span = _span_at(text, word.start(), now)
-        if span is not None:
-            found.append(span)
-        start = span.end if span else _WORD_END.match(text, word.start()).end()  # pyright: ignore[reportOptionalMemberAccess]
-    return tuple(found)
+    ranges: list[TimeRange] = []
+    end = 0
+    while word := _WORD.search(text, end):
+        start = word.start()
+        rules = (rule(text, start, now) for rule in (_between, _bounded, _aged, _simple))
+        read = next((range for range in rules if range), None)
+        if read is None:
+            end = word.end()
+            continue
+        since, until, end = read
+        ranges.append(TimeRange(since, until, start, end, " ".join(text[start:end].split())))
+    return tuple(ranges)
 
 
 def read_time_range(text: str, now: datetime) -> TimeRange | None:
@@ -86,16 +90,6 @@ def without_spans(text: str, spans: tuple[TimeRange, ...]) -> str:
         parts.append(text[start : span.start])
         start = span.end
     return " ".join([*parts, text[start:]])
-
-
-def _span_at(text: str, start: int, now: datetime) -> TimeRange | None:
-    found = (
-        _between(text, start, now) or _bounded(text, start, now) or _aged(text, start, now) or _simple(text, start, now)
-    )
-    if found is None:
-        return None
-    since, until, end = found
-    return TimeRange(since, until, start, end, " ".join(text[start:end].split()))
 
 
 _Open: TypeAlias = tuple[datetime | None, datetime | None, int]
@@ -212,6 +206,10 @@ def _month_start(months: int) -> datetime:
     return datetime(months // 12, months % 12 + 1, 1, tzinfo=UTC)
 
 
+def _month_named(name: str, year: int) -> _Range:
+    return _month(datetime(year, _month_of(name), 1, tzinfo=UTC))
+
+
 def _year(year: int) -> _Range:
     return datetime(year, 1, 1, tzinfo=UTC), datetime(year + 1, 1, 1, tzinfo=UTC)
 
@@ -271,10 +269,6 @@ def _read_iso(match: re.Match[str], _: datetime) -> _Range:
     return start, start + timedelta(minutes=1 if time.count(":") == 1 else 1 / 60)
 
 
-def _read_year_month(match: re.Match[str], _: datetime) -> _Range:
-    return _month(datetime(int(match[1]), int(match[2]), 1, tzinfo=UTC))
-
-
 def _read_day_month(match: re.Match[str], now: datetime) -> _Range:
     """Without a year, the latest such day that has come."""
     day, month = int(match["day"]), _month_of(match["month"])
@@ -282,10 +276,6 @@ def _read_day_month(match: re.Match[str], now: datetime) -> _Range:
         return _date(int(match["year"]), month, day)
     this = _date(now.year, month, day)
     return this if this[0] <= now else _date(now.year - 1, month, day)
-
-
-def _read_month_year(match: re.Match[str], _: datetime) -> _Range:
-    return _month(datetime(int(match["year"]), _month_of(match["month"]), 1, tzinfo=UTC))
 
 
 def _read_day_word(match: re.Match[str], now: datetime) -> _Range:
@@ -302,30 +292,6 @@ def _read_night(match: re.Match[str], now: datetime) -> _Range:
     return start - timedelta(hours=6), start + timedelta(hours=6)
 
 
-def _read_part_of_today(match: re.Match[str], now: datetime) -> _Range:
-    return _part(now, match[1].lower())
-
-
-def _read_this(match: re.Match[str], now: datetime) -> _Range:
-    return _unit_ago(_unit(match[1]), 0, now)
-
-
-def _read_previous(match: re.Match[str], now: datetime) -> _Range:
-    return _unit_ago(_unit(match[1]), 1, now)
-
-
-def _read_past(match: re.Match[str], now: datetime) -> _Range:
-    return _last(_unit(match[1]), 1, now)
-
-
-def _read_last_few(match: re.Match[str], now: datetime) -> _Range:
-    return _last(_unit(match[2]), max(1, _count(match[1])), now)
-
-
-def _read_ago(match: re.Match[str], now: datetime) -> _Range:
-    return _unit_ago(_unit(match[2]), _count(match[1]), now)
-
-
 def _read_last_name(match: re.Match[str], now: datetime) -> _Range:
     """`last Monday` and `last March` are over; `this` one is of this week or year."""
     which, name = match[1].lower(), match[2]
@@ -333,23 +299,7 @@ def _read_last_name(match: re.Match[str], now: datetime) -> _Range:
         day = _WEEKDAYS.index(name[:3].lower())
         back = (now.weekday() - day) if which == "this" else ((now.weekday() - day) % 7 or 7)
         return _day(now - back * _DAY)
-    month = _month_of(name)
-    year = now.year if which == "this" or month < now.month else now.year - 1
-    return _month(datetime(year, month, 1, tzinfo=UTC))
-
-
-def _read_weekday(match: re.Match[str], now: datetime) -> _Range:
-    """The latest one, today included."""
-    return _day(now - ((now.weekday() - _WEEKDAYS.index(match[1][:3].lower())) % 7) * _DAY)
-
-
-def _read_month(match: re.Match[str], now: datetime) -> _Range:
-    month = _month_of(match[1])
-    return _month(datetime(now.year if month <= now.month else now.year - 1, month, 1, tzinfo=UTC))
-
-
-def _read_year(match: re.Match[str], _: datetime) -> _Range:
-    return _year(int(match[1]))
+    return _month_named(name, now.year if which == "this" or _month_of(name) < now.month else now.year - 1)
 
 
 # -- words ---------------------------------------------------------------------------------------------------------
@@ -389,30 +339,36 @@ def _compiled(pattern: str, end: str = _END) -> re.Pattern[str]:
 _EXACT: Final[tuple[tuple[re.Pattern[str], _Reading], ...]] = (
     (_compiled(rf"({_YEAR})-([0-9]{{2}})-([0-9]{{2}})(?:[T\s]([0-9]{{2}}:[0-9]{{2}}(?::[0-9]{{2}})?)"
                r"(Z|[+-][0-9]{2}:[0-9]{2})?)?"), _read_iso),
-    (_compiled(rf"({_YEAR})-([0-9]{{2}})"), _read_year_month),
+    (_compiled(rf"({_YEAR})-([0-9]{{2}})"),
+     lambda match, _: _month(datetime(int(match[1]), int(match[2]), 1, tzinfo=UTC))),
     (_compiled(rf"{_NTH} (?:of )?(?P<month>{_MONTH})(?: (?P<year>{_YEAR}))?"), _read_day_month),
     (_compiled(rf"(?P<month>{_MONTH}) {_NTH}(?: (?P<year>{_YEAR}))?"), _read_day_month),
-    (_compiled(rf"(?P<month>{_MONTH}) (?:of )?(?P<year>{_YEAR})"), _read_month_year),
+    (_compiled(rf"(?P<month>{_MONTH}) (?:of )?(?P<year>{_YEAR})"),
+     lambda match, _: _month_named(match["month"], int(match["year"]))),
     (_compiled(rf"(?:earlier )?(today|yesterday|day before yesterday)(?: {_PART})?"), _read_day_word),
     (_compiled("(tonight|last night)"), _read_night),
-    (_compiled("this (morning|afternoon|evening)"), _read_part_of_today),
-    (_compiled("this (week|month|year)"), _read_this),
-    (_compiled("(?:last|previous) (week|month|year)(?! of )"), _read_previous),
-    (_compiled("(?:past|last) (minute|hour|day|week|month|year)(?! of )"), _read_past),
-    (_compiled(rf"(?:last|past|previous) {_COUNT} {_UNIT}(?! of )"), _read_last_few),
-    (_compiled(rf"{_COUNT} {_UNIT} ago"), _read_ago),
+    (_compiled("this (morning|afternoon|evening)"), lambda match, now: _part(now, match[1].lower())),
+    (_compiled("this (week|month|year)"), lambda match, now: _unit_ago(_unit(match[1]), 0, now)),
+    (_compiled("(?:last|previous) (week|month|year)(?! of )"), lambda match, now: _unit_ago(_unit(match[1]), 1, now)),
+    (_compiled("(?:past|last) (minute|hour|day|week|month|year)(?! of )"),
+     lambda match, now: _last(_unit(match[1]), 1, now)),
+    (_compiled(rf"(?:last|past|previous) {_COUNT} {_UNIT}(?! of )"),
+     lambda match, now: _last(_unit(match[2]), max(1, _count(match[1])), now)),
+    (_compiled(rf"{_COUNT} {_UNIT} ago"), lambda match, now: _unit_ago(_unit(match[2]), _count(match[1]), now)),
     (_compiled(rf"(last|this) ({_WEEKDAY}|{_MONTH})"), _read_last_name),
 )  # fmt: skip
+# The latest one: of weekdays today included, of months this one.
 _RECURRING: Final[tuple[tuple[re.Pattern[str], _Reading], ...]] = (
-    (_compiled(f"({_WEEKDAY})"), _read_weekday),
-    (_compiled(f"({_MONTH})"), _read_month),
-    (_compiled(f"({_YEAR})"), _read_year),
-)
+    (_compiled(f"({_WEEKDAY})"),
+     lambda match, now: _day(now - ((now.weekday() - _WEEKDAYS.index(match[1][:3].lower())) % 7) * _DAY)),
+    (_compiled(f"({_MONTH})"),
+     lambda match, now: _month_named(match[1], now.year if _month_of(match[1]) <= now.month else now.year - 1)),
+    (_compiled(f"({_YEAR})"), lambda match, _: _year(int(match[1]))),
+)  # fmt: skip
 
 _NAMED: Final = re.compile(rf"(?<![a-z])(?:{_MONTH}|{_WEEKDAY})(?![a-z])|{_YEAR}|\bago$", re.IGNORECASE | re.ASCII)
 _AGED: Final = _compiled(rf"(older|newer|younger|more|less) than {_COUNT} {_UNIT}(?: (ago|old))?")
-_WORD: Final = re.compile(r"(?<![\w-])\w")
-_WORD_END: Final = re.compile(r"[\w-]+")
+_WORD: Final = re.compile(r"(?<![\w-])\w[\w-]*")
 _ARTICLE: Final = _compiled("the ", "")
 _BETWEEN: Final = _compiled("(between|from) ", "")
 _JOINTS: Final = {"between": _compiled(" and ", ""), "from": _compiled(" (?:to|until|till|through) ", "")}

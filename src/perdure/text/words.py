@@ -40,7 +40,10 @@ def clean(text: str) -> str:
 def searchable(text: str) -> str:
     """`parseFile` also as `parse File`; 東京都 as 東 京 都 東京 京都. Idempotent enough that order does not matter."""
     if not text.isascii():
-        text = _UNSPACED.sub(_pairs_and_characters, unicodedata.normalize("NFKC", text))
+        text = _UNSPACED.sub(
+            lambda run: f" {' '.join(run[0])} {_pairs(run) if len(run[0]) > 1 else ''}",
+            unicodedata.normalize("NFKC", text),
+        )
     return _CAMEL.sub(_with_parts, text)
 
 
@@ -92,34 +95,24 @@ def all_words(query: str) -> list[str]:
 
 
 def _tokenize(name: str, text: str) -> list[tuple[str, ...]]:
+    """The tokens of SQLite's own tokenizer. Each thread borrows one, from a connection of its own."""
     import apsw
 
-    found: FTS5Tokenizer | None = getattr(_local, name, None)
-    tokenizer = found or _borrow(name)
+    tokenizer: FTS5Tokenizer | None = getattr(_local, name, None)
+    if tokenizer is None:
+        connection: apsw.Connection = getattr(_local, "connection", None) or apsw.Connection("")
+        folding = ["unicode61", "remove_diacritics", "2"]
+        tokenizer = connection.fts5_tokenizer(name, folding[1:] if name == "unicode61" else folding)
+        _local.connection = connection
+        setattr(_local, name, tokenizer)
     tokens = tokenizer(text.encode("utf-8"), apsw.FTS5_TOKENIZE_DOCUMENT, None, include_offsets=False)
     return cast("list[tuple[str, ...]]", tokens)
-
-
-def _borrow(name: str) -> FTS5Tokenizer:
-    """One for each thread: a connection is not to be used by two at once."""
-    import apsw
-
-    connection: apsw.Connection = getattr(_local, "connection", None) or apsw.Connection("")
-    folding = ["unicode61", "remove_diacritics", "2"]
-    tokenizer = connection.fts5_tokenizer(name, folding[1:] if name == "unicode61" else folding)
-    _local.connection = connection
-    setattr(_local, name, tokenizer)
-    return tokenizer
 
 
 def _pairs(run: re.Match[str]) -> str:
     characters = run[0]
     pairs = [characters[i : i + 2] for i in range(len(characters) - 1)]
     return f" {' '.join(pairs) or characters} "
-
-
-def _pairs_and_characters(run: re.Match[str]) -> str:
-    return f" {' '.join(run[0])} {_pairs(run) if len(run[0]) > 1 else ''}"
 
 
 def _with_parts(identifier: re.Match[str]) -> str:
