@@ -49,7 +49,8 @@ def check(pool: Pool, place: Place, log_head: LogHead | None = None) -> Iterator
 
 def check_content(pool: Pool) -> Iterator[Finding]:
     """The database alone, wherever it stands."""
-    yield _check_integrity(pool)
+    # One that read the full-text index before another process changed it would find it damaged.
+    yield from _run(pool, "integrity", _check_integrity, fresh=True)
     yield from _run(pool, "schema", check_schema)
     yield from _run(pool, "foreign_keys", _check_foreign_keys)
     yield _check_full_text(pool)
@@ -63,10 +64,10 @@ def check_content(pool: Pool) -> Iterator[Finding]:
     yield from _run(pool, "pending", _count_pending)
 
 
-def _run(pool: Pool, name: str, check: Check) -> list[Finding]:
+def _run(pool: Pool, name: str, check: Check, *, fresh: bool = False) -> list[Finding]:
     """A check that cannot even read is itself a finding."""
     try:
-        with pool.reading() as connection:
+        with pool.reading(fresh=fresh) as connection:
             return check(connection)
     except (StoreBusy, StoreClosed):
         raise
@@ -74,19 +75,12 @@ def _run(pool: Pool, name: str, check: Check) -> list[Finding]:
         return [Finding(name, "problem", error.sentence, RESTORE_BACKUP)]
 
 
-def _check_integrity(pool: Pool) -> Finding:
-    """On a fresh connection: one that read the full-text index before another process changed it finds it damaged."""
-    try:
-        with pool.reading(fresh=True) as connection:
-            reports = [report for (report,) in connection.execute(CHECKS["integrity"])]
-    except (StoreBusy, StoreClosed):
-        raise
-    except StoreError as error:
-        reports = [error.sentence.removesuffix(".")]
+def _check_integrity(connection: Database) -> list[Finding]:
+    reports = [report for (report,) in connection.execute(CHECKS["integrity"])]
     if reports == ["ok"]:
-        return Finding("integrity", "ok", "SQLite's integrity check passed.")
+        return [Finding("integrity", "ok", "SQLite's integrity check passed.")]
     remedy = REBUILD if all(_DERIVED.search(report) for report in reports) else RESTORE_BACKUP
-    return Finding("integrity", "problem", f"SQLite's integrity check failed: {reports[0]}.", remedy)
+    return [Finding("integrity", "problem", f"SQLite's integrity check failed: {reports[0]}.", remedy)]
 
 
 def _check_foreign_keys(connection: Database) -> list[Finding]:

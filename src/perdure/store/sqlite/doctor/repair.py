@@ -1,18 +1,29 @@
 """Repair in one transaction: records from the log, then everything derived from schema.sql and the records.
 
-What is derived is not compared but dropped and made anew. The log is not touched.
+The log is the truth: a record is only its newest log entry. What is derived is not compared but dropped and made anew.
+The log itself is not touched.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from perdure.model import INDEXED_STATES, Finding
+import apsw
+
+from perdure.errors import StoreDamaged
+from perdure.model import INDEXED_STATES, Finding, Record
 from perdure.store.sqlite.apsw_types import Database, run
-from perdure.store.sqlite.doctor.findings import CHECKS, RESTORE_BACKUP
+from perdure.store.sqlite.doctor.findings import CHECKS, RESTORE_BACKUP, Tally, memory_label
 from perdure.store.sqlite.doctor.meta import repair_meta, valid_meta
-from perdure.store.sqlite.doctor.records import bad_vectors, count_entries, examined_rows, namespace_names
-from perdure.store.sqlite.doctor.restore_records import restore_records
+from perdure.store.sqlite.doctor.payloads import line_of
+from perdure.store.sqlite.doctor.records import (
+    bad_vectors,
+    count_entries,
+    erased_leftovers,
+    examined_rows,
+    missing_slots,
+    namespace_names,
+)
 from perdure.store.sqlite.doctor.schema import (
     create_missing,
     drop_derived,
@@ -20,9 +31,12 @@ from perdure.store.sqlite.doctor.schema import (
     schema_differences,
     unrepairable,
 )
+from perdure.store.sqlite.erasure import ERASE, erase
+from perdure.store.sqlite.hash_chain import digest_of, genesis, link
 from perdure.store.sqlite.pool import Pool
-from perdure.store.sqlite.rows import range_of
+from perdure.store.sqlite.rows import NUMBER_MASK, decode_payload, encode_row, range_of
 from perdure.store.sqlite.sql import SQL
+from perdure.text.entry import passage_hash
 
 
 def repair(pool: Pool) -> Iterator[Finding]:
@@ -40,10 +54,23 @@ def _repair(connection: Database) -> Iterator[Finding]:
         return
     drop_derived(connection)
     create_missing(connection, full_text=False)
-    yield from restore_records(connection)
-    yield _refill_indexes(connection)
-    yield _remove_bad_vectors(connection)
-    yield _recount(connection)
+    yield from _restore_records(connection)
+    wrong = _refill_indexes(connection)
+    sentence = f"The keyword index and the tag index were rebuilt; {wrong} entries were missing or wrong."
+    yield Finding("repair_index", "ok", sentence)
+    bad = list(bad_vectors(connection))
+    for vector_id in bad:
+        connection.execute(CHECKS["delete_vector"], (vector_id,))
+    run(connection, f"{CHECKS['delete_generations']} {CHECKS['bad_generation']} {CHECKS['without_vectors']}")
+    run(connection, f"{CHECKS['delete_vectors']} {CHECKS['of_earlier_text']}")
+    sentence = f"{len(bad)} bad vectors and {connection.changes()} vectors of earlier texts were removed."
+    yield Finding("repair_vectors", "ok", sentence)
+    for namespace in namespace_names(connection):
+        first, last = range_of(namespace)
+        documents, words, tokens = count_entries(connection, namespace)
+        counted = {"documents": documents, "words": words, "tokens": tokens}
+        connection.execute(CHECKS["set_counters"], counted | {"namespace": namespace, "first": first, "last": last})
+    yield Finding("repair_statistics", "ok", "The index statistics and the ID counters were recounted.")
     yield from repair_meta(connection)
     create_missing(connection, full_text=True)
     if differences:
@@ -56,8 +83,8 @@ def _repair(connection: Database) -> Iterator[Finding]:
     connection.execute(SQL["change_meta"], ("repairs", repairs + 1 if isinstance(repairs, int) else 1))
 
 
-def _refill_indexes(connection: Database) -> Finding:
-    """The entries, from which the full-text index is made last, and the tags, whose table is empty."""
+def _refill_indexes(connection: Database) -> int:
+    """The entries, from which the full-text index is made last, and the tags, whose table is empty by now."""
     run(connection, f"{CHECKS['delete_entries']} {CHECKS['not_indexed']}")
     run(connection, CHECKS["delete_use_left_over"])
     wrong = 0
@@ -72,24 +99,83 @@ def _refill_indexes(connection: Database) -> Finding:
                 wrong += 1
             for tag in record.tags:
                 connection.execute(SQL["put_tag"], (namespace, tag, row.slot))
-    sentence = f"The keyword index and the tag index were rebuilt; {wrong} entries were missing or wrong."
-    return Finding("repair_index", "ok", sentence)
+    return wrong
 
 
-def _remove_bad_vectors(connection: Database) -> Finding:
-    bad = list(bad_vectors(connection))
-    for vector_id in bad:
-        connection.execute(CHECKS["delete_vector"], (vector_id,))
-    run(connection, f"{CHECKS['delete_generations']} {CHECKS['bad_generation']} {CHECKS['without_vectors']}")
-    run(connection, f"{CHECKS['delete_vectors']} {CHECKS['of_earlier_text']}")
-    sentence = f"{len(bad)} bad vectors and {connection.changes()} vectors of earlier texts were removed."
-    return Finding("repair_vectors", "ok", sentence)
+def _restore_records(connection: Database) -> Iterator[Finding]:
+    """The triggers and the full-text index are gone by now: nothing has to be told of what changes here."""
+    restored, erased, left = (Tally("repair_records", "", "") for _ in range(3))
+    names = namespace_names(connection)
+    for namespace, name in names.items():
+        leftovers = erased_leftovers(connection, namespace)
+        damaged = {row.slot for row in examined_rows(connection, namespace, name) if not row.matches_log}
+        damaged = damaged.union(missing_slots(connection, namespace)) - leftovers.keys()
+        if not damaged and not leftovers:
+            continue
+        proved = _proved_from(connection, namespace, name)
+        for slot, seq in leftovers.items():
+            if seq >= proved:
+                erase(connection, namespace, slot & NUMBER_MASK, traceless=True)
+            (erased if seq >= proved else left).add(memory_label(names, slot))
+        found = {slot: _from_log(connection, namespace, name, slot & NUMBER_MASK, proved) for slot in sorted(damaged)}
+        back = _put_back(connection, namespace, {slot: record for slot, record in found.items() if record is not None})
+        for slot in found:
+            (restored if slot in back else left).add(memory_label(names, slot))
+    if restored.count:
+        yield Finding("repair_records", "ok", f"Restored from the log: {restored.listed}.")
+    if erased.count:
+        yield Finding("repair_erased", "ok", f"Removed what was left of erased memories: {erased.listed}.")
+    if left.count:
+        sentence = f"Damaged, and not restored because their log entries are damaged as well: {left.listed}."
+        yield Finding("repair_records_left", "problem", sentence, RESTORE_BACKUP)
 
 
-def _recount(connection: Database) -> Finding:
-    for namespace in namespace_names(connection):
-        first, last = range_of(namespace)
-        documents, words, tokens = count_entries(connection, namespace)
-        counted = {"documents": documents, "words": words, "tokens": tokens}
-        connection.execute(CHECKS["set_counters"], counted | {"namespace": namespace, "first": first, "last": last})
-    return Finding("repair_statistics", "ok", "The statistics of the keyword index and the ID counters were recounted.")
+def _proved_from(connection: Database, namespace: int, name: str) -> int:
+    """The first position from which the chain is unbroken to the end of the log. A memory whose newest entry stands
+    there has no newer entry that was lost. Beyond the end when the end itself does not fit.
+    """
+    ((end, head),) = connection.execute(CHECKS["end_of_log"], (namespace,)).fetchall()
+    expected, last, proved = genesis(name), 0, 1
+    for row in connection.execute(CHECKS["examine_revisions"], (namespace,)):
+        line, stored, _, _ = line_of(row)
+        if line.seq != last + 1 or link(expected, line) != stored:
+            proved = line.seq + 1
+        expected, last = stored, line.seq
+    return proved if (last, expected) == (end, head) else max(end, last) + 1
+
+
+def _from_log(connection: Database, namespace: int, name: str, number: int, proved: int) -> Record | None:
+    rows = connection.execute(CHECKS["newest_payload"], (namespace, number)).fetchall()
+    if not rows:
+        return None
+    seq, operation, digest, salt, body = rows[0]
+    if operation == ERASE or body is None or seq < proved or digest_of(salt, body) != digest:
+        return None
+    try:
+        record = decode_payload(body)
+    except StoreDamaged:
+        return None
+    return record if (record.namespace, record.number) == (name, number) else None
+
+
+def _put_back(connection: Database, namespace: int, records: dict[int, Record]) -> set[int]:
+    """The slots of the records that came back. A record whose id or key belongs to a damaged memory that stays as it is
+    cannot come back; then the others are tried again without it.
+    """
+    while records:
+        run(connection, CHECKS["savepoint"])
+        for slot in records:
+            connection.execute(CHECKS["vacate"], {"namespace": namespace, "slot": slot})
+        refused: set[int] = set()
+        for slot, record in records.items():
+            try:
+                connection.execute(SQL["put_memory"], encode_row(record, namespace, passage_hash(record)))
+            except apsw.ConstraintError:
+                refused.add(slot)
+        if refused:
+            run(connection, CHECKS["rollback_to_savepoint"])
+        run(connection, CHECKS["release_savepoint"])
+        if not refused:
+            break
+        records = {slot: record for slot, record in records.items() if slot not in refused}
+    return set(records)
