@@ -152,8 +152,8 @@ def test_the_store_gives_the_same_order_as_the_pure_function(rows: list[tuple[fl
             crowd.append(
                 EvictionCandidate(made.number, importance, tier, made.state, tokens, max(made.updated_at, used))
             )
-        assert writer.evictable(RULE, 1000) == order(crowd, RULE)
-        assert writer.evictable(RULE, 3) == order(crowd, RULE)[:3]
+        assert writer.eviction_candidates(RULE, 1000) == order(crowd, RULE)
+        assert writer.eviction_candidates(RULE, 3) == order(crowd, RULE)[:3]
     assert read_once(store, "default").eviction_candidates(RULE, 1000) == order(crowd, RULE)
     store.close()
 
