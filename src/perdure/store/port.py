@@ -414,7 +414,7 @@ class IndexFeed(Protocol):
         ...
 
 
-class Vectors(Protocol):
+class PendingVectors(Protocol):
     """Vectors that are computed after the write, in all namespaces."""
 
     def pending(self, generation: Generation, limit: int) -> list[Pending]:
@@ -555,7 +555,7 @@ class PerCallReads(Protocol):
     def evictable(self, namespace: str, rule: EvictionRule, limit: int) -> list[EvictionCandidate]: ...
 
 
-class Store(IndexFeed, Vectors, Maintenance, Backups, Checkpoints, PerCallReads, Protocol):
+class Store(IndexFeed, PendingVectors, Maintenance, Backups, Checkpoints, PerCallReads, Protocol):
     """Everything a store does. One namespace never sees another."""
 
     def read(self, namespace: str) -> AbstractContextManager[Reader]: ...

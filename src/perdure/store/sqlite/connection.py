@@ -46,15 +46,20 @@ class Patience:
         _pause()
         return True
 
-    def give_way(self) -> None:
-        """After a commit: who had to wait a moment ago knows of others, and lets them go first."""
+    def yield_to_others(self) -> None:
+        """After a commit: a process that had to wait a moment ago knows of others, and lets them go first."""
         if time.monotonic() - self._waited_at < _RECENT:
             _pause()
 
 
 def connect(place: Place, role: Role, patience: Patience, vfs: str | None = None) -> Database:
     """A connection with every setting but the journal's, which a new file gets only once it is known to be ours."""
-    connection = apsw.Connection(place.path, _flags(place), vfs)
+    if place.path == MEMORY:
+        flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_MEMORY
+    else:
+        access = apsw.SQLITE_OPEN_READWRITE if can_write(place.path) else apsw.SQLITE_OPEN_READONLY
+        flags = access | apsw.SQLITE_OPEN_NOFOLLOW
+    connection = apsw.Connection(place.path, flags, vfs)
     connection.set_busy_handler(patience)
     # Shadow tables and the schema cannot be edited by a slip of ours; "x" is a name, never a string.
     connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
@@ -125,10 +130,3 @@ def exclusive(database: Database, patience: Patience) -> Generator[None]:
 
 def _pause() -> None:
     time.sleep(random.uniform(_SHORTEST, _LONGEST))  # noqa: S311
-
-
-def _flags(place: Place) -> int:
-    if place.path == MEMORY:
-        return apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_MEMORY
-    access = apsw.SQLITE_OPEN_READWRITE if can_write(place.path) else apsw.SQLITE_OPEN_READONLY
-    return access | apsw.SQLITE_OPEN_NOFOLLOW

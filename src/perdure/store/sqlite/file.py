@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeAlias
@@ -55,7 +56,14 @@ def prepare(path: str | os.PathLike[str]) -> Place:
         # Links on the way are the user's own business; the last step may not be one.
         real = str(absolute.parent.resolve() / absolute.name)
         if not _exists(real):
-            _create(real)
+            flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+            # Another process may be faster; its file is checked like any other.
+            with suppress(FileExistsError):
+                descriptor = os.open(real, flags, 0o600)
+                try:
+                    os.fchmod(descriptor, 0o600)
+                finally:
+                    os.close(descriptor)
         _check(real)
         return Place(real, identity_of(real), detect_file_system(real))
     except (OSError, ValueError) as error:
@@ -86,7 +94,11 @@ def explain(error: OSError | ValueError, path: str) -> StoreError:
     reason = error.errno if isinstance(error, OSError) else None
     if reason in (errno.ENOSPC, errno.EDQUOT):
         return StoreFull(f"The disk is full, so {path} cannot be created.")
-    if reason == errno.EROFS or (reason in (errno.EACCES, errno.EPERM) and not _exists_quietly(path)):
+    try:
+        is_missing = not _exists(path)
+    except (OSError, ValueError):
+        is_missing = False
+    if reason == errno.EROFS or (reason in (errno.EACCES, errno.EPERM) and is_missing):
         return StoreReadOnly(f"{path} cannot be created: its directory cannot be written.")
     if reason in (errno.EACCES, errno.EPERM):
         return StoreUnreadable(f"{path} cannot be opened: permission is missing.")
@@ -104,18 +116,6 @@ def _create_directories(directory: Path) -> None:
             continue
         each.chmod(0o700)
         sync_directory(each.parent)
-
-
-def _create(path: str) -> None:
-    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
-    try:
-        descriptor = os.open(path, flags, 0o600)
-    except FileExistsError:
-        return  # Another process was faster; its file is checked like any other.
-    try:
-        os.fchmod(descriptor, 0o600)
-    finally:
-        os.close(descriptor)
 
 
 def _check(path: str) -> None:
@@ -138,13 +138,6 @@ def _exists(path: str) -> bool:
     except FileNotFoundError:
         return False
     return True
-
-
-def _exists_quietly(path: str) -> bool:
-    try:
-        return _exists(path)
-    except OSError:
-        return True
 
 
 def sync_directory(directory: Path) -> None:

@@ -29,7 +29,8 @@ def file_system_of(mountinfo: str, path: str) -> str:
             continue
         point = _ESCAPE.sub(lambda code: chr(int(code[1], 8)), fields[_POINT])
         # Not `>`: of two mounts on one point the later one is on top.
-        if _holds(point, path) and len(point) >= best:
+        holds = point in ("/", path) or path.startswith(f"{point}/")
+        if holds and len(point) >= best:
             best, found = len(point), after.split(" ", 1)[0]
     return found
 
@@ -45,7 +46,3 @@ def detect_file_system(path: str) -> str:
     except OSError:
         return UNKNOWN
     return file_system_of(mountinfo, path)
-
-
-def _holds(point: str, path: str) -> bool:
-    return point in ("/", path) or path.startswith(f"{point}/")

@@ -36,27 +36,23 @@ def newest_schema() -> int:
 
 def check_ours(connection: Database, place: Place) -> int:
     """The schema version of the file; 0 when it is empty. Asked of SQLite: nobody else may read the file."""
-    application, version, tables = _signs(connection)
+    # At one moment: otherwise a store that another process is just making has our tables and not yet our name.
+    alone = not connection.in_transaction
+    if alone:
+        run(connection, SQL["begin_read"])
+    try:
+        has_tables = bool(connection.execute(SQL["has_tables"]).get)
+        application, version = connection.pragma("application_id"), connection.pragma("user_version")
+    finally:
+        if alone:
+            run(connection, SQL["commit"])
     if application == APPLICATION_ID:
         if version > newest_schema():
             raise StoreNewer(f"{place.path} was written by a newer Perdure (schema {version}).")
         return version
-    if application or version or tables:
+    if application or version or has_tables:
         raise StoreForeign(f"{place.path} is a database of another program.")
     return 0
-
-
-def _signs(connection: Database) -> tuple[int, int, bool]:
-    """At one moment: otherwise a store that another process is just making has our tables and not yet our name."""
-    within = connection.in_transaction
-    if not within:
-        run(connection, SQL["begin_read"])
-    try:
-        tables = bool(connection.execute(SQL["has_tables"]).get)
-        return connection.pragma("application_id"), connection.pragma("user_version"), tables
-    finally:
-        if not within:
-            run(connection, SQL["commit"])
 
 
 def migrate(connection: Database, place: Place) -> None:
@@ -88,28 +84,21 @@ def _transaction(connection: Database) -> Generator[None]:
 
 
 def _advance(connection: Database, version: int) -> None:
+    """Make a new store, or run the migrations that an old one lacks."""
     if version == newest_schema():
         return
     if version == 0:
-        _create(connection)
-    for migration in migrations()[version:] if version else ():
-        _step(connection, migration)
+        run(connection, (_HERE / "schema.sql").read_text(encoding="utf-8"))
+        connection.execute(SQL["put_meta"], ("engine", apsw.sqlite_lib_version()))
+        connection.execute(SQL["put_meta"], ("secret", secrets.token_bytes(32)))
+    else:
+        for migration in migrations()[version:]:
+            for statement in statements(migration.read_text(encoding="utf-8")):
+                run(connection, statement)
+                point("migrate: between statements")
     _stamp(connection)
 
 
 def _stamp(connection: Database) -> None:
     connection.pragma("application_id", APPLICATION_ID)
     connection.pragma("user_version", newest_schema())
-
-
-def _step(connection: Database, migration: Path) -> None:
-    for statement in statements(migration.read_text(encoding="utf-8")):
-        run(connection, statement)
-        point("migrate: between statements")
-
-
-def _create(connection: Database) -> None:
-    run(connection, (_HERE / "schema.sql").read_text(encoding="utf-8"))
-    facts: dict[str, str | bytes] = {"engine": apsw.sqlite_lib_version(), "secret": secrets.token_bytes(32)}
-    for name, value in facts.items():
-        connection.execute(SQL["put_meta"], (name, value))

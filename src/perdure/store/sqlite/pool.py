@@ -122,7 +122,7 @@ class Pool:
             finally:
                 self._writing = False
             point("after commit")
-        self._patience.give_way()
+        self._patience.yield_to_others()
 
     @contextmanager
     def maintaining(self, patience: float | None = None) -> Generator[Database]:

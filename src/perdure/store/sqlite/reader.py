@@ -26,6 +26,7 @@ from perdure.store.sqlite.rows import (
     decode_row,
     decode_sound,
     is_sound,
+    is_sound_vector,
     pack_id,
     pack_name,
     range_of,
@@ -36,7 +37,7 @@ from perdure.store.sqlite.rows import (
 from perdure.store.sqlite.search import DiskSearch, WordCounter, numbers_with_all
 from perdure.store.sqlite.skip_unreadable import UNREADABLE, rows_after
 from perdure.store.sqlite.sql import SQL
-from perdure.store.sqlite.vectors import FLOAT_BYTES, generation_id, is_sound_vector
+from perdure.store.sqlite.vectors import FLOAT_BYTES, generation_id
 from perdure.text.bm25 import WordCounts
 
 _SELECT: Final = SQL["select_memory"]
@@ -69,7 +70,7 @@ class SqliteReader:
 
     def __init__(self, connection: Database, namespace: int, name: str) -> None:
         self._connection = connection
-        self._id = namespace
+        self.namespace_id = namespace
         self._name = name
         self._secret: bytes | None = None
 
@@ -78,7 +79,7 @@ class SqliteReader:
         records: list[Record] = []
 
         def with_value(sql: str, value: Value) -> list[Record]:
-            slots = self._connection.execute(sql, (self._id, value)).fetchall()
+            slots = self._connection.execute(sql, (self.namespace_id, value)).fetchall()
             return [record for (slot,) in slots if (record := self._at(slot))]
 
         try:
@@ -99,13 +100,13 @@ class SqliteReader:
         return list({record.number: record for record in records}.values())
 
     def by_number(self, number: int) -> Record | None:
-        return self._at(slot_of(self._id, number)) if 0 < number <= NUMBER_MASK else None
+        return self._at(slot_of(self.namespace_id, number)) if 0 < number <= NUMBER_MASK else None
 
     def by_key(self, key: str) -> Record | None:
-        return self._at(self._connection.execute(_BY_KEY, (self._id, key)).get)
+        return self._at(self._connection.execute(_BY_KEY, (self.namespace_id, key)).get)
 
     def by_content(self, content_hash: ContentHash) -> Record | None:
-        return self._at(self._connection.execute(_BY_CONTENT, (self._id, bytes.fromhex(content_hash))).get)
+        return self._at(self._connection.execute(_BY_CONTENT, (self.namespace_id, bytes.fromhex(content_hash))).get)
 
     def _at(self, slot: int | None) -> Record | None:
         """Slots are looked up first: mostly there is none, and the whole row's statement costs ten times as much."""
@@ -120,10 +121,10 @@ class SqliteReader:
             return None
 
     def has_active_text(self, content_hash: ContentHash) -> bool:
-        return self._connection.execute(SQL["says"], (self._id, bytes.fromhex(content_hash))).get == 1
+        return self._connection.execute(SQL["says"], (self.namespace_id, bytes.fromhex(content_hash))).get == 1
 
     def fetch(self, numbers: Sequence[int]) -> list[Record]:
-        slots = [slot_of(self._id, number) for number in numbers if 0 < number <= NUMBER_MASK]
+        slots = [slot_of(self.namespace_id, number) for number in numbers if 0 < number <= NUMBER_MASK]
         rows: list[Row] = []
         try:
             rows = self._connection.execute(_BY_SLOTS, (json.dumps(slots),)).fetchall()
@@ -137,12 +138,12 @@ class SqliteReader:
         return [record for number in numbers if (record := records.get(number))]
 
     def page(self, filter: Filter, *, after: int | None, limit: int, newest: bool) -> list[Record]:
-        first, last = range_of(self._id)
+        first, last = range_of(self.namespace_id)
         if after is not None:
-            slot = slot_of(self._id, max(0, min(after, NUMBER_MASK)))
+            slot = slot_of(self.namespace_id, max(0, min(after, NUMBER_MASK)))
         else:
             slot = last + 1 if newest else first
-        clauses, bindings = conditions(self._id, filter)
+        clauses, bindings = conditions(self.namespace_id, filter)
         clauses.append(SQL["below" if newest else "above"])
         rest = f"{' AND '.join(clauses)} {SQL['newest_first' if newest else 'oldest_first']}"
 
@@ -162,12 +163,12 @@ class SqliteReader:
         return records
 
     def numbers(self, filter: Filter) -> Sequence[int]:
-        clauses, bindings = conditions(self._id, filter)
+        clauses, bindings = conditions(self.namespace_id, filter)
         numbers: str = self._connection.execute(f"{SQL['matching']} {' AND '.join(clauses)}", bindings).get
         return array("q", json.loads(numbers))
 
     def damaged(self) -> list[int]:
-        first, last = range_of(self._id)
+        first, last = range_of(self.namespace_id)
         rows = rows_after(
             first,
             lambda slot: self._connection.execute(_ALL_AFTER, {"after": slot, "last": last, "limit": -1}),
@@ -179,7 +180,7 @@ class SqliteReader:
         return self._lines(_LINES_OF_MEMORY, {"number": number})
 
     def last_version(self, number: int) -> int:
-        return self._connection.execute(SQL["last_version"], (self._id, number)).get
+        return self._connection.execute(SQL["last_version"], (self.namespace_id, number)).get
 
     def log(self, filter: LogFilter, *, limit: int, newest: bool = True) -> list[Revision]:
         clauses = [SQL["lines_of_namespace"]]
@@ -199,11 +200,11 @@ class SqliteReader:
         return self._lines(f"{_LINES} {' AND '.join(clauses)} {order}", bindings)
 
     def seq_at(self, moment: datetime) -> int:
-        return self._connection.execute(SQL["seq_at"], (self._id, to_micros(moment))).get or 0
+        return self._connection.execute(SQL["seq_at"], (self.namespace_id, to_micros(moment))).get or 0
 
     def changed_after(self, seq: int, spec_folder: str | None = None) -> list[int]:
         sql = SQL["changed_after" if spec_folder is None else "changed_in_folder"]
-        bindings: dict[str, Value] = {"namespace": self._id, "seq": seq}
+        bindings: dict[str, Value] = {"namespace": self.namespace_id, "seq": seq}
         if spec_folder is not None:
             bindings["folder"] = spec_folder
         return [number for (number,) in self._connection.execute(sql, bindings)]
@@ -221,7 +222,7 @@ class SqliteReader:
         revisions: list[Revision] = []
         for (
             seq, number, memory, version, operation, actor, surface, session, request, at, batch, digest, link, body,
-        ) in self._connection.execute(sql, {**bindings, "namespace": self._id}):  # fmt: skip
+        ) in self._connection.execute(sql, {**bindings, "namespace": self.namespace_id}):  # fmt: skip
             try:
                 change = Change(operation, from_micros(at), unpack_name(batch), actor, surface, session, request)
                 record = None if body is None else decode_payload(body)
@@ -232,10 +233,10 @@ class SqliteReader:
         return revisions
 
     def with_several_versions(self) -> list[int]:
-        return [number for (number,) in self._connection.execute(SQL["reworded"], {"namespace": self._id})]
+        return [number for (number,) in self._connection.execute(SQL["reworded"], {"namespace": self.namespace_id})]
 
     def tombstone_since(self, content_hash: ContentHash) -> datetime | None:
-        row = (self._id, self.tombstone_digest(content_hash))
+        row = (self.namespace_id, self.tombstone_digest(content_hash))
         at: int | None = self._connection.execute(SQL["tombstone_since"], row).get
         return None if at is None else from_micros(at)
 
@@ -250,7 +251,7 @@ class SqliteReader:
         return hmac.digest(self._secret, self._name.encode() + b"\x00" + content_hash.encode(), "sha256")
 
     def links(self, memory: MemoryId) -> list[Link]:
-        rows = self._connection.execute(SQL["links"], (self._id, pack_id(memory)))
+        rows = self._connection.execute(SQL["links"], (self.namespace_id, pack_id(memory)))
         return [
             Link(unpack_id(source), kind, unpack_name(target), from_micros(at)) for source, kind, target, at in rows
         ]
@@ -258,23 +259,25 @@ class SqliteReader:
     def keyword_search(
         self, words: Sequence[str], filter: Filter, now: datetime, limit: int, counts: WordCounts | None = None
     ) -> KeywordSearch:
-        counter = WordCounter(self._connection, self._id, words)
+        counter = WordCounter(self._connection, self.namespace_id, words)
         if counts is None:
             counts = counter.counts(*self._counters()[:2])
-        return DiskSearch(self._connection, self._id, counter, counts, filter, now).best(limit)
+        return DiskSearch(self._connection, self.namespace_id, counter, counts, filter, now).best(limit)
 
     def word_counts(self, words: Sequence[str]) -> WordCounts:
-        return WordCounter(self._connection, self._id, words).counts(*self._counters()[:2])
+        return WordCounter(self._connection, self.namespace_id, words).counts(*self._counters()[:2])
 
     def numbers_with_all(self, words: Sequence[str]) -> NumberSearch:
-        return numbers_with_all(self._connection, self._id, words)
+        return numbers_with_all(self._connection, self.namespace_id, words)
 
     def passage_vectors(self, generation: Generation, passage_hashes: Sequence[bytes]) -> dict[bytes, bytes]:
         """A vector that is not as it was stored is left out."""
         known = generation_id(self._connection, generation)
         vectors: dict[bytes, bytes] = {}
         for passage_hash in passage_hashes:
-            for checksum, data in self._connection.execute(SQL["passage_vector"], (self._id, known, passage_hash)):
+            for checksum, data in self._connection.execute(
+                SQL["passage_vector"], (self.namespace_id, known, passage_hash)
+            ):
                 if len(data) == generation.dimensions * FLOAT_BYTES and is_sound_vector(checksum, passage_hash, data):
                     vectors[passage_hash] = data
         return vectors
@@ -285,17 +288,17 @@ class SqliteReader:
 
     def _counters(self) -> tuple[int, int, int, int | None, int | None]:
         """How many memories may be found, their words and their tokens, and the limits of items and tokens."""
-        rows = self._connection.execute(SQL["namespace_counters"], (self._id,)).fetchall()
+        rows = self._connection.execute(SQL["namespace_counters"], (self.namespace_id,)).fetchall()
         return cast("tuple[int, int, int, int | None, int | None]", rows[0]) if rows else (0, 0, 0, None, None)
 
     def capacity(self, rule: EvictionRule) -> CapacityStats:
-        bindings = {"namespace": self._id, "tiers": json.dumps(rule.protected_tiers), "high": rule.high}
+        bindings = {"namespace": self.namespace_id, "tiers": json.dumps(rule.protected_tiers), "high": rule.high}
         ((protected, lowest, mean, highest),) = self._connection.execute(SQL["capacity"], bindings).fetchall()
         return CapacityStats(
             load=self.load(),
-            versions=self._connection.execute(SQL["version_count"], (self._id,)).get,
+            versions=self._connection.execute(SQL["version_count"], (self.namespace_id,)).get,
             protected=protected,
-            evicted=self._connection.execute(SQL["evicted_count"], (self._id,)).get,
+            evicted=self._connection.execute(SQL["evicted_count"], (self.namespace_id,)).get,
             importance={"lowest": lowest or 0.0, "mean": mean or 0.0, "highest": highest or 0.0},
         )
 
@@ -306,7 +309,7 @@ class SqliteReader:
             ("active", -inf, min(rule.low, rule.high)),
             ("active", rule.low, rule.high),
         )
-        shared: dict[str, Value] = {"namespace": self._id, "tiers": json.dumps(rule.protected_tiers)}
+        shared: dict[str, Value] = {"namespace": self.namespace_id, "tiers": json.dumps(rule.protected_tiers)}
         candidates: list[EvictionCandidate] = []
         for state, low, high in classes:
             missing = limit - len(candidates)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from datetime import datetime
 from operator import attrgetter
@@ -30,6 +30,11 @@ _LISTS: Final = ("tags", "keywords", "references", "trigger_phrases", "evidence"
 _TIMES: Final = ("created_at", "updated_at", "valid_at", "invalid_at", "expires_at")
 _FIELDS: Final = tuple(sorted({field.name for field in fields(Record)} - set(USE_FIELDS)))
 _values: Final = attrgetter(*_FIELDS)
+
+# An Entry in the order of the entry table.
+entry_columns: Final[Callable[[Entry], Row]] = attrgetter(
+    "terms", "title", "text", "keywords", "reasoning", "tags", "anchor", "folder", "tokens"
+)
 
 # Of the statement `select_memory`: the checksum's own place, and the columns after it that it covers.
 _CHECKSUM: Final = 4
@@ -194,14 +199,6 @@ def decode_payload(body: str | bytes) -> Record:
         raise StoreDamaged("A revision's payload cannot be read.") from error
 
 
-def entry_columns(entry: Entry) -> Row:
-    """In the order of the entry table."""
-    return (
-        entry.terms, entry.title, entry.text, entry.keywords, entry.reasoning, entry.tags, entry.anchor, entry.folder,
-        entry.tokens,
-    )  # fmt: skip
-
-
 def encode_json(value: Json | Mapping[str, object]) -> str:
     try:
         return _json(value)
@@ -211,3 +208,13 @@ def encode_json(value: Json | Mapping[str, object]) -> str:
 
 def _checksum(slot: int, hashes: Row, covered: Row) -> int:
     return crc32("\x1f".join((str(slot), *map(str, covered))).encode(), crc32(b"".join(hashes)))
+
+
+def vector_checksum(passage_hash: bytes, vector: bytes) -> int:
+    """The passage is part of it, so that two vectors that changed places are noticed."""
+    return crc32(vector, crc32(passage_hash))
+
+
+def is_sound_vector(checksum: int, passage_hash: bytes, vector: bytes) -> bool:
+    """Vectors of the first schema have a checksum of themselves alone."""
+    return checksum in (vector_checksum(passage_hash, vector), crc32(vector))

@@ -157,7 +157,7 @@ class SqliteStore:
         if self._reserve is not None and not self._has_reserve:
             self._has_reserve = self._reserve.keep()
         if self._log_head is not None:
-            self._log_head.note(header, writer.namespace, before, writer.end_of_log)
+            self._log_head.note(header, writer.namespace_id, before, writer.end_of_log)
 
     def _record_engine(self, connection: Database) -> None:
         """Note the SQLite version with the first write, for doctor: some versions may not share a store with others."""

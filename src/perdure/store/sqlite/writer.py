@@ -36,9 +36,10 @@ from perdure.store.sqlite.rows import (
     pack_name,
     slot_of,
     unpack_id,
+    vector_checksum,
 )
 from perdure.store.sqlite.sql import SQL
-from perdure.store.sqlite.vectors import FLOAT_BYTES, NO_GENERATION, generation_id, vector_checksum
+from perdure.store.sqlite.vectors import FLOAT_BYTES, NO_GENERATION, generation_id
 from perdure.text.entry import Entry, terms_length
 
 
@@ -79,11 +80,6 @@ class SqliteWriter(SqliteReader):
         self.erased: list[Erasure] = []
 
     @property
-    def namespace(self) -> int:
-        """The id of the namespace, 0 while there is none."""
-        return self._id
-
-    @property
     def end_of_log(self) -> LogEnd:
         """Where the log ends inside this transaction."""
         return LogEnd(self._row.seq, self._row.head)
@@ -105,7 +101,7 @@ class SqliteWriter(SqliteReader):
         if record.namespace != self._name or not 0 < record.number <= row.number:
             raise InvalidInput(f"Memory {record.number} of {record.namespace!r} has no number of {self._name!r}.")
         record = replace_record(record, seq=row.seq + 1)
-        slot = slot_of(self._id, record.number)
+        slot = slot_of(self.namespace_id, record.number)
         old_tags: tuple[str, ...] = ()
         old_entry = None
         if record.number in self._handed_out:
@@ -113,18 +109,18 @@ class SqliteWriter(SqliteReader):
         elif before := execute(SQL["memory_before"], (slot,)).fetchall():
             old_tags = tuple(json.loads(before[0][0] or "[]"))
             old_entry = before[0][1:] if before[0][1] is not None else None
-        elif execute(SQL["newest_operation"], (self._id, record.number)).get == ERASE:
+        elif execute(SQL["newest_operation"], (self.namespace_id, record.number)).get == ERASE:
             raise Conflict(f"Memory {record.number} was erased, and nothing can bring it back.")
-        execute(SQL["put_memory"], encode_row(record, self._id, entry.passage_hash))
+        execute(SQL["put_memory"], encode_row(record, self.namespace_id, entry.passage_hash))
         point("put: memory written")
         if old_tags and old_tags != record.tags:
             execute(SQL["delete_tags"], (slot,))
         for tag in record.tags if old_tags != record.tags else ():
-            execute(SQL["put_tag"], (self._id, tag, slot))
+            execute(SQL["put_tag"], (self.namespace_id, tag, slot))
         self._put_entry(slot, old_entry, entry_columns(entry) if record.state in INDEXED_STATES else None)
         salt, body = os.urandom(SALT_BYTES), encode_payload(record)
         self._append(record.number, record.id, record.version, change, digest_of(salt, body.encode()))
-        execute(SQL["put_payload"], (slot_of(self._id, row.seq), salt, body))
+        execute(SQL["put_payload"], (slot_of(self.namespace_id, row.seq), salt, body))
         point("put: revision written")
         return record
 
@@ -142,14 +138,14 @@ class SqliteWriter(SqliteReader):
 
     def release_key(self, number: int) -> None:
         if 0 < number <= NUMBER_MASK:
-            self._connection.execute(SQL["release_key"], (slot_of(self._id, number),))
+            self._connection.execute(SQL["release_key"], (slot_of(self.namespace_id, number),))
 
     def put_vector(self, generation: Generation, passage_hash: bytes, vector: bytes) -> bool:
         if len(vector) != generation.dimensions * FLOAT_BYTES:
             raise InvalidInput(f"A vector of {len(vector)} bytes does not have {generation.dimensions} dimensions.")
         if not 0.0 < math.hypot(*struct.unpack(f"<{generation.dimensions}f", vector)) < math.inf:
             raise InvalidInput("A vector that is zero, or not of finite numbers, has no direction.")
-        if self._id == NO_NAMESPACE:
+        if self.namespace_id == NO_NAMESPACE:
             return False
         row, known = self._row_to_change(), self._generations.get(generation.name)
         if known is None:
@@ -161,7 +157,7 @@ class SqliteWriter(SqliteReader):
                 known = cast("int", self._connection.execute(SQL["create_generation"], columns).get)
             self._generations[generation.name] = known
         checksum = vector_checksum(passage_hash, vector)
-        columns = (slot_of(self._id, row.vector + 1), self._id, known, passage_hash, checksum, vector)
+        columns = (slot_of(self.namespace_id, row.vector + 1), self.namespace_id, known, passage_hash, checksum, vector)
         self._connection.execute(SQL["put_vector"], columns)
         stored = self._connection.changes()
         row.vector += stored
@@ -171,20 +167,20 @@ class SqliteWriter(SqliteReader):
         if kind not in LINK_KINDS:
             raise InvalidInput(f"There is no kind of link called {kind!r:.40}.")
         self._row_to_change()
-        row = (self._id, pack_id(source), kind, pack_name(target), to_micros(at))
+        row = (self.namespace_id, pack_id(source), kind, pack_name(target), to_micros(at))
         self._connection.execute(SQL["put_link"], row)
 
     def add_tombstone(self, content_hash: ContentHash, reason: str, at: datetime) -> None:
         self._row_to_change()
-        row = (self._id, self.tombstone_digest(content_hash), to_micros(at), reason)
+        row = (self.namespace_id, self.tombstone_digest(content_hash), to_micros(at), reason)
         self._connection.execute(SQL["add_tombstone"], row)
 
     def lift_tombstone(self, content_hash: ContentHash) -> None:
-        self._connection.execute(SQL["lift_tombstone"], (self._id, self.tombstone_digest(content_hash)))
+        self._connection.execute(SQL["lift_tombstone"], (self.namespace_id, self.tombstone_digest(content_hash)))
 
     def touch(self, number: int, at: datetime) -> None:
         if 0 < number <= NUMBER_MASK:
-            self._connection.execute(SQL["note_use"], (slot_of(self._id, number), 0, None, 0, to_micros(at)))
+            self._connection.execute(SQL["note_use"], (slot_of(self.namespace_id, number), 0, None, 0, to_micros(at)))
 
     def set_limits(self, max_items: int | None, max_tokens: int | None) -> None:
         if any(limit is not None and limit < 1 for limit in (max_items, max_tokens)):
@@ -193,11 +189,11 @@ class SqliteWriter(SqliteReader):
         row.max_items, row.max_tokens = max_items, max_tokens
 
     def drop_payloads(self, number: int) -> None:
-        erasure.drop_payloads(self._connection, self._id, number)
+        erasure.drop_payloads(self._connection, self.namespace_id, number)
 
     def erase(self, number: int, change: Change, *, traceless: bool = True) -> None:
         row = self._row_to_change()
-        gone = erasure.erase(self._connection, self._id, number, traceless=traceless)
+        gone = erasure.erase(self._connection, self.namespace_id, number, traceless=traceless)
         if gone.terms is not None:
             row.documents -= 1
             row.words -= terms_length(gone.terms)
@@ -210,7 +206,7 @@ class SqliteWriter(SqliteReader):
 
     def finish(self) -> None:
         if self._changed:
-            self._connection.execute(SQL["close_namespace"], (*_namespace_columns(self._row), self._id))
+            self._connection.execute(SQL["close_namespace"], (*_namespace_columns(self._row), self.namespace_id))
 
     def end(self) -> None:
         """After the transaction every statement would be one of its own, half of a change."""
@@ -219,9 +215,9 @@ class SqliteWriter(SqliteReader):
     def _row_to_change(self) -> _Namespace:
         """The row of the namespace, which the first change makes."""
         self._changed = True
-        if self._id == NO_NAMESPACE:
+        if self.namespace_id == NO_NAMESPACE:
             row = (self._name, self._row.head, to_micros(self._clock()))
-            self._id = self._connection.execute(SQL["create_namespace"], row).get
+            self.namespace_id = self._connection.execute(SQL["create_namespace"], row).get
         return self._row
 
     def _append(self, number: int, memory: MemoryId, version: int, change: Change, digest: bytes) -> None:
@@ -232,7 +228,7 @@ class SqliteWriter(SqliteReader):
         )  # fmt: skip
         self._row.seq, self._row.head = line.seq, link(self._row.head, line)
         columns = (
-            self._id, line.seq, number, pack_id(memory), version, line.operation, line.actor, line.surface,
+            self.namespace_id, line.seq, number, pack_id(memory), version, line.operation, line.actor, line.surface,
             line.session, line.request, line.at, pack_name(line.batch), digest, self._row.head,
         )  # fmt: skip
         try:

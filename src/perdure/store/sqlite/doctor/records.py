@@ -20,10 +20,10 @@ from perdure.store.sqlite.rows import (
     decode_payload,
     decode_sound,
     entry_columns,
+    is_sound_vector,
     range_of,
 )
 from perdure.store.sqlite.skip_unreadable import rows_after
-from perdure.store.sqlite.vectors import is_sound_vector
 from perdure.text.entry import entry_of, passage_hash, terms_length
 from perdure.text.tokens import estimate
 
