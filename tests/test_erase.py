@@ -271,8 +271,7 @@ def test_nothing_of_it_is_held_in_memory_by_who_erased_it(path: Path, verb: str)
         else:
             memory.forget(1, mode="hard")
         services = memory._services
-        views, triggers = services.recaller()._views, services.triggers()
-        assert views is not None
-        assert {key.namespace for key in views._held} == set(triggers._held) == {"other"}
+        pasts, triggers = services.recaller()._pasts, services.triggers()
+        assert {key.namespace for key in pasts._indexes} == set(triggers._indexes) == {"other"}
         assert not memory.recall("canary", known_at=then)
         assert not memory.match_triggers("canary song")

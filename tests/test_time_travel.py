@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -18,7 +17,7 @@ from perdure import Memory
 from perdure.errors import InvalidInput, NotFound
 from perdure.model import Recall
 from perdure.recall import recaller
-from perdure.recall.past import LOST
+from perdure.recall.past_index import LOST
 from perdure.settings import load
 from perdure.testing.embedder import WordEmbedder
 from perdure.testing.records import amend
@@ -47,15 +46,9 @@ def days() -> Days:
     return Days()
 
 
-def without_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recaller, "_numpy_is_here", lambda: False)
-
-
-@pytest.fixture(params=["hybrid", "words", "no numpy"])
-def memory(request: pytest.FixtureRequest, days: Days, monkeypatch: pytest.MonkeyPatch) -> Iterator[Memory]:
-    """Everything about the past holds by words and meaning, by words alone, and where there is no numpy."""
-    if request.param == "no numpy":
-        without_numpy(monkeypatch)
+@pytest.fixture(params=["hybrid", "words"])
+def memory(request: pytest.FixtureRequest, days: Days) -> Iterator[Memory]:
+    """Everything about the past holds by words and meaning, and by words alone."""
     with Memory(":memory:", embedder=WordEmbedder() if request.param == "hybrid" else "none", clock=days) as opened:
         yield opened
 
@@ -490,19 +483,10 @@ def test_of_any_history_every_moment_is_found_again_by_meaning(history: list[tup
     _travels(lambda: WordEmbedder(256), history, scores=False)
 
 
-@given(steps)
-def test_of_any_history_every_moment_is_found_again_without_numpy(history: list[tuple[str, int]]):
-    with pytest.MonkeyPatch.context() as patch:
-        without_numpy(patch)
-        _travels(lambda: "none", history, scores=True)
-
-
-def test_asking_about_the_past_without_numpy_imports_none(monkeypatch: pytest.MonkeyPatch, days: Days):
+def test_without_numpy_the_past_is_not_searched_and_the_answer_says_so(monkeypatch: pytest.MonkeyPatch, days: Days):
     with Memory(":memory:", embedder="none", clock=days) as memory:
         memory.remember("tea on monday")
         then = days.pass_one()
-        memory.forget(1)
-        for name in [name for name in sys.modules if name.startswith(("perdure.recall", "numpy"))]:
-            monkeypatch.delitem(sys.modules, name)
-        monkeypatch.setitem(sys.modules, "numpy", None)
-        assert found(memory.recall("tea", known_at=then)) == {"tea on monday"}
+        monkeypatch.setattr(recaller, "_has_numpy", lambda: False)
+        answer = memory.recall("tea", known_at=then)
+        assert (list(answer), answer.notes[0]) == ([], recaller.NO_PAST)

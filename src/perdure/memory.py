@@ -375,9 +375,9 @@ class Memory:
         """One memory by its number, id, content hash or key, as it is now or as it was at a time."""
         moment = optional(parse_time, known_at, "known_at")
         if moment is not None:
-            from perdure.recall.past import unused
+            from perdure.recall.past_index import without_use
 
-            return unused(lifecycle.lookup.find_known(self._services.store, self._namespace, ref, moment))
+            return without_use(lifecycle.lookup.find_known(self._services.store, self._namespace, ref, moment))
         now = self._services.context.clock()
         record = lifecycle.lookup.find_present(self._services.store, self._namespace, ref, now)
         self._services.usage.accessed(record, now)
@@ -403,14 +403,14 @@ class Memory:
         filter = check_filters(filters, self._services.settings.categories, now)
         if filter.states == ("active",):
             filter = replace(filter, unexpired_at=now)
-        store, name = self._services.store, self._namespace
-        if moment is None:
-            records = store.page(name, filter, after=after, limit=most + 1, newest=newest)
-        else:
-            from perdure.recall.past import page_at
+        with self._services.store.read(self._namespace) as reader:
+            if moment is None:
+                records = reader.page(filter, after=after, limit=most + 1, newest=newest)
+            else:
+                from perdure.recall.past_index import page_at
 
-            seq = store.seq_at(name, moment)
-            records = page_at(store, name, filter, seq, after=after, limit=most + 1, newest=newest)
+                seq = reader.seq_at(moment)
+                records = page_at(reader, filter, seq, after=after, limit=most + 1, newest=newest)
         return lifecycle.lookup.page_of(records, most)
 
     def offers(self, *, limit: int = 20, after: int | None = None) -> Page:

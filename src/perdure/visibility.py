@@ -1,4 +1,4 @@
-"""Whether a memory may be shown: one rule for recall, triggers, the constitution, summaries and `get`.
+"""Whether a memory may be shown, and passes a filter: one rule for recall, triggers, constitution, summaries and `get`.
 
 Two mirrors of it exist for speed: `store/sqlite/filters.py` says it in SQL, and `recall/index.py` over columns.
 """
@@ -9,8 +9,11 @@ from datetime import datetime
 from typing import Final
 
 from perdure.model import Filter, Record
+from perdure.tiers import offered_tier
 
 GONE_STATES: Final = frozenset({"deleted", "evicted", "expired"})
+
+_EXACT_FIELDS: Final = ("context_type", "tier", "source_project", "spec_folder", "conversation_id")
 
 
 def has_expired(record: Record, moment: datetime) -> bool:
@@ -30,3 +33,23 @@ def is_visible(record: Record, filter: Filter, moment: datetime) -> bool:
     if record.state not in filter.states or (record.tier == "deprecated" and filter.tier != "deprecated"):
         return False
     return filter.states != ("active",) or is_in_force(record, moment)
+
+
+def matches_filter(record: Record, filter: Filter) -> bool:
+    """Whether a record of any time passes a filter, as the store's own filters decide it for the records of today."""
+    exact = (getattr(filter, name) in {None, getattr(record, name)} for name in _EXACT_FIELDS)
+    dated = record.valid_at or record.created_at
+    return (
+        record.state in filter.states
+        and all(exact)
+        and (not filter.categories or record.category in filter.categories)
+        and (not filter.sources or record.source in filter.sources)
+        and set(filter.tags) <= set(record.tags)
+        and (filter.since is None or dated >= filter.since)
+        and (filter.until is None or dated < filter.until)
+        and (filter.created_since is None or record.created_at >= filter.created_since)
+        and (filter.created_until is None or record.created_at < filter.created_until)
+        and (filter.unexpired_at is None or not has_expired(record, filter.unexpired_at))
+        and (filter.numbers is None or record.number in filter.numbers)
+        and (not filter.offered or offered_tier(record) is not None)
+    )

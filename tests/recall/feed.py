@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +18,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 GENERATION = Generation("testing", "arrays", 8, "1")
+PLAIN = IndexRow(
+    number=0, terms=b"", vector=None, active=True, tier="normal", valid_from=None, valid_until=None, expires_at=None,
+    dated=0, updated_at=0, category=None, observations=1, confidence=0.5, importance=0.5, anchor=None,
+    conversation=None, session=None, speaker=None, question_share=0.0, stability=None, trigger_phrases=(),
+)  # fmt: skip
 
 
 class Feed:
@@ -37,12 +42,10 @@ class Feed:
         number: int,
         words: Sequence[str],
         vector: NDArray[np.float32] | None = None,
-        *,
-        visible: bool = True,
-        valid: tuple[int | None, int | None] = (None, None),
+        **fields: Any,
     ) -> None:
-        packed = pack_terms(words)
-        self.rows[number] = IndexRow(number, visible, *valid, packed, None if vector is None else vector.tobytes())
+        packed = None if vector is None else vector.tobytes()
+        self.rows[number] = PLAIN._replace(number=number, terms=pack_terms(words), vector=packed, **fields)
         self.words[number] = list(words)
         self.log.append(number)
 
@@ -57,7 +60,9 @@ class Feed:
     def position(self, namespace: str, generation: Generation | None) -> Position:
         return Position(len(self.log), len(self.vectors) if generation else 0, self.repairs)
 
-    def index_rows(self, namespace: str, generation: Generation | None, after: int, limit: int) -> list[IndexRow]:
+    def index_rows(
+        self, namespace: str, generation: Generation | None, after: int, limit: int, *, with_triggers: bool = False
+    ) -> list[IndexRow]:
         self.pages += 1
         return [self.rows[number] for number in sorted(self.rows) if number > after][:limit]
 

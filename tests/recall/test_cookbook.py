@@ -122,7 +122,7 @@ def test_any_table_is_a_recipe_or_refused(table: dict[str, Any]):
 
 def test_without_more_a_recipe_is_the_one_it_is_like():
     mine = own_recipe("mine", {})
-    assert mine.plain
+    assert mine.conversation == BALANCED.conversation
     assert mine.weights == BALANCED.weights
     assert own_recipe("mine", {LIKE: "learnings"}).weights == pytest.approx(LEARNINGS.weights)
     assert "learnings" in own_recipe("mine", {LIKE: "learnings"}).about

@@ -15,7 +15,7 @@ import pytest
 from perdure import Memory, errors
 from perdure.embed.port import Progress
 from perdure.model import Filter
-from perdure.recall import emptiness, recaller
+from perdure.recall import no_results, recaller
 from perdure.store.sqlite import search
 from perdure.testing.embedder import WordEmbedder
 
@@ -43,13 +43,8 @@ def damaged(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
     return path
 
 
-@pytest.mark.parametrize("numpy", [True, False], ids=["with numpy", "without numpy"])
-def test_without_a_full_text_index_the_words_are_read_instead(
-    damaged: Path, numpy: bool, monkeypatch: pytest.MonkeyPatch
-):
+def test_without_a_full_text_index_the_words_are_read_instead(damaged: Path):
     with Memory(damaged, embedder="none") as memory:
-        if not numpy:
-            monkeypatch.setitem(sys.modules, "numpy", None)
         answer = memory.recall("tea")
         assert [hit.record.number for hit in answer] == [3, 1]
         assert (answer.mode, answer.notes) == ("keyword", (recaller.NO_MODEL, recaller.NO_FTS))
@@ -93,14 +88,14 @@ def test_an_empty_namespace_is_called_empty_and_no_other_is_named(embedder: Any)
     with Memory(":memory:", embedder=embedder) as memory:
         memory.namespace("secret").remember("tea")
         answer = memory.recall("tea")
-        assert answer.notes[-1] == emptiness.NO_MEMORIES.format("'default'")
+        assert answer.notes[-1] == no_results.NO_MEMORIES.format("'default'")
         assert "secret" not in " ".join(answer.notes)
 
 
 def test_words_that_nobody_has_are_called_so():
     with Memory(":memory:", embedder="none") as memory:
         memory.remember("tea")
-        assert memory.recall("xylophone").notes == (recaller.NO_MODEL, emptiness.OTHER_WORDS)
+        assert memory.recall("xylophone").notes == (recaller.NO_MODEL, no_results.OTHER_WORDS)
         assert memory.recall("tea").notes == (recaller.NO_MODEL,)
 
 

@@ -11,7 +11,7 @@ import pytest
 from perdure import Memory
 from perdure.model import Filter
 from perdure.recall.index import NamespaceIndex
-from perdure.recall.question import hashes_of
+from perdure.recall.query import term_hashes
 from perdure.testing.embedder import WordEmbedder
 from perdure.text.words import MAX_QUERY_WORDS, query_words
 
@@ -75,7 +75,7 @@ def test_a_hundred_thousand_hostile_strings_find_the_same_in_an_index_in_memory(
     snapshot = NamespaceIndex("default", None).current(store)
     for number, text in enumerate(hostile(STRINGS, PARTS)):
         words = query_words(text)
-        scores = snapshot.lexical.scores(hashes_of(words))
+        scores = snapshot.lexical.scores(term_hashes(words))
         if number % 10 == 0:
             found = store.keyword("default", words, Filter(), NOW, 5).best
             assert len(found) == (scores > 0).sum()

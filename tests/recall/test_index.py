@@ -12,10 +12,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
 from recall.feed import GENERATION, Feed, unit
 
-from perdure.recall import index
-from perdure.recall.cache import Indexes
-from perdure.recall.index import NamespaceIndex
-from perdure.recall.snapshot import Snapshot
+from perdure.recall import index, refresh
+from perdure.recall.index import IndexCache, NamespaceIndex, Snapshot
 
 RNG = np.random.default_rng(0)
 
@@ -33,7 +31,7 @@ def current(kept: NamespaceIndex, feed: Any) -> Snapshot:
 
 def vectors_of(snapshot: Snapshot) -> dict[int, list[float]]:
     rows = np.flatnonzero(snapshot.vectors.present)
-    return dict(zip(snapshot.numbers[rows].tolist(), snapshot.vectors.matrix[rows].tolist(), strict=True))
+    return dict(zip(snapshot.columns.number[rows].tolist(), snapshot.vectors.matrix[rows].tolist(), strict=True))
 
 
 def test_nothing_is_read_again_while_nothing_changes():
@@ -45,10 +43,10 @@ def test_nothing_is_read_again_while_nothing_changes():
 
 
 def test_a_page_at_a_time_is_read_to_the_end(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(index, "_PAGE", 3)
+    monkeypatch.setattr(refresh, "_PAGE", 3)
     feed = filled(10)
     snapshot = current(NamespaceIndex("n", GENERATION), feed)
-    assert snapshot.numbers.tolist() == list(range(1, 11))
+    assert snapshot.columns.number.tolist() == list(range(1, 11))
     assert len(vectors_of(snapshot)) == 10
 
 
@@ -58,7 +56,7 @@ def test_one_new_memory_is_one_new_row():
     pages = feed.pages
     feed.put(101, ["new"], unit(RNG, 8))
     after = current(kept, feed)
-    assert after.numbers.tolist() == [*before.numbers.tolist(), 101]
+    assert after.columns.number.tolist() == [*before.columns.number.tolist(), 101]
     assert feed.pages == pages
 
 
@@ -68,7 +66,7 @@ def test_a_memory_written_again_without_a_difference_keeps_its_row():
     feed.rows[3] = feed.rows[3]._replace()
     feed.log.append(3)
     after = current(kept, feed)
-    assert len(after.numbers) == 10
+    assert len(after.columns.number) == 10
     assert after.alive.all()
 
 
@@ -80,13 +78,13 @@ def test_a_vector_that_comes_later_is_put_where_it_was_missing():
     vector = unit(RNG, 8)
     feed.embed(2, vector)
     after = current(kept, feed)
-    assert len(after.numbers) == 3
+    assert len(after.columns.number) == 3
     assert vectors_of(after) == {2: vector.tolist()}
     assert vectors_of(before) == {}
 
 
-@pytest.mark.parametrize("difference", ["words", "order of counts", "visible", "valid", "vector", "no vector"])
-def test_any_difference_makes_the_old_row_gone_and_the_new_one_count(difference: str):
+@pytest.mark.parametrize("difference", ["words", "order of counts", "vector", "no vector"])
+def test_other_words_or_another_vector_make_the_old_row_gone_and_the_new_one_count(difference: str):
     feed, kept = filled(5), NamespaceIndex("n", GENERATION)
     vector = unit(RNG, 8)
     feed.put(3, ["a", "a", "b"], vector)
@@ -94,19 +92,41 @@ def test_any_difference_makes_the_old_row_gone_and_the_new_one_count(difference:
     changed: dict[str, dict[str, Any]] = {
         "words": {"words": ["c"]},
         "order of counts": {"words": ["a", "b", "b"]},
-        "visible": {"visible": False},
-        "valid": {"valid": (5, None)},
         "vector": {"vector": unit(RNG, 8)},
         "no vector": {"vector": None},
     }
     fields: dict[str, Any] = {"words": ["a", "a", "b"], "vector": vector, **changed[difference]}
     feed.put(3, **fields)
     after = current(kept, feed)
-    assert after.numbers[after.alive].tolist() == [1, 2, 4, 5, 3]
-    assert after.visible[-1] == (difference != "visible")
-    assert after.timed == (difference == "valid")
+    assert after.columns.number[after.alive].tolist() == [1, 2, 4, 5, 3]
     assert (3 in vectors_of(after)) == (difference != "no vector")
     assert after.lexical.documents == 5
+
+
+@pytest.mark.parametrize(
+    ("column", "fields", "value"),
+    [
+        ("active", {"active": False}, False),
+        ("deprecated", {"tier": "deprecated"}, True),
+        ("valid_from", {"valid_from": 5}, 5),
+        ("observations", {"observations": 7}, 7),
+        ("group", {"conversation": "c"}, 0),
+    ],
+)
+def test_any_other_difference_is_written_into_the_row_and_earlier_readers_do_not_see_it(
+    column: str, fields: dict[str, Any], value: object
+):
+    feed, kept = filled(5), NamespaceIndex("n", GENERATION)
+    vector = unit(RNG, 8)
+    feed.put(3, ["a", "b"], vector)
+    before = current(kept, feed)
+    old = getattr(before.columns, column)[2]
+    feed.put(3, ["a", "b"], vector, **fields)
+    after = current(kept, feed)
+    assert after.columns.number.tolist() == [1, 2, 3, 4, 5]
+    assert (getattr(after.columns, column)[2], getattr(before.columns, column)[2]) == (value, old)
+    assert after.timed == (column == "valid_from")
+    assert (after.conversation is not None) == (column == "group")
 
 
 def test_a_vector_of_another_size_counts_as_none():
@@ -116,7 +136,8 @@ def test_a_vector_of_another_size_counts_as_none():
 
 
 def test_what_is_far_behind_or_mostly_gone_is_filled_anew(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(index, "_FEW", 10)
+    monkeypatch.setattr(index, "_FEW_GONE", 10)
+    monkeypatch.setattr(refresh, "_FEW_CHANGES", 10)
     feed, kept = filled(20), NamespaceIndex("n", GENERATION)
     current(kept, feed)
     for number in range(21, 60):
@@ -127,8 +148,8 @@ def test_what_is_far_behind_or_mostly_gone_is_filled_anew(monkeypatch: pytest.Mo
         feed.drop(number)
         current(kept, feed)
     snapshot = current(kept, feed)
-    assert len(snapshot.numbers) < 45
-    assert snapshot.numbers[snapshot.alive].tolist() == list(range(25, 60))
+    assert len(snapshot.columns.number) < 45
+    assert snapshot.columns.number[snapshot.alive].tolist() == list(range(25, 60))
 
 
 def test_a_store_that_went_back_in_time_is_read_anew():
@@ -136,7 +157,7 @@ def test_a_store_that_went_back_in_time_is_read_anew():
     current(kept, feed)
     feed.log.pop()
     del feed.rows[5]
-    assert current(kept, feed).numbers.tolist() == [1, 2, 3, 4]
+    assert current(kept, feed).columns.number.tolist() == [1, 2, 3, 4]
 
 
 def test_a_store_that_became_another_one_is_read_anew_although_its_log_is_as_long():
@@ -145,7 +166,7 @@ def test_a_store_that_became_another_one_is_read_anew_although_its_log_is_as_lon
     feed.log[-1] = 1
     del feed.rows[5]
     feed.repairs += 1
-    assert current(kept, feed).numbers.tolist() == [1, 2, 3, 4]
+    assert current(kept, feed).columns.number.tolist() == [1, 2, 3, 4]
     assert feed.refreshes == 0
 
 
@@ -195,8 +216,8 @@ class TestVectoring(Vectoring.TestCase):
 # -- the cache of indexes ------------------------------------------------------------------------------------------
 
 
-def indexes(feed: Any, memory_bytes: int) -> Indexes:
-    return Indexes(feed, memory_bytes)
+def indexes(feed: Any, memory_bytes: int) -> IndexCache:
+    return IndexCache(feed, memory_bytes)
 
 
 def test_the_least_recently_used_namespaces_make_room_and_the_newest_always_stays():
@@ -231,7 +252,7 @@ def test_many_threads_read_while_memories_come():
         for _ in range(60):
             snapshot = held.snapshot("n", GENERATION)
             sizes = {
-                len(snapshot.numbers),
+                len(snapshot.columns.number),
                 len(snapshot.alive),
                 len(snapshot.lexical.lengths),
                 len(snapshot.vectors.matrix),
@@ -247,4 +268,4 @@ def test_many_threads_read_while_memories_come():
     for reader in readers:
         reader.join()
     assert failures == []
-    assert len(held.snapshot("n", GENERATION).numbers) == 150
+    assert len(held.snapshot("n", GENERATION).columns.number) == 150

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from perdure import Hit, Memory, Recall
 from perdure.embed.port import Vectors
 from perdure.model import LEARNING_CATEGORIES, Record
-from perdure.recall import every, recaller
+from perdure.recall import candidates, recaller
 from perdure.recall.query import SearchRequest
-from perdure.recall.recipe import EXACT_ROWS, LEARNINGS
-from perdure.recall.select import select
+from perdure.recall.ranking import select
+from perdure.recall.recipe import LEARNINGS, MOST_SCORED
 from perdure.store.port import Use
 from perdure.testing.embedder import WordEmbedder
 from perdure.text.entry import passage
@@ -138,7 +138,7 @@ def test_without_a_question_prominence_orders_everything(numpy: bool, library: l
     clock = HandClock()
     with pytest.MonkeyPatch.context() as patch, filled(library, WordEmbedder(), clock) as memory:
         if not numpy:
-            patch.setattr(recaller, "_numpy_is_here", lambda: False)
+            patch.setattr(recaller, "_has_numpy", lambda: False)
         everything = {record.number: (0.0, None) for record in memory.list(limit=100)}
         answer = memory.recall(recipe="learnings", limit=100)
         agree(answer, by_the_formula(memory, everything, clock))
@@ -165,7 +165,7 @@ def test_where_not_all_can_be_compared_those_that_are_have_the_score_of_the_form
     few = replace(LEARNINGS, candidates=2 * limit, per_category=0)
     with pytest.MonkeyPatch.context() as patch, filled(library, WordEmbedder(), clock) as memory:
         exact = {hit.record.number: hit.score for hit in memory.recall(query, recipe="learnings", limit=100)}
-        patch.setattr(every, "EXACT_ROWS", 2)
+        patch.setattr(candidates, "MOST_SCORED", 2)
         request = SearchRequest(query=query, namespaces=("default",), limit=limit, recipe=few, now=clock.now)
         answer = memory._services.recaller().recall(request)
         assert len(answer) == min(limit, len(exact))
@@ -184,7 +184,7 @@ def clock() -> HandClock:
 @pytest.fixture(params=["words and meaning", "words", "no numpy"])
 def memory(request: pytest.FixtureRequest, clock: HandClock, monkeypatch: pytest.MonkeyPatch) -> Memory:
     if request.param == "no numpy":
-        monkeypatch.setattr(recaller, "_numpy_is_here", lambda: False)
+        monkeypatch.setattr(recaller, "_has_numpy", lambda: False)
     return Memory(":memory:", embedder="none" if request.param == "words" else WordEmbedder(), clock=clock)
 
 
@@ -215,6 +215,7 @@ def test_filters_hold(memory: Memory):
         assert numbers(memory.recall(query, recipe="learnings", tier="deprecated")) == [3]
 
 
+@pytest.mark.parametrize("memory", ["words and meaning", "words"], indirect=True)
 def test_the_past_is_weighed_as_it_was(memory: Memory, clock: HandClock):
     memory.remember("tea on monday")
     memory.remember("tea on friday")
@@ -272,7 +273,7 @@ def test_of_a_few_matches_among_very_many_memories_recalls_count_at_every_limit(
     monkeypatch.setattr(recaller, "_RECALLS_FROM_DISK", 0)
     with Memory(":memory:", embedder="none", clock=clock) as memory:
         memory.import_({"text": f"tea {n}", "category": "goal"} for n in range(40))
-        memory.import_({"text": f"coffee {n}"} for n in range(EXACT_ROWS))
+        memory.import_({"text": f"coffee {n}"} for n in range(MOST_SCORED))
         memory._services.store.note_use([Use("default", 1, 10, clock.now, 0, None)], patience=5)
         for query in ("tea", None):
             whole = memory.recall(query, recipe="learnings", category="goal", limit=40)

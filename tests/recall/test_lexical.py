@@ -12,8 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from recall.feed import Feed, bm25, hashes
 
 from perdure.recall import index, lexical
-from perdure.recall.index import NamespaceIndex
-from perdure.recall.snapshot import Snapshot
+from perdure.recall.index import NamespaceIndex, Snapshot
 from perdure.store.port import Store
 
 WORDS = [f"word{n}" for n in range(12)]
@@ -24,7 +23,7 @@ queries = st.lists(st.sampled_from([*WORDS, "unknown"]), min_size=1, max_size=5)
 def scores(snapshot: Snapshot, query: list[str]) -> dict[int, float]:
     found = snapshot.lexical.scores(hashes(query)) * snapshot.alive
     at = np.flatnonzero(found)
-    return dict(zip(snapshot.numbers[at].tolist(), found[at].tolist(), strict=True))
+    return dict(zip(snapshot.columns.number[at].tolist(), found[at].tolist(), strict=True))
 
 
 def current(kept: NamespaceIndex, feed: Any) -> Snapshot:
@@ -72,7 +71,7 @@ class Changing(RuleBasedStateMachine):
         super().__init__()
         self.patch = pytest.MonkeyPatch()
         self.patch.setattr(lexical, "SCANNED_ENTRIES", 20)
-        self.patch.setattr(index, "_FEW", 6)
+        self.patch.setattr(index, "_FEW_GONE", 6)
         self.feed = Feed()
         self.kept = NamespaceIndex("n", None)
         self.earlier: list[tuple[Snapshot, dict[int, float]]] = []
@@ -82,9 +81,9 @@ class Changing(RuleBasedStateMachine):
         self.feed.put(len(self.feed.log) + 1, words)
 
     @precondition(lambda self: self.feed.rows)
-    @rule(data=st.data(), words=texts, visible=st.booleans())
-    def change(self, data: st.DataObject, words: list[str], *, visible: bool) -> None:
-        self.feed.put(data.draw(st.sampled_from(sorted(self.feed.rows))), words, visible=visible)
+    @rule(data=st.data(), words=texts, active=st.booleans())
+    def change(self, data: st.DataObject, words: list[str], *, active: bool) -> None:
+        self.feed.put(data.draw(st.sampled_from(sorted(self.feed.rows))), words, active=active)
 
     @precondition(lambda self: self.feed.rows)
     @rule(data=st.data())
@@ -95,10 +94,10 @@ class Changing(RuleBasedStateMachine):
     def search(self, query: list[str]) -> None:
         snapshot = current(self.kept, self.feed)
         assert scores(snapshot, query) == pytest.approx(bm25(self.feed.words, query), rel=1e-4)
-        alive = snapshot.numbers[snapshot.alive].tolist()
+        alive = snapshot.columns.number[snapshot.alive].tolist()
         assert sorted(alive) == sorted(self.feed.rows)
-        assert {n: self.feed.rows[n].visible for n in alive} == dict(
-            zip(alive, snapshot.visible[snapshot.alive].tolist(), strict=True)
+        assert {n: self.feed.rows[n].active for n in alive} == dict(
+            zip(alive, snapshot.columns.active[snapshot.alive].tolist(), strict=True)
         )
         self.earlier.append((snapshot, scores(snapshot, WORDS)))
 

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 from perdure import Memory
 from perdure.model import Recall
-from perdure.recall import question, recaller
-from perdure.recall.phrases import folded, occurs, read_phrases
+from perdure.recall import query as parsing
+from perdure.recall import recaller
+from perdure.recall.phrases import fold, occurs, split_phrases
 from perdure.testing.embedder import WordEmbedder
 
 
@@ -98,18 +99,18 @@ def test_a_phrase_in_the_words_of_then():
 
 
 def test_a_phrase_of_common_words_is_looked_for_in_the_newest_and_says_so(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(question, "MOST_LOOKED_AT", 3)
+    monkeypatch.setattr(parsing, "MOST_LOOKED_AT", 3)
     with Memory(":memory:", embedder="none") as memory:
         for number in range(5):
             memory.remember(f"the tea, number {number}")
         answer = memory.recall('"the tea"')
     assert numbers(answer) == {3, 4, 5}
-    assert question.TOO_MANY.format(3, 5) in answer.notes
+    assert parsing.TOO_MANY.format(3, 5) in answer.notes
 
 
 @pytest.mark.parametrize("from_disk", [9, 0])
 def test_only_what_passes_the_filter_is_looked_at_for_a_phrase(from_disk: int, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(question, "MOST_LOOKED_AT", 3)
+    monkeypatch.setattr(parsing, "MOST_LOOKED_AT", 3)
     monkeypatch.setattr(recaller, "_RECALLS_FROM_DISK", from_disk)
     with Memory(":memory:", embedder="none") as memory:
         memory.remember("the red fox jumped", tags=["old"])
@@ -141,7 +142,7 @@ def test_what_is_found_is_what_a_plain_look_at_the_normalised_text_finds(documen
 
 @given(st.text(alphabet=st.sampled_from("\"“”„«»「」『』ab é\u0301東\ud800\x00'\u2019 \n."), max_size=30))
 def test_no_arrangement_of_marks_is_an_error(query: str):
-    quoted = read_phrases(query)
+    quoted = split_phrases(query)
     assert len(quoted.phrases) <= 8
     with Memory(":memory:", embedder=WordEmbedder()) as memory:
         memory.remember("a é 東")
@@ -150,7 +151,7 @@ def test_no_arrangement_of_marks_is_an_error(query: str):
 
 @given(st.text(max_size=30))
 def test_folding_twice_is_folding_once(text: str):
-    assert folded(folded(text)) == folded(text)
+    assert fold(fold(text)) == fold(text)
 
 
 @given(st.text(max_size=20), st.text(max_size=20), st.text(min_size=1, max_size=10))

@@ -6,7 +6,7 @@ import subprocess
 import sys
 import threading
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -17,13 +17,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from perdure import Memory
-from perdure.model import Recall
+from perdure.model import Recall, Record
 from perdure.recall import lexical, recaller, vectors
 from perdure.recall.query import SearchRequest
 from perdure.recall.recaller import Recaller
 from perdure.recall.recipe import BALANCED
 from perdure.store.port import IndexRow
 from perdure.store.sqlite import search
+from perdure.store.sqlite.reader import SqliteReader
 from perdure.store.sqlite.store import SqliteStore
 from perdure.testing.embedder import WordEmbedder
 
@@ -171,8 +172,8 @@ def test_a_vector_that_cannot_be_compared_spoils_no_answer(
     store = memory._services.store
     index_rows = store.index_rows
 
-    def spoil_the_second(*asked: Any) -> list[IndexRow]:
-        rows = list(index_rows(*asked))
+    def spoil_the_second(*asked: Any, **options: Any) -> list[IndexRow]:
+        rows = list(index_rows(*asked, **options))
         if rows:
             rows[1] = rows[1]._replace(vector=array("f", [value] * 64).tobytes())
         return rows
@@ -261,7 +262,7 @@ def test_how_often_a_namespace_was_asked_is_counted_for_a_bounded_number_of_them
     monkeypatch.setattr(recaller, "_NAMESPACES_COUNTED", 3)
     for number in range(10):
         assert not wordy.recall("tea", namespaces=[f"n{number}"])
-    assert len(wordy._services.recaller()._from_disk) <= 3
+    assert len(wordy._services.recaller()._asked) <= 3
 
 
 # -- what is looked at ---------------------------------------------------------------------------------------------
@@ -444,32 +445,30 @@ def test_a_memory_forgotten_while_it_is_being_ranked_is_not_in_the_answer(
 ):
     for text in ("tea on monday", "tea on friday", "tea"):
         memory.remember(text)
-    store = memory._services.store
-    fetch, forgotten = store.fetch, list[int]()
+    read, forgotten = memory._services.store.read, list[int]()
 
-    def forget_first(namespace: str, numbers: list[int]) -> Any:
+    def forget_first(namespace: str) -> Any:
         if not forgotten:
-            forgotten.append(numbers[0])
-            memory.forget(numbers[0])
-        return fetch(namespace, numbers)
+            forgotten.append(1)
+            memory.forget(1)
+        return read(namespace)
 
-    monkeypatch.setattr(store, "fetch", forget_first)
+    monkeypatch.setattr(memory._services.store, "read", forget_first)
     answer = memory.recall("tea", limit=2)
     assert len(answer) == 2
     assert forgotten[0] not in scores(answer)
 
 
-def test_memories_that_keep_vanishing_leave_a_shorter_answer(memory: Memory, monkeypatch: pytest.MonkeyPatch):
+def test_a_memory_that_cannot_be_read_leaves_a_shorter_answer(memory: Memory, monkeypatch: pytest.MonkeyPatch):
     memory.remember("tea on monday")
     memory.remember("tea on friday")
-    store = memory._services.store
-    fetch = store.fetch
+    fetch = SqliteReader.fetch
 
-    def fetch_but_one(namespace: str, numbers: list[int]) -> Any:
-        return fetch(namespace, numbers)[1:]
+    def fetch_but_one(reader: SqliteReader, numbers: Sequence[int]) -> list[Record]:
+        return [record for record in fetch(reader, numbers) if record.number != 1]
 
-    monkeypatch.setattr(store, "fetch", fetch_but_one)
-    assert len(memory.recall("tea")) == 1
+    monkeypatch.setattr(SqliteReader, "fetch", fetch_but_one)
+    assert [hit.record.number for hit in memory.recall("tea")] == [2]
 
 
 def test_many_threads_ask_while_one_writes(tmp_path: Path):

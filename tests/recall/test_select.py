@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from perdure.model import LEARNING_CATEGORIES
+from perdure.recall.ranking import select
 from perdure.recall.recipe import BALANCED, LEARNINGS
-from perdure.recall.select import select
 
 
 class One(NamedTuple):

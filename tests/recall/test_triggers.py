@@ -7,14 +7,29 @@ from datetime import UTC, datetime
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from recall.feed import PLAIN
 
 from perdure.recall import triggers
 from perdure.recall.triggers import Match, Phrases
-from perdure.store.port import TriggerRow
+from perdure.store.port import IndexRow
 from perdure.text.words import words_and_stems
 
 NOW = datetime(2026, 3, 14, tzinfo=UTC)
-NOTHING = TriggerRow(99, ("zzz never said zzz",), 0.5, None, None)
+
+
+def row(
+    number: int, phrases: tuple[str, ...], importance: float, valid_from: int | None, valid_until: int | None
+) -> IndexRow:
+    return PLAIN._replace(
+        number=number,
+        trigger_phrases=phrases,
+        importance=importance,
+        valid_from=valid_from,
+        valid_until=valid_until,
+    )
+
+
+NOTHING = row(99, ("zzz never said zzz",), 0.5, None, None)
 WORDS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), min_size=1, max_size=30).filter(
     lambda text: bool(text.strip())
 )
@@ -22,7 +37,7 @@ AROUND = st.lists(st.sampled_from(["please", "auth work", "für", "東京", "par
 
 
 def phrases(*rows: tuple[str, ...]) -> Phrases:
-    return Phrases([NOTHING, *(TriggerRow(number, row, 0.5, None, None) for number, row in enumerate(rows, 1))])
+    return Phrases([NOTHING, *(row(number, texts, 0.5, None, None) for number, texts in enumerate(rows, 1))])
 
 
 def found(held: Phrases, prompt: str) -> list[tuple[int, str, float]]:
@@ -53,15 +68,15 @@ def test_phrases_that_follow_changes_find_what_new_ones_would(
     rows: list[tuple[str, ...]], changes: list[tuple[int, tuple[str, ...] | None]]
 ):
     held, plain = phrases(*rows), dict(enumerate(rows, 1))
-    for number, row in changes:
-        if row is None:
+    for number, texts in changes:
+        if texts is None:
             held.remove(number)
             plain.pop(number, None)
         else:
-            held.put(TriggerRow(number, row, 0.5, None, None))
-            plain[number] = row
-    fresh = Phrases(TriggerRow(number, row, 0.5, None, None) for number, row in plain.items())
-    prompt = " ".join(phrase for row in [*rows, *(row for _, row in changes if row)] for phrase in row)
+            held.put(row(number, texts, 0.5, None, None))
+            plain[number] = texts
+    fresh = Phrases(row(number, texts, 0.5, None, None) for number, texts in plain.items())
+    prompt = " ".join(phrase for texts in [*rows, *(texts for _, texts in changes if texts)] for phrase in texts)
     assert held.matches(prompt, NOW) == fresh.matches(prompt, NOW)
     assert {match.number for match in held.matches(prompt, NOW)} == set(plain)
 
@@ -100,11 +115,11 @@ def test_case_accents_inflection_and_scripts(phrase: str, prompt: str, confidenc
 
 def test_the_surest_stands_first_then_the_longest_then_the_most_important_then_the_newest():
     held = Phrases([
-        TriggerRow(1, ("auth",), 0.9, None, None),
-        TriggerRow(2, ("auth work",), 0.1, None, None),
-        TriggerRow(3, ("auths",), 1.0, None, None),
-        TriggerRow(4, ("auth",), 0.5, None, None),
-        TriggerRow(5, ("auth",), 0.5, None, None),
+        row(1, ("auth",), 0.9, None, None),
+        row(2, ("auth work",), 0.1, None, None),
+        row(3, ("auths",), 1.0, None, None),
+        row(4, ("auth",), 0.5, None, None),
+        row(5, ("auth",), 0.5, None, None),
     ])  # fmt: skip
     assert [match.number for match in held.matches("save context for the auth work", NOW)] == [2, 1, 5, 4, 3]
 
@@ -117,7 +132,7 @@ def test_a_memory_is_found_once_by_its_best_phrase():
 def test_a_memory_that_is_not_true_yet_or_no_longer_is_not_brought_up():
     at = int(NOW.timestamp() * 1_000_000)
     rows = [(at, None), (at + 1, None), (None, at), (None, at + 1), (at, at + 1)]
-    held = Phrases(TriggerRow(number, ("tea",), 0.5, *times) for number, times in enumerate(rows, 1))
+    held = Phrases(row(number, ("tea",), 0.5, *times) for number, times in enumerate(rows, 1))
     assert sorted(match.number for match in held.matches("tea", NOW)) == [1, 4, 5]
 
 

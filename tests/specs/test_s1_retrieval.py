@@ -189,7 +189,7 @@ def test_without_both_every_entry_is_ranked_by_prominence(learned: Memory, embed
 
 def test_without_numpy_words_and_prominence_remain(learned: Memory, monkeypatch: pytest.MonkeyPatch):
     """S1 degradation numpy: keyword and prominence retrieval only."""
-    monkeypatch.setattr(recaller, "_numpy_is_here", lambda: False)
+    monkeypatch.setattr(recaller, "_has_numpy", lambda: False)
     answer = ask(learned, "flaky tests")
     assert (answer.mode, texts(answer)) == ("keyword", {"Sleeping"})
     assert set(answer[0].explain) == PROMINENCE | {"keyword"}

@@ -6,9 +6,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from perdure.recall import envelope, pack, past, request
+    from perdure.recall import envelope, pack, past_index, request
 
-__all__ = ["envelope", "pack", "past", "request"]
+__all__ = ["envelope", "pack", "past_index", "request"]
 
 
 def __getattr__(name: str) -> object:

@@ -1,36 +1,279 @@
-"""Everything recall has to know of one namespace, in memory: a cache of the store, refreshed by position in its log."""
+"""The recall index of one namespace: every column by which recall filters, matches and weighs memories.
+
+It is a cache of the store, in memory, refreshed by position in the log. A snapshot never changes, so any number of
+threads can read it while rows are added behind it.
+"""
 
 from __future__ import annotations
 
 import threading
+from collections import OrderedDict
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
-from perdure.embed.port import Generation
-from perdure.recall.batch import ALWAYS, FOREVER, Batch
-from perdure.recall.growing import Growing
-from perdure.recall.lexical import LexicalBuilder
-from perdure.recall.snapshot import Snapshot
-from perdure.recall.telling import Telling
-from perdure.recall.vectors import VectorBuilder
+from perdure.clock import to_micros
+from perdure.model import INDEXED_STATES, Filter
+from perdure.recall.append_array import AppendOnlyArray
+from perdure.recall.conversation import NOBODY, ConversationIndex
+from perdure.recall.lexical import Lexical, LexicalBuilder
+from perdure.recall.refresh import read_changes, read_rows
+from perdure.recall.signals import DEFAULT_STABILITY, is_stability
+from perdure.recall.speakers import SpeakerIndex
+from perdure.recall.vectors import VectorBuilder, Vectors
 from perdure.store.port import IndexRow, Position, Store
+from perdure.text.entry import TERM_BYTES
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_PAGE: Final = 1024
+    from perdure.embed.port import Generation
+    from perdure.recall.query import SearchRequest
+
+Mask: TypeAlias = "NDArray[np.bool_]"
+
+_ALWAYS: Final = np.iinfo(np.int64).min
+_FOREVER: Final = np.iinfo(np.int64).max
+_FLOAT_BYTES: Final = 4
+_TERM: Final = np.dtype([("term", "<u4"), ("frequency", "u1")])
 # Rows that are gone stay until they are a quarter of all, then the index is filled anew.
 _GONE_SHARE: Final = 4
-_FEW: Final = 1000
-# What an index takes that holds nothing.
+_FEW_GONE: Final = 1000
 _EMPTY_BYTES: Final = 1 << 14
+_FILTERS_KEPT: Final = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """One value of each for every row. `group` is one session of one conversation; it and the other codes are -1 where
+    there is none, and `Vocabulary` says what they stand for.
+    """
+
+    number: NDArray[np.int64]
+    active: Mask
+    deprecated: Mask
+    valid_from: NDArray[np.int64]
+    valid_until: NDArray[np.int64]
+    expires_at: NDArray[np.int64]
+    dated: NDArray[np.int64]
+    updated_at: NDArray[np.int64]
+    observations: NDArray[np.int64]
+    confidence: NDArray[np.float64]
+    importance: NDArray[np.float64]
+    stability: NDArray[np.float64]
+    question_share: NDArray[np.float32]
+    tier: NDArray[np.int32]
+    category: NDArray[np.int32]
+    anchor: NDArray[np.int32]
+    group: NDArray[np.int32]
+    speaker: NDArray[np.int32]
+
+
+_DTYPES: Final[dict[str, Any]] = {
+    "number": np.int64, "active": np.bool_, "deprecated": np.bool_, "valid_from": np.int64, "valid_until": np.int64,
+    "expires_at": np.int64, "dated": np.int64, "updated_at": np.int64, "observations": np.int64,
+    "confidence": np.float64, "importance": np.float64, "stability": np.float64, "question_share": np.float32,
+    "tier": np.int32, "category": np.int32, "anchor": np.int32, "group": np.int32, "speaker": np.int32,
+}  # fmt: skip
+
+
+class Codes:
+    """Small numbers for values that repeat. They are only ever added to, so that earlier columns stay true."""
+
+    def __init__(self) -> None:
+        self.values: list[Any] = []
+        self._codes: dict[Any, int] = {None: NOBODY}
+
+    def encode(self, values: Sequence[Any]) -> list[int]:
+        for value in set(values).difference(self._codes):
+            self._codes[value] = len(self.values)
+            self.values.append(value)
+        return [self._codes[value] for value in values]
+
+
+class Vocabulary:
+    """What the codes of an index stand for."""
+
+    def __init__(self) -> None:
+        self.tiers = Codes()
+        self.categories = Codes()
+        self.anchors = Codes()
+        self.groups = Codes()
+        self.speakers = SpeakerIndex()
+
+    def columns(self, rows: Sequence[IndexRow]) -> Columns:
+        (
+            numbers, _, _, active, tiers, valid_from, valid_until, expires_at, dated, updated_at, categories,
+            observations, confidence, importance, anchors, conversations, sessions, speakers, question_shares,
+            stabilities, _,
+        ) = zip(*rows, strict=True)  # fmt: skip
+        sittings = [
+            None if conversation is None else (conversation, session)
+            for conversation, session in zip(conversations, sessions, strict=True)
+        ]
+        values: dict[str, Sequence[Any]] = {
+            "number": numbers,
+            "active": active,
+            "deprecated": [tier == "deprecated" for tier in tiers],
+            "valid_from": [_ALWAYS if moment is None else moment for moment in valid_from],
+            "valid_until": [_FOREVER if moment is None else moment for moment in valid_until],
+            "expires_at": [_FOREVER if moment is None else moment for moment in expires_at],
+            "dated": dated,
+            "updated_at": updated_at,
+            "observations": observations,
+            "confidence": confidence,
+            "importance": importance,
+            "stability": [
+                given if given is not None and is_stability(given) else DEFAULT_STABILITY for given in stabilities
+            ],
+            "question_share": question_shares,
+            "tier": self.tiers.encode(tiers),
+            "category": self.categories.encode(categories),
+            "anchor": self.anchors.encode(anchors),
+            "group": self.groups.encode(sittings),
+            "speaker": [self.speakers.code(speaker) if speaker else NOBODY for speaker in speakers],
+        }
+        return Columns(**{name: np.array(values[name], dtype) for name, dtype in _DTYPES.items()})
+
+
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    """Rows from the store as arrays. `ends` says where in `terms` each row ends. Two rows with the same `signatures`
+    hold the same words.
+    """
+
+    columns: Columns
+    terms: NDArray[np.uint32]
+    frequencies: NDArray[np.uint8]
+    ends: NDArray[np.intp]
+    lengths: NDArray[np.uint32]
+    signatures: NDArray[np.uint64]
+    has_vector: Mask
+    vectors: NDArray[np.float32]
+
+    @classmethod
+    def of(cls, rows: Sequence[IndexRow], vocabulary: Vocabulary, dimensions: int) -> _Batch:
+        entries = np.frombuffer(b"".join(row.terms for row in rows), _TERM)
+        terms, frequencies = entries["term"].astype(np.uint32), entries["frequency"].copy()
+        ends = np.cumsum([len(row.terms) // TERM_BYTES for row in rows], dtype=np.intp)
+        sums = [
+            np.concatenate([np.zeros(1, np.uint64), np.cumsum(values, dtype=np.uint64)])
+            for values in (frequencies, terms * frequencies.astype(np.uint64))
+        ]
+        lengths, signatures = (np.diff(total[ends], prepend=np.uint64(0)) for total in sums)
+        return cls(
+            vocabulary.columns(rows),
+            terms,
+            frequencies,
+            ends,
+            lengths.astype(np.uint32),
+            signatures,
+            *_matrix([row.vector for row in rows], dimensions),
+        )
+
+
+def _matrix(vectors: Sequence[bytes | None], dimensions: int) -> tuple[Mask, NDArray[np.float32]]:
+    """Which rows have a vector that can be compared, and a row for each, of zeros where there is none.
+
+    One NaN or infinity among the vectors would spoil every answer. Their lengths tell it in one pass.
+    """
+    fitting = [vector for vector in vectors if vector is not None and len(vector) == _FLOAT_BYTES * dimensions]
+    known = np.frombuffer(b"".join(fitting), "<f4").reshape(len(fitting), dimensions)
+    with np.errstate(over="ignore", invalid="ignore"):
+        finite = np.isfinite(np.vecdot(known, known))
+    if len(fitting) == len(vectors) and finite.all():
+        return np.ones(len(vectors), np.bool_), known
+    has_vector = np.array([vector is not None and len(vector) == _FLOAT_BYTES * dimensions for vector in vectors])
+    has_vector[has_vector] = finite
+    matrix = np.zeros((len(vectors), dimensions), np.float32)
+    matrix[has_vector] = known[finite]
+    return has_vector, matrix
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The index at one position of the log. A row is one version of a memory; `alive` are the newest versions of
+    memories that are still there. `timed`: some rows are valid only for a time. `conversation` is None when nobody
+    speaks in this namespace.
+    """
+
+    position: Position
+    columns: Columns
+    alive: Mask
+    timed: bool
+    lexical: Lexical
+    vectors: Vectors
+    conversation: ConversationIndex | None
+    vocabulary: Vocabulary
+    _filtered: dict[Filter, Mask] = field(default_factory=dict[Filter, Mask])
+
+    def visible(self, request: SearchRequest) -> Mask:
+        """`perdure.visibility.is_visible`, of every row. Where the request asks what was true at a time, memories that
+        are superseded by now count as well, if they were true then and are not expired since.
+        """
+        columns, filter = self.columns, request.filter
+        states = searched_states(request)
+        visible = self.alive
+        if "superseded" not in states:
+            visible = visible & columns.active
+        elif "active" not in states:
+            visible = visible & ~columns.active
+        if filter.tier != "deprecated":
+            visible = visible & ~columns.deprecated
+        if self.timed and (filter.states == ("active",) or request.as_of is not None):
+            moment, known = to_micros(request.true_at), to_micros(request.known_by)
+            visible = visible & (columns.valid_from <= moment) & (columns.valid_until > moment)
+            visible = visible & (columns.expires_at > max(moment, known))
+        return visible
+
+    def rows_with(self, numbers: Sequence[int]) -> Mask:
+        """The rows of these memories."""
+        chosen = np.array(numbers, np.int64)
+        listed = np.zeros(int(self.columns.number.max(initial=0)) + 1, np.bool_)
+        listed[chosen[chosen < len(listed)]] = True
+        return listed[self.columns.number]
+
+    def filtered(self, filter: Filter) -> Mask | None:
+        """The rows that passed this filter the last time, on this very snapshot."""
+        return self._filtered.get(filter)
+
+    def keep_filtered(self, filter: Filter, rows: Mask) -> None:
+        if len(self._filtered) >= _FILTERS_KEPT:
+            self._filtered.clear()
+        self._filtered[filter] = rows
+
+    def without(self, numbers: Sequence[int]) -> Snapshot:
+        """The same snapshot, as if these memories had never been there; it shares everything that is large."""
+        gone = self.rows_with(numbers) & self.alive
+        if not gone.any():
+            return self
+        alive, lexical, has_vector = self.alive & ~gone, self.lexical, self.vectors.present & ~gone
+        return replace(
+            self,
+            alive=alive,
+            lexical=replace(
+                lexical,
+                alive=alive,
+                documents=lexical.documents - int(np.count_nonzero(gone)),
+                words=lexical.words - int(lexical.lengths[gone].sum()),
+            ),
+            vectors=replace(self.vectors, present=has_vector, count=int(np.count_nonzero(has_vector))),
+            conversation=self.conversation and replace(self.conversation, alive=alive),
+            _filtered={},
+        )
+
+
+def searched_states(request: SearchRequest) -> tuple[str, ...]:
+    """The states that a memory may be in now. A memory that was true at a time may be superseded by now."""
+    states = request.filter.states
+    return INDEXED_STATES if states == ("active",) and request.as_of is not None else states
 
 
 class NamespaceIndex:
-    """Rows are only ever added: a memory that changed gets a new row, and its old one counts as gone. So a snapshot
-    taken earlier stays true while rows are added behind it.
+    """Rows are only ever added: a memory with other words or another vector gets a new row, and its old one counts as
+    gone. Any other change is written into a copy of the column.
     """
 
     def __init__(self, namespace: str, generation: Generation | None) -> None:
@@ -38,19 +281,17 @@ class NamespaceIndex:
         self.generation = generation
         self.snapshot: Snapshot | None = None
         self._lock = threading.Lock()
-        self._empty()
+        self._clear()
 
-    def _empty(self) -> None:
+    def _clear(self) -> None:
         self._position = Position()
-        self._numbers = Growing(np.int64)
-        self._visible = Growing(np.bool_)
-        self._valid_from = Growing(np.int64)
-        self._valid_until = Growing(np.int64)
-        self._signatures = Growing(np.uint64)
-        self._alive = Growing(np.bool_)
-        self._telling = Telling()
+        self._columns = {name: AppendOnlyArray(dtype) for name, dtype in _DTYPES.items()}
+        self._signatures = AppendOnlyArray(np.uint64)
+        self._alive = AppendOnlyArray(np.bool_)
+        self._vocabulary = Vocabulary()
         self._row_of = np.full(1, -1, np.intp)
         self._timed = False
+        self._spoken = False
         self._documents = 0
         self._words = 0
         self._lexical = LexicalBuilder()
@@ -58,15 +299,13 @@ class NamespaceIndex:
 
     @property
     def nbytes(self) -> int:
-        growing = (self._numbers, self._visible, self._valid_from, self._valid_until, self._signatures, self._alive)
-        others = (self._telling, self._row_of, self._lexical, self._vectors)
-        return _EMPTY_BYTES + sum(part.nbytes for part in (*growing, *others))
+        parts = (*self._columns.values(), self._signatures, self._alive, self._row_of, self._lexical, self._vectors)
+        return _EMPTY_BYTES + sum(part.nbytes for part in parts)
 
     def current(self, store: Store) -> Snapshot:
         """The namespace as it is now. Readers wait for each other only when it has changed."""
-        position = store.position(self.namespace, self.generation)
         snapshot = self.snapshot
-        if snapshot is None or snapshot.position != position:
+        if snapshot is None or snapshot.position != store.position(self.namespace, self.generation):
             with self._lock:
                 return self._update(store)
         if self._lexical.untidy and self._lock.acquire(blocking=False):
@@ -77,91 +316,72 @@ class NamespaceIndex:
         return snapshot
 
     def filled(self, rows: Sequence[IndexRow]) -> Snapshot:
-        """These rows, for an index that is made once and read from no store."""
+        """A snapshot of these rows, for an index that is made once and read from no store."""
         if rows:
-            self._append(self._decode(rows))
+            self._append(_Batch.of(rows, self._vocabulary, self._vectors.dimensions))
             if self._lexical.untidy:
                 self._lexical.tidy(self._alive.view)
-        return self._view()
+        return self._take_snapshot()
 
     def _update(self, store: Store) -> Snapshot:
-        if self.snapshot is None:
-            self._load(store)
-        else:
-            self._refresh(store)
-            # Not right after loading: a process that asks only once need not wait for the sorting.
-            if self._lexical.untidy:
-                self._lexical.tidy(self._alive.view)
-        self.snapshot = self._view()
+        position = store.position(self.namespace, self.generation)
+        gone = len(self._alive) - self._documents
+        mostly_gone = not self._documents or gone > max(_FEW_GONE, len(self._alive) // _GONE_SHARE)
+        if self.snapshot is None or (position != self._position and mostly_gone):
+            self._load(store, position)
+        elif position != self._position:
+            changes = read_changes(
+                store, self.namespace, self.generation, self._position, position, len(self._alive)
+            )  # fmt: skip
+            if changes is None:
+                self._load(store, position)
+            else:
+                self._remove(self._rows_of(np.array(changes.removed, np.int64)))
+                if changes.rows:
+                    self._change(changes.rows)
+                self._position = position
+        # Not right after loading: a process that asks only once need not wait for the sorting.
+        if self.snapshot is not None and self._lexical.untidy:
+            self._lexical.tidy(self._alive.view)
+        self.snapshot = self._take_snapshot()
         return self.snapshot
 
-    def _view(self) -> Snapshot:
+    def _take_snapshot(self) -> Snapshot:
+        columns = Columns(**{name: column.view for name, column in self._columns.items()})
         alive = self._alive.view
+        conversation = None
+        if self._spoken:
+            conversation = ConversationIndex(
+                columns.number, alive, columns.group, columns.speaker, columns.question_share, self._vocabulary.speakers
+            )
         return Snapshot(
             self._position,
-            self._numbers.view,
-            self._visible.view,
-            self._valid_from.view,
-            self._valid_until.view,
+            columns,
             alive,
             self._timed,
             self._lexical.view(alive, self._documents, self._words),
             self._vectors.view(),
-            self._telling.view(self._numbers.view, alive),
+            conversation,
+            self._vocabulary,
         )
 
-    def _load(self, store: Store) -> None:
-        self._empty()
-        # Read first: what is written while the pages are read comes again with the next refresh.
-        position = store.position(self.namespace, self.generation)
-        after = 0
-        while rows := store.index_rows(self.namespace, self.generation, after, _PAGE):
-            self._append(self._decode(rows))
-            after = rows[-1].number
+    def _load(self, store: Store, position: Position) -> None:
+        self._clear()
+        for rows in read_rows(store, self.namespace, self.generation):
+            self._append(_Batch.of(rows, self._vocabulary, self._vectors.dimensions))
         self._position = position
 
-    def _refresh(self, store: Store) -> None:
-        position = store.position(self.namespace, self.generation)
-        if position == self._position:
-            return
-        behind = position.seq - self._position.seq
-        # Beside the log anything may have changed: numbers that were here need not even be in it any more.
-        other = position.repairs != self._position.repairs
-        if other or not self._documents or not 0 <= behind <= max(_FEW, len(self._numbers)) or self._mostly_gone:
-            self._load(store)
-            return
-        changes = store.index_changes(self.namespace, self.generation, self._position)
-        if changes.removed:
-            self._remove(self._rows_of(np.array(changes.removed, np.int64)))
-        if changes.rows:
-            self._change(changes.rows)
-        self._position = position
-
-    @property
-    def _mostly_gone(self) -> bool:
-        gone = len(self._numbers) - self._documents
-        return gone > max(_FEW, len(self._numbers) // _GONE_SHARE)
-
-    def _decode(self, rows: Sequence[IndexRow]) -> Batch:
-        return Batch.of(rows, self._vectors.dimensions)
-
-    def _append(self, batch: Batch) -> None:
-        first = len(self._numbers)
-        self._numbers.extend(batch.numbers)
-        self._visible.extend(batch.visible)
-        self._valid_from.extend(batch.valid_from)
-        self._valid_until.extend(batch.valid_until)
+    def _append(self, batch: _Batch) -> None:
+        first, numbers = len(self._alive), batch.columns.number
+        for name, column in self._columns.items():
+            column.extend(getattr(batch.columns, name))
         self._signatures.extend(batch.signatures)
-        self._alive.extend(np.ones(len(batch.numbers), np.bool_))
-        self._telling.extend(batch.told)
+        self._alive.extend(np.ones(len(numbers), np.bool_))
         self._lexical.extend(batch.terms, batch.frequencies, batch.ends, batch.lengths)
-        self._vectors.extend(batch.vectors, batch.present)
-        self._documents += len(batch.numbers)
+        self._vectors.extend(batch.vectors, batch.has_vector)
+        self._documents += len(numbers)
         self._words += int(batch.lengths.sum())
-        self._timed = self._timed or bool((batch.valid_from != ALWAYS).any() or (batch.valid_until != FOREVER).any())
-        self._point(batch.numbers, first)
-
-    def _point(self, numbers: NDArray[np.int64], first: int) -> None:
+        self._note_kinds(batch.columns)
         needed = int(numbers.max()) + 1
         if needed > len(self._row_of):
             grown = np.full(max(needed, 2 * len(self._row_of)), -1, np.intp)
@@ -169,38 +389,75 @@ class NamespaceIndex:
             self._row_of = grown
         self._row_of[numbers] = np.arange(first, first + len(numbers))
 
+    def _note_kinds(self, columns: Columns) -> None:
+        """Most namespaces have neither times nor turns of a conversation, and then nothing has to look at them."""
+        ends = np.minimum(columns.valid_until, columns.expires_at)
+        self._timed = self._timed or bool((columns.valid_from != _ALWAYS).any() or (ends != _FOREVER).any())
+        self._spoken = self._spoken or bool((columns.group != NOBODY).any() or (columns.speaker != NOBODY).any())
+
     def _rows_of(self, numbers: NDArray[np.int64]) -> NDArray[np.intp]:
-        """Where each memory stands, or -1."""
+        """The row of each memory, or -1."""
         known = numbers < len(self._row_of)
         return np.where(known, self._row_of[numbers * known], -1)
 
     def _remove(self, rows: NDArray[np.intp]) -> None:
         rows = rows[rows >= 0]
         if len(rows):
-            self._alive.changed(rows, value=False)
+            self._alive.replace(rows, np.False_)
             self._vectors.remove(rows)
-            self._row_of[self._numbers.view[rows]] = -1
+            self._row_of[self._columns["number"].view[rows]] = -1
             self._documents -= len(rows)
             self._words -= int(self._lexical.lengths[rows].sum())
 
     def _change(self, rows: Sequence[IndexRow]) -> None:
-        """Often nothing that matters here is different, or only the vector has come."""
-        batch = self._decode(rows)
-        old = self._rows_of(batch.numbers)
-        same = (
-            (old >= 0)
-            & (self._signatures.view[old] == batch.signatures)
-            & (self._visible.view[old] == batch.visible)
-            & (self._valid_from.view[old] == batch.valid_from)
-            & (self._valid_until.view[old] == batch.valid_until)
-            & self._telling.same(old, batch.told)
-        )
-        had = self._vectors.present[old]
-        arrived = same & ~had & batch.present
+        """Bring rows up to date. Often only a vector has come, or a column that is not searched is different."""
+        batch = _Batch.of(rows, self._vocabulary, self._vectors.dimensions)
+        old = self._rows_of(batch.columns.number)
+        same_words = (old >= 0) & (self._signatures.view[old] == batch.signatures)
+        had_vector = self._vectors.present[old]
+        arrived = same_words & ~had_vector & batch.has_vector
         if arrived.any():
             self._vectors.fill(old[arrived], batch.vectors[arrived])
-        kept = same & (had == batch.present) & (self._vectors.matrix[old] == batch.vectors).all(axis=1)
-        new = np.flatnonzero(~(kept | arrived)).tolist()
+        same_vector = (had_vector == batch.has_vector) & (self._vectors.matrix[old] == batch.vectors).all(axis=1)
+        kept = arrived | (same_words & same_vector)
+        for name, column in self._columns.items():
+            values = getattr(batch.columns, name)
+            different = kept & (column.view[old] != values)
+            if different.any():
+                column.replace(old[different], values[different])
+        self._note_kinds(batch.columns)
+        new = np.flatnonzero(~kept).tolist()
         if new:
             self._remove(old[new])
-            self._append(batch if len(new) == len(rows) else self._decode([rows[which] for which in new]))
+            self._append(_Batch.of([rows[which] for which in new], self._vocabulary, self._vectors.dimensions))
+
+
+class IndexCache:
+    """The indexes of the namespaces in use, within a bound on memory: the least recently used go first. The one just
+    used always stays, however large it is.
+    """
+
+    def __init__(self, store: Store, memory_bytes: int) -> None:
+        self._store = store
+        self._memory_bytes = memory_bytes
+        self._lock = threading.Lock()
+        self._indexes: OrderedDict[str, NamespaceIndex] = OrderedDict()
+
+    def __contains__(self, namespace: str) -> bool:
+        return namespace in self._indexes
+
+    def snapshot(self, namespace: str, generation: Generation | None) -> Snapshot:
+        """The namespace as it is now. Without a generation only its words matter, and any index has them."""
+        with self._lock:
+            index = self._indexes.get(namespace)
+            if index is None or (generation is not None and index.generation != generation):
+                index = self._indexes[namespace] = NamespaceIndex(namespace, generation)
+            self._indexes.move_to_end(namespace)
+        before = index.snapshot
+        snapshot = index.current(self._store)
+        if snapshot is not before:
+            with self._lock:
+                size = sum(held.nbytes for held in self._indexes.values())
+                while size > self._memory_bytes and len(self._indexes) > 1:
+                    size -= self._indexes.popitem(last=False)[1].nbytes
+        return snapshot

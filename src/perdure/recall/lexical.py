@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
 
-from perdure.recall.growing import Growing
+from perdure.recall.append_array import AppendOnlyArray
 from perdure.text.bm25 import WordCounts, length_norm, saturation
 
 if TYPE_CHECKING:
@@ -153,12 +153,12 @@ class LexicalBuilder:
         self._sorted: tuple[Postings, ...] = ()
         self._first_unsorted = 0
         self._clear()
-        self._lengths = Growing(np.uint32)
+        self._lengths = AppendOnlyArray(np.uint32)
 
     def _clear(self) -> None:
-        self._terms = Growing(np.uint32)
-        self._frequencies = Growing(np.uint8)
-        self._ends = Growing(np.intp)
+        self._terms = AppendOnlyArray(np.uint32)
+        self._frequencies = AppendOnlyArray(np.uint8)
+        self._ends = AppendOnlyArray(np.intp)
 
     @property
     def lengths(self) -> NDArray[np.uint32]:

@@ -18,7 +18,7 @@ from typing import Final, NamedTuple, TypeAlias
 from perdure.model import Context, ContextItem, Form, Hit, Omitted, Recall, Record
 from perdure.recall.envelope import PLAIN, Style, fresh_mark, item, seal, unheard_of
 from perdure.recall.excerpt import excerpt
-from perdure.recall.likeness import Gist, alike
+from perdure.recall.near_duplicates import Shingles, is_near_duplicate
 from perdure.text.preview import when
 from perdure.text.tokens import TokenCounter
 from perdure.text.words import query_words, terms
@@ -79,13 +79,13 @@ def _wanted(found: Recall) -> list[_Wanted]:
 
 def _fill(room: _Room, wanted: Sequence[_Wanted]) -> dict[_Key, _Key]:
     """Place what fits. The answer is what was not placed because it says the same as another, and which."""
-    placed: list[tuple[_Key, Gist]] = []
+    placed: list[tuple[_Key, Shingles]] = []
     repeated: dict[_Key, _Key] = {}
     for one in wanted:
         if room.is_full():
             break
-        key, gist = _key(one.record), Gist.of(one.record)
-        same = next((other for other, known in placed if alike(gist, known)), None)
+        key, gist = _key(one.record), Shingles.of(one.record)
+        same = next((other for other, known in placed if is_near_duplicate(gist, known)), None)
         if same is not None:
             repeated[key] = same
         elif room.place(one):

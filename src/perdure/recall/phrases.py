@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from perdure.model import Record
@@ -27,18 +26,18 @@ _ACCENTS: Final = re.compile("[\u0300-\u036f]")
 _APOSTROPHES: Final = str.maketrans("\u2018\u2019\u02bc\uff07", "''''")
 
 
-class Quoted(NamedTuple):
-    """A question without its marks, what is not quoted of it, and what is."""
+class QuotedText(NamedTuple):
+    """A query without its quotation marks, the part of it that is not quoted, and the phrases that are."""
 
     text: str
-    rest: str
+    unquoted: str
     phrases: tuple[str, ...] = ()
 
 
-def read_phrases(query: str) -> Quoted:
+def split_phrases(query: str) -> QuotedText:
     """A mark without its partner, and marks around no word, are just text."""
     if _MARKS.isdisjoint(query):
-        return Quoted(query, query)
+        return QuotedText(query, query)
     phrases: dict[str, None] = {}
     text: list[str] = []
     rest: list[str] = []
@@ -51,10 +50,10 @@ def read_phrases(query: str) -> Quoted:
             text += [before, phrase]
             rest.append(before)
             start = match.end()
-    return Quoted(" ".join([*text, query[start:]]).strip(), " ".join([*rest, query[start:]]), tuple(phrases))
+    return QuotedText(" ".join([*text, query[start:]]).strip(), " ".join([*rest, query[start:]]), tuple(phrases))
 
 
-def folded(text: str) -> str:
+def fold(text: str) -> str:
     """The same for two texts that differ in case, accents, white space or the form of the characters alone."""
     if not text.isascii():
         apart = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", text).casefold())
@@ -72,20 +71,18 @@ def occurs(phrase: str, text: str) -> bool:
     return False
 
 
-def holds(record: Record, phrases: tuple[str, ...]) -> bool:
-    """Whether each of the phrases, folded, stands in one of the fields that are searched."""
-    fields = [folded(field) for field in _fields(record)]
+def has_phrases(record: Record, phrases: tuple[str, ...]) -> bool:
+    """Whether each of the folded phrases stands in one of the fields that are searched."""
+    if not phrases:
+        return True
+    alone = (record.title, record.reasoning, record.category, record.anchor_id, record.spec_folder)
+    listed = (*record.keywords, *record.trigger_phrases, *record.tags)
+    fields = [fold(field) for field in (speaker_and_date(record) + record.text, *alone, *listed) if field]
     return all(any(occurs(phrase, field) for field in fields) for phrase in phrases)
 
 
-def _fields(record: Record) -> Iterator[str]:
-    yield speaker_and_date(record) + record.text
-    alone = (record.title, record.reasoning, record.category, record.anchor_id, record.spec_folder)
-    yield from (field for field in alone if field)
-    yield from (*record.keywords, *record.trigger_phrases, *record.tags)
-
-
 def _goes_on(text: str, at: int) -> bool:
+    """Whether a word goes on from the character before this place to the one after it."""
     if not 0 < at < len(text):
         return False
     before, after = text[at - 1], text[at]

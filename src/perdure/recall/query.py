@@ -1,26 +1,33 @@
-"""From what was asked to what is looked for: words, exact phrases, concepts, and the times that are named."""
+"""A search request, and the query in it taken apart: words, exact phrases, concepts, and the times it names."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Final, NamedTuple
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
 
-from perdure.model import Filter
-from perdure.recall.concepts import Needs
-from perdure.recall.phrases import read_phrases
+from perdure.model import Filter, Record
+from perdure.recall.phrases import fold, has_phrases, split_phrases
 from perdure.recall.recipe import Recipe
+from perdure.text.entry import columns_of, term_hash
 from perdure.text.stopwords import STOPWORDS
-from perdure.text.words import MAX_QUERY_CHARACTERS, clean, query_words
+from perdure.text.words import MAX_QUERY_CHARACTERS, MAX_QUERY_WORDS, all_words, clean, query_words, terms
 
 if TYPE_CHECKING:
     from perdure.text.time_expressions import TimeRange
 
+# A phrase of common words: reading so many memories takes about as long as a search may.
+MOST_LOOKED_AT: Final = 5000
+TOO_MANY: Final = "Only the newest {:,} of {:,} memories with these words were looked at for the exact phrase."
+
 _NO_FILTER: Final = Filter()
-# Something of this stands in every text that names a time. Most texts have nothing of it, and need no closer look.
-_OF_TIME: Final = re.compile(
+_NO_CONCEPTS: Final[Mapping[str, int]] = {}
+# Every text that names a time has something of this. Most texts have nothing of it, and need no closer look.
+_TIME_WORDS: Final = re.compile(
     "day|week|month|year|night|morning|noon|evening|sec|min|hour|hr"
     "|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|19|20"
 )
@@ -51,6 +58,11 @@ class SearchRequest:
         return self.as_of is not None or self.known_at is not None
 
     @property
+    def candidates(self) -> int:
+        """How many of the best by words, and of the best by meaning, are compared."""
+        return max(self.recipe.candidates, 2 * self.limit)
+
+    @property
     def true_at(self) -> datetime:
         """The moment at which a memory must be true. What was known at a time was known about that time."""
         return self.as_of or self.known_at or self.now
@@ -61,32 +73,101 @@ class SearchRequest:
         return self.known_at or self.now
 
 
-class Asked(NamedTuple):
-    """`text` is what a model embeds, `words` are what the keyword index is asked for."""
+@dataclass(frozen=True)
+class RequiredTerms:
+    """What a memory must hold to be an answer at all, as the caller wrote it. A memory holds a concept when it holds
+    all of its telling words, in whatever form and order; it holds a phrase word for word.
+    """
+
+    concepts: tuple[str, ...] = ()
+    phrases: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.concepts or self.phrases)
+
+    @cached_property
+    def words(self) -> tuple[str, ...]:
+        """The words that an index is asked for. A memory that has all of these may still lack something."""
+        words = [word for concept in self.concepts for word in query_words(concept)]
+        words += [word for phrase in self.phrases for word in all_words(phrase)]
+        return tuple(dict.fromkeys(words))[:MAX_QUERY_WORDS]
+
+    @cached_property
+    def stems(self) -> Mapping[str, frozenset[str]]:
+        """The stems of each concept. A concept without any is no word, and no memory can hold it."""
+        return {concept: frozenset(terms(" ".join(query_words(concept)))) for concept in self.concepts}
+
+    @cached_property
+    def _folded_phrases(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(map(fold, self.phrases)))
+
+    @property
+    def decided_by_words(self) -> bool:
+        """Whether a memory that has all of the words holds everything."""
+        return not self.phrases and len(self.words) < MAX_QUERY_WORDS
+
+    def met_by(self, record: Record) -> bool:
+        return has_phrases(record, self._folded_phrases) and all(self.counts(record).values())
+
+    def counts(self, record: Record) -> Mapping[str, int]:
+        """How often each concept stands in the memory: as often as its rarest word."""
+        if not self.concepts:
+            return _NO_CONCEPTS
+        held = Counter(terms("\n".join(columns_of(record))))
+        return {concept: min((held[stem] for stem in stems), default=0) for concept, stems in self.stems.items()}
+
+
+@dataclass(frozen=True)
+class ParsedQuery:
+    """A query taken apart: `text` is what a model embeds, `words` are what the keyword index is asked for,
+    `time_ranges` are the times it names.
+    """
 
     text: str
     words: Sequence[str]
-    needs: Needs
-    spans: tuple[TimeRange, ...]
+    required: RequiredTerms
+    time_ranges: tuple[TimeRange, ...] = ()
+
+    @cached_property
+    def stems(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(terms(" ".join(self.words))))
+
+    @cached_property
+    def terms(self) -> list[int]:
+        """The words as the index in memory knows them: stemmed and hashed."""
+        return term_hashes(self.words)
 
 
-def understand(query: str | None, concepts: Sequence[str], moment: datetime) -> Asked:
-    """Never an error, whatever the text. Times are reckoned from the moment that the question is about."""
-    quoted = read_phrases(clean((query or "")[:MAX_QUERY_CHARACTERS]).strip())
-    needs = Needs(tuple(dict.fromkeys(map(clean, concepts))), quoted.phrases)
-    rest, spans = _times(quoted.rest, moment)
-    needed = (*quoted.phrases, *needs.concepts)
-    words = query_words(" ".join((rest, *needed)))
+def meeting_requirements(
+    required: RequiredTerms, numbers: Iterable[int], fetch: Callable[[Sequence[int]], Iterable[Record]]
+) -> tuple[list[int], tuple[str, ...]]:
+    """Those of the memories with all the required words that really meet the requirements, and a note when there were
+    too many to look at.
+    """
+    newest = sorted(numbers, reverse=True)
+    if required.decided_by_words:
+        return newest, ()
+    meeting = [record.number for record in fetch(newest[:MOST_LOOKED_AT]) if required.met_by(record)]
+    return meeting, (TOO_MANY.format(MOST_LOOKED_AT, len(newest)),) if len(newest) > MOST_LOOKED_AT else ()
+
+
+def term_hashes(words: Sequence[str]) -> list[int]:
+    return list(dict.fromkeys(map(term_hash, terms(" ".join(words)))))
+
+
+def parse_query(query: str | None, concepts: Sequence[str], moment: datetime) -> ParsedQuery:
+    """Never an error, whatever the text. Times are reckoned from `moment`, which the question is about."""
+    quoted = split_phrases(clean((query or "")[:MAX_QUERY_CHARACTERS]).strip())
+    required = RequiredTerms(tuple(dict.fromkeys(map(clean, concepts))), quoted.phrases)
+    unquoted, ranges = quoted.unquoted, ()
+    if _TIME_WORDS.search(unquoted.lower()):
+        from perdure.text.time_expressions import find_time_ranges, without_spans
+
+        ranges = find_time_ranges(unquoted, moment)
+        # `yesterday` is no word of a memory of that day; `March` may be.
+        unquoted = without_spans(unquoted, tuple(found for found in ranges if not found.is_named))
+    needed = (*quoted.phrases, *required.concepts)
+    words = query_words(" ".join((unquoted, *needed)))
     if STOPWORDS.issuperset(words):
-        words = query_words(" ".join((quoted.rest, *needed)))
-    return Asked(quoted.text or " ".join(needs.concepts), words, needs, spans)
-
-
-def _times(text: str, moment: datetime) -> tuple[str, tuple[TimeRange, ...]]:
-    """The times that a text names, and the text without those of their words that no memory of that time has."""
-    if _OF_TIME.search(text.lower()) is None:
-        return text, ()
-    from perdure.text.time_expressions import find_time_ranges, without_spans
-
-    spans = find_time_ranges(text, moment)
-    return without_spans(text, tuple(span for span in spans if not span.is_named)), spans
+        words = query_words(" ".join((quoted.unquoted, *needed)))
+    return ParsedQuery(quoted.text or " ".join(required.concepts), words, required, ranges)

@@ -10,8 +10,8 @@ from perdure.errors import UnknownChoice, shown
 from perdure.model import LEARNING_CATEGORIES
 
 
-class Structure(NamedTuple):
-    """What surroundings weigh, where a memory by itself weighs 1."""
+class ConversationWeights(NamedTuple):
+    """What the turns around a memory weigh, where the memory by itself weighs 1."""
 
     neighbours: float = 0.0
     session: float = 0.0
@@ -24,8 +24,8 @@ class Structure(NamedTuple):
 
 Fusion: TypeAlias = Literal["chance", "maximum", "rank"]
 
-# With a prominence weight, every match is scored of up to so many.
-EXACT_ROWS: Final = 10_000
+# With a prominence weight, every match is scored up to this number of matches.
+MOST_SCORED: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class Recipe:
 
     @property
     def weights(self) -> dict[str, float]:
-        """Of each signal, by the name it has in an explanation; words and meaning are always there."""
+        """The weight of each signal, by the name it has in an explanation; words and meaning are always there."""
         prominence = self.prominence_weight
         others = {
             "observations": prominence * self.observation_part,
@@ -78,26 +78,12 @@ class Recipe:
         return matching | {name: weight for name, weight in others.items() if weight}
 
     @property
-    def structure(self) -> Structure:
-        """What surroundings weigh, beside a memory that weighs 1. They count where nothing but matches does."""
-        if not self.plain:
-            return Structure()
-        return Structure(self.neighbour_weight, self.session_weight, self.named_weight, self.asking_weight)
-
-    @property
-    def plain(self) -> bool:
-        """Whether a score is nothing but how well words and meaning match."""
-        return self.fusion == "chance" and not self.needs_records
-
-    @property
-    def needs_records(self) -> bool:
-        """Whether the answer depends on more than how candidates match."""
-        return bool(self.prominence_weight or self.balances or not self.known_by_columns)
-
-    @property
-    def known_by_columns(self) -> bool:
-        """Whether matches and prominence make up the whole score."""
-        return not (self.tier_weight or self.decay_weight or self.anchor_weight or self.forgets)
+    def conversation(self) -> ConversationWeights:
+        """They count where a score is nothing but how well words and meaning match."""
+        others = self.prominence_weight or self.tier_weight or self.decay_weight or self.anchor_weight
+        if self.fusion != "chance" or others or self.forgets or self.balances:
+            return ConversationWeights()
+        return ConversationWeights(self.neighbour_weight, self.session_weight, self.named_weight, self.asking_weight)
 
     @property
     def fades(self) -> bool:
@@ -202,7 +188,7 @@ RECIPES: Final[Mapping[str, Recipe]] = {
 
 
 def recipe_named(name: str, own: Mapping[str, Recipe] | None = None) -> Recipe:
-    """One of ours, or of the user's `own`."""
+    """A built-in recipe, or one of the user's `own`."""
     known = {**RECIPES, **(own or {})}
     try:
         return known[name]

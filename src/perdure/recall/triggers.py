@@ -1,4 +1,4 @@
-"""Which memories a prompt brings to mind: those with a trigger phrase in it, whatever its case, accents and inflection.
+"""Triggers: the memories with a trigger phrase in a prompt, whatever its case, accents and inflection.
 
 No model and no search: the stems of every phrase are a key of one dictionary, and the prompt is looked up in it, from
 every word of it, as many words at a time as a phrase that begins there has.
@@ -14,9 +14,11 @@ from datetime import datetime
 from typing import Final, NamedTuple, TypeAlias, TypeVar
 
 from perdure.clock import to_micros
-from perdure.model import Record, Triggered
-from perdure.store.port import Position, Store, TriggerRow
+from perdure.model import Filter, Record, Triggered
+from perdure.recall.refresh import read_changes, read_rows
+from perdure.store.port import IndexRow, Position, Store
 from perdure.text.words import clean, has_parts, words_and_stems
+from perdure.visibility import is_visible
 
 # A phrase that is all of the prompt; one that is in it word for word; and what it loses when every word is inflected.
 _ALL: Final = 1.0
@@ -30,8 +32,7 @@ _PROMPT_WORDS: Final = 10_000
 _FORMS: Final = 8
 _PHRASE_WORDS: Final = 16
 _NAMESPACES: Final = 256
-# Beyond so many changes reading everything again is quicker.
-_CHANGES: Final = 1000
+_NO_FILTER: Final = Filter()
 
 Stems: TypeAlias = tuple[str, ...]
 Key = TypeVar("Key", bound="Stems | str")
@@ -48,7 +49,7 @@ class Match(NamedTuple):
 
 
 class _Phrase(NamedTuple):
-    row: TriggerRow
+    row: IndexRow
     text: str
     words: tuple[str, ...]
 
@@ -56,8 +57,8 @@ class _Phrase(NamedTuple):
 class Phrases:
     """The trigger phrases of one namespace, by their stems."""
 
-    def __init__(self, rows: Iterable[TriggerRow] = ()) -> None:
-        self._rows: dict[int, TriggerRow] = {}
+    def __init__(self, rows: Iterable[IndexRow] = ()) -> None:
+        self._rows: dict[int, IndexRow] = {}
         self._phrases: defaultdict[Stems, list[_Phrase]] = defaultdict(list)
         # By the first stem: how many phrases that begin with it have how many words.
         self._lengths: defaultdict[str, Counter[int]] = defaultdict(Counter)
@@ -66,8 +67,12 @@ class Phrases:
         for row in rows:
             self.put(row)
 
-    def put(self, row: TriggerRow) -> None:
+    def put(self, row: IndexRow) -> None:
         self.remove(row.number)
+        if not row.trigger_phrases or not row.active or row.tier == "deprecated":
+            return
+        # Words and vector are not needed here, and are large.
+        row = row._replace(terms=b"", vector=None)
         self._rows[row.number] = row
         for phrase, stems in _keys(row):
             if stems:
@@ -88,19 +93,19 @@ class Phrases:
                 _take_out(self._signs, _sign(phrase.text), phrase)
 
     def matches(self, prompt: str, now: datetime) -> list[Match]:
-        """The best of each memory: by confidence, then the longest phrase, the most important, the newest."""
+        """The best match of each memory: by confidence, then the longest phrase, the most important, the newest."""
         moment = to_micros(now)
         best: dict[int, Match] = {}
         for match, row in self._found(prompt[:_LOOKED_AT]):
-            after = row.valid_from is None or row.valid_from <= moment
-            if not after or (row.valid_until is not None and row.valid_until <= moment):
+            ends = (end for end in (row.valid_until, row.expires_at) if end is not None)
+            if (row.valid_from is not None and row.valid_from > moment) or any(end <= moment for end in ends):
                 continue
             known = best.get(match.number)
             if known is None or _order(match) < _order(known):
                 best[match.number] = match
         return sorted(best.values(), key=_order)
 
-    def _found(self, prompt: str) -> Iterator[tuple[Match, TriggerRow]]:
+    def _found(self, prompt: str) -> Iterator[tuple[Match, IndexRow]]:
         for spoken in _readings(prompt):
             yield from self._spoken(spoken)
         if self._signs:
@@ -110,7 +115,7 @@ class Phrases:
                     confidence = _ALL if sign == said else _WITHIN
                     yield from (_match(phrase, confidence) for phrase in phrases)
 
-    def _spoken(self, spoken: Sequence[tuple[str, str]]) -> Iterator[tuple[Match, TriggerRow]]:
+    def _spoken(self, spoken: Sequence[tuple[str, str]]) -> Iterator[tuple[Match, IndexRow]]:
         words = tuple(word for word, _ in spoken)
         stems = tuple(stem for _, stem in spoken)
         forms: defaultdict[Stems, set[tuple[str, ...]]] = defaultdict(set)
@@ -125,49 +130,53 @@ class Phrases:
 
 
 class Triggers:
-    """Finds what prompts bring to mind, from phrases that follow the log. Safe to use from any thread."""
+    """Finds the memories that a prompt triggers, from phrases that follow the log. Safe to use from any thread."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._lock = threading.Lock()
-        self._held: OrderedDict[str, _Following] = OrderedDict()
+        self._indexes: OrderedDict[str, _TriggerIndex] = OrderedDict()
 
     def match(self, prompt: str, namespaces: Sequence[str], limit: int, now: datetime) -> list[Triggered]:
-        found = [(_order(match), name, match) for name in namespaces for match in self._matches(name, prompt, now)]
-        found.sort()
+        matches = [(_order(match), name, match) for name in namespaces for match in self._matches(name, prompt, now)]
+        matches.sort()
         triggered: list[Triggered] = []
-        for start in range(0, len(found), limit):
-            triggered += self._still_so([(name, match) for _, name, match in found[start : start + limit]])
+        for start in range(0, len(matches), limit):
+            triggered += self._still_so([(name, match) for _, name, match in matches[start : start + limit]], now)
             if len(triggered) >= limit:
                 break
         return triggered[:limit]
 
     def drop(self, namespace: str) -> None:
         with self._lock:
-            self._held.pop(namespace, None)
+            self._indexes.pop(namespace, None)
 
-    def _still_so(self, found: Sequence[tuple[str, Match]]) -> Iterator[Triggered]:
-        """What the index said is of a moment ago; the record is as it is."""
+    def _still_so(self, matches: Sequence[tuple[str, Match]], now: datetime) -> Iterator[Triggered]:
+        """The index is of a moment ago; the record is as it is."""
         numbers: defaultdict[str, list[int]] = defaultdict(list)
-        for name, match in found:
+        for name, match in matches:
             numbers[name].append(match.number)
-        records = {(name, one.number): one for name in numbers for one in self._store.fetch(name, numbers[name])}
-        for name, match in found:
+        records: dict[tuple[str, int], Record] = {}
+        for name, some in numbers.items():
+            with self._store.read(name) as reader:
+                records |= {(name, record.number): record for record in reader.fetch(some)}
+        for name, match in matches:
             record = records.get((name, match.number))
-            row = _row(record) if record else None
-            if record and row and match.phrase in row.phrases:
+            if record and is_visible(record, _NO_FILTER, now) and match.phrase in record.trigger_phrases:
                 yield Triggered(record, match.phrase, match.confidence)
 
     def _matches(self, namespace: str, prompt: str, now: datetime) -> list[Match]:
         with self._lock:
-            following = self._held.setdefault(namespace, _Following(self._store, namespace))
-            self._held.move_to_end(namespace)
-            if len(self._held) > _NAMESPACES:
-                self._held.popitem(last=False)
-        return following.matches(prompt, now)
+            index = self._indexes.setdefault(namespace, _TriggerIndex(self._store, namespace))
+            self._indexes.move_to_end(namespace)
+            if len(self._indexes) > _NAMESPACES:
+                self._indexes.popitem(last=False)
+        return index.matches(prompt, now)
 
 
-class _Following:
+class _TriggerIndex:
+    """The trigger phrases of a namespace, refreshed by position in its log."""
+
     def __init__(self, store: Store, namespace: str) -> None:
         self._store = store
         self._namespace = namespace
@@ -177,46 +186,29 @@ class _Following:
 
     def matches(self, prompt: str, now: datetime) -> list[Match]:
         with self._lock:
-            self._follow()
+            position = self._store.position(self._namespace, None)
+            if position != self._position:
+                self._refresh(position)
             return self._phrases.matches(prompt, now)
 
-    def _follow(self) -> None:
-        position = self._store.position(self._namespace, None)
-        if position == self._position:
-            return
-        changed = self._changed(position)
-        if changed is None:
-            self._phrases = Phrases(self._store.trigger_phrases(self._namespace))
+    def _refresh(self, position: Position) -> None:
+        changes = None
+        if self._position is not None:
+            changes = read_changes(self._store, self._namespace, None, self._position, position, 0)
+        if changes is None:
+            pages = read_rows(self._store, self._namespace, None, with_triggers=True)
+            self._phrases = Phrases(row for page in pages for row in page)
         else:
-            rows = {record.number: _row(record) for record in self._store.fetch(self._namespace, changed)}
-            for number in changed:
-                row = rows.get(number)
-                if row is None:
-                    self._phrases.remove(number)
-                else:
-                    self._phrases.put(row)
+            for number in changes.removed:
+                self._phrases.remove(number)
+            for row in changes.rows:
+                self._phrases.put(row)
         self._position = position
 
-    def _changed(self, position: Position) -> list[int] | None:
-        """None when it is quicker, or the only way, to read everything."""
-        known = self._position
-        if known is None or known.repairs != position.repairs or not 0 < position.seq - known.seq <= _CHANGES:
-            return None
-        return self._store.changed_after(self._namespace, known.seq)
 
-
-def _row(record: Record) -> TriggerRow | None:
-    """What the store answers for this record, if it is one that may be brought up."""
-    if not record.trigger_phrases or record.state != "active" or record.tier == "deprecated":
-        return None
-    ends = [to_micros(end) for end in (record.invalid_at, record.expires_at) if end]
-    begins = to_micros(record.valid_at) if record.valid_at else None
-    return TriggerRow(record.number, record.trigger_phrases, record.importance, begins, min(ends, default=None))
-
-
-def _keys(row: TriggerRow) -> Iterator[tuple[_Phrase, Stems]]:
+def _keys(row: IndexRow) -> Iterator[tuple[_Phrase, Stems]]:
     """Every phrase with its stems; `parseFile` also as the two words it is made of."""
-    for text in row.phrases:
+    for text in row.trigger_phrases:
         for spoken in _readings(text):
             counting = spoken[:_PHRASE_WORDS]
             words = tuple(word for word, _ in counting)
@@ -240,7 +232,7 @@ def _sign(text: str) -> str:
     return unicodedata.normalize("NFKC", clean(text)).casefold().strip()
 
 
-def _match(phrase: _Phrase, confidence: float) -> tuple[Match, TriggerRow]:
+def _match(phrase: _Phrase, confidence: float) -> tuple[Match, IndexRow]:
     row = phrase.row
     return Match(row.number, phrase.text, confidence, len(phrase.words), row.importance), row
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from perdure.recall.cut import largest
-from perdure.recall.growing import Growing
+from perdure.recall.append_array import AppendOnlyArray
+from perdure.recall.top_k import top_k
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -82,7 +82,7 @@ class Vectors:
             agreed *= possible
         looked_at = max(_LEAST_RESCORED + len(possible) // _RESCORED_SHARE, _RESCORED_PER_WANTED * count)
         while True:
-            near = self._exact(query, largest(agreed, looked_at))
+            near = self._exact(query, top_k(agreed, looked_at))
             if len(near.rows) >= number or _certain(near, agreed, 1 + count // _SURE_SHARE):
                 return _best(near, count)
             looked_at *= _MORE
@@ -98,8 +98,8 @@ class Vectors:
 
 
 def _best(near: Near, count: int) -> Near:
-    # From -1..1 to 1..3, because `largest` takes zero for absent.
-    best = largest(near.cosines + np.float32(2), count)
+    # From -1..1 to 1..3, because `top_k` takes zero for absent.
+    best = top_k(near.cosines + np.float32(2), count)
     return Near(near.rows[best], near.cosines[best])
 
 
@@ -115,10 +115,10 @@ class VectorBuilder:
 
     def __init__(self, dimensions: int) -> None:
         self.dimensions = dimensions
-        self._matrix = Growing(np.float32, dimensions)
-        self._present = Growing(np.bool_)
+        self._matrix = AppendOnlyArray(np.float32, dimensions)
+        self._present = AppendOnlyArray(np.bool_)
         self._count = 0
-        self._columns: list[Growing[np.uint64]] = []
+        self._columns: list[AppendOnlyArray[np.uint64]] = []
         self._mean = np.zeros(dimensions, np.float32)
         self._encoded_count = 0
 
@@ -144,7 +144,7 @@ class VectorBuilder:
     def fill(self, rows: NDArray[np.intp], vectors: NDArray[np.float32]) -> None:
         """Vectors for rows that had none."""
         self._matrix.fill(rows, vectors)
-        self._present.changed(rows, value=True)
+        self._present.replace(rows, np.True_)
         self._count += len(rows)
         if self._columns:
             for column, words in zip(self._columns, _pack(vectors - self._mean).T, strict=True):
@@ -152,7 +152,7 @@ class VectorBuilder:
 
     def remove(self, rows: NDArray[np.intp]) -> None:
         self._count -= int(np.count_nonzero(self.present[rows]))
-        self._present.changed(rows, value=False)
+        self._present.replace(rows, np.False_)
 
     def view(self) -> Vectors:
         if self._count > EXACT_ROWS and self._count > 2 * self._encoded_count:
@@ -165,7 +165,7 @@ class VectorBuilder:
         step = 1 + len(self.matrix) // _ENCODED_AT_ONCE
         self._mean = self.matrix[::step].mean(axis=0)
         self._encoded_count = self._count
-        self._columns = [Growing(np.uint64) for _ in range(-(-self.dimensions // 64))]
+        self._columns = [AppendOnlyArray(np.uint64) for _ in range(-(-self.dimensions // 64))]
         for start in range(0, len(self.matrix), _ENCODED_AT_ONCE):
             self._append_signs(self.matrix[start : start + _ENCODED_AT_ONCE])
 

@@ -41,27 +41,35 @@ class Position:
     repairs: int = 0
 
 
-class TurnInfo(NamedTuple):
-    """Where a memory comes from: the conversation and its session, who speaks, and which share of what is said asks."""
-
-    conversation: str | None = None
-    session: str | None = None
-    speaker: str | None = None
-    asking: float = 0.0
-
-
 class IndexRow(NamedTuple):
-    """One memory as the recall index keeps it. `visible` is false for what ordinary recall must not show. `told` is
-    None for a memory that nobody said and that stands in no conversation.
+    """One memory as the recall index keeps it. Times are microseconds since 1970.
+
+    `valid_from` and `valid_until` are the times between which it is true; `dated` is when it became true, else when it
+    was made. `question_share` is the share of its text that asks, of a turn in a conversation. `stability` is the
+    number that its metadata gives for it, if any.
     """
 
     number: int
-    visible: bool
-    valid_from: int | None
-    valid_until: int | None
     terms: bytes
     vector: bytes | None
-    told: TurnInfo | None = None
+    active: bool
+    tier: str
+    valid_from: int | None
+    valid_until: int | None
+    expires_at: int | None
+    dated: int
+    updated_at: int
+    category: str | None
+    observations: int
+    confidence: float
+    importance: float
+    anchor: str | None
+    conversation: str | None
+    session: str | None
+    speaker: str | None
+    question_share: float
+    stability: float | None
+    trigger_phrases: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,16 +80,12 @@ class IndexChanges:
     removed: Sequence[int]
 
 
-class TriggerRow(NamedTuple):
-    """The trigger phrases of one active memory that is not deprecated. The times are microseconds, as of an IndexRow:
-    from when, and until when, it may be brought up.
-    """
+class UseCount(NamedTuple):
+    """How often a memory was recalled, and when it was last recalled or accessed, in microseconds since 1970."""
 
     number: int
-    phrases: tuple[str, ...]
-    importance: float
-    valid_from: int | None
-    valid_until: int | None
+    recalls: int
+    last_used: int
 
 
 class Scored(NamedTuple):
@@ -101,16 +105,6 @@ class NumberSearch(NamedTuple):
 
     numbers: Sequence[int] = ()
     complete: bool = True
-
-
-class Merit(NamedTuple):
-    """What prominence looks at besides use; `updated_at` in microseconds."""
-
-    number: int
-    category: str | None
-    observations: int
-    confidence: float
-    updated_at: int
 
 
 class Pending(NamedTuple):
@@ -387,30 +381,22 @@ class IndexFeed(Protocol):
 
     def position(self, namespace: str, generation: Generation | None) -> Position: ...
 
-    def index_rows(self, namespace: str, generation: Generation | None, after: int, limit: int) -> Sequence[IndexRow]:
-        """The indexed memories with a number above `after`, by number: how a recall index is first filled."""
+    def index_rows(
+        self, namespace: str, generation: Generation | None, after: int, limit: int, *, with_triggers: bool = False
+    ) -> Sequence[IndexRow]:
+        """The indexed memories with a number above `after`, by number: how a recall index is first filled. With
+        `with_triggers` only active memories that have trigger phrases and are not deprecated.
+        """
         ...
 
     def index_changes(self, namespace: str, generation: Generation | None, since: Position) -> IndexChanges:
         """What a recall index that stood at `since` has to change."""
         ...
 
-    def merits(self, namespace: str, after: int, limit: int) -> Sequence[Merit]:
-        """Of the memories that may be found with a number above `after`, by number."""
-        ...
-
-    def recall_counts(self, namespace: str) -> Sequence[tuple[int, int]]:
-        """Number and count of the memories that were ever recalled."""
-        ...
-
-    def most_observed(self, namespace: str, seq: int | None = None) -> int:
-        """How often the most often said memory that may be found was said; of those without a line after `seq`. 0 when
-        there is none.
+    def use_counts(self, namespace: str, numbers: Sequence[int] | None = None) -> Sequence[UseCount]:
+        """Of these memories, or of all; those that were never used are left out. Use is not in the log, so it is read
+        whenever a recipe weighs it.
         """
-        ...
-
-    def trigger_phrases(self, namespace: str) -> Sequence[TriggerRow]:
-        """Of all memories that have any, by number."""
         ...
 
 
@@ -509,8 +495,6 @@ class PerCallReads(Protocol):
     def find(self, namespace: str, reference: Reference) -> list[Record]: ...
 
     def fetch(self, namespace: str, numbers: Sequence[int]) -> list[Record]: ...
-
-    def times(self, namespace: str, numbers: Sequence[int]) -> dict[int, datetime]: ...
 
     def page(self, namespace: str, filter: Filter, *, after: int | None, limit: int, newest: bool) -> list[Record]: ...
 

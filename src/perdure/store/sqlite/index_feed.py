@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Final
 
 from perdure.embed.port import Generation
-from perdure.store.port import IndexChanges, IndexRow, Position, TriggerRow, TurnInfo
+from perdure.store.port import IndexChanges, IndexRow, Position, UseCount
 from perdure.store.sqlite.apsw_types import Database, Row
 from perdure.store.sqlite.rows import NUMBER_MASK, range_of, slot_of
 from perdure.store.sqlite.sql import SQL
 from perdure.store.sqlite.vectors import generation_id
 from perdure.text.question_share import question_share
-
-_TERMS: Final = 4
 
 
 def position(connection: Database, name: str, generation: Generation | None) -> Position:
@@ -26,7 +23,13 @@ def position(connection: Database, name: str, generation: Generation | None) -> 
 
 
 def index_rows(
-    connection: Database, namespace: int, generation: Generation | None, after: int, limit: int
+    connection: Database,
+    namespace: int,
+    generation: Generation | None,
+    after: int,
+    limit: int,
+    *,
+    with_triggers: bool = False,
 ) -> Sequence[IndexRow]:
     bindings = {
         "generation": generation_id(connection, generation),
@@ -34,8 +37,10 @@ def index_rows(
         "last": range_of(namespace)[1],
         "limit": limit,
     }
-    rows = connection.execute(SQL["index_rows"], bindings)
-    return [_row(row) for row in rows]
+    if with_triggers:
+        bindings["namespace"] = namespace
+    statement = SQL["index_rows_with_triggers" if with_triggers else "index_rows"]
+    return list(map(_index_row, connection.execute(f"{SQL['index_columns']} {statement}", bindings)))
 
 
 def index_changes(connection: Database, namespace: int, generation: Generation | None, since: Position) -> IndexChanges:
@@ -50,28 +55,37 @@ def index_changes(connection: Database, namespace: int, generation: Generation |
     }
     rows: list[IndexRow] = []
     removed: list[int] = []
-    for row in connection.execute(SQL["index_changes"], bindings):
-        if row[_TERMS] is None:
-            removed.append(row[0])
+    for row in connection.execute(f"{SQL['index_columns']} {SQL['index_changes']}", bindings):
+        if row[0] is None:
+            removed.append(row[-1])
         else:
-            rows.append(_row(row))
+            rows.append(_index_row(row))
     return IndexChanges(rows, removed)
 
 
-def _row(row: Row) -> IndexRow:
-    number, visible, valid_from, valid_until, terms, vector, *told = row
-    known = None if told[0] is None and told[2] is None else _told(*told)
-    return IndexRow(number, visible == 1, valid_from, valid_until, terms, vector, known)
+def use_counts(connection: Database, namespace: int, numbers: Sequence[int] | None) -> Sequence[UseCount]:
+    first, last = range_of(namespace)
+    if numbers is None:
+        rows = connection.execute(f"{SQL['use_counts']} {SQL['use_in_namespace']}", {"first": first, "last": last})
+    else:
+        slots = json.dumps([first | number for number in numbers])
+        rows = connection.execute(f"{SQL['use_counts']} {SQL['use_of_slots']}", {"slots": slots})
+    return list(map(UseCount._make, rows))
 
 
-def _told(conversation: bytes | None, session: bytes | None, speaker: bytes | None, asking: bytes | None) -> TurnInfo:
-    return TurnInfo(_text(conversation), _text(session), _text(speaker), question_share(_text(asking) or ""))
-
-
-def _text(stored: bytes | None) -> str | None:
-    return None if stored is None else stored.decode("utf-8", "replace")
-
-
-def trigger_phrases(connection: Database, namespace: int) -> Sequence[TriggerRow]:
-    rows = connection.execute(SQL["trigger_phrases"], (namespace,))
-    return [TriggerRow(number, tuple(map(str, json.loads(phrases))), *rest) for number, phrases, *rest in rows]
+def _index_row(row: Row) -> IndexRow:
+    (
+        terms, vector, active, tier, valid_from, valid_until, expires_at, dated, updated_at, category, observations,
+        confidence, importance, anchor, conversation, session, question, speaker, stability, phrases, number,
+    ) = row  # fmt: skip
+    return IndexRow(
+        number, terms, vector, active == 1, tier.decode("utf-8", "replace"), valid_from, valid_until, expires_at, dated,
+        updated_at, category and category.decode("utf-8", "replace"), observations, confidence, importance,
+        anchor and anchor.decode("utf-8", "replace"),
+        None if conversation is None else conversation.decode("utf-8", "replace"),
+        None if session is None else session.decode("utf-8", "replace"),
+        None if speaker is None else speaker.decode("utf-8", "replace"),
+        question_share(question.decode("utf-8", "replace")) if question else 0.0,
+        stability,
+        tuple(map(str, json.loads(phrases.decode("utf-8", "replace")))) if phrases else (),
+    )  # fmt: skip

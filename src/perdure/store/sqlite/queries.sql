@@ -227,11 +227,6 @@ memory.slot = ?
 -- Several numbers at once, as a JSON list.
 memory.slot IN (SELECT value FROM json_each(?))
 
--- name: times
--- Without the texts, for a question that names a time.
-SELECT memory.slot & 4294967295, coalesce(valid_at, created_at) FROM memory
-WHERE memory.slot IN (SELECT value FROM json_each(?));
-
 -- name: by_id
 -- A UUID, within the namespace.
 namespace = ? AND id = ?
@@ -681,14 +676,24 @@ WHERE
 -- One read tells a recall index whether it is fresh.
 SELECT seq, vector, coalesce((SELECT value FROM meta WHERE meta.name = 'repairs'), 0) FROM namespace WHERE name = ?;
 
--- name: index_rows
--- How a recall index is filled, in the order of the slots. The vector comes by the passage's hash, never by the memory.
--- Texts are read as bytes, so that one that is damaged spoils no other; of a conversation those that may ask something.
-SELECT entry.slot & 4294967295, memory.state = 'active' AND memory.tier <> 'deprecated', memory.valid_at,
-       coalesce(min(memory.invalid_at, memory.expires_at), memory.invalid_at, memory.expires_at),
-       entry.terms, vector.data, CAST(memory.conversation_id AS BLOB), CAST(memory.session_id AS BLOB),
+-- name: index_columns
+-- What the recall index keeps of a memory; the number comes last, from whichever table drives the statement. The vector
+-- comes by the passage's hash, never by the memory. Texts are read as bytes, so that one that is damaged spoils no other;
+-- of a conversation those that may ask something. A list of trigger phrases that is malformed is damage, and left out.
+SELECT entry.terms, vector.data, memory.state = 'active', CAST(memory.tier AS BLOB), memory.valid_at, memory.invalid_at,
+       memory.expires_at, coalesce(memory.valid_at, memory.created_at), memory.updated_at,
+       CAST(memory.category AS BLOB), memory.observation_count, memory.confidence, memory.importance,
+       CAST(memory.anchor_id AS BLOB), CAST(memory.conversation_id AS BLOB), CAST(memory.session_id AS BLOB),
+       CASE WHEN memory.conversation_id IS NOT NULL AND memory.text GLOB '*[?？؟]*' THEN CAST(memory.text AS BLOB) END,
        CASE WHEN json_valid(memory.metadata) THEN CAST(memory.metadata ->> '$.speaker' AS BLOB) END,
-       CASE WHEN memory.conversation_id IS NOT NULL AND memory.text GLOB '*[?？؟]*' THEN CAST(memory.text AS BLOB) END
+       CASE WHEN json_valid(memory.metadata) AND json_type(memory.metadata, '$.stability') IN ('integer', 'real')
+           THEN memory.metadata ->> '$.stability' END,
+       CASE WHEN json_valid(memory.trigger_phrases) AND json_type(memory.trigger_phrases) = 'array'
+           THEN CAST(memory.trigger_phrases AS BLOB) END,
+
+-- name: index_rows
+-- How a recall index is filled, in the order of the slots.
+       entry.slot & 4294967295
 FROM entry
 CROSS JOIN memory ON memory.slot = entry.slot
 LEFT JOIN vector ON vector.namespace = memory.namespace AND vector.generation = :generation
@@ -697,14 +702,22 @@ WHERE entry.slot > :after AND entry.slot <= :last
 ORDER BY entry.slot
 LIMIT :limit;
 
+-- name: index_rows_with_triggers
+-- As above, of the memories that have trigger phrases: from an index that holds these alone.
+       memory.slot & 4294967295
+FROM memory INDEXED BY memory_triggers
+CROSS JOIN entry ON entry.slot = memory.slot
+LEFT JOIN vector ON vector.namespace = memory.namespace AND vector.generation = :generation
+    AND vector.passage_hash = memory.passage_hash
+WHERE memory.namespace = :namespace AND memory.trigger_phrases IS NOT NULL AND memory.state = 'active'
+    AND memory.tier <> 'deprecated' AND memory.slot > :after AND memory.slot <= :last
+ORDER BY memory.slot
+LIMIT :limit;
+
 -- name: index_changes
 -- What the log and the vectors brought since a position. A memory without an entry has left the index, and one that was
 -- erased is not even a memory any more.
-SELECT changed.slot & 4294967295, memory.state = 'active' AND memory.tier <> 'deprecated', memory.valid_at,
-       coalesce(min(memory.invalid_at, memory.expires_at), memory.invalid_at, memory.expires_at),
-       entry.terms, vector.data, CAST(memory.conversation_id AS BLOB), CAST(memory.session_id AS BLOB),
-       CASE WHEN json_valid(memory.metadata) THEN CAST(memory.metadata ->> '$.speaker' AS BLOB) END,
-       CASE WHEN memory.conversation_id IS NOT NULL AND memory.text GLOB '*[?？؟]*' THEN CAST(memory.text AS BLOB) END
+       changed.slot & 4294967295
 FROM (
     SELECT namespace << 32 | number AS slot FROM revision WHERE namespace = :namespace AND seq > :seq
     UNION
@@ -719,14 +732,20 @@ LEFT JOIN vector ON vector.namespace = memory.namespace AND vector.generation = 
     AND vector.passage_hash = memory.passage_hash
 ORDER BY changed.slot;
 
--- name: trigger_phrases
--- Written so that the index of the memories that have any is used. Malformed lists are damage, and left out.
-SELECT slot & 4294967295, trigger_phrases, importance, valid_at,
-       coalesce(min(invalid_at, expires_at), invalid_at, expires_at)
-FROM memory INDEXED BY memory_triggers
-WHERE namespace = ? AND trigger_phrases IS NOT NULL AND state = 'active' AND tier <> 'deprecated'
-    AND CASE WHEN json_valid(trigger_phrases) THEN json_type(trigger_phrases) = 'array' ELSE FALSE END
-ORDER BY slot;
+-- name: use_counts
+-- Use is counted beside the log: memories that were never used are left out.
+SELECT slot & 4294967295, recall_count,
+       coalesce(max(recalled_at, accessed_at), recalled_at, accessed_at, 0)
+FROM use
+WHERE
+
+-- name: use_in_namespace
+-- Of a whole namespace.
+slot BETWEEN :first AND :last
+
+-- name: use_of_slots
+-- Of a few, as a JSON list.
+slot IN (SELECT value FROM json_each(:slots))
 
 -- name: pending
 -- Passages that may be found but have no vector of the generation, straight from two indexes and one at a time: read
@@ -762,20 +781,3 @@ SELECT id, name, seq FROM namespace ORDER BY name;
 -- Counted, because nobody asks often enough to keep a count.
 SELECT namespace, state, category, count(*), min(created_at), max(created_at)
 FROM memory GROUP BY namespace, state, category;
-
--- name: merits
--- What prominence looks at, of the memories that may be found, in the order of the slots.
-SELECT memory.slot & 4294967295, memory.category, memory.observation_count, memory.confidence, memory.updated_at
-FROM memory
-WHERE memory.slot > :after AND memory.slot <= :last AND memory.state IN ('active', 'superseded')
-ORDER BY memory.slot
-LIMIT :limit;
-
--- name: recall_counts
--- Of a whole namespace: those that were never recalled are left out.
-SELECT slot & 4294967295, recall_count FROM use WHERE slot BETWEEN :first AND :last AND recall_count > 0;
-
--- name: most_observed
--- Of the memories that are as they were when the log stood at a position.
-SELECT max(observation_count) FROM memory
-WHERE slot BETWEEN :first AND :last AND state IN ('active', 'superseded') AND seq <= :seq;

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -25,16 +24,15 @@ from perdure.store.port import (
     KeywordSearch,
     Link,
     LogFilter,
-    Merit,
     NumberSearch,
     Pending,
     Position,
     Progress,
     StoreStats,
-    TriggerRow,
     Use,
+    UseCount,
 )
-from perdure.store.sqlite import checkpoints, fork, index_feed, merits, scrub, statistics
+from perdure.store.sqlite import checkpoints, fork, index_feed, scrub, statistics
 from perdure.store.sqlite.apsw_types import Database
 from perdure.store.sqlite.backup import create, partial_files, restore
 from perdure.store.sqlite.connection import Patience, Role, choose_journal, connect, set_journal
@@ -182,12 +180,6 @@ class SqliteStore:
         with self.read(namespace) as reader:
             return reader.fetch(numbers)
 
-    def times(self, namespace: str, numbers: Sequence[int]) -> dict[int, datetime]:
-        with self._pool.reading() as connection:
-            known = self._id(connection, namespace) or NO_NAMESPACE
-            slots = json.dumps([slot_of(known, number) for number in numbers if 0 < number <= NUMBER_MASK])
-            return {number: from_micros(moment) for number, moment in connection.execute(SQL["times"], (slots,))}
-
     def page(self, namespace: str, filter: Filter, *, after: int | None, limit: int, newest: bool) -> list[Record]:
         with self.read(namespace) as reader:
             return reader.page(filter, after=after, limit=limit, newest=newest)
@@ -266,10 +258,14 @@ class SqliteStore:
         with self._pool.reading() as connection:
             return index_feed.position(connection, namespace, generation)
 
-    def index_rows(self, namespace: str, generation: Generation | None, after: int, limit: int) -> Sequence[IndexRow]:
+    def index_rows(
+        self, namespace: str, generation: Generation | None, after: int, limit: int, *, with_triggers: bool = False
+    ) -> Sequence[IndexRow]:
         with self._pool.reading() as connection:
             known = self._id(connection, namespace)
-            return [] if known is None else index_feed.index_rows(connection, known, generation, after, limit)
+            if known is None:
+                return []
+            return index_feed.index_rows(connection, known, generation, after, limit, with_triggers=with_triggers)
 
     def index_changes(self, namespace: str, generation: Generation | None, since: Position) -> IndexChanges:
         with self._pool.reading() as connection:
@@ -278,25 +274,10 @@ class SqliteStore:
                 return IndexChanges((), ())
             return index_feed.index_changes(connection, known, generation, since)
 
-    def merits(self, namespace: str, after: int, limit: int) -> Sequence[Merit]:
+    def use_counts(self, namespace: str, numbers: Sequence[int] | None = None) -> Sequence[UseCount]:
         with self._pool.reading() as connection:
             known = self._id(connection, namespace)
-            return [] if known is None else merits.merits(connection, known, after, limit)
-
-    def recall_counts(self, namespace: str) -> Sequence[tuple[int, int]]:
-        with self._pool.reading() as connection:
-            known = self._id(connection, namespace)
-            return [] if known is None else merits.recall_counts(connection, known)
-
-    def most_observed(self, namespace: str, seq: int | None = None) -> int:
-        with self._pool.reading() as connection:
-            known = self._id(connection, namespace)
-            return 0 if known is None else merits.most_observed(connection, known, seq)
-
-    def trigger_phrases(self, namespace: str) -> Sequence[TriggerRow]:
-        with self._pool.reading() as connection:
-            known = self._id(connection, namespace)
-            return () if known is None else index_feed.trigger_phrases(connection, known)
+            return [] if known is None else index_feed.use_counts(connection, known, numbers)
 
     def pending(self, generation: Generation, limit: int) -> list[Pending]:
         with self._pool.reading() as connection:

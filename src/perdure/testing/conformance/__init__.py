@@ -17,7 +17,6 @@ from perdure.testing.conformance.isolation import IsolationTests
 from perdure.testing.conformance.links import LinksTests, TombstonesTests
 from perdure.testing.conformance.lookup import LookupTests
 from perdure.testing.conformance.maintenance import MaintenanceTests
-from perdure.testing.conformance.merits import MeritsTests
 from perdure.testing.conformance.search import SearchTests
 from perdure.testing.conformance.time_travel import TimeTravelTests
 from perdure.testing.conformance.vectors import VectorsTests
@@ -37,7 +36,6 @@ class StoreConformance(
     CapacityTests,
     ErasureTests,
     IndexFeedTests,
-    MeritsTests,
     VectorsTests,
     ExpiryTests,
     CheckpointsTests,

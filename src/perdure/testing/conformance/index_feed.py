@@ -5,14 +5,17 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from perdure.clock import to_micros
-from perdure.store.port import IndexRow, Position, Store, TriggerRow
+from perdure.model import Json
+from perdure.store.port import IndexRow, Position, Store, Use, UseCount
 from perdure.testing.conformance.base import RELAXED, StoreTestBase
-from perdure.testing.records import GENERATION, NAMESPACE, NOON, amend, embed, remember, vector
+from perdure.testing.records import GENERATION, NAMESPACE, NOON, amend, embed, read_once, remember, vector
 from perdure.text.entry import entry_of
+from perdure.text.question_share import question_share
 
 STEPS = {"text": ["tea", "milk"], "state": ["active", "superseded", "deleted"], "tier": ["deprecated", "normal"]}
 
@@ -28,19 +31,63 @@ class IndexFeedTests(StoreTestBase):
         assert [row.terms for row in found] == [entry_of(record).terms for record in records]
         assert store.index_rows("nowhere", None, 0, 9) == []
 
-    def test_a_row_says_what_ordinary_recall_may_show_and_when_it_is_true(self, store: Store) -> None:
+    def test_a_row_says_what_decides_whether_a_memory_may_be_shown(self, store: Store) -> None:
         hour = timedelta(hours=1)
         remember(store, "plain")
         remember(store, "old", state="superseded")
         remember(store, "bad", tier="deprecated")
         remember(store, "dated", valid_at=NOON, invalid_at=NOON + 2 * hour, expires_at=NOON + hour)
-        remember(store, "ending", invalid_at=NOON + hour)
-        remember(store, "expiring", expires_at=NOON + hour)
         rows = store.index_rows(NAMESPACE, None, 0, 9)
-        noon, later = to_micros(NOON), to_micros(NOON + hour)
-        assert [row.visible for row in rows] == [True, False, False, True, True, True]
-        bounds = [(row.valid_from, row.valid_until) for row in rows]
-        assert bounds == [(None, None)] * 3 + [(noon, later), (None, later), (None, later)]
+        noon = to_micros(NOON)
+        micros = to_micros(NOON + hour) - noon
+        assert [(row.active, row.tier == "deprecated") for row in rows] == [
+            (True, False),
+            (False, False),
+            (True, True),
+            (True, False),
+        ]
+        bounds = [(row.valid_from, row.valid_until, row.expires_at) for row in rows]
+        assert bounds == [(None, None, None)] * 3 + [(noon, noon + 2 * micros, noon + micros)]
+
+    def test_a_row_says_what_recall_weighs(self, store: Store) -> None:
+        remember(store, "plain", updated_at=NOON)
+        remember(
+            store,
+            "Tea. Coffee?",
+            category="patterns",
+            observation_count=4,
+            confidence=0.25,
+            importance=0.75,
+            anchor_id="drinks",
+            conversation_id="c",
+            session_id="s",
+            metadata={"speaker": "Ann", "stability": 2.5},
+            valid_at=NOON - timedelta(days=9),
+        )
+        plain, full = store.index_rows(NAMESPACE, None, 0, 9)
+        assert (plain.category, plain.observations, plain.confidence, plain.anchor) == (None, 1, 0.5, None)
+        assert (plain.conversation, plain.session, plain.speaker, plain.question_share) == (None, None, None, 0.0)
+        assert (plain.stability, plain.updated_at) == (None, to_micros(NOON))
+        assert plain.dated == to_micros(read_once(store).fetch([1])[0].created_at)
+        assert (full.category, full.observations, full.confidence, full.importance) == ("patterns", 4, 0.25, 0.75)
+        assert (full.anchor, full.conversation, full.session, full.speaker) == ("drinks", "c", "s", "Ann")
+        assert (full.question_share, full.stability) == (question_share("Tea. Coffee?"), 2.5)
+        assert full.dated == to_micros(NOON - timedelta(days=9))
+
+    @pytest.mark.parametrize("stability", ["long", True, None, [1]])
+    def test_a_stability_that_is_no_number_is_not_given(self, store: Store, stability: Json) -> None:
+        remember(store, "tea", metadata={"stability": stability})
+        assert [row.stability for row in store.index_rows(NAMESPACE, None, 0, 9)] == [None]
+
+    def test_use_is_counted_for_those_that_were_used(self, store: Store) -> None:
+        for n in range(3):
+            remember(store, f"memory {n}")
+        later = NOON + timedelta(hours=1)
+        store.note_use([Use(NAMESPACE, 2, 4, NOON, 1, later), Use(NAMESPACE, 3, 0, None, 1, NOON)], patience=5)
+        expected = [UseCount(2, 4, to_micros(later)), UseCount(3, 0, to_micros(NOON))]
+        assert sorted(store.use_counts(NAMESPACE)) == expected
+        assert list(store.use_counts(NAMESPACE, [1, 3, 99])) == expected[1:]
+        assert list(store.use_counts("nowhere")) == list(store.use_counts(NAMESPACE, [])) == []
 
     def test_memories_that_may_not_be_found_are_no_rows(self, store: Store) -> None:
         for n, state in enumerate(("merged", "deleted", "expired", "evicted")):
@@ -109,25 +156,28 @@ class IndexFeedTests(StoreTestBase):
             if data.draw(st.booleans()):
                 position = _follow(store, index, position)
         _follow(store, index, position)
-        assert sorted(index.values()) == list(store.index_rows(NAMESPACE, GENERATION, 0, 99))
+        assert sorted(index.values(), key=lambda row: row.number) == list(
+            store.index_rows(NAMESPACE, GENERATION, 0, 99)
+        )
         store.close()
 
-    def test_trigger_phrases_are_those_of_memories_that_may_be_brought_up(self, store: Store) -> None:
-        hour = timedelta(hours=1)
+    def test_rows_with_triggers_are_those_of_memories_that_may_be_brought_up(self, store: Store) -> None:
         first = remember(store, "one", trigger_phrases=("save context", "東京 \u2028"), importance=0.9)
         remember(store, "none")
         remember(store, "old", trigger_phrases=("old",), state="superseded")
         remember(store, "bad", trigger_phrases=("bad",), tier="deprecated")
-        remember(store, "ending", trigger_phrases=("end",), valid_at=NOON, invalid_at=NOON + hour)
-        noon, later = to_micros(NOON), to_micros(NOON + hour)
-        ending = TriggerRow(5, ("end",), 0.5, noon, later)
-        assert list(store.trigger_phrases(NAMESPACE)) == [
-            TriggerRow(1, ("save context", "東京 \u2028"), 0.9, None, None),
-            ending,
+        remember(store, "ending", trigger_phrases=("end",), valid_at=NOON)
+        rows = store.index_rows(NAMESPACE, None, 0, 9, with_triggers=True)
+        assert [(row.number, row.trigger_phrases) for row in rows] == [
+            (1, ("save context", "東京 \u2028")),
+            (5, ("end",)),
         ]
+        every = {row.number: row for row in store.index_rows(NAMESPACE, None, 0, 9)}
+        assert [every[row.number] for row in rows] == list(rows)
         amend(store, first, trigger_phrases=())
-        assert list(store.trigger_phrases(NAMESPACE)) == [ending]
-        assert list(store.trigger_phrases("nowhere")) == []
+        assert [row.number for row in store.index_rows(NAMESPACE, None, 0, 9, with_triggers=True)] == [5]
+        assert list(store.index_rows(NAMESPACE, None, 5, 9, with_triggers=True)) == []
+        assert list(store.index_rows("nowhere", None, 0, 9, with_triggers=True)) == []
 
 
 def _follow(store: Store, index: dict[int, IndexRow], since: Position) -> Position:

@@ -63,9 +63,9 @@ class IsolationTests(StoreTestBase):
         assert store.index_rows("ours", GENERATION, 0, 9) == rows
         assert store.index_changes("ours", GENERATION, position).rows == []
         assert read_once(store, "ours").keyword_search(["tea"], Filter(), NOON, 9).best == score
-        assert list(store.trigger_phrases("ours")) == []
+        assert list(store.index_rows("ours", None, 0, 9, with_triggers=True)) == []
         assert read_once(store, "ours").fetch([1]) == [ours]
-        assert ([merit.number for merit in store.merits("ours", 0, 9)], store.recall_counts("ours")) == ([1], [])
+        assert list(store.use_counts("ours")) == list(store.use_counts("ours", [1])) == []
 
     def test_the_same_passage_in_two_namespaces_has_two_vectors(self, store: Store) -> None:
         ours, theirs = remember(store, "tea", "ours"), remember(store, "tea", "theirs")

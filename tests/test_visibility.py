@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from perdure.model import STATES, Filter
-from perdure.recall.scope import passes
 from perdure.store.sqlite.store import SqliteStore
 from perdure.testing.records import NAMESPACE, remember
 from perdure.tiers import PROPOSED
+from perdure.visibility import matches_filter
 
 NOON = datetime(2026, 3, 14, 12, tzinfo=UTC)
 
@@ -64,7 +64,8 @@ def test_a_record_passes_when_the_store_says_so(some_memories: list[dict[str, An
     try:
         records = [remember(store, f"tea {which}", **fields) for which, fields in enumerate(some_memories)]
         for one in (*asked, Filter(), Filter(tier="constitutional"), Filter(states=STATES)):
-            chosen = {record.number for record in records if passes(one, record)}
-            assert chosen == set(store.matching(NAMESPACE, one))
+            chosen = {record.number for record in records if matches_filter(record, one)}
+            with store.read(NAMESPACE) as reader:
+                assert chosen == set(reader.numbers(one))
     finally:
         store.close()

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from perdure import Memory
 from perdure.model import Hit, Recall
-from perdure.recall.recipe import BALANCED, Structure
-from perdure.recall.surroundings import NOBODY, REACH, Setting, lift, no_setting
+from perdure.recall.conversation import NOBODY, REACH, ConversationBoost, ConversationFeatures, conversation_boost
+from perdure.recall.recipe import BALANCED, ConversationWeights
 from perdure.settings import load
 from perdure.testing.embedder import WordEmbedder
 
@@ -218,11 +218,11 @@ def test_by_words_alone_conversations_are_found_as_ever(hands: Hands):
 
 
 shares = st.floats(0, 1).map(lambda share: round(share, 6))
-weights = st.builds(Structure, *[st.floats(0, 2)] * 3, st.floats(0, 1))
+weights = st.builds(ConversationWeights, *[st.floats(0, 2)] * 3, st.floats(0, 1))
 
 
 @st.composite
-def settings_(draw: st.DrawFn, count: int) -> Setting:
+def features(draw: st.DrawFn, count: int) -> ConversationFeatures:
     around = draw(st.lists(st.integers(-1, count - 1), min_size=2 * REACH * count, max_size=2 * REACH * count))
     group = np.array(draw(st.lists(st.integers(NOBODY, 2), min_size=count, max_size=count)), np.int64)
     near = np.array(around, np.intp).reshape(count, 2 * REACH)
@@ -232,40 +232,43 @@ def settings_(draw: st.DrawFn, count: int) -> Setting:
     alone = (near < 0).all(axis=1) & (
         np.array(draw(st.lists(st.booleans(), min_size=count, max_size=count))) | (group < 0)
     )
-    return Setting(group, near, alone, np.where(group == NOBODY, 0.0, asking), named)
+    return ConversationFeatures(group, near, alone, np.where(group == NOBODY, 0.0, asking), named)
+
+
+def boosted(own: np.ndarray, boost: ConversationBoost) -> np.ndarray:
+    return own * boost.own + sum(boost.weights[name] * share for name, share in boost.shares.items())
 
 
 @given(st.data(), st.lists(shares, min_size=1, max_size=8), weights)
-def test_a_lifted_score_is_the_sum_of_its_signals_and_a_share(data: st.DataObject, own: list[float], weight: Structure):
-    lifted = lift(np.array(own), data.draw(settings_(len(own))), weight)
-    for row, score in enumerate(own):
-        weighs, signals = lifted.signals(row)
-        total = score * weighs + sum(signal.contribution for signal in signals.values())
-        assert total == pytest.approx(lifted.score[row])
-        assert -1e-5 <= total <= 1 + 1e-5
+def test_a_boosted_score_is_a_share(data: st.DataObject, own: list[float], weight: ConversationWeights):
+    match = np.array(own)
+    scores = boosted(match, conversation_boost(match, data.draw(features(len(own))), weight))
+    assert ((scores >= -1e-5) & (scores <= 1 + 1e-5)).all()
 
 
 @given(st.lists(shares, min_size=1, max_size=8), weights)
-def test_outside_conversations_the_order_is_that_of_the_matches(own: list[float], weight: Structure):
-    lifted = lift(np.array(own), no_setting(len(own)), weight)
-    assert np.array_equal(np.argsort(lifted.score, kind="stable"), np.argsort(own, kind="stable"))
+def test_outside_conversations_the_order_is_that_of_the_matches(own: list[float], weight: ConversationWeights):
+    match = np.array(own)
+    scores = boosted(match, conversation_boost(match, ConversationFeatures.none(len(own)), weight))
+    assert np.array_equal(np.argsort(scores, kind="stable"), np.argsort(own, kind="stable"))
 
 
 @given(st.data(), st.lists(shares, min_size=2, max_size=8))
 def test_a_better_neighbour_never_lowers_a_memory(data: st.DataObject, own: list[float]):
-    setting = data.draw(settings_(len(own)))
+    around = data.draw(features(len(own)))
     better = np.array(own)
     better[0] = 1.0
-    structure = BALANCED.structure._replace(named=0.0)
-    before, after = lift(np.array(own), setting, structure), lift(better, setting, structure)
-    assert (after.score >= before.score - 1e-5).all()
+    given_ = BALANCED.conversation._replace(named=0.0)
+    before = boosted(np.array(own), conversation_boost(np.array(own), around, given_))
+    after = boosted(better, conversation_boost(better, around, given_))
+    assert (after >= before - 1e-5).all()
 
 
 def test_speakers_who_come_while_somebody_reads_change_nothing_for_the_reader(memory: Memory):
     tell(memory, TALK)
     memory.recall("vase")
     snapshot = memory._services.recaller()._snapshot("default", WordEmbedder().generation)
-    around = snapshot.surroundings
+    around = snapshot.conversation
     assert around is not None
     rows = np.arange(len(around.numbers))
     before = around.said_by(rows, {"ann"})

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 _SAMPLE: Final = 2048
 
 
-def largest(values: NDArray[Any], count: int) -> NDArray[np.intp]:
-    """Where the `count` largest values above zero stand, in ascending order; ties with the last of them come along.
+def top_k(values: NDArray[Any], count: int) -> NDArray[np.intp]:
+    """The positions of the `count` largest values above zero, ascending; ties with the last of them come along.
 
     Partitioning a whole array is slow. A sample says from which value on to look; when it misleads, everything is
     looked at.
@@ -32,7 +32,7 @@ def largest(values: NDArray[Any], count: int) -> NDArray[np.intp]:
     return found[chosen >= np.partition(chosen, -count)[-count]]
 
 
-def newest(
+def top_k_newest(
     positions: NDArray[np.intp], values: NDArray[Any], numbers: NDArray[np.int64], count: int
 ) -> NDArray[np.intp]:
     """Of these positions the best `count`; of equal ones those with the higher numbers."""

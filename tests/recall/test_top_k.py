@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perdure.recall.cut import largest, newest
+from perdure.recall.top_k import top_k, top_k_newest
 
 
 @given(
@@ -19,7 +19,7 @@ def test_the_largest_are_found_with_their_ties_and_never_a_zero(
     rng = np.random.default_rng(seed)
     values = (1 + rng.integers(0, distinct, size)).astype(np.float32)
     values[rng.random(size) < zeros] = 0
-    found = largest(values, count)
+    found = top_k(values, count)
     positive = np.flatnonzero(values > 0)
     last = np.sort(values[positive])[::-1][:count]
     expected = positive[values[positive] >= last[-1]] if len(last) else positive
@@ -30,6 +30,6 @@ def test_the_largest_are_found_with_their_ties_and_never_a_zero(
 def test_of_equal_ones_the_newest_are_kept(pairs: list[tuple[int, int]], count: int):
     values = np.array([value for value, _ in pairs], np.float32)
     numbers = np.array([number for _, number in pairs], np.int64)
-    kept = newest(np.arange(len(pairs)), values, numbers, count)
+    kept = top_k_newest(np.arange(len(pairs)), values, numbers, count)
     expected = sorted(range(len(pairs)), key=lambda at: (-values[at], -numbers[at]))[:count]
     assert sorted(kept.tolist()) == sorted(expected)

@@ -1,0 +1,193 @@
+"""Conversation features: what was said just before and after a memory, its session, and who speaks.
+
+A turn of a conversation says little by itself: what it is about was often said one or two turns before, and a question
+is answered by what follows. So a turn also counts by how well its neighbours match, and by the best turn of its
+session. A memory outside any conversation has no neighbours; words and meaning then count for them as well, so that
+neither kind has an advantage over the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+from perdure.recall.recipe import ConversationWeights
+from perdure.recall.signals import DECIMALS
+from perdure.recall.speakers import SpeakerIndex
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+# How many turns before and after count as neighbours.
+REACH: Final = 2
+# The code of a row without a speaker or a session.
+NOBODY: Final = -1
+
+_STEPS: Final = np.array([*range(-1, -REACH - 1, -1), *range(1, REACH + 1)])
+
+
+@dataclass(frozen=True)
+class ConversationIndex:
+    """The conversation columns of every row of a snapshot: `group` is one session of one conversation."""
+
+    numbers: NDArray[np.int64]
+    alive: NDArray[np.bool_]
+    group: NDArray[np.int32]
+    speaker: NDArray[np.int32]
+    question_share: NDArray[np.float32]
+    speakers: SpeakerIndex
+
+    @cached_property
+    def _heard(self) -> NDArray[np.bool_]:
+        """By the code of a speaker: whether a living row is said by them. The list of speakers itself grows while
+        others write, and keeps whoever was forgotten.
+        """
+        heard = np.zeros(int(self.speaker.max(initial=NOBODY)) + 1, np.bool_)
+        living = self.speaker[self.alive]
+        heard[living[living != NOBODY]] = True
+        return heard
+
+    def knows(self, word: str) -> bool:
+        return any(code < len(self._heard) and self._heard[code] for code in self.speakers.bearing(word))
+
+    def is_capitalised(self, word: str) -> bool:
+        return self.speakers.is_capitalised(word)
+
+    def said_by(self, rows: NDArray[np.intp], words: Collection[str]) -> NDArray[np.bool_]:
+        """Which of the rows are said by somebody of such a name."""
+        # One place more than there are speakers, so that the code of nobody falls on it.
+        meant = np.zeros(len(self._heard) + 1, np.bool_)
+        meant[[code for code in self.speakers.called(words) if code < len(self._heard)]] = True
+        return meant[self.speaker[rows]]
+
+    @cached_property
+    def _order(self) -> NDArray[np.intp]:
+        """The living rows of conversations, as they were said: numbers are given in the order of writing."""
+        rows = np.flatnonzero(self.alive & (self.group != NOBODY))
+        said = (self.group[rows].astype(np.int64) << 32) | self.numbers[rows]
+        # Mostly in order already, from which this kind of sorting profits.
+        return rows[np.argsort(said, kind="stable")]
+
+    @cached_property
+    def _place(self) -> NDArray[np.intp]:
+        """Where each row stands in `_order`, or -1."""
+        place = np.full(len(self.numbers), -1, np.intp)
+        place[self._order] = np.arange(len(self._order))
+        return place
+
+    def neighbours(self, rows: NDArray[np.intp]) -> NDArray[np.intp]:
+        """The rows before and after each, the nearest before it in the first column; -1 where there is none."""
+        if not len(self._order):
+            return np.full((len(rows), 2 * REACH), -1, np.intp)
+        place = self._place[rows][:, np.newaxis]
+        there = place + _STEPS
+        neighbours = self._order.take(there, mode="clip")
+        known = (self.group[neighbours] == self.group[rows][:, np.newaxis]) & (place >= 0)
+        return np.where(known & (there >= 0) & (there < len(self._order)), neighbours, -1)
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationFeatures:
+    """Of each candidate: its `group`, the positions of its neighbours among the candidates (-1: none), whether it has
+    no neighbour at all, the share of it that asks, and whether the query names its speaker or holds its name.
+    """
+
+    group: NDArray[np.int64]
+    neighbours: NDArray[np.intp]
+    alone: NDArray[np.bool_]
+    question_share: NDArray[np.float64]
+    named: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, index: ConversationIndex, rows: NDArray[np.intp], named: NDArray[np.bool_]) -> ConversationFeatures:
+        """Of candidate rows in ascending order; a neighbour that is no candidate does not count."""
+        neighbours = index.neighbours(rows)
+        at = np.searchsorted(rows, neighbours)
+        listed = neighbours >= 0
+        if len(rows):
+            listed &= rows[np.minimum(at, len(rows) - 1)] == neighbours
+        return cls(
+            index.group[rows].astype(np.int64),
+            np.where(listed, at, -1),
+            neighbours.max(axis=1, initial=-1) < 0,
+            index.question_share[rows].astype(np.float64),
+            named,
+        )
+
+    @classmethod
+    def none(cls, count: int) -> ConversationFeatures:
+        """Of candidates that stand in no conversation."""
+        return cls(
+            np.full(count, NOBODY, np.int64),
+            np.full((count, 2 * REACH), -1, np.intp),
+            np.ones(count, np.bool_),
+            np.zeros(count),
+            np.zeros(count, np.bool_),
+        )
+
+    @classmethod
+    def joined(cls, parts: Sequence[ConversationFeatures]) -> ConversationFeatures:
+        """Of the candidates of several namespaces, one behind the other."""
+        starts = np.cumsum([0, *(len(part.group) for part in parts[:-1])])
+        groups = [np.where(part.group == NOBODY, NOBODY, part.group | (at << 32)) for at, part in enumerate(parts)]
+        neighbours = [
+            np.where(part.neighbours >= 0, part.neighbours + start, -1)
+            for part, start in zip(parts, starts, strict=True)
+        ]
+        return cls(
+            np.concatenate(groups),
+            np.concatenate(neighbours),
+            np.concatenate([part.alone for part in parts]),
+            np.concatenate([part.question_share for part in parts]),
+            np.concatenate([part.named for part in parts]),
+        )
+
+
+class ConversationBoost(NamedTuple):
+    """`own`: by how much the weights of words and meaning shrink beside the conversation signals, of each candidate.
+    `shares` and `weights` are those of the conversation signals, by name.
+    """
+
+    own: NDArray[np.float64]
+    shares: Mapping[str, NDArray[np.float64]]
+    weights: Mapping[str, float]
+
+
+def conversation_boost(
+    match: NDArray[np.float64], features: ConversationFeatures, given: ConversationWeights
+) -> ConversationBoost:
+    """`match` is how well each candidate matches by itself, in 0..1; so is the score with these signals."""
+    asking = given.asking
+    near = given.neighbours * (1 + asking)
+    # What follows a question answers it, and gets more from it.
+    lent = np.where(features.neighbours >= 0, match[features.neighbours], 0.0)
+    lent[:, 0] *= 1 + asking * features.question_share[features.neighbours[:, 0]]
+    neighbours = lent.max(axis=1, initial=0.0) / (1 + asking)
+    asked = match * features.question_share
+    # Where there is no neighbour or no session, a memory itself counts for it.
+    own, whole = np.where(features.alone, 1 + given.neighbours, 1.0), 1 + near
+    lifted = match * own + near * neighbours - asking * asked
+    _, which = np.unique(features.group, return_inverse=True)
+    best = np.zeros(int(which.max(initial=0)) + 1)
+    np.maximum.at(best, which, lifted)
+    in_session = features.group != NOBODY
+    total = whole * (1 + given.session) + (given.named if features.named.any() else 0.0)
+    return ConversationBoost(
+        own * np.where(in_session, 1.0, 1 + given.session) / total,
+        {
+            "neighbours": neighbours.round(DECIMALS),
+            "session": np.where(in_session, best[which] / whole, 0.0).round(DECIMALS),
+            "named": features.named.astype(float),
+            "asking": asked.round(DECIMALS),
+        },
+        {
+            "neighbours": near / total,
+            "session": given.session * whole / total,
+            "named": given.named / total,
+            "asking": -asking / total,
+        },
+    )

@@ -1,0 +1,84 @@
+"""Why nothing was found, and what to try next."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime
+from typing import Any, Final, cast
+
+from perdure.model import INDEXED_STATES, Filter
+from perdure.recall.query import ParsedQuery, RequiredTerms, SearchRequest
+from perdure.store.port import Store
+from perdure.text.words import query_words
+
+NO_MEMORIES: Final = "There is no memory in {} yet."
+NOT_ALL: Final = "No memory holds all of these. Memories with each: {}. Ask with fewer concepts."
+NO_PHRASE: Final = "No memory holds the exact phrase; without the quotation marks {}."
+FILTERED: Final = "Nothing passes all of the filters; without {} {}."
+OTHER_WORDS: Final = "No memory holds any of these words; other words may find it."
+
+_NO_FILTER: Final = Filter()
+_ANY: Final = Filter(states=INDEXED_STATES)
+# What a caller calls each part of a filter; the two ends of a time are one.
+_PARTS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
+    ("tags", ("tags",)),
+    ("category", ("categories",)),
+    ("source", ("sources",)),
+    ("context_type", ("context_type",)),
+    ("tier", ("tier",)),
+    ("source_project", ("source_project",)),
+    ("spec_folder", ("spec_folder",)),
+    ("conversation_id", ("conversation_id",)),
+    ("the time", ("since", "until")),
+    ("states", ("states",)),
+)
+
+
+def explain_no_results(
+    request: SearchRequest, query: ParsedQuery, store: Store, count: Callable[[SearchRequest, ParsedQuery], int]
+) -> list[str]:
+    """`count` says how many memories another search would find."""
+    if not any(_has_memories(store, name) for name in request.namespaces):
+        # Of other namespaces nothing is said here, not even their names: who asks may not see them.
+        return [NO_MEMORIES.format(" or ".join(map(repr, request.namespaces)) or "no namespace")]
+    notes: list[str] = []
+    for name, fields in _PARTS:
+        usual = {field: getattr(_NO_FILTER, field) for field in fields}
+        given = {field: getattr(request.filter, field) for field in fields}
+        if given != usual:
+            others = count(replace(request, filter=replace(request.filter, **usual)), query)
+            if others:
+                words = " to ".join(_in_words(value) for value in given.values() if value is not None)
+                notes.append(FILTERED.format(f"{name} {words}".strip(), _there_are(others)))
+    concepts, phrases = query.required.concepts, query.required.phrases
+    if concepts:
+        holding = {
+            concept: count(request, replace(query, words=query_words(concept), required=RequiredTerms((concept,))))
+            for concept in concepts
+        }
+        notes.append(NOT_ALL.format(", ".join(f"{concept} ({number:,})" for concept, number in holding.items())))
+    if phrases:
+        others = count(request, replace(query, required=RequiredTerms(concepts)))
+        if others:
+            notes.append(NO_PHRASE.format(_there_are(others)))
+    if not notes and query.words:
+        anything = replace(query, required=RequiredTerms())
+        if not count(replace(request, filter=_NO_FILTER), anything):
+            notes.append(OTHER_WORDS)
+    return notes
+
+
+def _has_memories(store: Store, namespace: str) -> bool:
+    with store.read(namespace) as reader:
+        return bool(reader.page(_ANY, after=None, limit=1, newest=True))
+
+
+def _in_words(value: Any) -> str:
+    if isinstance(value, datetime):
+        return f"{value:%Y-%m-%d}"
+    return " ".join(cast("tuple[str, ...]", value)) if isinstance(value, tuple) else str(value)
+
+
+def _there_are(count: int) -> str:
+    return "there is 1" if count == 1 else f"there are {count:,}"

@@ -1,0 +1,228 @@
+"""A namespace at an earlier time, as the difference from what it is now: the log says what was otherwise.
+
+What is still as it was comes from the index of today, the rest from a small index beside it. Use is not history:
+records of the past carry none, and asking about the past counts as none.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import islice
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from perdure.clock import to_micros
+from perdure.embed.port import Generation
+from perdure.lineage import true_at
+from perdure.model import INDEXED_STATES, Filter, Record, Revision, replace_record
+from perdure.store.port import IndexRow, Position, Reader, Store
+from perdure.text.entry import entry_of
+from perdure.text.question_share import question_share
+from perdure.visibility import matches_filter
+
+if TYPE_CHECKING:
+    from perdure.recall.index import Snapshot
+
+LOST: Final = "Memories that cannot be shown as they were, because their text was erased or not kept: {}."
+
+# After one of these a memory could not be found, whatever it said.
+_ENDS: Final = frozenset({"forget", "expire", "evict", "erase"})
+_UNUSED: Final = {"recall_count": 0, "recalled_at": None, "access_count": 0, "accessed_at": None}
+_INDEXES_KEPT: Final = 4
+
+
+class PastRecord(NamedTuple):
+    """A memory as it was, and the times, if any, between which it may be found."""
+
+    record: Record
+    valid_from: datetime | None
+    valid_until: datetime | None
+    expires_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """`changed` are the memories whose present form does not count, `old` those of them that could be found, as they
+    were. All others are what they are now. `lost` counts those of which it cannot be said what they were.
+    """
+
+    seq: int
+    changed: frozenset[int]
+    old: Mapping[int, PastRecord]
+    lost: int = 0
+
+    def matching(self, filter: Filter) -> list[int]:
+        """The memories that were otherwise, and passed the filter as they were."""
+        return [number for number, past in self.old.items() if matches_filter(past.record, filter)]
+
+    def rows(self, reader: Reader, generation: Generation | None) -> list[IndexRow]:
+        """What an index of that time would have held of them."""
+        entries = [(past, entry_of(past.record)) for past in self.old.values()]
+        vectors: Mapping[bytes, bytes] = {}
+        if generation and entries:
+            vectors = reader.passage_vectors(
+                generation, list(dict.fromkeys(entry.passage_hash for _, entry in entries))
+            )
+        return [_index_row(past, entry.terms, vectors.get(entry.passage_hash)) for past, entry in entries]
+
+    def records(self, store: Store, namespace: str, numbers: Sequence[int]) -> list[Record]:
+        """Those that changed since this was made come from the log, as they were before that."""
+        records = [self.old[number].record for number in numbers if number in self.old]
+        with store.read(namespace) as reader:
+            same = reader.fetch([number for number in numbers if number not in self.old])
+            changed = [record.number for record in same if record.seq > self.seq]
+            lines = reader.states_at(changed, self.seq).values() if changed else ()
+        records += (without_use(record) for record in same if record.seq <= self.seq)
+        return records + [without_use(line.record) for line in lines if line.record]
+
+
+def _index_row(past: PastRecord, words: bytes, vector: bytes | None) -> IndexRow:
+    """As the store's feed tells it of the memories of today."""
+    record = past.record
+    speaker, stability = record.metadata.get("speaker"), record.metadata.get("stability")
+    return IndexRow(
+        number=record.number,
+        terms=words,
+        vector=vector,
+        active=record.state == "active",
+        tier=record.tier,
+        valid_from=None if past.valid_from is None else to_micros(past.valid_from),
+        valid_until=None if past.valid_until is None else to_micros(past.valid_until),
+        expires_at=None if past.expires_at is None else to_micros(past.expires_at),
+        dated=to_micros(record.valid_at or record.created_at),
+        updated_at=to_micros(record.updated_at),
+        category=record.category,
+        observations=record.observation_count,
+        confidence=record.confidence,
+        importance=record.importance,
+        anchor=record.anchor_id,
+        conversation=record.conversation_id,
+        session=record.session_id,
+        speaker=speaker if isinstance(speaker, str) else None,
+        question_share=0.0 if record.conversation_id is None else question_share(record.text),
+        stability=stability if isinstance(stability, int | float) and not isinstance(stability, bool) else None,
+        trigger_phrases=record.trigger_phrases,
+    )
+
+
+def without_use(record: Record) -> Record:
+    return replace_record(record, **_UNUSED)
+
+
+def look_back(reader: Reader, seq: int, as_of: datetime | None, *, known_then: bool) -> Past:
+    """The memories that were otherwise when the log stood at `seq`, or of which another version was true at `as_of`.
+    `known_then`: the question is about what was known at `seq`.
+
+    Whatever is compared with it has to be read first: what is written meanwhile counts as changed.
+    """
+    changed = reader.changed_after(seq) if known_then else []
+    several_versions = reader.with_several_versions() if as_of is not None else []
+    numbers = list(dict.fromkeys((*changed, *several_versions)))
+    old: dict[int, PastRecord] = {}
+    lost = 0
+    for number, line in reader.states_at(numbers, seq).items():
+        record = line.record
+        if record.state not in INDEXED_STATES if record else line.change.operation in _ENDS:
+            continue
+        if as_of is None:
+            if record is None:
+                lost += 1
+            else:
+                old[number] = PastRecord(record, record.valid_at, record.invalid_at, record.expires_at)
+            continue
+        lines = [line] if line.version == 1 else [one for one in reader.revisions(number) if one.seq <= line.seq]
+        true = true_at(lines, as_of)
+        if true is not None and true.record is None:
+            lost += 1
+        elif true is not None and (past := _true_then(true, record)):
+            old[number] = past
+    return Past(seq, frozenset(numbers), old, lost)
+
+
+def _true_then(line: Revision, newest: Record | None) -> PastRecord | None:
+    """The version that was true, unless it was forgotten before the next one came."""
+    record = line.record
+    if record is not None and record.state in {"expired", "evicted"}:  # it was true all the same
+        record = replace_record(record, state="active")
+    if record is None or record.state not in INDEXED_STATES:
+        return None
+    return PastRecord(record, None, None, newest and newest.expires_at)
+
+
+class PastIndex(NamedTuple):
+    """What is still as it was, and what was otherwise."""
+
+    past: Past
+    same: Snapshot
+    changed: Snapshot
+
+
+class _Key(NamedTuple):
+    namespace: str
+    generation: Generation | None
+    position: Position
+    seq: int
+    as_of: datetime | None
+    known_then: bool
+
+
+class PastIndexCache:
+    """The past does not change, but what is still as it was does: an index of the past serves until the next write."""
+
+    def __init__(self, store: Store, present: Callable[[str, Generation | None], Snapshot]) -> None:
+        self._store = store
+        self._present = present
+        self._lock = threading.Lock()
+        self._indexes: OrderedDict[_Key, PastIndex] = OrderedDict()
+
+    def index(
+        self, namespace: str, generation: Generation | None, as_of: datetime | None, known_at: datetime | None
+    ) -> PastIndex:
+        from perdure.recall.index import NamespaceIndex
+
+        present = self._present(namespace, generation)
+        with self._store.read(namespace) as reader:
+            seq = present.position.seq
+            if known_at is not None:
+                seq = min(seq, reader.seq_at(known_at))
+            key = _Key(namespace, generation, present.position, seq, as_of, known_at is not None)
+            with self._lock:
+                index = self._indexes.get(key)
+            if index is None:
+                past = look_back(reader, seq, as_of, known_then=known_at is not None)
+                changed = NamespaceIndex(namespace, generation).filled(past.rows(reader, generation))
+                index = PastIndex(past, present.without(list(past.changed)), changed)
+        with self._lock:
+            for other in [one for one in self._indexes if one[:2] == key[:2] and one.position != key.position]:
+                del self._indexes[other]
+            self._indexes[key] = index
+            self._indexes.move_to_end(key)
+            while len(self._indexes) > _INDEXES_KEPT:
+                self._indexes.popitem(last=False)
+        return index
+
+    def drop(self, namespace: str) -> None:
+        with self._lock:
+            for key in [one for one in self._indexes if one.namespace == namespace]:
+                del self._indexes[key]
+
+
+def page_at(reader: Reader, filter: Filter, seq: int, *, after: int | None, limit: int, newest: bool) -> list[Record]:
+    """As the reader's own page, when the log stood at `seq`."""
+
+    def unchanged() -> Iterator[Record]:
+        last = after
+        while page := reader.page(filter, after=last, limit=limit, newest=newest):
+            yield from (record for record in page if record.seq <= seq)
+            last = page[-1].number
+
+    lines = reader.states_at(reader.changed_after(seq), seq)
+    old = (line.record for line in lines.values() if line.record and matches_filter(line.record, filter))
+    records = [
+        record for record in old if after is None or (record.number < after if newest else record.number > after)
+    ]
+    records += map(without_use, islice(unchanged(), limit))
+    return sorted(records, key=lambda record: record.number, reverse=newest)[:limit]

@@ -1,0 +1,35 @@
+"""When a cache of a namespace is stale, and what it reads to catch up: one rule for the recall index and triggers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from perdure.embed.port import Generation
+from perdure.store.port import IndexChanges, IndexRow, Position, Store
+
+_PAGE: Final = 1024
+# Up to here the changes are read one by one, however small the cache is.
+_FEW_CHANGES: Final = 1000
+
+
+def read_rows(
+    store: Store, namespace: str, generation: Generation | None, *, with_triggers: bool = False
+) -> Iterator[Sequence[IndexRow]]:
+    """Every row of a namespace, in pages. Read the position before: what is written meanwhile then comes again."""
+    after = 0
+    while rows := store.index_rows(namespace, generation, after, _PAGE, with_triggers=with_triggers):
+        yield rows
+        after = rows[-1].number
+
+
+def read_changes(
+    store: Store, namespace: str, generation: Generation | None, since: Position, until: Position, size: int
+) -> IndexChanges | None:
+    """What changed since a cache of `size` rows was read. None when everything has to be read again: after a repair the
+    log does not tell what changed, and of very many changes reading everything is quicker.
+    """
+    behind = until.seq - since.seq
+    if until.repairs != since.repairs or not 0 <= behind <= max(_FEW_CHANGES, size):
+        return None
+    return store.index_changes(namespace, generation, since)

@@ -1,0 +1,144 @@
+"""From candidates to scores: every recipe is a weighted sum of signals, each brought to 0..1.
+
+For words 0 is no word in common. For meaning, with the fusion `chance`, 0 is what a memory that has nothing to do with
+the query may reach by chance, estimated from a sample of all memories: this zero depends neither on which candidates
+happen to be compared nor on how many memories there are. 1 is the best of this one answer: scores compare the hits of
+one answer, never those of two.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from perdure.recall.candidates import ArrayFeatures, Candidates
+from perdure.recall.conversation import conversation_boost
+from perdure.recall.ranking import Explanation, Ranked
+from perdure.recall.signals import DECIMALS, SignalColumn, effective_weights, explain, forgotten, total_of, weigh
+from perdure.recall.top_k import top_k_newest
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from perdure.recall.query import ParsedQuery, SearchRequest
+    from perdure.recall.recipe import Recipe
+    from perdure.store.port import Store
+
+_DEVIATIONS: Final = 2.0
+# Cosines that differ by less than this say the same. It keeps two memories that are equally near from being 0 and 1.
+_LEAST_SPREAD: Final = 0.05
+
+
+def rank(
+    candidates: Candidates, request: SearchRequest, query: ParsedQuery, store: Store, count: int, *, vector: bool
+) -> list[Ranked]:
+    """The best `count` candidates, best first, and of each balanced category as many as the recipe may need. `vector`:
+    the query has an embedding.
+    """
+    recipe = request.recipe
+    columns, total = score(candidates, request, query, store, vector=vector)
+    rows = top_k_newest(np.arange(len(total)), total, candidates.number, count)
+    categories: NDArray[np.intp] | None = None
+    if recipe.balances:
+        categories = candidates.categories(recipe.balanced_categories)
+        for which in range(len(recipe.balanced_categories) if len(total) > count else 0):
+            of_category = np.flatnonzero(categories == which)
+            best = top_k_newest(of_category, total, candidates.number, recipe.per_category)
+            rows = np.union1d(rows, best)
+    rows = rows[np.lexsort((candidates.partition[rows], -candidates.number[rows], -total[rows]))]
+    # No word in common, and no nearer than chance: that is no answer.
+    rows = rows[total[rows] > 0]
+    dated = candidates.column("dated")[rows].tolist() if query.time_ranges and recipe.time_weight else [0] * len(rows)
+    ranked: list[Ranked] = []
+    for row, moment in zip(rows.tolist(), dated, strict=True):
+        namespace = candidates.parts[int(candidates.partition[row])][0].namespace
+        which = -1 if categories is None else int(categories[row])
+        category = recipe.balanced_categories[which] if which >= 0 else None
+        explanation = Explanation(partial(explain, columns, row))
+        ranked.append(Ranked(namespace, int(candidates.number[row]), float(total[row]), explanation, category, moment))
+    return ranked
+
+
+def score(
+    candidates: Candidates, request: SearchRequest, query: ParsedQuery, store: Store, *, vector: bool
+) -> tuple[dict[str, SignalColumn], NDArray[np.float64]]:
+    """The signals of each candidate, and their weighted sum."""
+    recipe = request.recipe
+    by_words = by_meaning = None
+    if query.terms:
+        by_words = keyword_shares(candidates, recipe)
+    if vector:
+        by_meaning = vector_shares(candidates, recipe)
+    weights = effective_weights(recipe, keyword=by_words is not None, vector=by_meaning is not None)
+    columns: dict[str, SignalColumn] = {}
+    if by_words is not None:
+        weight = recipe.scale * np.full(len(by_words), weights["keyword"])
+        if recipe.fusion == "chance" and by_meaning is not None and weights["keyword"]:
+            # The words of a memory whose vector is still to come count for both.
+            weight[~candidates.has_vector] += recipe.scale * weights["vector"]
+        columns["keyword"] = SignalColumn(candidates.keyword, by_words, weight, candidates.keyword_rank)
+    if by_meaning is not None:
+        weight = recipe.scale * np.full(len(by_meaning), weights["vector"])
+        if recipe.fusion == "chance":
+            weight[~candidates.has_vector] = 0.0
+        columns["vector"] = SignalColumn(candidates.cosine, by_meaning, weight, candidates.vector_rank)
+    features = ArrayFeatures(candidates.parts, request, query, store)
+    columns |= weigh(recipe, weights, features)
+    if recipe.forgets:
+        columns["forgotten"] = forgotten(total_of(columns), features, use_decay=request.use_decay)
+    total = total_of(columns)
+    if candidates.conversation is not None:
+        boost = conversation_boost(
+            np.asarray(total / recipe.scale, np.float64), candidates.conversation, recipe.conversation
+        )
+        columns = {name: column._replace(weight=column.weight * boost.own) for name, column in columns.items()}
+        for name, share in boost.shares.items():
+            weight = recipe.scale * boost.weights[name] * (share != 0)
+            columns[name] = SignalColumn(share, share, weight)
+        total = total_of(columns)
+    return columns, total + np.zeros(len(candidates.number))
+
+
+def keyword_shares(candidates: Candidates, recipe: Recipe) -> NDArray[np.float64] | None:
+    """BM25 as a share of the best; by rank, as a share of the best possible rank. None when words tell nothing here."""
+    if recipe.fusion == "rank":
+        return rank_shares(candidates.keyword_ranks, recipe.rank_constant)
+    scores = candidates.keyword.astype(float)
+    if recipe.fusion == "maximum":
+        scores = np.where(candidates.by_keyword, scores, 0.0)
+    top = float(scores.max(initial=0.0))
+    if top <= 0:
+        return None if recipe.fusion == "maximum" else scores
+    return (scores / top).round(DECIMALS)
+
+
+def vector_shares(candidates: Candidates, recipe: Recipe) -> NDArray[np.float64] | None:
+    """Cosines as shares of the best, from what chance reaches or from 0; or by rank. None when they tell nothing."""
+    if recipe.fusion == "rank":
+        return rank_shares(candidates.vector_ranks, recipe.rank_constant)
+    cosines, has_vector = candidates.cosine.astype(float), candidates.has_vector
+    if recipe.fusion == "maximum":
+        cosines = np.where(has_vector, cosines, 0.0).clip(0.0)
+        top = float(cosines.max(initial=0.0))
+        return (cosines / top).round(DECIMALS) if top > 0 else None
+    top = float(np.where(has_vector, cosines, -1.0).max(initial=-1.0))
+    floor = min(chance_floor(candidates.chance), top - _LEAST_SPREAD)
+    return np.maximum((cosines - floor) / (top - floor), 0.0).round(DECIMALS) * has_vector
+
+
+def chance_floor(chance: NDArray[np.float32]) -> float:
+    """Below this a cosine says nothing: of memories taken at random about one in forty is farther away."""
+    if not len(chance):
+        return 1.0
+    mean = float(chance.sum()) / len(chance)
+    variance = float(chance @ chance) / len(chance) - mean * mean
+    return mean - max(_DEVIATIONS * max(variance, 0.0) ** 0.5, _LEAST_SPREAD)
+
+
+def rank_shares(ranks: NDArray[np.intp], constant: int) -> NDArray[np.float64] | None:
+    """Reciprocal ranks, divided by their maximum; 0 where a row is in no list. None when no row is."""
+    if not ranks.any():
+        return None
+    return np.where(ranks > 0, (constant + 1) / (constant + ranks), 0.0).round(DECIMALS)

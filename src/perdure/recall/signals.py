@@ -1,0 +1,280 @@
+"""Signals: reasons why a memory counts, besides how well it matches. Each is one function with one weight in a recipe.
+
+A signal gives a raw value, for people, and a share from 0 to 1, for the score. The functions work on the numbers of one
+memory and on arrays of many alike, so that a search from disk and one in memory weigh the same. To add a signal, write
+its function, name it in `SIGNALS`, and give `Recipe.weights` a weight of that name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias
+
+from perdure.model import Record, Signal
+from perdure.recall.recipe import Recipe
+from perdure.text.words import searchable, terms
+from perdure.tiers import MAX_BOOST, TIERS, Tier, last_used
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+# Shares are rounded, so that the last bits of a float never decide between two memories.
+DECIMALS: Final = 6
+# In days, of a memory whose metadata gives none.
+DEFAULT_STABILITY: Final = 1.0
+
+Values: TypeAlias = "float | NDArray[Any]"
+
+_LONGEST_STABILITY: Final = 1e9
+_DAY: Final = timedelta(days=1)
+# The forgetting curve of FSRS: after as many days as its stability, 0.9 is left.
+_FORGETTING_FACTOR: Final = 19 / 81
+_FORGETTING_EXPONENT: Final = -0.5
+
+
+class Features(Protocol):
+    """What signals look at, of one memory or of many. Ages are in days, and never below 0: a clock may go backwards.
+    `most_observed` is the highest count of observations in the namespaces asked. `immune` memories do not decay.
+    `anchor_matches` counts the words of the query that stand in the anchor, `query_words` all of them.
+    """
+
+    @property
+    def observations(self) -> Values: ...
+    @property
+    def most_observed(self) -> int: ...
+    @property
+    def confidence(self) -> Values: ...
+    @property
+    def update_age(self) -> Values: ...
+    @property
+    def recalls(self) -> Values: ...
+    @property
+    def unused_age(self) -> Values: ...
+    @property
+    def tier_boost(self) -> Values: ...
+    @property
+    def decay_per_day(self) -> Values: ...
+    @property
+    def decay_floor(self) -> Values: ...
+    @property
+    def immune(self) -> Values: ...
+    @property
+    def stability(self) -> Values: ...
+    @property
+    def anchor_matches(self) -> Values: ...
+    @property
+    def query_words(self) -> int: ...
+
+
+class SignalColumn(NamedTuple):
+    """One signal of one candidate or of many. `rank` gives the 1-based rank of a candidate, None where a retriever did
+    not find it.
+    """
+
+    raw: Values
+    share: Values
+    weight: Values
+    rank: Callable[[int], int | None] | None = None
+
+
+def observations(features: Features, _: Recipe) -> tuple[Values, Values]:
+    share = features.observations / max(features.most_observed, 1)
+    return features.observations, _clip(share, 0.0, 1.0)
+
+
+def confidence(features: Features, _: Recipe) -> tuple[Values, Values]:
+    return features.confidence, _clip(features.confidence, 0.0, 1.0)
+
+
+def recency(features: Features, recipe: Recipe) -> tuple[Values, Values]:
+    return features.update_age, 1.0 / (1.0 + features.update_age / recipe.recency_days)
+
+
+def recalls(features: Features, recipe: Recipe) -> tuple[Values, Values]:
+    return features.recalls, _clip(features.recalls / recipe.recall_cap, 0.0, 1.0)
+
+
+def tier(features: Features, _: Recipe) -> tuple[Values, Values]:
+    return features.tier_boost, features.tier_boost / MAX_BOOST
+
+
+def decay(features: Features, _: Recipe) -> tuple[Values, Values]:
+    left = _at_least(1.0 - features.unused_age * features.decay_per_day, features.decay_floor)
+    return features.unused_age, left + features.immune * (1.0 - left)
+
+
+def anchor(features: Features, _: Recipe) -> tuple[Values, Values]:
+    return features.anchor_matches, features.anchor_matches / max(features.query_words, 1)
+
+
+SIGNALS: Final[Mapping[str, Callable[[Features, Recipe], tuple[Values, Values]]]] = {
+    "observations": observations,
+    "confidence": confidence,
+    "recency": recency,
+    "recalls": recalls,
+    "tier": tier,
+    "decay": decay,
+    "anchor": anchor,
+}
+# What prominence is made of.
+PROMINENCE: Final = frozenset({"observations", "confidence", "recency", "recalls"})
+
+
+def weigh(recipe: Recipe, weights: Mapping[str, float], features: Features) -> dict[str, SignalColumn]:
+    """The signals that have one of these weights."""
+    columns: dict[str, SignalColumn] = {}
+    for name, signal in SIGNALS.items():
+        if weights.get(name):
+            raw, share = signal(features, recipe)
+            columns[name] = SignalColumn(raw, rounded(share), recipe.scale * weights[name])
+    return columns
+
+
+def total_of(columns: Mapping[str, SignalColumn]) -> Values:
+    """The score: the weighted sum of the shares."""
+    return sum((column.weight * column.share for column in columns.values()), start=0.0)
+
+
+def forgotten(total: Values, features: Features, *, use_decay: bool) -> SignalColumn:
+    """What multiplies a score by retrievability: the share that is forgotten is taken away from it."""
+    days = features.unused_age
+    left = retrievability(features.stability, days) if use_decay else 1.0 + 0.0 * days
+    return SignalColumn(days, rounded(1.0 - left), 0.0 - total)
+
+
+def retrievability(stability: Values, days: Values) -> Values:
+    """How likely something is still remembered, after so many days without use."""
+    return (1.0 + _FORGETTING_FACTOR * days / stability) ** _FORGETTING_EXPONENT
+
+
+def is_stability(value: object) -> bool:
+    """Whether a number can be a stability, in days; anything else in a memory's metadata counts as not given."""
+    return not isinstance(value, bool) and isinstance(value, int | float) and 0 < value <= _LONGEST_STABILITY
+
+
+def effective_weights(recipe: Recipe, *, keyword: bool, vector: bool) -> dict[str, float]:
+    """The weight of each signal when words or meaning are missing; their sum is that of the recipe.
+
+    Fusion by rank makes one signal of words and meaning: what one of them lacks, the other has. Otherwise each is a
+    signal of its own, and leaves its share to all others.
+    """
+    weights = recipe.weights
+    missing = {name for name, given in (("keyword", keyword), ("vector", vector)) if not given}
+    if recipe.fusion == "rank" and len(missing) == 1:
+        matching = {name: weights.pop(name) for name in ("keyword", "vector")}
+        return redistribute(matching, missing) | weights
+    return redistribute(weights, missing)
+
+
+def redistribute(weights: Mapping[str, float], missing: Collection[str]) -> dict[str, float]:
+    """Weights without the missing ones, in proportion; evenly when none of those that are left has any."""
+    left = {name: weight for name, weight in weights.items() if name not in missing}
+    total, remaining = sum(weights.values()), sum(left.values())
+    if remaining > 0:
+        return {name: weight * total / remaining for name, weight in left.items()}
+    return {name: total / len(left) for name in left}
+
+
+def explain(columns: Mapping[str, SignalColumn], row: int = 0) -> dict[str, Signal]:
+    """The signals of one candidate. Those without a weight here are left out."""
+    signals: dict[str, Signal] = {}
+    for name, column in columns.items():
+        raw, share, weight = (_value(values, row) for values in column[:3])
+        if weight:
+            rank = column.rank(row) if column.rank else None
+            # Adding zero makes a negative zero positive.
+            signals[name] = Signal(raw, rank, share, weight, weight * share + 0.0)
+    return signals
+
+
+@dataclass(frozen=True, slots=True)
+class RecordFeatures:
+    """The features of one memory, from its record."""
+
+    record: Record
+    now: datetime
+    most_observed: int
+    query_stems: frozenset[str]
+    use_decay: bool
+    decay_exempt: Collection[str]
+
+    @property
+    def observations(self) -> int:
+        return self.record.observation_count
+
+    @property
+    def confidence(self) -> float:
+        return self.record.confidence
+
+    @property
+    def update_age(self) -> float:
+        return max(0.0, (self.now - self.record.updated_at) / _DAY)
+
+    @property
+    def recalls(self) -> int:
+        return self.record.recall_count
+
+    @property
+    def unused_age(self) -> float:
+        return max(0.0, (self.now - last_used(self.record)) / _DAY)
+
+    @property
+    def _tier(self) -> Tier:
+        return TIERS[self.record.tier]
+
+    @property
+    def tier_boost(self) -> float:
+        return self._tier.boost
+
+    @property
+    def decay_per_day(self) -> float:
+        return self._tier.decay_per_day
+
+    @property
+    def decay_floor(self) -> float:
+        return self._tier.floor
+
+    @property
+    def immune(self) -> bool:
+        return not self.use_decay or self.record.importance >= 1.0 or self.record.tier in self.decay_exempt
+
+    @property
+    def stability(self) -> float:
+        given: Any = self.record.metadata.get("stability")
+        return float(given) if is_stability(given) else DEFAULT_STABILITY
+
+    @property
+    def anchor_matches(self) -> int:
+        return anchor_matches(self.record.anchor_id, self.query_stems)
+
+    @property
+    def query_words(self) -> int:
+        return len(self.query_stems)
+
+
+def anchor_matches(anchor: str | None, query_stems: frozenset[str]) -> int:
+    """How many words of the query stand in the anchor."""
+    return len(query_stems.intersection(terms(searchable(anchor)))) if anchor and query_stems else 0
+
+
+def rounded(share: Values) -> Values:
+    # Not `round(share, DECIMALS)`, which takes the other way where a share lies in the middle.
+    return round(share * 10**DECIMALS) / 10**DECIMALS if isinstance(share, int | float) else share.round(DECIMALS)
+
+
+def _clip(values: Values, low: float, high: float) -> Values:
+    return min(max(values, low), high) if isinstance(values, int | float) else values.clip(low, high)
+
+
+def _at_least(values: Values, low: Values) -> Values:
+    if isinstance(values, int | float) and isinstance(low, int | float):
+        return max(values, low)
+    import numpy as np
+
+    return np.maximum(values, low)
+
+
+def _value(values: Values, row: int) -> float:
+    return values if isinstance(values, int | float) else values[row].item()
