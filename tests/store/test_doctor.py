@@ -4,11 +4,9 @@
 
 from __future__ import annotations
 
-import struct
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from zlib import crc32
 
 import apsw
 import pytest
@@ -19,73 +17,8 @@ from perdure.model import STATES, Checkpoint, Filter, Finding
 from perdure.store.sqlite.rows import encode_row
 from perdure.store.sqlite.sql import SQL
 from perdure.store.sqlite.store import SqliteStore
-from perdure.testing.records import GENERATION, NAMESPACE, NOON, amend, change, embed, read_once, remember
+from perdure.testing.records import NAMESPACE, NOON, amend, change, embed, read_once, remember
 from perdure.text.entry import passage_hash
-
-NAN = struct.pack("<4f", 1, 0, 0, float("nan"))
-
-# What breaks, and the checks that must name it. Everything here is derived, so a repair brings it back.
-DERIVED: dict[str, tuple[str, set[str]]] = {
-    "an entry is missing": ("DELETE FROM entry WHERE slot = (1 << 32 | 1)", {"entries", "statistics"}),
-    "all entries are missing": ("DELETE FROM entry", {"entries", "statistics"}),
-    "an entry says something else": ("UPDATE entry SET text = 'other' WHERE slot = (1 << 32 | 1)", {"entries"}),
-    "two entries are swapped": (
-        "UPDATE entry SET text = CASE slot & 1 WHEN 1 THEN 'coffee' ELSE 'tea' END",
-        {"entries"},
-    ),
-    "the terms of an entry are wrong": (
-        "UPDATE entry SET terms = x'0102030405' WHERE slot = (1 << 32 | 1)",
-        {"entries", "statistics"},
-    ),
-    "a deleted memory has an entry": (
-        (
-            "INSERT INTO entry SELECT (1 << 32 | 3), terms, title, text, keywords, reasoning, tags, anchor, folder,"
-            " tokens FROM entry LIMIT 1"
-        ),
-        {"entries", "statistics"},
-    ),
-    "an entry has no memory": (
-        (
-            "INSERT INTO entry SELECT (1 << 32 | 99), terms, title, text, keywords, reasoning, tags, anchor, folder,"
-            " tokens FROM entry LIMIT 1"
-        ),
-        {"entries", "statistics", "foreign_keys"},
-    ),
-    "the full-text index lacks a memory": (
-        (
-            "INSERT INTO entry_fts (entry_fts, rowid, title, text, keywords, reasoning, tags, anchor, folder)"
-            " SELECT 'delete', slot, title, text, keywords, reasoning, tags, anchor, folder FROM entry LIMIT 1"
-        ),
-        {"full_text"},
-    ),
-    "the full-text index has a word too many": (
-        (
-            "INSERT INTO entry_fts (rowid, title, text, keywords, reasoning, tags, anchor, folder)"
-            " VALUES ((1 << 32 | 1), '', 'ghost', '', '', '', '', '')"
-        ),
-        {"full_text"},
-    ),
-    "the full-text index is empty": ("INSERT INTO entry_fts (entry_fts) VALUES ('delete-all')", {"full_text"}),
-    "the full-text index has lost its data": ("DELETE FROM entry_fts_data WHERE id > 10", {"full_text"}),
-    "a tag is missing": ("DELETE FROM tag WHERE tag = 'hot'", {"tags"}),
-    "a tag is there that no memory has": ("INSERT INTO tag VALUES (1, 'ghost', 1 << 32 | 1)", {"tags"}),
-    "a tag belongs to no memory": ("INSERT INTO tag VALUES (1, 'ghost', 1 << 32 | 99)", {"tags", "foreign_keys"}),
-    "a tag is in another namespace": ("INSERT INTO tag VALUES (2, 'hot', 1 << 32 | 1)", {"tags"}),
-    "the count of memories is wrong": ("UPDATE namespace SET documents = documents + 1", {"statistics"}),
-    "the count of words is wrong": ("UPDATE namespace SET words = 0", {"statistics"}),
-    "the tokens of an entry are none": ("UPDATE entry SET tokens = -1", {"entries", "statistics"}),
-    "an entry has more tokens than any text": ("UPDATE entry SET tokens = 1 << 40", {"entries", "statistics"}),
-    "the tokens of a namespace are wrong": ("UPDATE namespace SET tokens = tokens + 1", {"statistics"}),
-    "a number would be given out twice": ("UPDATE namespace SET number = 1", {"counters"}),
-    "a vector would be overlooked": ("UPDATE namespace SET vector = 0", {"counters"}),
-    "use of no memory": ("INSERT INTO use (slot) VALUES (1 << 32 | 99)", {"foreign_keys"}),
-    "a vector is not as it was stored": ("UPDATE vector SET data = zeroblob(16)", {"vectors"}),
-    "a vector is too short": ("UPDATE vector SET data = x'00000000', checksum = 558161692", {"vectors"}),
-    "a vector is no number": (
-        f"UPDATE vector SET data = x'{NAN.hex()}', checksum = {crc32(NAN)}",  # noqa: S608
-        {"vectors"},
-    ),
-}
 
 # Damage to a record alone, and what else must be named: the log is the truth, so a repair brings the record back.
 RECORDS: dict[str, tuple[str, set[str]]] = {
@@ -201,25 +134,6 @@ def test_a_sound_store_has_nothing_to_report(sound: Path):
     }  # fmt: skip
     assert findings["earlier_vectors"].sentence.startswith("1 ")
     assert findings["pending"].sentence.startswith("2 ")
-
-
-@pytest.mark.parametrize("damage", DERIVED)
-def test_what_is_derived_is_found_broken_and_repaired_from_the_records(sound: Path, damage: str):
-    sql, expected = DERIVED[damage]
-    with closing(SqliteStore.open(sound)) as store:
-        before = records(store)
-    break_it(sound, sql)
-    with closing(SqliteStore.open(sound)) as store:
-        named = problems(store)
-        assert set(named) >= expected
-        assert all("--repair" in str(finding.remedy) for finding in named.values())
-        assert [finding.level for finding in store.repair()] == ["ok"] * 3
-        assert problems(store) == {}
-        assert records(store) == before
-        assert (found(store, "tea"), found(store, "coffee"), found(store, "milk")) == ([1], [2], [])
-        assert list(read_once(store).numbers(Filter(tags=("hot",)))) == [1, 2]
-        store.put_vectors(GENERATION, [])
-        assert remember(store, "next").number == 4
 
 
 @pytest.mark.parametrize("damage", TRUTH)
@@ -443,7 +357,7 @@ def test_doctor_is_not_misled_by_what_it_read_before_another_process_changed_the
         assert problems(store) == {}
 
 
-def test_an_index_of_sqlite_that_does_not_fit_its_table_is_found(sound: Path):
+def test_an_index_of_sqlite_that_does_not_fit_its_table_is_found_and_made_anew(sound: Path):
     break_it(
         sound,
         "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(sql, 'content_hash)', 'version)')"
@@ -452,7 +366,9 @@ def test_an_index_of_sqlite_that_does_not_fit_its_table_is_found(sound: Path):
     with closing(SqliteStore.open(sound)) as store:
         named = problems(store)
         assert "memory_content" in named["integrity"].sentence
-        assert "backup" in str(named["integrity"].remedy)
+        assert "--repair" in str(named["integrity"].remedy)
+        list(store.repair())
+        assert problems(store) == {}
 
 
 def test_a_file_that_others_may_read_is_a_warning_with_the_command_that_mends_it(sound: Path):

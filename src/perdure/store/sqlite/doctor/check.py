@@ -29,8 +29,8 @@ from perdure.store.sqlite.statistics import namespace_statistics, newest_generat
 
 Check: TypeAlias = Callable[[Database], list[Finding]]
 
-# What SQLite reports of the full-text index and of links is for another check to name.
-_DERIVED: Final = re.compile(r"fts5|entry_fts|CHECK constraint failed in link")
+# What a repair makes anew: SQLite's indexes and the full-text index; and links, which another check names.
+_DERIVED: Final = re.compile(r"fts5|entry_fts|(from|in) index|CHECK constraint failed in link")
 _DERIVED_TABLES: Final = {"entry", "tag", "use", "vector"}
 
 

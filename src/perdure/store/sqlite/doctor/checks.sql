@@ -95,9 +95,11 @@ PRAGMA writable_schema = ON;
 DELETE FROM sqlite_schema WHERE name = 'entry_fts';
 PRAGMA writable_schema = RESET;
 
--- name: rebuild_full_text
--- Fill the full-text index from the entries.
+-- name: rebuild
+-- Fill the full-text index from the entries, and the indexes of unique columns, which cannot be dropped.
 INSERT INTO entry_fts (entry_fts) VALUES ('rebuild');
+REINDEX namespace;
+REINDEX generation;
 
 -- name: entry_slots
 -- Wants a condition.

@@ -126,7 +126,7 @@ def create_missing(connection: Database, *, full_text: bool) -> None:
         except apsw.ConstraintError:
             continue
     if full_text:
-        run(connection, CHECKS["rebuild_full_text"])
+        run(connection, CHECKS["rebuild"])
 
 
 def statements(sql: str) -> Iterator[str]:
