@@ -140,7 +140,8 @@ class Memory:
     # -- writing -------------------------------------------------------------------------------------------------------
 
     def remember(self, text: str, *, idempotency_key: str | None = None, **fields: Unpack[Fields]) -> Remembered:
-        """Store a memory. The same text again is an observation of the one that is there; the same key a new version.
+        """Store a memory. The same text again is one more observation of the same memory; the same key makes a new
+        version.
 
         A call repeated with the same `idempotency_key` does nothing and answers what the first one stored.
         """
@@ -158,10 +159,11 @@ class Memory:
         idempotency_key: str | None = None,
         **fields: Unpack[KeyedFields],
     ) -> Remembered:
-        """Store a memory under its key (`type:identifier`): version 1, or a new version of what is there, also when it
-        says the same, and also when it was forgotten.
+        """Store a memory under its key (`type:identifier`): version 1, or a new version of the memory with that key,
+        also when the text is the same, and also when the memory was forgotten.
 
-        With `expected_version` only if that is the version it has now; 0 means that no such memory may be alive.
+        With `expected_version` it is stored only if the memory has that version now; 0 means that no memory with this
+        key may be active.
         """
         if key is None:  # pyright: ignore[reportUnnecessaryComparison]
             raise InvalidInput(
@@ -187,7 +189,7 @@ class Memory:
         **fields: Unpack[Fields],
     ) -> Remembered:
         """Correct a memory. Other words (text, title, abstract, summary, reasoning) make a new version, anything else
-        a revision of the same one. `metadata` changes the entries it names; an empty one removes them all.
+        makes a revision of the same version. `metadata` changes the entries it names; an empty one removes them all.
         """
         checked, notes = self._check(None if text is None else check_text(text), fields)
         added, removed = check_filters({"tags": add_tags}).tags, check_filters({"tags": remove_tags}).tags
@@ -271,15 +273,15 @@ class Memory:
         include_constitutional: bool = True,
         **filters: Unpack[Filters],
     ) -> Recall:
-        """The memories that answer the query best, each with its reasons. Never waits for a writer.
+        """Find the memories that answer the query best, each with its reasons. Recall never waits for a writer.
 
-        A "phrase" in quotation marks must stand in the memory word for word; a time in the query (`last week`) makes
-        memories of that time count more. Each of two to five `concepts` must stand in it, too, and `Hit.concepts` says
-        how often it does; without a query they are the query.
+        A memory must hold a "phrase" in quotation marks word for word; a time in the query (`last week`) makes memories
+        of that time count more. A memory must also hold each of two to five `concepts`, and `Hit.concepts` says how
+        often it does; without a query, the concepts are the query.
 
         `as_of` asks what was true at a time, of what is known now; `known_at` asks what was known at a time, in the
-        words of then. Filters look at the memories as they were. An answer from the past counts as no use, shows none,
-        and surfaces no constitutional memories.
+        words of then. Filters look at the memories as they were. A recall of the past does not count as use, shows no
+        use, and surfaces no constitutional memories.
         """
         request = recall.request.check_request(
             self._services, self._namespace, query, filters, concepts=concepts, limit=limit, namespaces=namespaces,
@@ -305,9 +307,9 @@ class Memory:
         include_constitutional: bool = True,
         **filters: Unpack[Filters],
     ) -> Context:
-        """What matters for the query, as one text of at most `budget` tokens to put before a model: what is always
-        surfaced, then the best of what recall finds, each with its date, number and origin. What is too long speaks in
-        fewer words, what is said twice is said once, and the answer names what it left out.
+        """Make one text of at most `budget` tokens to put before a model: the constitutional memories, then the best
+        that recall finds, each with its date, number and origin. Long memories are abridged, near duplicates are left
+        out, and `Context.omitted` names every memory that is not in the text.
 
         The text is data between two marks that no memory can forge. `format` is 'text', or 'json' for one JSON object
         per line.
@@ -327,9 +329,9 @@ class Memory:
         return packed
 
     def recall_detail(self, refs: Reference | Sequence[Reference], *, level: Level = "full") -> tuple[Detail, ...]:
-        """Memories by reference, in as much detail as is asked for: 'index' is a line of about 20 tokens, 'abstract' a
-        few sentences, 'full' everything. It counts as access, not as recall. When one of them is not there, none is
-        answered.
+        """Get memories by reference, in as much detail as `level` says: 'index' is a line of about 20 tokens,
+        'abstract' a few sentences, 'full' the whole text. It counts as access, not as recall. If one of the memories is
+        not there, NotFound is raised and none is answered.
         """
         from perdure.text.preview import at_level
 
@@ -344,8 +346,8 @@ class Memory:
     def match_triggers(
         self, prompt: str, *, limit: int = 3, namespaces: Sequence[str] | None = None
     ) -> tuple[Triggered, ...]:
-        """The memories with a trigger phrase in the prompt, whatever its case, accents and inflection: the surest
-        first, then the longest phrase, then the most important memory. No model is asked.
+        """Find the memories of which a trigger phrase stands in the prompt, whatever its case, accents and inflection:
+        the surest match first, then the longest phrase, then the most important memory. No model is asked.
         """
         now = self._services.context.clock()
         most = check_int(limit, "limit", 1, MAX_LIMIT)
@@ -355,8 +357,8 @@ class Memory:
         return tuple(triggered)
 
     def summarize(self, scope: str | None = None, *, token_limit: int = 500, **filters: Unpack[Filters]) -> Summary:
-        """One text of at most `token_limit` tokens, made of the most telling sentences of all memories, or of those
-        that `scope` (a question, some words, a key) and the filters find. Each line names the memory it comes from.
+        """Make one text of at most `token_limit` tokens of the most telling sentences of all memories, or of those that
+        `scope` (a question, some words, a key) and the filters find. Each line names the memory it comes from.
         """
         services, now = self._services, self._services.context.clock()
         limit = check_int(token_limit, "token_limit", 1, MAX_BUDGET)
@@ -372,7 +374,7 @@ class Memory:
     # -- reading -------------------------------------------------------------------------------------------------------
 
     def get(self, ref: Reference, *, known_at: datetime | str | None = None) -> Record:
-        """One memory by its number, id, content hash or key, as it is now or as it was at a time."""
+        """Get one memory by its number, id, content hash or key, as it is now or as it was known at a time."""
         moment = optional(parse_time, known_at, "known_at")
         if moment is not None:
             from perdure.recall.past_index import without_use
@@ -392,8 +394,8 @@ class Memory:
         known_at: datetime | str | None = None,
         **filters: Unpack[Filters],
     ) -> Page:
-        """Memories by number, newest first, as they are now or as they were at a time. `Page.next` is the `after` of
-        the following page.
+        """List memories by number, newest first, as they are now or as they were known at a time. `Page.next` is the
+        `after` of the following page.
         """
         most = check_int(limit, "limit", 1, MAX_LIMIT)
         if after is not None:
@@ -414,7 +416,7 @@ class Memory:
         return lifecycle.lookup.page_of(records, most)
 
     def offers(self, *, limit: int = 20, after: int | None = None) -> Page:
-        """The memories that wait for somebody to `promote` them, newest first."""
+        """List the memories that wait for a person to `promote` them, newest first."""
         most = check_int(limit, "limit", 1, MAX_LIMIT)
         if after is not None:
             check_int(after, "after", 0, MAX_NUMBER)
@@ -424,41 +426,41 @@ class Memory:
         return lifecycle.lookup.page_of(records, most)
 
     def constitution(self) -> Constitution:
-        """The memories that are always surfaced, oldest first, as many as fit their budget of tokens."""
+        """Get the memories that every recall surfaces, oldest first, as many as fit their budget of tokens."""
         return lifecycle.constitution.constitution(self._services, self._namespace)
 
     def capacity(self, *, max_items: Limit = UNCHANGED, max_tokens: Limit = UNCHANGED) -> Capacity:
-        """How full this namespace is, and what would be evicted first. With a limit it sets one for this namespace
-        alone; 0 or None removes it, so that the settings count again. A lower limit evicts nothing by itself: the next
-        write makes room.
+        """Say how full this namespace is, and which memories would be evicted first. A limit that is given is set for
+        this namespace alone; 0 or None removes it, so that the settings count again. A lower limit evicts nothing by
+        itself: the next write makes room.
         """
         if (max_items, max_tokens) != (UNCHANGED, UNCHANGED):
             lifecycle.capacity.set_limits(self._services, self._namespace, max_items, max_tokens)
         return lifecycle.capacity.capacity(self._services, self._namespace)
 
     def stats(self) -> StoreStats:
-        """What the store holds, per namespace."""
+        """Count what the store holds, per namespace."""
         embedder = self._services.embedder
         return self._services.store.stats(embedder.generation if embedder else None)
 
     # -- looking back --------------------------------------------------------------------------------------------------
 
     def history(self, ref: Reference) -> builtins.list[Revision]:
-        """Everything that ever happened to a memory, oldest first, also when it is forgotten. Of one that was erased,
-        by its number or its id: what was done to it and when, without what it said.
+        """List everything that ever happened to a memory, oldest first, also when it is forgotten. The history of an
+        erased memory, by its number or its id, says what was done to it and when, without its text.
         """
         return lifecycle.lookup.history(self._services.store, self._namespace, ref)
 
     def versions(self, ref: Reference) -> builtins.list[Version]:
-        """The versions of a memory, oldest first: one for each time its words changed."""
+        """List the versions of a memory, oldest first: one for each time its words changed."""
         return lifecycle.versions.versions_of(self.history(ref))
 
     def version(self, ref: Reference, n: int) -> Version:
-        """One version of a memory, also of a forgotten one."""
+        """Get one version of a memory, also of a forgotten one."""
         return lifecycle.versions.version_of(self.history(ref), check_int(n, "version", 1, _MAX_VERSION))
 
     def diff(self, ref: Reference, before: int | None = None, after: int | None = None) -> Diff:
-        """What changed between two versions: by default from the one that `after` was made from, to the current."""
+        """Compare two versions: by default the current version with the one that it was made from."""
         first = None if before is None else check_int(before, "before", 1, _MAX_VERSION)
         second = None if after is None else check_int(after, "after", 1, _MAX_VERSION)
         return lifecycle.versions.difference(self.history(ref), first, second)
@@ -475,7 +477,7 @@ class Memory:
         before: int | None = None,
         limit: int = 20,
     ) -> builtins.list[Revision]:
-        """Who did what in this namespace, newest first. `before` is the `seq` of the last line of the page before."""
+        """List who did what in this namespace, newest first. `before` is the `seq` of the last line that was shown."""
         filter = lifecycle.lookup.check_log_filter(
             batch=batch, session=session, actor=actor, operation=operation, since=since, until=until, before=before
         )
@@ -494,12 +496,12 @@ class Memory:
         everywhere: bool = False,
     ) -> RevertResult:
         """Take back what one call did (its `batch`, or at least 8 characters of it), or all that a session or an actor
-        wrote, `since` a moment if you like. Every memory becomes byte for byte what it was before; what was born by it
-        is removed. Undoing the batch of the answer takes the undo back.
+        wrote, `since` a moment if you like. Every memory becomes byte for byte what it was before; memories that were
+        created by it are removed. Undoing the batch of the answer takes the undo back.
 
-        What others changed since, or what was erased, is a Conflict that says so, and nothing happens; with `force`
-        their changes are overruled and the erased ones are named in `skipped`. Nothing to do, or `dry_run`: the answer
-        has no batch. `everywhere` means all namespaces, in one transaction.
+        If others changed one of the memories since, or one was erased, a Conflict says so and nothing happens; with
+        `force` their changes are overruled, and the erased ones are named in `skipped`. The answer has no batch if
+        there was nothing to do, or with `dry_run`. `everywhere` means all namespaces, in one transaction.
         """
         filter = lifecycle.lookup.check_log_filter(batch=batch, session=session, actor=actor, since=since)
         forced, dry = check_bool(force, "force"), check_bool(dry_run, "dry_run")
@@ -517,8 +519,8 @@ class Memory:
     ) -> Checkpoint:
         """Give the present state a name: of this namespace, of one spec folder in it, or of `everything`.
 
-        It costs one small write, however much is stored, and nothing is copied: what is erased later is gone from the
-        checkpoint too.
+        A checkpoint costs one small write, however much is stored, and copies nothing: what is erased later is gone
+        from the checkpoint too.
         """
         if check_bool(everything, "everything") and spec_folder is not None:
             raise InvalidInput("A checkpoint is of a spec folder or of everything.", remedy="Leave one of them out.")
@@ -528,22 +530,23 @@ class Memory:
         )
 
     def checkpoints(self, *, spec_folder: str | None = None, limit: int = 50) -> builtins.list[Checkpoint]:
-        """The checkpoints of this namespace and those of everything, newest first."""
+        """List the checkpoints of this namespace and those of everything, newest first."""
         most = check_int(limit, "limit", 1, MAX_CHECKPOINTS)
         folder = optional(check_single_line, spec_folder, "spec_folder")
         return lifecycle.checkpoint.visible(self._services.store, self._namespace, folder)[:most]
 
     def restore_checkpoint(self, name: str, *, clear_existing: bool = False, dry_run: bool = False) -> RevertResult:
-        """Make everything that the checkpoint covers what it was then. What came later stays, unless `clear_existing`.
+        """Make everything that the checkpoint covers what it was then. Memories that were created later stay, unless
+        `clear_existing` removes them.
 
-        It appends, so undoing the batch of the answer takes it back. What was erased since does not come back:
-        `skipped` names it.
+        A restore appends to the log, so undoing the batch of the answer takes it back. Memories that were erased since
+        do not come back: `skipped` names them.
         """
         clear, dry = check_bool(clear_existing, "clear_existing"), check_bool(dry_run, "dry_run")
         return lifecycle.checkpoint.restore(self._services, self._namespace, name, clear=clear, dry_run=dry)
 
     def delete_checkpoint(self, name: str) -> Checkpoint:
-        """Forget the name of a state. The memories, and their history, stay."""
+        """Delete the name of a checkpoint. The memories and their history stay."""
         return lifecycle.checkpoint.delete(self._services, self._namespace, name)
 
     # -- looking after the store ---------------------------------------------------------------------------------------
@@ -551,9 +554,9 @@ class Memory:
     def work(
         self, *, limit: int | None = None, expire: bool | None = None, progress: Progress | None = None
     ) -> MaintenanceResult:
-        """Do what is outstanding, in every namespace: expire and purge what is due, give vectors to the memories that
-        have none. What is due only because the clock leapt is held until `expire=True` says that the clock is right;
-        `expire=False` leaves it alone altogether.
+        """Do what is outstanding, in every namespace: expire and purge memories that are due, compute vectors for the
+        memories that have none. If the clock leapt, memories that are due only because of that are held until
+        `expire=True` says that the clock is right; `expire=False` expires nothing.
         """
         optional(check_bool, expire, "expire")
         if limit is not None:
@@ -582,8 +585,8 @@ class Memory:
     ) -> Imported:
         """Read memories from JSON Lines or from mappings. All are checked first: one bad record, and none is stored.
 
-        `trusted` keeps the source, trust, times and counts that an export of your own carries. What was forgotten or
-        corrected here after a record was last said stays so, unless `revive` brings it back.
+        `trusted` keeps the source, trust, times and counts that an export of your own carries. A record that was
+        forgotten or corrected here after its last update is skipped, unless `revive` brings it back.
         """
         trusted, revive = check_bool(trusted, "trusted"), check_bool(revive, "revive")
         return lifecycle.import_export.import_from(
@@ -622,8 +625,8 @@ class Memory:
         return services.store.restore_backup(check_path(path), keep=keep, erased=ledger, progress=progress)
 
     def doctor(self, *, repair: bool = False) -> Iterator[Finding]:
-        """Look at everything that can be wrong. With `repair`, first rebuild what is derived, and bring damaged records
-        back from their history where it can be proven.
+        """Check everything that can be wrong with a store. `repair` first brings damaged records back from their
+        history, where it can be proven, and rebuilds what is derived.
         """
         services = self._services
         repaired = [*services.store.repair()] if repair else []

@@ -43,15 +43,6 @@ class Services:
         self.settings = settings
         self.context = context
         self.embedder = _local_embedder(settings) if embedder is None or isinstance(embedder, str) else embedder
-        self._owns_store = store is None or isinstance(store, str | os.PathLike)
-        if store is None or isinstance(store, str | os.PathLike):
-            from perdure.store.sqlite.store import SqliteStore
-
-            store = SqliteStore.open(settings.store, busy_seconds=settings.busy_seconds, clock=context.clock)
-        elif not hasattr(store, "keyword"):
-            raise InvalidInput(f"{shown(store)} is not a store.", remedy="Give a path, or nothing for your own memory.")
-        self.store: Store = store
-        self.usage = UseCounter(store)
         self.eviction_rule = EvictionRule(settings.importance_low, settings.importance_high)
         self.grace = timedelta(days=min(settings.grace_days, timedelta.max.days))
         self.recipes: dict[str, Recipe] = {}
@@ -59,6 +50,15 @@ class Services:
             from perdure.recall.cookbook import own_recipes
 
             self.recipes = own_recipes(settings.recipes)
+        self._owns_store = store is None or isinstance(store, str | os.PathLike)
+        if store is None or isinstance(store, str | os.PathLike):
+            from perdure.store.sqlite.store import SqliteStore
+
+            store = SqliteStore.open(settings.store, busy_seconds=settings.busy_seconds, clock=context.clock)
+        elif not hasattr(store, "read"):
+            raise InvalidInput(f"{shown(store)} is not a store.", remedy="Give a path, or nothing for your own memory.")
+        self.store: Store = store
+        self.usage = UseCounter(store)
         self._lock = threading.Lock()
         self._recaller: Recaller | None = None
         self._triggers: Triggers | None = None

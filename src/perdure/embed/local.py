@@ -205,11 +205,7 @@ def open_session(graph: bytes, tensors: weights.Tensors) -> Callable[[Grid, Grid
     values = [runtime.OrtValue.ortvalue_from_numpy(tensor) for tensor in tensors.values()]
     options.add_external_initializers(list(tensors), values)
     session: Any = runtime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
-
-    def run(ids: Grid, mask: Grid) -> Vectors:
-        return session.run(None, {"ids": ids, "mask": mask})[0]
-
-    return run
+    return lambda ids, mask: session.run(None, {"ids": ids, "mask": mask})[0]
 
 
 def _embed_all(

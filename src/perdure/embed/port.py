@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
 from perdure.errors import EmbedderUnavailable
@@ -23,7 +24,7 @@ Progress: TypeAlias = Callable[[int, int], None]
 _TOLERANCE: Final = 2e-3
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Generation:
     """One vector space. Vectors of two generations are never compared."""
 
@@ -32,7 +33,7 @@ class Generation:
     dimensions: int
     version: str
 
-    @property
+    @cached_property
     def name(self) -> str:
         return f"{self.provider}/{self.model}/{self.dimensions}/{self.version}"
 
