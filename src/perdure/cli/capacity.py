@@ -11,16 +11,16 @@ from perdure.cli.render import Column, Table, View
 from perdure.cli.terminal import dim, safe
 from perdure.cli.time_options import age
 from perdure.clock import format_time
-from perdure.model import Capacity
+from perdure.model import Capacity, EvictionCandidate
 
 _EXAMPLES: Final = ("perdure capacity", "perdure capacity --max-items 1000", "perdure capacity --max-tokens 0 -n team")
-_COLUMNS: Final = (
-    Column("next to go", "bold cyan", number=True),
-    Column("state"),
-    Column("tier"),
-    Column("importance", number=True),
-    Column("tokens", number=True),
-    Column("last used", "dim"),
+_COLUMNS: Final[tuple[Column[EvictionCandidate], ...]] = (
+    Column("next to go", lambda candidate: f"#{candidate.number}", "bold cyan", number=True),
+    Column("state", lambda candidate: candidate.state),
+    Column("tier", lambda candidate: candidate.tier),
+    Column("importance", lambda candidate: f"{candidate.importance:.2f}", number=True),
+    Column("tokens", lambda candidate: f"{candidate.tokens:,}", number=True),
+    Column("last used", lambda candidate: age(candidate.last_used), "dim"),
 )
 _FIGURES: Final = (
     "namespace", "item_count", "max_items", "tokens", "max_tokens", "token_counter", "version_count", "protected",
@@ -41,22 +41,6 @@ def main(target: Target, *, max_items: int | None, max_tokens: int | None) -> Vi
     limits = {"max_items": max_items, "max_tokens": max_tokens}
     with target.memory() as memory:
         capacity = memory.capacity(**{name: value for name, value in limits.items() if value is not None})
-    return View(json=capacity, lines=_page(capacity), rows=_rows(capacity))
-
-
-def _rows(capacity: Capacity) -> Iterator[Sequence[object]]:
-    for name in _FIGURES:
-        yield name, getattr(capacity, name)
-    for name, value in capacity.importance_range.items():
-        yield f"importance_range.{name}", f"{value:.2f}"
-    for name, value in capacity.policy.items():
-        yield f"policy.{name}", ",".join(map(str, value)) if isinstance(value, list) else value
-    for each in capacity.eviction_order:
-        used = format_time(each.last_used)
-        yield "eviction_order", each.number, each.state, each.tier, f"{each.importance:.2f}", each.tokens, used
-
-
-def _page(capacity: Capacity) -> Iterator[str | Table]:
     policy, tiers = capacity.policy, "critical, constitutional"
     facts = {
         "namespace": capacity.namespace,
@@ -69,19 +53,27 @@ def _page(capacity: Capacity) -> Iterator[str | Table]:
     }
     if policy["over"]:
         facts["full"] = "over the limit: the next write evicts memories to make room"
-    wide = max(map(len, facts))
-    for name, value in facts.items():
-        yield f"{dim(name.ljust(wide))}  {safe(value)}"
-    if capacity.eviction_order:
-        yield ""
-        yield Table(
-            _COLUMNS,
-            [
-                (f"#{each.number}", each.state, each.tier, f"{each.importance:.2f}", f"{each.tokens:,}",
-                 age(each.last_used))
-                for each in capacity.eviction_order
-            ],
-        )  # fmt: skip
+    wide, table = max(map(len, facts)), Table(_COLUMNS, capacity.eviction_order)
+    return View(
+        json=capacity,
+        lines=[
+            *(f"{dim(name.ljust(wide))}  {safe(value)}" for name, value in facts.items()),
+            *(["", table] if capacity.eviction_order else []),
+        ],
+        rows=_rows(capacity),
+    )
+
+
+def _rows(capacity: Capacity) -> Iterator[Sequence[object]]:
+    for name in _FIGURES:
+        yield name, getattr(capacity, name)
+    for name, value in capacity.importance_range.items():
+        yield f"importance_range.{name}", f"{value:.2f}"
+    for name, value in capacity.policy.items():
+        yield f"policy.{name}", ",".join(map(str, value)) if isinstance(value, list) else value
+    for each in capacity.eviction_order:
+        used = format_time(each.last_used)
+        yield "eviction_order", each.number, each.state, each.tier, f"{each.importance:.2f}", each.tokens, used
 
 
 def _of(count: int, most: int | None) -> str:

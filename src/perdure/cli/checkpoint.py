@@ -17,13 +17,20 @@ from perdure.cli.time_options import age
 from perdure.clock import format_time
 from perdure.model import Checkpoint
 
-_COLUMNS: Final = (
-    Column("checkpoint", "bold cyan"),
-    Column("of"),
-    Column("memories", number=True),
-    Column("by"),
-    Column("age", "dim"),
-    Column("description", share=True),
+
+def _scope(checkpoint: Checkpoint) -> str:
+    if checkpoint.namespace is None:
+        return "everything"
+    return checkpoint.namespace + (f", {checkpoint.spec_folder}" if checkpoint.spec_folder is not None else "")
+
+
+_COLUMNS: Final[tuple[Column[Checkpoint], ...]] = (
+    Column("checkpoint", lambda checkpoint: checkpoint.name, "bold cyan"),
+    Column("of", _scope),
+    Column("memories", lambda checkpoint: f"{checkpoint.memory_count:,}", number=True),
+    Column("by", lambda checkpoint: checkpoint.actor),
+    Column("age", lambda checkpoint: age(checkpoint.created_at), "dim"),
+    Column("description", lambda checkpoint: checkpoint.description or "", share=True),
 )
 
 
@@ -61,7 +68,7 @@ def create(target: Target, *, name: str, everything: bool, **options: Any) -> Vi
         made = memory.checkpoint(name, everything=everything, **given_fields(options))
     return View(
         json=made,
-        lines=[f"Checkpoint {safe(made.name)} of {_scope(made)}: {count_memories(made.memory_count)}"],
+        lines=[f"Checkpoint {safe(made.name)} of {safe(_scope(made))}: {count_memories(made.memory_count)}"],
         after=[dim(f"come back to it: {target.hint('checkpoint', 'restore', made.name)}")],
     )
 
@@ -82,21 +89,12 @@ def list_(target: Target, *, spec_folder: str | None, limit: int) -> View:
         return View(json={"checkpoints": []}, after=empty_answer("There is no checkpoint here yet.", make_one))
     return View(
         json={"checkpoints": checkpoints},
-        lines=[
-            Table(
-                _COLUMNS,
-                [
-                    (each.name, _scope(each), f"{each.memory_count:,}", each.actor, age(each.created_at),
-                     each.description or "")
-                    for each in checkpoints
-                ],
-            )
-        ],
+        lines=[Table(_COLUMNS, checkpoints)],
         rows=[
             (each.name, format_time(each.created_at), _scope(each), each.memory_count, each.actor, each.description)
             for each in checkpoints
         ],
-    )  # fmt: skip
+    )
 
 
 @main.part(
@@ -127,10 +125,3 @@ def delete(target: Target, *, name: str) -> View:
     with target.memory() as memory:
         deleted = memory.delete_checkpoint(name)
     return View(json=deleted, lines=[f"Deleted the checkpoint {safe(deleted.name)}; no memory was touched"])
-
-
-def _scope(checkpoint: Checkpoint) -> str:
-    if checkpoint.namespace is None:
-        return "everything"
-    folder = "" if checkpoint.spec_folder is None else f", {checkpoint.spec_folder}"
-    return safe(f"{checkpoint.namespace}{folder}")

@@ -23,7 +23,7 @@ from perdure.cli.stdin import words_or_stdin
 from perdure.cli.terminal import dim, note, safe
 from perdure.cli.text_layout import clip
 from perdure.jsonable import past_document
-from perdure.model import INDEXED_STATES, Context
+from perdure.model import INDEXED_STATES
 
 _EXAMPLES: Final = (
     "perdure context 'how do we release?'",
@@ -86,7 +86,12 @@ def main(  # noqa: PLR0913 - one for each option
         )
     if context.text:
         used = f"{context.tokens:,} of {context.budget:,} tokens ({context.token_counter})"
-        after = (dim(f"{used}{_omitted(context)}"),)
+        too_long = [f"#{each.record.number}" for each in context.omitted if each.reason == "budget"]
+        more = f" and {len(too_long) - _LISTED} more" if len(too_long) > _LISTED else ""
+        used += f"; no room for {' '.join(too_long[:_LISTED])}{more}" if too_long else ""
+        duplicates = len(context.omitted) - len(too_long)
+        used += f"; {duplicates} said the same as another" if duplicates else ""
+        after = (dim(used),)
     elif context.omitted:
         after = empty_answer(
             f"{context.budget:,} tokens are too few for any of {len(context.omitted):,} memories.",
@@ -103,11 +108,3 @@ def main(  # noqa: PLR0913 - one for each option
         before=(*about_the_past(as_of, known_at), *map(note, context.notes)),
         after=after,
     )
-
-
-def _omitted(context: Context) -> str:
-    too_long = [f"#{each.record.number}" for each in context.omitted if each.reason == "budget"]
-    duplicates = len(context.omitted) - len(too_long)
-    more = f" and {len(too_long) - _LISTED} more" if len(too_long) > _LISTED else ""
-    room = f"; no room for {' '.join(too_long[:_LISTED])}{more}" if too_long else ""
-    return room + (f"; {duplicates} said the same as another" if duplicates else "")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import click
 
 from perdure.cli.change_view import change_lines, describe_changes, readable
@@ -12,7 +10,7 @@ from perdure.cli.common_options import Target
 from perdure.cli.render import View
 from perdure.cli.terminal import dim, glyphs, number_label, safe
 from perdure.cli.time_options import age
-from perdure.model import Diff, Version
+from perdure.model import Version
 
 
 @command("diff", examples=("perdure diff 7", "perdure diff 7 1 3", "perdure diff person:alice 2 --json"))
@@ -31,13 +29,14 @@ def main(target: Target, *, ref: str, before: int | None, after: int | None) -> 
     new = "".join(part.text for part in diff.text_diff if part.kind != "removed")
     rows = [("text", old, new)] if old != new else []
     rows += [(change.field, readable(change.old), readable(change.new)) for change in diff.field_changes]
-    return View(json=diff, lines=_page(diff), rows=rows, after=[] if rows else ["The two versions say the same."])
-
-
-def _page(diff: Diff) -> Iterator[str]:
-    number = number_label(diff.after.number)
-    yield f"{number}  {_version_label(diff.before)} {glyphs().arrow} {_version_label(diff.after)}"
-    yield from change_lines(describe_changes(diff.text_diff, diff.field_changes), 2, most=None)
+    versions = f"{_version_label(diff.before)} {glyphs().arrow} {_version_label(diff.after)}"
+    changes = describe_changes(diff.text_diff, diff.field_changes)
+    return View(
+        json=diff,
+        lines=[f"{number_label(diff.after.number)}  {versions}", *change_lines(changes, 2, most=None)],
+        rows=rows,
+        after=[] if rows else ["The two versions say the same."],
+    )
 
 
 def _version_label(version: Version) -> str:

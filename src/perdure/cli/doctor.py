@@ -43,29 +43,28 @@ def main(target: Target, *, repair: bool) -> View:
             levels.append("problem")
             yield Finding(error.code, "problem", error.sentence, error.remedy)
 
+    def page() -> Iterator[str]:
+        marks = glyphs()
+        for finding in examine():
+            glyph = {"ok": marks.ok, "warning": marks.warning, "problem": marks.problem}[finding.level]
+            mark = click.style(glyph, fg=_COLOURS[finding.level], bold=True)
+            first, *rest = wrap(safe(finding.sentence), width() - 22)
+            yield f"{mark} {dim(f'{safe(finding.check):<18}')}  {first}"
+            yield from (f"{'':<22}{line}" for line in rest)
+            for line in wrap(safe(finding.remedy), width() - 24) if finding.remedy else ():
+                yield f"{'':<22}{click.style(line, fg='yellow')}"
+        problems, warnings = levels.count("problem"), levels.count("warning")
+        yield ""
+        if problems:
+            yield click.style(f"{problems} problem{'' if problems == 1 else 's'} found.", fg="red", bold=True)
+        elif warnings:
+            yield f"No problem, {warnings} warning{'' if warnings == 1 else 's'}."
+        else:
+            yield click.style("Everything is in order.", fg="green")
+
     return View(
         json=lambda: doctor_document(list(examine())),
-        lines=_page(examine(), levels),
+        lines=page(),
         rows=((finding.level, finding.check, finding.sentence, finding.remedy) for finding in examine()),
         exit_code=lambda: PROBLEM_FOUND if "problem" in levels else OK,
     )
-
-
-def _page(findings: Iterator[Finding], levels: list[str]) -> Iterator[str]:
-    marks = glyphs()
-    for finding in findings:
-        glyph = {"ok": marks.ok, "warning": marks.warning, "problem": marks.problem}[finding.level]
-        mark = click.style(glyph, fg=_COLOURS[finding.level], bold=True)
-        first, *rest = wrap(safe(finding.sentence), width() - 22)
-        yield f"{mark} {dim(f'{safe(finding.check):<18}')}  {first}"
-        yield from (f"{'':<22}{line}" for line in rest)
-        for line in wrap(safe(finding.remedy), width() - 24) if finding.remedy else ():
-            yield f"{'':<22}{click.style(line, fg='yellow')}"
-    problems, warnings = levels.count("problem"), levels.count("warning")
-    yield ""
-    if problems:
-        yield click.style(f"{problems} problem{'' if problems == 1 else 's'} found.", fg="red", bold=True)
-    elif warnings:
-        yield f"No problem, {warnings} warning{'' if warnings == 1 else 's'}."
-    else:
-        yield click.style("Everything is in order.", fg="green")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from perdure.cli.command import Function, option
@@ -100,15 +101,13 @@ def given_fields(options: Mapping[str, Any]) -> dict[str, Any]:
     """The fields the user named, by the names they have in a record."""
     fields = {LISTS.get(name, name): value for name, value in options.items() if value is not None and value != ()}
     if "metadata" in fields:
-        fields["metadata"] = dict(map(_metadata_entry, fields["metadata"]))
+        entries: dict[str, Json] = {}
+        for pair in fields["metadata"]:
+            name, equals, value = pair.partition("=")
+            if not equals:
+                raise InvalidInput(f"{pair[:60]!r} is not a metadata entry.", remedy="Write --metadata NAME=VALUE.")
+            entries[name] = value
+            with suppress(ValueError):
+                entries[name] = json.loads(value)
+        fields["metadata"] = entries
     return fields
-
-
-def _metadata_entry(pair: str) -> tuple[str, Json]:
-    name, equals, value = pair.partition("=")
-    if not equals:
-        raise InvalidInput(f"{pair[:60]!r} is not a metadata entry.", remedy="Write --metadata NAME=VALUE.")
-    try:
-        return name, json.loads(value)
-    except ValueError:
-        return name, value

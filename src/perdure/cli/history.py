@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import click
 
@@ -12,7 +12,7 @@ from perdure.cli.common_options import Target
 from perdure.cli.render import View
 from perdure.cli.terminal import dim
 from perdure.clock import format_time
-from perdure.model import Record, Revision
+from perdure.model import Record
 from perdure.text.diff import changed_fields, word_diff
 
 
@@ -27,34 +27,12 @@ def main(target: Target, *, ref: str) -> View:
     """
     with target.memory() as memory:
         revisions = memory.history(ref)
-    return View(
-        json={"revisions": revisions},
-        lines=_page(revisions),
-        rows=(
-            (
-                revision.seq, revision.version, revision.change.operation, revision.change.actor,
-                revision.change.surface, revision.change.session, format_time(revision.change.at), "; ".join(changes),
-            )
-            for revision, changes in _with_changes(revisions)
-        ),
-    )  # fmt: skip
-
-
-def _page(revisions: Sequence[Revision]) -> Iterator[str]:
-    for revision, changes in _with_changes(revisions):
-        change = revision.change
-        seq, when = dim(f"{revision.seq:>4}"), dim(f"{change.at:%Y-%m-%d %H:%M:%S}")
-        who = author_and_age(change, change.surface)
-        yield f"{seq}  v{revision.version:<3} {operation_label(change.operation)}  {who}  {when}"
-        yield from change_lines(changes, 11)
-
-
-def _with_changes(revisions: Sequence[Revision]) -> Iterator[tuple[Revision, list[str]]]:
-    """Each revision, and in words what it changed."""
     gone = "(erased)" if revisions[-1].change.operation == "erase" else "(not kept)"
     before: Record | None = None
+    lines: list[str] = []
+    rows: list[Sequence[object]] = []
     for revision in revisions:
-        after = revision.record
+        change, after = revision.change, revision.record
         if after is None:
             changes = [gone]
         elif before is None:
@@ -62,5 +40,11 @@ def _with_changes(revisions: Sequence[Revision]) -> Iterator[tuple[Revision, lis
             changes = [after.text, *(f"{name}: {readable(value)}" for name, value in facts.items() if value)]
         else:
             changes = list(describe_changes(word_diff(before.text, after.text), changed_fields(before, after)))
-        yield revision, changes
         before = after or before
+        who, when = author_and_age(change, change.surface), dim(f"{change.at:%Y-%m-%d %H:%M:%S}")
+        version = f"v{revision.version:<3}"
+        lines.append(f"{dim(f'{revision.seq:>4}')}  {version} {operation_label(change.operation)}  {who}  {when}")
+        lines += change_lines(changes, 11)
+        who_and_when = (change.actor, change.surface, change.session, format_time(change.at))
+        rows.append((revision.seq, revision.version, change.operation, *who_and_when, "; ".join(changes)))
+    return View(json={"revisions": revisions}, lines=lines, rows=rows)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import datetime
 from typing import Any, Final
 
@@ -11,12 +10,11 @@ from perdure.cli.common_options import Target
 from perdure.cli.filter_options import KNOWN_AT, about_the_past, filter_options, filters_in_words, given_filters
 from perdure.cli.record_view import title_and_text
 from perdure.cli.render import Column, Table, View, empty_answer
-from perdure.cli.terminal import dim, glyphs, width
-from perdure.cli.text_layout import clip
+from perdure.cli.terminal import dim
 from perdure.cli.time_options import age
 from perdure.clock import format_time
 from perdure.jsonable import past_document
-from perdure.model import STATES, Page, Record
+from perdure.model import STATES, Record
 
 _EXAMPLES: Final = (
     "perdure list --limit 5",
@@ -25,15 +23,14 @@ _EXAMPLES: Final = (
     "perdure list --oldest --after 100",
     "perdure list --known-at 2026-01-01",
 )
-_ALWAYS: Final = frozenset({"#", "memory", "age"})
-_COLUMNS: Final[tuple[tuple[Column, Callable[[Record], str]], ...]] = (
-    (Column("#", "bold cyan", number=True), lambda record: str(record.number)),
-    (Column("memory", share=True), title_and_text),
-    (Column("state", "yellow"), lambda record: "" if record.state == "active" else record.state),
-    (Column("key"), lambda record: record.key or ""),
-    (Column("category", "green"), lambda record: record.category or ""),
-    (Column("tags"), lambda record: ", ".join(record.tags)),
-    (Column("age", "dim"), lambda record: age(record.valid_at or record.created_at)),
+_COLUMNS: Final[tuple[Column[Record], ...]] = (
+    Column("#", lambda record: str(record.number), "bold cyan", number=True),
+    Column("memory", title_and_text, share=True),
+    Column("state", lambda record: "" if record.state == "active" else record.state, "yellow", optional=True),
+    Column("key", lambda record: record.key or "", optional=True),
+    Column("category", lambda record: record.category or "", "green", optional=True),
+    Column("tags", lambda record: ", ".join(record.tags), optional=True),
+    Column("age", lambda record: age(record.valid_at or record.created_at), "dim"),
 )
 
 
@@ -54,13 +51,21 @@ def main(
     filters = given_filters(options)
     with target.memory() as memory:
         page = memory.list(limit=limit, after=after, newest=not oldest, known_at=known_at, **filters)
-    last: tuple[str, ...] = () if page else _nothing(target, filters, after, known_at)
+    after_page: tuple[str, ...] = ()
     if page.next is not None:
         again = target.hint("list", after=page.next, limit=limit, oldest=oldest, known_at=known_at, **options)
-        last = (dim(f"more: {again}"),)
+        after_page = (dim(f"more: {again}"),)
+    elif filters and not page:
+        after_page = empty_answer(f"No memories {filters_in_words(filters)}.", f"See them all: {target.hint('list')}")
+    elif after is not None and not page:
+        after_page = empty_answer("No more memories.")
+    elif known_at is not None and not page:
+        after_page = empty_answer("There was no memory here then.", f"See what there is now: {target.hint('list')}")
+    elif not page:
+        after_page = empty_answer("There is no memory here yet.", target.first_memory)
     return View(
         json=past_document(page, known_at=known_at),
-        lines=[_table(page)] if page else [],
+        lines=[Table(_COLUMNS, page.records)] if page else [],
         rows=(
             (
                 record.number, record.state, record.namespace, format_time(record.valid_at or record.created_at),
@@ -69,21 +74,5 @@ def main(
             for record in page
         ),
         before=about_the_past(None, known_at),
-        after=last,
+        after=after_page,
     )  # fmt: skip
-
-
-def _nothing(target: Target, filters: dict[str, Any], after: int | None, known_at: datetime | None) -> tuple[str, ...]:
-    if filters:
-        return empty_answer(f"No memories {filters_in_words(filters)}.", f"See them all: {target.hint('list')}")
-    if after is not None:
-        return empty_answer("No more memories.")
-    if known_at is not None:
-        return empty_answer("There was no memory here then.", f"See what there is now: {target.hint('list')}")
-    return empty_answer("There is no memory here yet.", target.first_memory)
-
-
-def _table(page: Page) -> Table:
-    shown = [(column, value) for column, value in _COLUMNS if column.name in _ALWAYS or any(map(value, page))]
-    rows = [[clip(value(record), width(), glyphs().more) for _, value in shown] for record in page]
-    return Table([column for column, _ in shown], rows)

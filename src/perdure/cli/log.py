@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import groupby
+from collections.abc import Sequence
 from typing import Any, Final, get_args
 
 from perdure.cli.change_view import author_and_age, operation_label
@@ -16,7 +15,7 @@ from perdure.cli.terminal import dim, glyphs, number_label, safe, width
 from perdure.cli.text_layout import clip
 from perdure.clock import format_time
 from perdure.jsonable import log_document
-from perdure.model import Operation, Revision
+from perdure.model import Operation
 
 _EXAMPLES: Final = (
     "perdure log",
@@ -49,30 +48,20 @@ def main(target: Target, *, limit: int, before: int | None, **filters: Any) -> V
     after = [] if revisions else ["Nothing of that kind has happened here."]
     if document["next"] is not None:
         after.append(dim(f"more: {target.hint('log', before=document['next'], limit=limit, **filters)}"))
-    return View(
-        json=document,
-        lines=_page(revisions),
-        rows=(
-            (
-                each.seq, each.change.batch, each.change.operation, each.number, each.version, each.change.actor,
-                each.change.surface, each.change.session, format_time(each.change.at),
-                each.record.text if each.record else None,
-            )
-            for each in revisions
-        ),
-        after=after,
-    )  # fmt: skip
-
-
-def _page(revisions: Sequence[Revision]) -> Iterator[str]:
-    """What one call did: who and when once, above its lines."""
-    for batch, group in groupby(revisions, key=lambda revision: revision.change.batch):
-        for position, revision in enumerate(group):
-            operation = revision.change.operation
-            if not position:
-                yield f"{dim(batch)}  {author_and_age(revision.change)}"
-            text = safe(revision.record.title or revision.record.text) if revision.record else "(gone)"
-            room = width() - len(f"{revision.seq:>5}  {operation:<8}  #{revision.number}  ")
-            shown = dim(clip(text, room, glyphs().more))
-            number = number_label(revision.number)
-            yield f"{dim(f'{revision.seq:>5}')}  {operation_label(operation)}  {number}  {shown}"
+    lines: list[str] = []
+    rows: list[Sequence[object]] = []
+    batch = None
+    for revision in revisions:
+        change, record = revision.change, revision.record
+        # What one call did: who and when once, above its lines.
+        if change.batch != batch:
+            batch = change.batch
+            lines.append(f"{dim(batch)}  {author_and_age(change)}")
+        text = safe(record.title or record.text) if record else "(gone)"
+        room = width() - len(f"{revision.seq:>5}  {change.operation:<8}  #{revision.number}  ")
+        named = f"{operation_label(change.operation)}  {number_label(revision.number)}"
+        lines.append(f"{dim(f'{revision.seq:>5}')}  {named}  {dim(clip(text, room, glyphs().more))}")
+        who_and_when = (change.actor, change.surface, change.session, format_time(change.at))
+        what = (revision.seq, change.batch, change.operation, revision.number, revision.version)
+        rows.append((*what, *who_and_when, record.text if record else None))
+    return View(json=document, lines=lines, rows=rows, after=after)

@@ -11,19 +11,18 @@ from perdure.cli.common_options import Target
 from perdure.cli.field_options import completing
 from perdure.cli.record_view import remembered_view
 from perdure.cli.render import Column, Table, View
-from perdure.cli.terminal import dim, glyphs, width
-from perdure.cli.text_layout import clip
-from perdure.model import TIERS
+from perdure.cli.terminal import dim
+from perdure.model import TIERS, Record
 from perdure.tiers import offered_tier
 
 _EXAMPLES: Final = ("perdure promote", "perdure promote 7", "perdure promote 7 --tier constitutional")
-_COLUMNS: Final = (
-    Column("#", "bold cyan", number=True),
-    Column("memory", share=True),
-    Column("tier"),
-    Column("offered", "green"),
-    Column("confidence", number=True),
-    Column("judged", number=True),
+_COLUMNS: Final[tuple[Column[Record], ...]] = (
+    Column("#", lambda record: str(record.number), "bold cyan", number=True),
+    Column("memory", lambda record: record.title or record.text, share=True),
+    Column("tier", lambda record: record.tier),
+    Column("offered", lambda record: offered_tier(record) or "", "green"),
+    Column("confidence", lambda record: f"{record.confidence:.2f}", number=True),
+    Column("judged", lambda record: str(record.validation_count), number=True),
 )
 
 
@@ -43,18 +42,14 @@ def main(target: Target, *, ref: str | None, tier: str | None, limit: int) -> Vi
         if ref is not None:
             return remembered_view(memory.promote(ref, tier))
         page = memory.offers(limit=limit)
-    offers = [
-        (each, (each.tier, offered_tier(each) or "", f"{each.confidence:.2f}", str(each.validation_count)))
-        for each in page
-    ]
-    if not offers:
+    if not page:
         return View(json=page, after=["No memory has an offer."])
-    shown = [
-        (str(each.number), clip(each.title or each.text, width(), glyphs().more), *cells) for each, cells in offers
-    ]
     return View(
         json=page,
-        lines=[Table(_COLUMNS, shown)],
-        rows=[(each.number, *cells, each.text) for each, cells in offers],
+        lines=[Table(_COLUMNS, page.records)],
+        rows=(
+            (each.number, each.tier, offered_tier(each), f"{each.confidence:.2f}", each.validation_count, each.text)
+            for each in page
+        ),
         after=[dim(f"accept one: {target.hint('promote', page.records[0].number)}")],
     )

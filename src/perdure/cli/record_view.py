@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
-from typing import Any, Final, cast
+from typing import Final, cast
 
 from perdure.cli.render import View
 from perdure.cli.terminal import dim, glyphs, note, number_label, safe, width
@@ -57,20 +57,17 @@ def record_page(record: Record) -> Iterator[str]:
             if value in (None, (), {}):
                 empty.append(name)
                 continue
-            for position, line in enumerate(wrap(safe(_readable(value)), width() - _COLUMN - 4)):
+            if isinstance(value, datetime):
+                shown = stamp(value)
+            elif isinstance(value, Mapping):
+                shown = json.dumps(to_jsonable(cast("Mapping[str, object]", value)), ensure_ascii=False)
+            else:
+                items = cast("tuple[object, ...]", value) if isinstance(value, tuple) else (value,)
+                shown = f" {glyphs().dot} ".join(map(str, items))
+            for position, line in enumerate(wrap(safe(shown), width() - _COLUMN - 4)):
                 yield f"  {name if position == 0 else '':<{_COLUMN}}  {line}"
     yield ""
     yield from map(dim, wrap(f"empty: {', '.join(empty)}", width()))
-
-
-def _readable(value: Any) -> str:
-    if isinstance(value, datetime):
-        return stamp(value)
-    if isinstance(value, tuple):
-        return f" {glyphs().dot} ".join(map(str, cast("tuple[object, ...]", value)))
-    if isinstance(value, Mapping):
-        return json.dumps(to_jsonable(cast("Mapping[str, object]", value)), ensure_ascii=False)
-    return str(value)
 
 
 def receipt(before: str, after: str, record: Record) -> str:

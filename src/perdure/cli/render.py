@@ -8,29 +8,36 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, Generic, TypeVar, cast
 
 from perdure.cli.exit_codes import OK
-from perdure.cli.terminal import err, is_terminal_layout, is_utf8, out, safe, tsv_field, width
+from perdure.cli.terminal import err, glyphs, is_terminal_layout, is_utf8, out, safe, tsv_field, width
+from perdure.cli.text_layout import clip
 from perdure.jsonable import to_jsonable
 from perdure.text.preview import UNSEEN
 
+Item = TypeVar("Item")
+
 
 @dataclass(frozen=True, slots=True)
-class Column:
-    """`share`: it takes the room that the others leave, and is cut where that ends. `fold`: it may take more lines."""
+class Column(Generic[Item]):
+    """A column of a table, and what it shows of an item. `share`: it takes the room that the others leave, and is cut
+    where that ends. `fold`: it may take more lines. `optional`: it is left out while all its cells are empty.
+    """
 
     name: str
+    cell: Callable[[Item], str]
     style: str = ""
     number: bool = False
     share: bool = False
     fold: bool = False
+    optional: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
-    columns: Sequence[Column]
-    rows: Iterable[Sequence[str]]
+class Table(Generic[Item]):
+    columns: Sequence[Column[Item]]
+    items: Sequence[Item]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +50,7 @@ class View:
     """
 
     json: object
-    lines: Iterable[str | Table] = ()
+    lines: Iterable[str | Table[Any]] = ()
     rows: Iterable[Sequence[object] | str] | None = None
     before: Iterable[str] = ()
     after: Iterable[str] = ()
@@ -63,10 +70,8 @@ def render(view: View, *, as_json: bool) -> int:
                 out(row if isinstance(row, str) else "\t".join(map(tsv_field, row)))
         else:
             for line in view.lines:
-                if isinstance(line, Table):
-                    _draw(line)
-                else:
-                    out(line)
+                for drawn in [line] if isinstance(line, str) else draw_table(line):
+                    out(drawn)
         for line in view.after:
             err(line)
     return view.exit_code if isinstance(view.exit_code, int) else view.exit_code()
@@ -84,15 +89,16 @@ def empty_answer(sentence: str, *steps: str) -> tuple[str, ...]:
     return safe(sentence), *(f"  {step}" for step in steps)
 
 
-def _draw(table: Table) -> None:
+def draw_table(table: Table[Item]) -> list[str]:
     """A table no wider than the terminal. With the progress bar it is the only place that loads rich."""
     from rich.console import Console
     from rich.table import Table as RichTable
     from rich.text import Text
 
     drawn = RichTable(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
-    drawn.expand = any(column.share for column in table.columns)
-    for column in table.columns:
+    columns = [each for each in table.columns if not each.optional or any(map(each.cell, table.items))]
+    drawn.expand = any(column.share for column in columns)
+    for column in columns:
         drawn.add_column(
             column.name,
             style=column.style,
@@ -102,11 +108,12 @@ def _draw(table: Table) -> None:
             no_wrap=not column.fold,
             overflow="fold" if column.fold else "ellipsis",
         )
-    for row in table.rows:
-        drawn.add_row(*(Text(safe(value)) for value in row))
+    for item in table.items:
+        cells = (safe(column.cell(item)) for column in columns)
+        drawn.add_row(*(Text(cell if column.fold else clip(cell, width(), glyphs().more))
+                        for column, cell in zip(columns, cells, strict=True)))  # fmt: skip
     # Drawn as for a terminal; what the real stream cannot take, `out` leaves out.
     console = Console(width=width(), force_terminal=True, highlight=False, color_system="standard")
     with console.capture() as captured:
         console.print(drawn)
-    for line in captured.get().splitlines():
-        out(line.rstrip())
+    return [line.rstrip() for line in captured.get().splitlines()]

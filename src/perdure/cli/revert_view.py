@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from perdure.cli.common_options import Target
@@ -16,33 +16,29 @@ _SHOWN: Final = 12
 
 def revert_view(target: Target, result: RevertResult, *, dry_run: bool, before: Sequence[str] = ()) -> View:
     """In a pipe: reverted, removed or skipped, the number, and why it was skipped."""
+    lines: list[str] = []
+    # Not "restored": a memory that is as it was may well be forgotten.
+    if result.reverted:
+        verb, was = "Would put" if dry_run else "Put", "as it was" if len(result.reverted) == 1 else "as they were"
+        lines.append(f"{verb} {count_memories(len(result.reverted))} back {was}: {_numbers(result.reverted)}")
+    if result.removed:
+        verb = "Would remove" if dry_run else "Removed"
+        lines.append(f"{verb} {count_memories(len(result.removed))}: {_numbers(result.removed)}")
+    lines += (f"Skipped #{skipped.number}: {safe(skipped.reason)}" for skipped in result.skipped)
+    last = [dim("nothing was changed")] if dry_run else []
     if result.batch:
         last = [dim(f"take it back: {target.hint('undo', result.batch)}")]
-    else:
-        last = [dim("nothing was changed")] if dry_run else []
     return View(
         json=revert_document(result),
-        lines=_sentences(result, dry_run=dry_run),
+        lines=lines,
         rows=[
             *(("reverted", number) for number in result.reverted),
             *(("removed", number) for number in result.removed),
-            *(("skipped", each.number, each.reason) for each in result.skipped),
+            *(("skipped", skipped.number, skipped.reason) for skipped in result.skipped),
         ],
         before=before,
         after=[*map(note, result.notes), *last],
     )
-
-
-def _sentences(result: RevertResult, *, dry_run: bool) -> Iterator[str]:
-    # Not "restored": a memory that is as it was may well be forgotten.
-    if result.reverted:
-        verb, was = "Would put" if dry_run else "Put", "as it was" if len(result.reverted) == 1 else "as they were"
-        yield f"{verb} {count_memories(len(result.reverted))} back {was}: {_numbers(result.reverted)}"
-    if result.removed:
-        verb = "Would remove" if dry_run else "Removed"
-        yield f"{verb} {count_memories(len(result.removed))}: {_numbers(result.removed)}"
-    for skipped in result.skipped:
-        yield f"Skipped #{skipped.number}: {safe(skipped.reason)}"
 
 
 def _numbers(numbers: Sequence[int]) -> str:

@@ -23,7 +23,18 @@ def score_bars(signals: Mapping[str, Signal], best: float) -> Iterator[str]:
     marks = glyphs()
     names = _column([clip(safe(name), _LONGEST_NAME, marks.more) for name in signals])
     gains = _column([f"{signal.contribution:.3f}" for signal in signals.values()], right=True)
-    sums = _sums(list(signals.values()))
+    weights = _column([f"{signal.weight:.2f}" for signal in signals.values()], right=True)
+    raws = _column([f"{signal.raw:.3f}" for signal in signals.values()], right=True)
+    # `= 0.50 x 1.00  raw 12.345  rank 1`, each part below its like.
+    sums = _column(
+        [
+            f"= {weight} x {signal.normalised:.2f}{_GAP}raw {raw}"
+            + (f"{_GAP}rank {signal.rank}" if signal.rank is not None else "")
+            if signal.contribution or signal.raw
+            else "no match"
+            for signal, weight, raw in zip(signals.values(), weights, raws, strict=True)
+        ]
+    )
     taken = _INDENT + len(_GAP) * 2 + sum(max(map(cells, column), default=0) for column in (names, gains))
     beside = width() - taken - len(_GAP) - max(map(cells, sums), default=0)
     below = beside < _SHORTEST_BAR
@@ -45,18 +56,6 @@ def signals_field(signals: Mapping[str, Signal]) -> str:
         f" raw={signal.raw:.4f} rank={signal.rank or '-'}"
         for name, signal in signals.items()
     )
-
-
-def _sums(signals: Sequence[Signal]) -> list[str]:
-    """`= 0.50 x 1.00  raw 12.345  rank 1`, each part below its like."""
-    weights = _column([f"{signal.weight:.2f}" for signal in signals], right=True)
-    raws = _column([f"{signal.raw:.3f}" for signal in signals], right=True)
-    sums: list[str] = []
-    for signal, weight, raw in zip(signals, weights, raws, strict=True):
-        rank = f"{_GAP}rank {signal.rank}" if signal.rank is not None else ""
-        matched = signal.contribution or signal.raw
-        sums.append(f"= {weight} x {signal.normalised:.2f}{_GAP}raw {raw}{rank}" if matched else "no match")
-    return _column(sums)
 
 
 def _column(texts: Sequence[str], *, right: bool = False) -> list[str]:

@@ -14,11 +14,28 @@ from perdure.clock import format_time
 from perdure.jsonable import stats_document
 from perdure.store.port import NamespaceStats, StoreStats
 
-_COLUMNS: Final = (
-    Column("namespace", "bold cyan"),
-    *(Column(name, number=True) for name in ("active", "forgotten", "other", "revisions", "no vector")),
-    Column("newest", "dim"),
-    Column("categories", fold=True),
+
+def _count(stats: NamespaceStats, *states: str) -> str:
+    return f"{sum(stats.states.get(state, 0) for state in states):,}"
+
+
+def _by_count(item: tuple[str, int]) -> tuple[int, str]:
+    return -item[1], item[0]
+
+
+_COLUMNS: Final[tuple[Column[NamespaceStats], ...]] = (
+    Column("namespace", lambda stats: stats.name, "bold cyan"),
+    Column("active", lambda stats: _count(stats, "active"), number=True),
+    Column("forgotten", lambda stats: _count(stats, "deleted"), number=True),
+    Column("other", lambda stats: _count(stats, *set(stats.states) - {"active", "deleted"}), number=True),
+    Column("revisions", lambda stats: f"{stats.revision_count:,}", number=True),
+    Column("no vector", lambda stats: f"{stats.vectors_pending:,}", number=True),
+    Column("newest", lambda stats: age(stats.newest) if stats.newest else "", "dim"),
+    Column(
+        "categories",
+        lambda stats: ", ".join(f"{name} {count:,}" for name, count in sorted(stats.categories.items(), key=_by_count)),
+        fold=True,
+    ),
 )
 
 
@@ -32,7 +49,17 @@ def main(target: Target) -> View:
     with target.memory() as memory:
         stats = memory.stats()
     shown = [each for each in stats.namespaces if not target.namespaces or each.name in target.namespaces]
-    return View(json=stats_document(stats, target.namespaces), lines=_page(stats, shown), rows=_rows(stats, shown))
+    power = min(max(stats.bytes.bit_length() - 1, 0) // 10, 3)
+    size = f"{stats.bytes / (1 << 10 * power):.{1 if power else 0}f} {('bytes', 'KiB', 'MiB', 'GiB')[power]}"
+    return View(
+        json=stats_document(stats, target.namespaces),
+        lines=[
+            f"{dim('store')}   {safe(stats.path)}",
+            f"{dim('engine')}  {safe(stats.engine)}, schema {stats.schema}, {size}",
+            *(["", Table(_COLUMNS, shown)] if shown else ["No memories yet."]),
+        ],
+        rows=_rows(stats, shown),
+    )
 
 
 def _rows(stats: StoreStats, shown: Sequence[NamespaceStats]) -> Iterator[Sequence[object]]:
@@ -47,27 +74,3 @@ def _rows(stats: StoreStats, shown: Sequence[NamespaceStats]) -> Iterator[Sequen
         yield each.name, "vectors_pending", each.vectors_pending
         yield each.name, "oldest", each.oldest and format_time(each.oldest)
         yield each.name, "newest", each.newest and format_time(each.newest)
-
-
-def _page(stats: StoreStats, shown: Sequence[NamespaceStats]) -> Iterator[str | Table]:
-    power = min(max(stats.bytes.bit_length() - 1, 0) // 10, 3)
-    size = f"{stats.bytes / (1 << 10 * power):.{1 if power else 0}f} {('bytes', 'KiB', 'MiB', 'GiB')[power]}"
-    yield f"{dim('store')}   {safe(stats.path)}"
-    yield f"{dim('engine')}  {safe(stats.engine)}, schema {stats.schema}, {size}"
-    if not shown:
-        yield "No memories yet."
-        return
-    yield ""
-    yield Table(_COLUMNS, map(_cells, shown))
-
-
-def _cells(stats: NamespaceStats) -> list[str]:
-    active, deleted = stats.states.get("active", 0), stats.states.get("deleted", 0)
-    other = sum(stats.states.values()) - active - deleted
-    ranked = sorted(stats.categories.items(), key=lambda item: (-item[1], item[0]))
-    return [
-        stats.name,
-        *(f"{count:,}" for count in (active, deleted, other, stats.revision_count, stats.vectors_pending)),
-        age(stats.newest) if stats.newest else "",
-        ", ".join(f"{category} {count:,}" for category, count in ranked),
-    ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, Final
 
 import click
@@ -41,23 +40,19 @@ def main(target: Target, *, scope: tuple[str, ...], tokens: int, **options: Any)
         summary = memory.summarize(words if scope else None, token_limit=tokens, **filters)
     if not summary.text:
         return View(json=summary, after=_nothing(target, summary, words, filters))
-    return View(json=summary, lines=_page(summary.text), rows=[safe(summary.text)], after=[_sources(summary)])
-
-
-def _page(text: str) -> Iterator[str]:
-    for line in text.split("\n"):
-        if not line.startswith("- "):
-            yield click.style(safe(line), bold=True)
-            continue
-        for position, part in enumerate(wrap(safe(line[2:]), width() - 2)):
-            yield f"{'  ' if position else glyphs().dot + ' '}{part}"
-
-
-def _sources(summary: Summary) -> str:
-    numbers = [f"#{record.number}" for record in summary.sources]
-    listed = " ".join(numbers[:_LISTED]) + (f" and {len(numbers) - _LISTED} more" if len(numbers) > _LISTED else "")
+    lines: list[str] = []
+    for line in summary.text.split("\n"):
+        if line.startswith("- "):
+            first, *rest = wrap(safe(line[2:]), width() - 2)
+            lines += [f"{glyphs().dot} {first}", *(f"  {part}" for part in rest)]
+        else:
+            lines.append(click.style(safe(line), bold=True))
+    sources = [f"#{record.number}" for record in summary.sources]
+    more = f" and {len(sources) - _LISTED} more" if len(sources) > _LISTED else ""
     omitted = f", {summary.omitted_count:,} left out" if summary.omitted_count else ""
-    return dim(f"{summary.tokens:,} of {summary.budget:,} tokens ({summary.token_counter}), from {listed}{omitted}")
+    used = f"{summary.tokens:,} of {summary.budget:,} tokens ({summary.token_counter})"
+    made_from = dim(f"{used}, from {' '.join(sources[:_LISTED])}{more}{omitted}")
+    return View(json=summary, lines=lines, rows=[safe(summary.text)], after=[made_from])
 
 
 def _nothing(target: Target, summary: Summary, scope: str, filters: dict[str, Any]) -> tuple[str, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from typing import Final
 
 import click
@@ -14,7 +13,6 @@ from perdure.cli.render import View, empty_answer
 from perdure.cli.stdin import words_or_stdin
 from perdure.cli.terminal import dim, glyphs, number_label, safe, width
 from perdure.cli.text_layout import clip
-from perdure.model import Triggered
 
 _EXAMPLES: Final = (
     "perdure triggers 'please save context for the auth work'",
@@ -37,23 +35,20 @@ def main(target: Target, *, prompt: tuple[str, ...], limit: int) -> View:
     words = words_or_stdin(prompt, "The prompt")
     with target.memory() as memory:
         triggered = memory.match_triggers(words, limit=limit, namespaces=target.several)
+    more, lines = glyphs().more, list[str]()
+    for each in triggered:
+        namespace = f"{safe(each.record.namespace)} " if target.several else ""
+        confidence = click.style(f"{each.confidence:.2f}", fg="green")
+        phrase = dim(safe(clip(each.phrase, width() - 24, more)))
+        lines.append(f"{namespace}{number_label(each.record.number)}  {confidence}  {phrase}")
+        lines.append(f"    {safe(clip(title_and_text(each.record), width() - 4, more))}")
     give_one = f"Give a memory one: {target.hint('update', 'NUMBER', trigger_phrase='save context')}"
     return View(
         json={"triggered": triggered},
-        lines=_page(triggered, several=bool(target.several)),
+        lines=lines,
         rows=(
             (each.record.number, f"{each.confidence:.2f}", each.record.namespace, each.phrase, each.record.text)
             for each in triggered
         ),
         before=() if triggered else empty_answer(f"No trigger phrase in {clip(words, 60)!r}.", give_one),
     )
-
-
-def _page(triggered: Sequence[Triggered], *, several: bool) -> Iterator[str]:
-    more = glyphs().more
-    for each in triggered:
-        namespace = f"{safe(each.record.namespace)} " if several else ""
-        confidence = click.style(f"{each.confidence:.2f}", fg="green")
-        phrase = dim(safe(clip(each.phrase, width() - 24, more)))
-        yield f"{namespace}{number_label(each.record.number)}  {confidence}  {phrase}"
-        yield f"    {safe(clip(title_and_text(each.record), width() - 4, more))}"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import click
 
 from perdure.cli.command import command
@@ -12,7 +10,6 @@ from perdure.cli.record_view import record_page, record_rows
 from perdure.cli.render import View
 from perdure.cli.terminal import dim, safe
 from perdure.cli.time_options import stamp
-from perdure.model import Version
 
 
 @command("version", examples=("perdure version 7 1", "perdure version person:alice 2 --json"))
@@ -26,15 +23,10 @@ def main(target: Target, *, ref: str, number: int) -> View:
     """
     with target.memory() as memory:
         version = memory.version(ref, number)
-    return View(json=version, lines=_page(version), rows=record_rows(version.record) if version.record else ())
-
-
-def _page(version: Version) -> Iterator[str]:
     if version.record is None:
-        return
+        return View(json=version)
     standing = ", the current one" if version.current else ", taken back" if version.taken_back else ""
     made_from = f", made from {', '.join(map(str, version.lineage))}" if version.lineage else ""
     by = f"by {safe(version.change.actor)}, {stamp(version.change.at)}"
-    yield dim(f"#{version.number} version {version.version}{standing}{made_from}; {by}")
-    yield ""
-    yield from record_page(version.record)
+    heading = dim(f"#{version.number} version {version.version}{standing}{made_from}; {by}")
+    return View(json=version, lines=[heading, "", *record_page(version.record)], rows=record_rows(version.record))

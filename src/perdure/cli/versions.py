@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final
 
 import click
@@ -10,19 +9,31 @@ import click
 from perdure.cli.command import command
 from perdure.cli.common_options import Target
 from perdure.cli.render import Column, Table, View
-from perdure.cli.terminal import dim, glyphs, width
-from perdure.cli.text_layout import clip
+from perdure.cli.terminal import dim
 from perdure.cli.time_options import age
 from perdure.clock import format_time
 from perdure.model import Version
 
-_COLUMNS: Final = (
-    Column("version", "bold cyan", number=True),
-    Column("memory", share=True),
-    Column("made from"),
-    Column("by"),
-    Column("age", "dim"),
-    Column("", "yellow"),
+
+def _text(version: Version) -> str:
+    return version.record.text if version.record else "(gone)"
+
+
+def _lineage(version: Version) -> str:
+    return ", ".join(map(str, version.lineage))
+
+
+def _standing(version: Version) -> str:
+    return "current" if version.current else "taken back" if version.taken_back else ""
+
+
+_COLUMNS: Final[tuple[Column[Version], ...]] = (
+    Column("version", lambda version: str(version.version), "bold cyan", number=True),
+    Column("memory", _text, share=True),
+    Column("made from", _lineage),
+    Column("by", lambda version: version.change.actor),
+    Column("age", lambda version: age(version.change.at), "dim"),
+    Column("", _standing, "yellow"),
 )
 
 
@@ -40,39 +51,10 @@ def main(target: Target, *, ref: str) -> View:
     readable = sum(version.record is not None for version in versions)
     return View(
         json={"versions": versions},
-        lines=[_table(versions)],
+        lines=[Table(_COLUMNS, versions)],
         rows=[
             (each.version, _standing(each), _lineage(each), each.change.actor, format_time(each.change.at), _text(each))
             for each in versions
         ],
         after=[dim(f"what changed: {target.hint('diff', ref)}")] if readable > 1 else [],
     )
-
-
-def _table(versions: Sequence[Version]) -> Table:
-    return Table(
-        _COLUMNS,
-        [
-            (
-                str(version.version),
-                clip(_text(version), width(), glyphs().more),
-                _lineage(version),
-                version.change.actor,
-                age(version.change.at),
-                _standing(version),
-            )
-            for version in versions
-        ],
-    )
-
-
-def _text(version: Version) -> str:
-    return version.record.text if version.record else "(gone)"
-
-
-def _lineage(version: Version) -> str:
-    return ", ".join(map(str, version.lineage))
-
-
-def _standing(version: Version) -> str:
-    return "current" if version.current else "taken back" if version.taken_back else ""
