@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Any, Final
 
 import click
@@ -10,20 +9,12 @@ import click
 from perdure.cli.command import command, option
 from perdure.cli.common_options import Target
 from perdure.cli.field_options import completing
-from perdure.cli.filter_options import (
-    AS_OF,
-    KNOWN_AT,
-    about_the_past,
-    filter_options,
-    filters_in_words,
-    given_filters,
-)
+from perdure.cli.filter_options import about_the_past, filters_in_words, given_options, search_options
 from perdure.cli.render import View, empty_answer
 from perdure.cli.stdin import words_or_stdin
 from perdure.cli.terminal import dim, note, safe
 from perdure.cli.text_layout import clip
 from perdure.jsonable import past_document
-from perdure.model import INDEXED_STATES
 
 _EXAMPLES: Final = (
     "perdure context 'how do we release?'",
@@ -40,28 +31,10 @@ _LISTED: Final = 20
 @click.argument("query", nargs=-1)
 @option("--budget", "-b", type=int, default=2000, show_default=True, metavar="TOKENS", help="Maximum number of tokens.")
 @option("--limit", "-l", type=int, default=50, show_default=True, help="Maximum number of memories to choose from.")
-@option("--concept", "concepts", multiple=True, metavar="WORDS", help="Only of memories that hold this; two to five.")
 @option("--format", metavar="NAME", default="text", show_default=True, shell_complete=completing(_FORMATS),
         help="How each memory is written: text, or json for one object per line.")  # fmt: skip
-@option("--recipe", metavar="NAME", help="How to weigh the signals.  [default: balanced]")
-@AS_OF
-@KNOWN_AT
-@option("--no-constitutional", is_flag=True, help="Leave out the memories that are always shown.")
-@filter_options(INDEXED_STATES)
-def main(  # noqa: PLR0913 - one for each option
-    target: Target,
-    *,
-    query: tuple[str, ...],
-    concepts: tuple[str, ...],
-    budget: int,
-    limit: int,
-    format: Any,
-    recipe: str | None,
-    no_constitutional: bool,
-    as_of: datetime | None,
-    known_at: datetime | None,
-    **options: Any,
-) -> View:
+@search_options
+def main(target: Target, *, query: tuple[str, ...], no_constitutional: bool, **options: Any) -> View:
     """Pack what matters for a question into a budget of tokens.
 
     QUERY is a question or some words; `-`, or nothing with a pipe, reads standard input. The answer is one text to put
@@ -69,20 +42,14 @@ def main(  # noqa: PLR0913 - one for each option
     as data between two marks that no memory can forge. Long memories are shortened; memories that did not fit are
     listed on stderr.
     """
-    question, filters = words_or_stdin(query, "The question"), given_filters(options)
+    question, narrowed = words_or_stdin(query, "The question"), filters_in_words(options)
+    times = {"as_of": options["as_of"], "known_at": options["known_at"]}
     with target.memory() as memory:
         context = memory.context(
             question,
-            concepts=concepts or None,
-            budget=budget,
-            limit=limit,
-            format=format,
             namespaces=target.several,
-            recipe=recipe,
             include_constitutional=not no_constitutional,
-            as_of=as_of,
-            known_at=known_at,
-            **filters,
+            **given_options(options),
         )
     if context.text:
         used = f"{context.tokens:,} of {context.budget:,} tokens ({context.token_counter})"
@@ -98,13 +65,13 @@ def main(  # noqa: PLR0913 - one for each option
             f"Allow more: {target.hint('context', question, budget=2000)}",
         )
     else:
-        among = f" among those {filters_in_words(filters)}" if filters else ""
+        among = f" among those{narrowed}" if narrowed else ""
         after = empty_answer(
             f"Nothing found for {clip(question, 60)!r}{among}.", f"See what there is: {target.hint('list')}"
         )
     return View(
-        json=past_document(context, as_of=as_of, known_at=known_at),
+        json=past_document(context, **times),
         lines=[safe(context.text)] if context.text else [],
-        before=(*about_the_past(as_of, known_at), *map(note, context.notes)),
+        before=(*about_the_past(**times), *map(note, context.notes)),
         after=after,
     )

@@ -10,7 +10,7 @@ import click
 from perdure.cli.command import command
 from perdure.cli.common_options import Target
 from perdure.cli.deletion import confirm_options, delete, references_or_sentence
-from perdure.cli.filter_options import filter_options, given_filters
+from perdure.cli.filter_options import filter_options, given_options
 from perdure.cli.render import View
 from perdure.model import STATES
 
@@ -34,5 +34,5 @@ def main(target: Target, *, what: tuple[str, ...], yes: bool, token: str | None,
     """
     meant, again = references_or_sentence(what), partial(target.hint, "erase", *what, **options)
     with target.memory() as memory:
-        call = partial(memory.erase, meant, **given_filters(options))
+        call = partial(memory.erase, meant, **given_options(options))
         return delete(target, call, again, yes=yes, token=token, dry_run=dry_run, always_ask=True)

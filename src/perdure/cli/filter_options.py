@@ -10,15 +10,12 @@ from perdure.cli.command import Function, option
 from perdure.cli.field_options import completing
 from perdure.cli.terminal import note
 from perdure.cli.time_options import stamp, time_option
-from perdure.model import CATEGORIES, CONTEXT_TYPES, TIERS, State
+from perdure.model import CATEGORIES, CONTEXT_TYPES, INDEXED_STATES, TIERS, State
 
 FILTERS: Final = "Filters"
 _NAMES: Final = {"tag": "tags", "state": "states"}
 _TIMES: Final = ("since", "until", "when")
 
-AS_OF: Final = option(
-    "--as-of", **time_option("as_of"), help="What was true at this time: 2026-03-14T09:30, 3d, yesterday."
-)
 KNOWN_AT: Final = option("--known-at", **time_option("known_at"), help="Search the store as it was at this time.")
 SINCE: Final = option(
     "--since", section=FILTERS, **time_option("since"), help="from this time on: 2026-03-14, 3d, 2w, yesterday."
@@ -45,22 +42,41 @@ _OPTIONS: Final = (
 )  # fmt: skip
 
 
+_SEARCH: Final = (
+    option("--concept", "concepts", multiple=True, metavar="WORDS",
+           help="Only memories that hold this; two to five of them. The answer says how often."),
+    option("--recipe", metavar="NAME", help="How to weigh the signals.  [default: balanced]"),
+    option("--as-of", **time_option("as_of"), help="What was true at this time: 2026-03-14T09:30, 3d, yesterday."),
+    KNOWN_AT,
+    option("--no-constitutional", is_flag=True, help="Leave out the memories that are always shown."),
+)  # fmt: skip
+_NO_FILTERS: Final = ("limit", "concepts", "recipe", "as_of", "known_at", "budget", "format")
+
+
 def filter_options(states: Sequence[State], default: str = "active") -> Callable[[Function], Function]:
     in_state = option(
         "--state", section=FILTERS, multiple=True, metavar="NAME", shell_complete=completing(states),
         help=f"is in this state: {', '.join(states)}; repeated: in any of them.  [default: {default}]",
     )  # fmt: skip
+    return _adding((*_OPTIONS, in_state))
 
+
+def search_options(function: Function) -> Function:
+    """What `recall` and `context` share: their names are those of the façade's parameters."""
+    return _adding(_SEARCH)(filter_options(INDEXED_STATES)(function))
+
+
+def _adding(options: Sequence[Callable[[Function], Function]]) -> Callable[[Function], Function]:
     def decorate(function: Function) -> Function:
-        for add in (in_state, *reversed(_OPTIONS)):
+        for add in reversed(options):
             function = add(function)
         return function
 
     return decorate
 
 
-def given_filters(options: Mapping[str, Any]) -> dict[str, Any]:
-    """The filters in use, by the names the façade gives them."""
+def given_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options that were given, by the names the façade gives them."""
     return {_NAMES.get(name, name): value for name, value in options.items() if value is not None and value != ()}
 
 
@@ -73,14 +89,15 @@ def about_the_past(as_of: datetime | None, known_at: datetime | None) -> tuple[s
     return (note(f"{true}, {known}." if true else f"This is {known}."),)
 
 
-def filters_in_words(filters: Mapping[str, Any]) -> str:
-    """`with tags ui since 2026-03-14 00:00 UTC`, for an answer that came out empty."""
+def filters_in_words(options: Mapping[str, Any]) -> str:
+    """` with tags ui since 2026-03-14 00:00 UTC`, for an answer that came out empty; nothing without a filter."""
     times: list[str] = []
     others: list[str] = []
-    for name, value in filters.items():
+    for name, value in given_options(options).items():
         if isinstance(value, datetime):
             shown = f"{value:%Y-%m-%d %H:%M} UTC"
         else:
             shown = " ".join(cast("tuple[str, ...]", value)) if isinstance(value, tuple) else str(value)
-        (times if name in _TIMES else others).append(f"{name.replace('_', ' ')} {shown}")
-    return " ".join([*(["with " + ", ".join(others)] if others else []), *times])
+        if name not in _NO_FILTERS:
+            (times if name in _TIMES else others).append(f"{name.replace('_', ' ')} {shown}")
+    return "".join(f" {part}" for part in (*(["with " + ", ".join(others)] if others else []), *times))

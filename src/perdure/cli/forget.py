@@ -10,7 +10,7 @@ import click
 from perdure.cli.command import command, option
 from perdure.cli.common_options import Target
 from perdure.cli.deletion import confirm_options, delete, references_or_sentence
-from perdure.cli.filter_options import filter_options, given_filters
+from perdure.cli.filter_options import filter_options, given_options
 from perdure.cli.render import View
 from perdure.model import STATES
 
@@ -51,5 +51,5 @@ def main(
     meant, mode = references_or_sentence(what), "hard" if hard else "soft"
     again = partial(target.hint, "forget", *what, **options, hard=hard)
     with target.memory() as memory:
-        call = partial(memory.forget, meant, mode=mode, **given_filters(options))
+        call = partial(memory.forget, meant, mode=mode, **given_options(options))
         return delete(target, call, again, yes=yes, token=token, dry_run=dry_run, always_ask=hard)

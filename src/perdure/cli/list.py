@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from perdure.cli.command import command, option
 from perdure.cli.common_options import Target
-from perdure.cli.filter_options import KNOWN_AT, about_the_past, filter_options, filters_in_words, given_filters
+from perdure.cli.filter_options import KNOWN_AT, about_the_past, filter_options, filters_in_words, given_options
 from perdure.cli.record_view import title_and_text
 from perdure.cli.render import Column, Table, View, empty_answer
 from perdure.cli.terminal import dim
@@ -48,15 +48,14 @@ def main(
     In a pipe each memory is one line of fields with tabs between them: number, state, namespace, time, category,
     tags, title, text. Tab, line break and backslash inside a field are written \t, \n and \\.
     """
-    filters = given_filters(options)
     with target.memory() as memory:
-        page = memory.list(limit=limit, after=after, newest=not oldest, known_at=known_at, **filters)
+        page = memory.list(limit=limit, after=after, newest=not oldest, known_at=known_at, **given_options(options))
     after_page: tuple[str, ...] = ()
     if page.next is not None:
         again = target.hint("list", after=page.next, limit=limit, oldest=oldest, known_at=known_at, **options)
         after_page = (dim(f"more: {again}"),)
-    elif filters and not page:
-        after_page = empty_answer(f"No memories {filters_in_words(filters)}.", f"See them all: {target.hint('list')}")
+    elif not page and (narrowed := filters_in_words(options)):
+        after_page = empty_answer(f"No memories{narrowed}.", f"See them all: {target.hint('list')}")
     elif after is not None and not page:
         after_page = empty_answer("No more memories.")
     elif known_at is not None and not page:

@@ -4,21 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from perdure.cli.command import command, option
 from perdure.cli.common_options import Target
-from perdure.cli.filter_options import (
-    AS_OF,
-    KNOWN_AT,
-    about_the_past,
-    filter_options,
-    filters_in_words,
-    given_filters,
-)
+from perdure.cli.filter_options import about_the_past, filters_in_words, given_options, search_options
 from perdure.cli.render import View, empty_answer
 from perdure.cli.score_view import score_bars, signals_field
 from perdure.cli.stdin import words_or_stdin
@@ -27,7 +19,7 @@ from perdure.cli.text_layout import clip, wrap
 from perdure.cli.time_options import age
 from perdure.clock import format_time
 from perdure.jsonable import brief_document, past_document
-from perdure.model import INDEXED_STATES, Recall, Record
+from perdure.model import Hit, Recall, Record
 
 if TYPE_CHECKING:
     from perdure.memory import Memory
@@ -54,29 +46,18 @@ _EXAMPLES: Final = (
 @command("recall", examples=_EXAMPLES, several=True)
 @click.argument("query", nargs=-1)
 @option("--limit", "-l", type=int, default=10, show_default=True, help="Maximum number of results.")
-@option("--concept", "concepts", multiple=True, metavar="WORDS",
-        help="Only memories that hold this, and how often; two to five of them.")  # fmt: skip
-@option("--recipe", metavar="NAME", help="How to weigh the signals.  [default: balanced]")
 @option("--explain", is_flag=True, help="Show what each signal gave to the score.")
 @option("--brief", is_flag=True, help="Show one short line of each memory; `show` tells the rest.")
-@AS_OF
-@KNOWN_AT
 @option("--no-decay", is_flag=True, help="Let memories that were not used for long count as much as others.")
-@option("--no-constitutional", is_flag=True, help="Leave out the memories that are always shown.")
-@filter_options(INDEXED_STATES)
-def main(  # noqa: PLR0913 - one for each option
+@search_options
+def main(
     target: Target,
     *,
     query: tuple[str, ...],
-    concepts: tuple[str, ...],
-    limit: int,
-    recipe: str | None,
     explain: bool,
     brief: bool,
     no_decay: bool,
     no_constitutional: bool,
-    as_of: datetime | None,
-    known_at: datetime | None,
     **options: Any,
 ) -> View:
     r"""Find memories by meaning and by words.
@@ -92,75 +73,59 @@ def main(  # noqa: PLR0913 - one for each option
     Constitutional memories come first, with that word in place of a score. With --as-of or --known-at there are none:
     such an answer shows only what was, and does not count as use.
     """
-    question = words_or_stdin(query, "The question") if query or not concepts else None
-    asked = " ".join(concepts) if question is None else question
-    filters, about_then = given_filters(options), bool(as_of or known_at)
+    question = words_or_stdin(query, "The question") if query or not options["concepts"] else None
+    asked = " ".join(options["concepts"]) if question is None else question
+    times = {"as_of": options["as_of"], "known_at": options["known_at"]}
     with target.memory() as memory:
         recall = memory.recall(
             question,
-            concepts=concepts or None,
-            limit=limit,
             namespaces=target.several,
-            recipe=recipe,
             use_decay=False if no_decay else None,
             include_constitutional=not no_constitutional,
-            as_of=as_of,
-            known_at=known_at,
-            **filters,
+            **given_options(options),
         )
-        nothing = () if recall else _nothing(target, memory, asked, recall, filters, about_then=about_then)
-    before = (*about_the_past(as_of, known_at), *map(note, recall.notes), *nothing)
+        nothing = () if recall else _nothing(target, memory, asked, recall, options)
+    before = (*about_the_past(**times), *map(note, recall.notes), *nothing)
     if brief:
         document = brief_document(recall)
-        lines = [
-            f"{each['namespace']} {each['line']}" if target.several else each["line"] for each in document["lines"]
-        ]
-        return View(json=document, lines=map(safe, lines), before=before)
+        heads = (f"{each['namespace']} " if target.several else "" for each in document["lines"])
+        lines = [safe(head + each["line"]) for head, each in zip(heads, document["lines"], strict=True)]
+        return View(json=document, lines=lines, before=before)
     return View(
-        json=past_document(recall, as_of=as_of, known_at=known_at),
-        lines=_page(recall, asked, explain=explain, several=bool(target.several), about_then=about_then),
+        json=past_document(recall, **times),
+        lines=_page(recall, asked, explain=explain, several=bool(target.several), past=any(times.values())),
         rows=_rows(recall, explain=explain),
         before=before,
     )
 
 
 def _rows(recall: Recall, *, explain: bool) -> Iterator[Sequence[object]]:
-    for record in recall.constitutional:
-        yield _row(record, _ALWAYS)
-    for hit in recall:
-        concepts = [_counted(hit.concepts)] if hit.concepts else []
-        yield *_row(hit.record, f"{hit.score:.4f}"), *concepts, *([signals_field(hit.explain)] if explain else [])
+    for found in (*recall.constitutional, *recall):
+        record, score = (found, _ALWAYS) if isinstance(found, Record) else (found.record, f"{found.score:.4f}")
+        when, tags = format_time(record.valid_at or record.created_at), ",".join(record.tags)
+        row = (record.number, score, record.namespace, when, record.category, tags, record.title, record.text)
+        if isinstance(found, Hit):
+            concepts = [_counted(found.concepts)] if found.concepts else []
+            row = (*row, *concepts, *([signals_field(found.explain)] if explain else []))
+        yield row
 
 
-def _row(record: Record, score: str) -> tuple[object, ...]:
-    when = format_time(record.valid_at or record.created_at)
-    return (
-        record.number, score, record.namespace, when, record.category, ",".join(record.tags), record.title, record.text
-    )  # fmt: skip
-
-
-def _page(recall: Recall, question: str, *, explain: bool, several: bool, about_then: bool) -> Iterator[str]:
-    """`about_then`: the hits are versions of the past, and say which."""
+def _page(recall: Recall, question: str, *, explain: bool, several: bool, past: bool) -> Iterator[str]:
+    """`past`: the hits are versions of the past, and say which."""
     from perdure.text.stopwords import STOPWORDS
 
-    def heading(record: Record, score: str, *facts: str) -> str:
-        marks = glyphs()
-        namespace = f"{safe(record.namespace)} " if several else ""
-        shown = clip(f" {marks.dot} ".join((*facts, *_facts(record))), width() - 24, marks.more)
-        return f"{namespace}{number_label(record.number)}  {score}  {dim(shown)}"
-
+    words = frozenset(word for word in re.findall(r"\w{2,}", question.lower()) if word not in STOPWORDS)
     for record in recall.constitutional:
-        yield heading(record, click.style(_ALWAYS, fg="magenta"))
+        yield _heading(record, click.style(_ALWAYS, fg="magenta"), several=several)
         yield from _text(record, frozenset())
         yield ""
-    words = frozenset(word for word in re.findall(r"\w{2,}", question.lower()) if word not in STOPWORDS)
     # What stands above already is said once, unless the arithmetic was asked for.
     above = frozenset[str]() if explain else {record.id for record in recall.constitutional}
     for position, hit in enumerate(hit for hit in recall if hit.record.id not in above):
         if position:
             yield ""
-        version = [f"version {hit.record.version}"] if about_then else []
-        yield heading(hit.record, click.style(f"{hit.score:.2f}", fg="green"), *version)
+        version = f"version {hit.record.version}" if past else None
+        yield _heading(hit.record, click.style(f"{hit.score:.2f}", fg="green"), version, several=several)
         yield from _text(hit.record, words)
         if hit.concepts:
             yield f"    {dim(safe(f'Contains: {_counted(hit.concepts)}'))}"
@@ -168,10 +133,13 @@ def _page(recall: Recall, question: str, *, explain: bool, several: bool, about_
             yield from score_bars(hit.explain, recall[0].score)
 
 
-def _facts(record: Record) -> Iterator[str]:
-    state = record.state if record.state != "active" else None
+def _heading(record: Record, score: str, version: str | None = None, *, several: bool) -> str:
+    marks, state = glyphs(), record.state if record.state != "active" else None
     when = age(record.valid_at or record.created_at)
-    return (safe(fact) for fact in (record.category, ", ".join(record.tags), record.key, when, state) if fact)
+    facts = (version, record.category, ", ".join(record.tags), record.key, when, state)
+    shown = clip(f" {marks.dot} ".join(safe(fact) for fact in facts if fact), width() - 24, marks.more)
+    namespace = f"{safe(record.namespace)} " if several else ""
+    return f"{namespace}{number_label(record.number)}  {score}  {dim(shown)}"
 
 
 def _text(record: Record, words: frozenset[str]) -> Iterator[str]:
@@ -189,14 +157,15 @@ def _counted(concepts: Mapping[str, int]) -> str:
 
 
 def _nothing(
-    target: Target, memory: Memory, question: str, recall: Recall, filters: Mapping[str, Any], *, about_then: bool
+    target: Target, memory: Memory, question: str, recall: Recall, options: Mapping[str, Any]
 ) -> tuple[str, ...]:
     """An empty answer says what was tried, and what to try next."""
+    narrowed = filters_in_words(options)
     tried = f"Nothing found for {clip(question, 60)!r}"
-    tried += f" among those {filters_in_words(filters)}" if filters else ""
+    tried += f" among those{narrowed}" if narrowed else ""
     tried += f" (searched by {_MODES[recall.mode]})." if recall.mode in _MODES else "."
-    if filters or about_then:
-        without = "the filters" if filters else "the time"
+    if narrowed or options["as_of"] or options["known_at"]:
+        without = "the filters" if narrowed else "the time"
         return empty_answer(tried, f"Try without {without}: {target.hint('recall', question)}")
     if len(memory.list(limit=1)):
         return empty_answer(tried, f"Try other words, or look through everything: {target.hint('list')}")

@@ -8,7 +8,7 @@ import click
 
 from perdure.cli.command import command, option
 from perdure.cli.common_options import Target
-from perdure.cli.filter_options import filter_options, filters_in_words, given_filters
+from perdure.cli.filter_options import filter_options, filters_in_words, given_options
 from perdure.cli.render import View, empty_answer
 from perdure.cli.terminal import dim, glyphs, safe, width
 from perdure.cli.text_layout import clip, wrap
@@ -35,11 +35,11 @@ def main(target: Target, *, scope: tuple[str, ...], tokens: int, **options: Any)
     the memories themselves, and each line ends with the number of its memory. What it was made from is said on
     stderr; with --json it is in the answer.
     """
-    filters, words = given_filters(options), " ".join(scope)
+    words = " ".join(scope)
     with target.memory() as memory:
-        summary = memory.summarize(words if scope else None, token_limit=tokens, **filters)
+        summary = memory.summarize(words if scope else None, token_limit=tokens, **given_options(options))
     if not summary.text:
-        return View(json=summary, after=_nothing(target, summary, words, filters))
+        return View(json=summary, after=_nothing(target, summary, words, filters_in_words(options)))
     lines: list[str] = []
     for line in summary.text.split("\n"):
         if line.startswith("- "):
@@ -55,15 +55,14 @@ def main(target: Target, *, scope: tuple[str, ...], tokens: int, **options: Any)
     return View(json=summary, lines=lines, rows=[safe(summary.text)], after=[made_from])
 
 
-def _nothing(target: Target, summary: Summary, scope: str, filters: dict[str, Any]) -> tuple[str, ...]:
+def _nothing(target: Target, summary: Summary, scope: str, narrowed: str) -> tuple[str, ...]:
     if summary.omitted_count:
         again = target.hint("summarize", *([scope] if scope else []), tokens=500)
         return empty_answer(
             f"{summary.budget:,} tokens are too few for any of {summary.omitted_count:,} memories.",
             f"Allow more: {again}",
         )
-    if not scope and not filters:
+    if not scope and not narrowed:
         return empty_answer("There is no memory here yet.", target.first_memory)
     about = f" about {clip(scope, 60)!r}" if scope else ""
-    narrowed = f" {filters_in_words(filters)}" if filters else ""
     return empty_answer(f"No memories{about}{narrowed}.", f"Summarise everything: {target.hint('summarize')}")
