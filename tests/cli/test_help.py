@@ -78,3 +78,10 @@ def test_the_version_is_the_package_s(user: User):
     from perdure import __version__
 
     assert user.done("--version").out == f"perdure {__version__}\n"
+
+
+@pytest.mark.parametrize("name", ["recall", "checkpoint", "checkpoint list"])
+def test_both_help_options_are_known_whoever_asked_for_the_help_before(user: User, name: str):
+    found = command(name)
+    found.get_help(click.Context(found))
+    assert user.done(*name.split(), "-h").out == user.done(*name.split(), "--help").out

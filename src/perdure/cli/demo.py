@@ -19,7 +19,7 @@ import click
 
 from perdure.cli.command import command
 from perdure.cli.common_options import Target
-from perdure.cli.demo_script import QUESTION, STORY
+from perdure.cli.demo_script import QUESTION, STORY, Check
 from perdure.cli.exit_codes import FAILED, OK
 from perdure.cli.render import View
 from perdure.cli.terminal import dim, safe, width
@@ -44,11 +44,15 @@ class Demo:
         for title, session, narration, steps in STORY:
             self.environment["PERDURE_SESSION"] = session
             self.chapters.append({"chapter": title, "narration": [narration], "commands": []})
-            yield ""
-            yield click.style(title, bold=True)
-            yield from wrap(narration, width()) if narration else ()
+            yield from ("", click.style(title, bold=True), *wrap(narration, width()))
             for step in steps:
-                yield from self.run(step.replace("{question}", self.question)) if isinstance(step, str) else step(self)
+                if isinstance(step, str):
+                    yield from self.run(step.replace("{question}", self.question))
+                elif isinstance(step, Check):
+                    good = step.holds(self)
+                    yield from self.remark(step.good if good else step.bad, good=good)
+                else:
+                    yield from step(self)
 
     def run(self, line: str) -> Iterator[str]:
         """Run a command for everyone to see."""
@@ -56,12 +60,12 @@ class Demo:
         words, variables = shlex.split(line), dict[str, str]()
         while "=" in words[0]:
             name, _, variables[name] = words.pop(0).partition("=")
-        command = (*_PROGRAMS[words[0]], *words[1:])
         sys.stdout.flush()
-        process = self._start(command, variables, stdout=PIPE if self.quiet else None, stderr=STDOUT)
-        output = process.communicate()[0]
+        output = PIPE if self.quiet else None
+        process = self._start((*_PROGRAMS[words[0]], *words[1:]), variables, stdout=output, stderr=STDOUT)
+        said = process.communicate()[0]
         if self.quiet:
-            result = {"output": output.decode("utf-8", "replace"), "exit_code": process.returncode}
+            result = {"output": said.decode("utf-8", "replace"), "exit_code": process.returncode}
             self.chapters[-1]["commands"][-1] |= result
 
     def prompt(self, line: str) -> Iterator[str]:
@@ -76,20 +80,31 @@ class Demo:
     def remark(self, sentence: str, *, good: bool = True) -> Iterator[str]:
         self.kept &= good
         self.chapters[-1]["narration"].append(sentence)
-        for line in wrap(sentence, width()):
-            yield click.style(line, fg="green" if good else "red")
+        yield from (click.style(line, fg="green" if good else "red") for line in wrap(sentence, width()))
 
     def ask(self, *words: str) -> Any:
         """Run a command behind the scenes, for what it answers with --json."""
-        return json.loads(self.output(*words, "--json"))
+        return json.loads(self._output(*words, "--json"))
 
-    def output(self, *words: str) -> str:
-        process = self._start((*_PERDURE, *words), {}, stdout=PIPE, stderr=DEVNULL)
-        return process.communicate()[0].decode("utf-8")
+    def recalled(self, *words: str) -> str:
+        """The texts that a question finds, one a line."""
+        return "\n".join(hit["record"]["text"] for hit in self.ask("recall", *words)["hits"])
+
+    def stored(self) -> set[str]:
+        return {json.loads(line).get("text", "") for line in self._output("export", "-").splitlines()}
+
+    def files(self) -> Iterator[bytes]:
+        """The content of every file of the store."""
+        store = Path(self.environment["PERDURE_STORE"])
+        return (path.read_bytes() for path in store.parent.iterdir() if path.name.startswith(store.name))
 
     def writer(self, *words: str) -> subprocess.Popen[bytes]:
         """A process that the story means to kill."""
         return self._start((*_PERDURE, *words), {}, stdin=PIPE, stdout=PIPE, stderr=DEVNULL)
+
+    def _output(self, *words: str) -> str:
+        process = self._start((*_PERDURE, *words), {}, stdout=PIPE, stderr=DEVNULL)
+        return process.communicate()[0].decode("utf-8")
 
     def _start(
         self, command: tuple[str, ...], variables: Mapping[str, str], *, stdin: int = DEVNULL, **streams: Any
