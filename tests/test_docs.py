@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
 import shlex
@@ -22,6 +23,8 @@ from perdure.recall.recipe import RECIPES
 REPOSITORY = Path(__file__).parent.parent
 DOCS = REPOSITORY / "docs"
 PAGES = sorted([*DOCS.rglob("*.md"), *REPOSITORY.glob("*.md")])
+PACKAGE = REPOSITORY / "src" / "perdure"
+DESIGN = (DOCS / "design.md").read_text(encoding="utf-8")
 README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
 
 
@@ -145,6 +148,34 @@ def test_every_link_leads_somewhere(page: Path):
 def anchors(page: Path) -> set[str]:
     headings = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def test_every_module_and_function_that_the_design_names_exists():
+    """Modules are written as `folder/`, `folder/module.py` or `module.py`, what they define as `module.py: name`."""
+    packages = [REPOSITORY, PACKAGE, *(path for path in PACKAGE.rglob("*") if path.is_dir())]
+    named = re.findall(r"`([a-z_]+(?:/[a-z_]+)*(?:/|\.py|\.sql))(?:: ([\w.]+))?`", DESIGN)
+    assert len(named) > 50
+    paths = {module: [package / module for package in packages if (package / module).exists()] for module, _ in named}
+    assert [module for module, found in paths.items() if not found] == []
+    assert [f"{module}: {name}" for module, name in named if name and name not in definitions(paths[module][0])] == []
+
+
+def definitions(path: Path) -> set[str]:
+    """`function`, `Class` and `Class.method`, of one module."""
+    found: set[str] = set()
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.ClassDef | ast.FunctionDef):
+            found.add(node.name)
+        if isinstance(node, ast.ClassDef):
+            found |= {f"{node.name}.{part.name}" for part in node.body if isinstance(part, ast.FunctionDef)}
+    return found
+
+
+def test_the_design_names_every_package_and_every_module_of_the_first_floor():
+    packages = [path.parent.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("__init__.py")]
+    rooms = [f"{package}/" for package in packages if package != "."]
+    modules = [path.name for path in PACKAGE.glob("[a-z]*.py")]
+    assert [name for name in sorted(rooms + modules) if f"`{name}`" not in DESIGN] == []
 
 
 def test_every_page_that_the_code_names_exists():

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from perdure.model import Filter
 from perdure.store.port import Store
-from perdure.testing.conformance.base import StoreTestBase
+from perdure.testing.conformance.store_fixture import StoreTestBase
 from perdure.testing.records import NAMESPACE, amend, change, read_once, remember
 
 

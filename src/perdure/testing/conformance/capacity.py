@@ -14,7 +14,7 @@ from perdure.errors import InvalidInput
 from perdure.lifecycle.capacity import order
 from perdure.model import INDEXED_STATES, STATES, TIERS, EvictionCandidate
 from perdure.store.port import EvictionRule, Load, Store, Use
-from perdure.testing.conformance.base import RELAXED, StoreTestBase
+from perdure.testing.conformance.store_fixture import RELAXED, StoreTestBase
 from perdure.testing.records import NAMESPACE, NOON, amend, change, draft, insert, read_once, remember
 from perdure.text.entry import entry_of
 from perdure.text.tokens import estimate

@@ -10,7 +10,7 @@ import pytest
 from perdure.errors import Conflict
 from perdure.model import Checkpoint
 from perdure.store.port import Store
-from perdure.testing.conformance.base import StoreTestBase
+from perdure.testing.conformance.store_fixture import StoreTestBase
 from perdure.testing.records import NAMESPACE, NOON, amend, remember
 
 HERE = Checkpoint("before", NAMESPACE, {}, 0, NOON, "alice")

@@ -14,7 +14,7 @@ from perdure.errors import Conflict, NotFound
 from perdure.ids import parse_reference
 from perdure.model import STATES, Filter, Record
 from perdure.store.port import IndexRow, Load, LogFilter, Position, Store, Use
-from perdure.testing.conformance.base import RELAXED, StoreTestBase
+from perdure.testing.conformance.store_fixture import RELAXED, StoreTestBase
 from perdure.testing.records import (
     GENERATION,
     NAMESPACE,

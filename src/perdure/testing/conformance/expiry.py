@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from perdure.store.port import Store
-from perdure.testing.conformance.base import StoreTestBase
+from perdure.testing.conformance.store_fixture import StoreTestBase
 from perdure.testing.conformance.time_travel import say
 from perdure.testing.records import NAMESPACE, NOON, amend, remember
 

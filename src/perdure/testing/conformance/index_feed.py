@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from perdure.clock import to_micros
 from perdure.model import Json
 from perdure.store.port import IndexRow, Position, Store, Use, UseCount
-from perdure.testing.conformance.base import RELAXED, StoreTestBase
+from perdure.testing.conformance.store_fixture import RELAXED, StoreTestBase
 from perdure.testing.records import GENERATION, NAMESPACE, NOON, amend, embed, read_once, remember, vector
 from perdure.text.entry import entry_of
 from perdure.text.question_share import question_share

@@ -5,7 +5,7 @@ from __future__ import annotations
 from perdure.ids import parse_reference
 from perdure.model import STATES, Filter
 from perdure.store.port import LogFilter, Position, Store, Use
-from perdure.testing.conformance.base import StoreTestBase
+from perdure.testing.conformance.store_fixture import StoreTestBase
 from perdure.testing.records import GENERATION, NOON, amend, draft, embed, insert, read_once, remember
 
 NAMES = [

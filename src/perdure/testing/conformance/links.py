@@ -10,7 +10,7 @@ import pytest
 from perdure.errors import InvalidInput
 from perdure.ids import content_hash, new_id
 from perdure.store.port import LINK_KINDS, Link, Store
-from perdure.testing.conformance.base import StoreTestBase
+from perdure.testing.conformance.store_fixture import StoreTestBase
 from perdure.testing.records import NAMESPACE, NOON, read_once, remember
 
 HOUR = timedelta(hours=1)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from perdure.ids import Reference, parse_reference
 from perdure.model import STATES, TIERS, Filter
 from perdure.store.port import Store
-from perdure.testing.conformance.base import RELAXED, StoreTestBase
+from perdure.testing.conformance.store_fixture import RELAXED, StoreTestBase
 from perdure.testing.records import NOON, amend, read_once, remember
 from perdure.tiers import PROPOSED, offered_tier
 

@@ -12,7 +12,7 @@ import pytest
 from perdure.errors import StoreClosed
 from perdure.model import Checkpoint, Filter
 from perdure.store.port import Position, Store, Use
-from perdure.testing.conformance.base import StoreTestBase
+from perdure.testing.conformance.store_fixture import StoreTestBase
 from perdure.testing.records import GENERATION, NAMESPACE, NOON, amend, embed, read_once, remember
 
 EVERY_METHOD: dict[str, Callable[[Store], object]] = {

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from perdure.model import Filter
 from perdure.store.port import IndexRow, Store
-from perdure.testing.conformance.base import RELAXED, StoreTestBase
+from perdure.testing.conformance.store_fixture import RELAXED, StoreTestBase
 from perdure.testing.records import NAMESPACE, NOON, amend, draft, insert, read_once, remember
 from perdure.text.bm25 import WordCounts, idf, length_norm, saturation
 from perdure.text.entry import term_hash, terms_length, unpack_terms

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from perdure.model import Operation, Record
 from perdure.store.port import LogFilter, Store
-from perdure.testing.conformance.base import RELAXED, StoreTestBase
+from perdure.testing.conformance.store_fixture import RELAXED, StoreTestBase
 from perdure.testing.records import GENERATION, NAMESPACE, NOON, amend, change, embed, read_once, remember, vector
 from perdure.text.entry import entry_of, passage_hash
 

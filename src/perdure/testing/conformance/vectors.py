@@ -8,7 +8,7 @@ import pytest
 
 from perdure.errors import InvalidInput
 from perdure.store.port import Store
-from perdure.testing.conformance.base import StoreTestBase
+from perdure.testing.conformance.store_fixture import StoreTestBase
 from perdure.testing.records import GENERATION, NAMESPACE, amend, draft, embed, insert, remember, vector
 from perdure.text.entry import passage, passage_hash
 

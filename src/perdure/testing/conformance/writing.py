@@ -17,7 +17,7 @@ from perdure.errors import InvalidInput
 from perdure.ids import content_hash
 from perdure.model import CATEGORIES, STATES, TIERS, USE_FIELDS, Filter, Record
 from perdure.store.port import LogFilter, Position, Store
-from perdure.testing.conformance.base import RELAXED, StoreTestBase
+from perdure.testing.conformance.store_fixture import RELAXED, StoreTestBase
 from perdure.testing.records import (
     GENERATION,
     NAMESPACE,
