@@ -104,26 +104,24 @@ def _apply(scope: SelectionScope, records: tuple[Record, ...], batch: WriteBatch
 
 
 def known_backups(store: Store) -> tuple[str, ...]:
-    """Backups of the store, newest first, that are there, are being made, or cannot be looked at."""
+    """Backups of the store, newest first, that exist, are being made, or cannot be looked at."""
+
+    def exists(path: str) -> bool:
+        partial_name = f"{Path(path).name}.partial-"
+        # A backup in the making is looked for first: if it is finished meanwhile, the backup itself exists afterwards.
+        with suppress(OSError, ValueError):
+            if any(entry.name.startswith(partial_name) for entry in Path(path).parent.iterdir()):
+                return True
+        try:
+            return Path(path).is_file()
+        except ValueError:
+            return False
+        except OSError:
+            return True
+
     try:
-        listed: object = json.loads(store.note("backups") or "[]")
+        parsed: object = json.loads(store.note("backups") or "[]")
     except ValueError:
         return ()
-    backups: list[str] = []
-    for path in cast("list[object]", listed) if isinstance(listed, list) else []:
-        if not isinstance(path, str):
-            continue
-        try:
-            # A backup that is being made has another name until it is finished, so that name is looked for first.
-            partial_name = f"{Path(path).name}.partial-"
-            with suppress(OSError):
-                if any(entry.name.startswith(partial_name) for entry in Path(path).parent.iterdir()):
-                    backups.append(path)
-                    continue
-            if Path(path).is_file():
-                backups.append(path)
-        except ValueError:
-            continue
-        except OSError:
-            backups.append(path)
-    return tuple(backups)
+    paths = cast("list[object]", parsed) if isinstance(parsed, list) else []
+    return tuple(path for path in paths if isinstance(path, str) and exists(path))

@@ -54,7 +54,10 @@ class Selection:
 
 
 def select(scope: SelectionScope, what: object, now: datetime) -> Selection:
-    narrowed = _narrows(scope.filter)
+    filter = scope.filter or Filter(states=_NO_STATES)
+    # The states that recall sees narrow nothing: they are everything there is.
+    hidden = filter.states != _NO_STATES and not set(filter.states) & set(INDEXED_STATES)
+    narrowed = hidden or replace(filter, states=_NO_STATES) != Filter(states=_NO_STATES)
     # Bytes are a sequence of numbers too, but hardly meant as such.
     if isinstance(what, list | tuple | range):
         instruction, references = None, [reference_of(item) for item in cast("Sequence[object]", what)]
@@ -66,7 +69,7 @@ def select(scope: SelectionScope, what: object, now: datetime) -> Selection:
             raise InvalidInput("A memory that is named needs no filter.", remedy="Leave one of the two out.")
         return _by_references(scope, references)
     understood = instruction.understood
-    for name, value in asdict(scope.filter).items() if scope.filter else ():
+    for name, value in asdict(filter).items():
         if value not in (None, (), False):
             text = format_time(value) if isinstance(value, datetime) else value
             text = ", ".join(cast("tuple[str, ...]", text)) if isinstance(text, tuple) else text
@@ -179,11 +182,3 @@ def _too_many() -> InvalidInput:
         f"That would be more than {MAX_SELECTED:,} memories at once.",
         remedy="Narrow it by a time or a filter, and do it in parts; nothing was changed.",
     )
-
-
-def _narrows(filter: Filter | None) -> bool:
-    """Whether the filter is a scope of its own. The states that recall sees are none: they are everything there is."""
-    if filter is None:
-        return False
-    others = replace(filter, states=_NO_STATES) != Filter(states=_NO_STATES)
-    return others or (filter.states != _NO_STATES and not set(filter.states) & set(INDEXED_STATES))

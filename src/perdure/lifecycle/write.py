@@ -54,6 +54,34 @@ class WriteRequest:
     force_new_version: bool = False
     expected_version: int | None = None
 
+    def require_expected_version(self, existing: Record | None) -> None:
+        active = existing if existing and existing.state == "active" else None
+        expected, key = self.expected_version, self.fields.get("key")
+        if expected == (active.version if active else 0):
+            return
+        if active:
+            raise VersionConflict(f"{key} has version {active.version} now, not {expected or 'none'}.")
+        last = f"{key} is {existing.state}; its last version was {existing.version}." if existing else None
+        raise VersionConflict(
+            last or f"There is no {key}.",
+            remedy="Say 0 for a memory that is not there, or that should come back; nothing was changed.",
+        )
+
+    def earlier_answer(self, writer: Writer) -> Remembered | None:
+        """The answer of an earlier call with this idempotency key, unless its memory was erased since."""
+        lines = writer.log(LogFilter(request=self.idempotency_key), limit=1)
+        earlier = writer.by_number(lines[0].number) if lines else None
+        if earlier is None:
+            return None
+        written = lines[0].record
+        other_text = written is not None and written.content_hash != content_hash(self.fields["text"])
+        if other_text or ("key" in self.fields and earlier.key != self.fields["key"]):
+            raise Conflict(
+                f"This idempotency key stored memory #{earlier.number}, which says something else.",
+                remedy="Use a new key for a new memory; nothing was changed.",
+            )
+        return Remembered(earlier, "repeated", None)
+
 
 @dataclass(frozen=True, slots=True)
 class Plan:
@@ -129,15 +157,12 @@ def write(
     if plan.outcome == "unchanged":
         return Remembered(plan.record, plan.outcome, None, notes=plan.notes)
     prepared = prepare(services, plan)
-    key = request.idempotency_key if request else None
     with services.store.write(namespace) as writer:
-        if request and key:
-            repeated = _repeated(writer, request, key)
-            if repeated:
-                return repeated
+        if request and request.idempotency_key and (repeated := request.earlier_answer(writer)):
+            return repeated
         current = find(writer)
         if request and request.expected_version is not None:
-            _require_version(current, request.expected_version, request.fields["key"])
+            request.require_expected_version(current)
         if not _is_same(current, existing):
             plan = plan_on(current, batch.at)
             if plan.outcome == "unchanged":
@@ -146,6 +171,7 @@ def write(
         new_key = plan.record.key
         if plan.previous and new_key and new_key != plan.previous.key and writer.by_key(new_key):
             raise Conflict(f"The key {new_key!r} names another memory.", remedy="Choose another key.")
+        key = request.idempotency_key if request else None
         result = apply_plan(services, writer, plan, batch, prepared, idempotency_key=key)
         if request and request.force_new_version:
             writer.touch(result.record.number, batch.at)
@@ -385,31 +411,3 @@ def _is_same(current: Record | None, read: Record | None) -> bool:
         return current is read
     # After a backup was restored, another change may have the same position in the log.
     return current.seq == read.seq and same_history(current, read)
-
-
-def _require_version(existing: Record | None, expected: int, key: str | None) -> None:
-    active = existing if existing and existing.state == "active" else None
-    if expected == (active.version if active else 0):
-        return
-    if active:
-        raise VersionConflict(f"{key} has version {active.version} now, not {expected or 'none'}.")
-    raise VersionConflict(
-        f"{key} is {existing.state}; its last version was {existing.version}." if existing else f"There is no {key}.",
-        remedy="Say 0 for a memory that is not there, or that should come back; nothing was changed.",
-    )
-
-
-def _repeated(writer: Writer, request: WriteRequest, key: str) -> Remembered | None:
-    """The answer of an earlier call with this idempotency key, unless its memory was erased since."""
-    lines = writer.log(LogFilter(request=key), limit=1)
-    earlier = writer.by_number(lines[0].number) if lines else None
-    if earlier is None:
-        return None
-    fields, written = request.fields, lines[0].record
-    other_text = written is not None and written.content_hash != content_hash(fields["text"])
-    if other_text or ("key" in fields and earlier.key != fields["key"]):
-        raise Conflict(
-            f"This idempotency key stored memory #{earlier.number}, which says something else.",
-            remedy="Use a new key for a new memory; nothing was changed.",
-        )
-    return Remembered(earlier, "repeated", None)
