@@ -30,19 +30,19 @@ BEGIN IMMEDIATE;
 BEGIN EXCLUSIVE;
 
 -- name: begin_read
--- Several statements that must see one moment.
+-- Several statements see one moment.
 BEGIN;
 
 -- name: commit
--- The acknowledgement.
+-- From here on the transaction is acknowledged.
 COMMIT;
 
 -- name: rollback
--- Everything as it was.
+-- Everything stays as it was.
 ROLLBACK;
 
 -- name: has_tables
--- A database that is not ours is told from an empty one by what is in it.
+-- Tells an empty database from one of another program.
 SELECT EXISTS (SELECT 1 FROM sqlite_schema);
 
 -- name: put_meta
@@ -50,27 +50,27 @@ SELECT EXISTS (SELECT 1 FROM sqlite_schema);
 INSERT INTO meta (name, value) VALUES (?, ?);
 
 -- name: get_meta
--- One of those facts.
+-- Read a meta value.
 SELECT value FROM meta WHERE name = ?;
 
 -- name: change_meta
--- The few that change.
+-- Upsert a meta value.
 INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value;
 
 -- name: raise_mark
--- One that only grows.
+-- Upsert, keeping the larger value.
 INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = max(value, excluded.value);
 
 -- name: namespace_id
--- The name stands in one row; everything else knows the id.
+-- The name of a namespace stands in one row; everything else refers to the id.
 SELECT id FROM namespace WHERE name = ?;
 
 -- name: namespace_names
--- For those who may see them all: stats, work, doctor.
+-- For what concerns all namespaces: statistics, maintenance, doctor.
 SELECT id, name FROM namespace ORDER BY name;
 
 -- name: open_namespace
--- Read once per write transaction; the row lock of the whole file makes what it hands out gapless.
+-- Read once per write transaction. The write lock of the file makes the numbers it hands out gapless.
 SELECT id, seq, number, head, documents, words, vector, tokens, max_items, max_tokens FROM namespace WHERE name = ?;
 
 -- name: create_namespace
@@ -84,7 +84,7 @@ SET seq = ?, number = ?, head = ?, documents = ?, words = ?, vector = ?, tokens 
 WHERE id = ?;
 
 -- name: put_memory
--- The record as it became; a later revision takes the same slot.
+-- A later revision of a memory takes the same slot.
 INSERT INTO memory (
     namespace, slot, id, content_hash, passage_hash, checksum, key, version, seq, state, tier, category, context_type,
     source, source_project, conversation_id, session_id, channel, spec_folder, file_path, anchor_id, trust, importance,
@@ -111,11 +111,11 @@ INSERT INTO memory (
     evidence = excluded.evidence, metadata = excluded.metadata;
 
 -- name: release_key
--- Keys that change places are free for a moment; `put` writes the row again.
+-- Two keys that change places are free for a moment; `put` writes the row again.
 UPDATE memory SET key = NULL WHERE slot = ?;
 
 -- name: memory_before
--- What a new revision replaces in the derived tables.
+-- The old tags and the old index row, which a new revision replaces.
 SELECT memory.tags, entry.terms, entry.title, entry.text, entry.keywords, entry.reasoning, entry.tags, entry.anchor,
        entry.folder, entry.tokens
 FROM memory LEFT JOIN entry USING (slot)
@@ -126,16 +126,16 @@ WHERE memory.slot = ?;
 INSERT OR IGNORE INTO tag (namespace, tag, slot) VALUES (?, ?, ?);
 
 -- name: delete_tags
--- Before the new ones are written.
+-- Run before the new tags are written.
 DELETE FROM tag WHERE slot = ?;
 
 -- name: put_entry
--- The trigger brings it into the full-text index.
+-- A trigger adds the words to the full-text index.
 INSERT INTO entry (terms, title, text, keywords, reasoning, tags, anchor, folder, tokens, slot)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: change_entry
--- The trigger takes the old words out of the full-text index first.
+-- A trigger takes the old words out of the full-text index first.
 UPDATE entry
 SET terms = ?, title = ?, text = ?, keywords = ?, reasoning = ?, tags = ?, anchor = ?, folder = ?, tokens = ?
 WHERE slot = ?;
@@ -145,7 +145,7 @@ WHERE slot = ?;
 DELETE FROM entry WHERE slot = ?;
 
 -- name: append_revision
--- One line of the log.
+-- Appends one line to the log.
 INSERT INTO revision (
     namespace, seq, number, memory, version, operation, actor, surface, session, request, at, batch, digest, hash
 ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
@@ -155,11 +155,11 @@ INSERT INTO revision (
 INSERT INTO payload (id, salt, body) VALUES (?, ?, ?);
 
 -- name: put_link
--- Who linked first is remembered.
+-- Of two equal links the first one stays.
 INSERT INTO link (namespace, source, kind, target, created_at) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING;
 
 -- name: links
--- Both directions.
+-- Links in both directions.
 SELECT source, kind, target, created_at FROM link WHERE namespace = ?1 AND source = ?2
 UNION
 SELECT source, kind, target, created_at FROM link WHERE namespace = ?1 AND target = ?2
@@ -179,7 +179,7 @@ SELECT at FROM tombstone WHERE namespace = ? AND digest = ?;
 DELETE FROM tombstone WHERE namespace = ? AND digest = ?;
 
 -- name: generation_id
--- One vector space.
+-- A generation is one vector space.
 SELECT id FROM generation WHERE name = ?;
 
 -- name: create_generation
@@ -206,7 +206,7 @@ ON CONFLICT (slot) DO UPDATE SET
     accessed_at = max(coalesce(accessed_at, excluded.accessed_at), coalesce(excluded.accessed_at, accessed_at));
 
 -- name: select_memory
--- In the order that rows.py reads. Ends in an open WHERE: each reading adds its own condition.
+-- The columns in the order that rows.py reads them. Ends in an open WHERE: each query adds its own condition.
 SELECT memory.slot, id, content_hash, passage_hash, checksum, key, version, seq, state, tier, category, context_type,
        source, source_project, conversation_id, session_id, channel, spec_folder, file_path, anchor_id, trust,
        importance, confidence, observation_count, validation_count, created_at, updated_at, valid_at, invalid_at,
@@ -216,19 +216,19 @@ FROM memory LEFT JOIN use USING (slot)
 WHERE
 
 -- name: select_slot
--- As above, for a row of which nothing else can be read.
+-- The slot alone, also of a row whose other columns cannot be read. Ends in an open WHERE.
 SELECT memory.slot FROM memory WHERE
 
 -- name: by_slot
--- A number.
+-- One memory by its number.
 memory.slot = ?
 
 -- name: by_slots
--- Several numbers at once, as a JSON list.
+-- Several memories at once, by a JSON list of slots.
 memory.slot IN (SELECT value FROM json_each(?))
 
 -- name: by_id
--- A UUID, within the namespace.
+-- A UUID within the namespace.
 namespace = ? AND id = ?
 
 -- name: by_key
@@ -240,11 +240,11 @@ namespace = ? AND key = ?
 namespace = ? AND content_hash = ? ORDER BY memory.slot
 
 -- name: by_content
--- The duplicate that an unkeyed memory would be.
+-- The memory that a new one without a key would duplicate.
 namespace = ? AND content_hash = ? AND key IS NULL AND state = 'active' ORDER BY memory.slot LIMIT 1
 
 -- name: says
--- Whether a text is alive, under whatever key.
+-- Whether an active memory, with a key or without, has this text.
 SELECT EXISTS (SELECT 1 FROM memory WHERE namespace = ? AND content_hash = ? AND state = 'active');
 
 -- name: matching
@@ -264,7 +264,7 @@ memory.slot > :after
 memory.slot < :after
 
 -- name: all_after
--- Every row of a namespace, whatever its state claims to be.
+-- Every row of a namespace, whatever its state.
 memory.slot > :after AND memory.slot <= :last ORDER BY memory.slot LIMIT :limit
 
 -- name: oldest_first
@@ -276,7 +276,7 @@ ORDER BY memory.slot LIMIT :limit
 ORDER BY memory.slot DESC LIMIT :limit
 
 -- name: where_tags
--- All of them, not any.
+-- The memory has all of the tags, not any.
 memory.slot IN (
     SELECT slot FROM tag
     WHERE namespace = :namespace AND tag IN (SELECT value FROM json_each(:tags))
@@ -284,27 +284,27 @@ memory.slot IN (
 )
 
 -- name: where_categories
--- Any of them.
+-- The category is one of the list.
 category IN (SELECT value FROM json_each(:categories))
 
 -- name: where_sources
--- Any of them.
+-- The source is one of the list.
 source IN (SELECT value FROM json_each(:sources))
 
 -- name: where_states
--- Any of them.
+-- The state is one of the list.
 state IN (SELECT value FROM json_each(:states))
 
 -- name: where_active
--- By far the most common wish, without a list to search.
+-- The most common filter by far, without a list to search.
 state = 'active'
 
 -- name: where_context_type
--- Filter.
+-- The field has exactly this value.
 context_type = :context_type
 
 -- name: where_tier
--- Filter.
+-- The field has exactly this value.
 tier = :tier
 
 -- name: where_constitutional
@@ -312,23 +312,23 @@ tier = :tier
 namespace = :namespace AND tier = 'constitutional'
 
 -- name: where_source_project
--- Filter.
+-- The field has exactly this value.
 source_project = :source_project
 
 -- name: where_spec_folder
--- Filter.
+-- The field has exactly this value.
 spec_folder = :spec_folder
 
 -- name: where_conversation_id
--- Filter.
+-- The field has exactly this value.
 conversation_id = :conversation_id
 
 -- name: where_since
--- When it became true, else when it was made.
+-- The time of a memory is when it became true, else when it was made.
 coalesce(valid_at, created_at) >= :since
 
 -- name: where_until
--- Up to, not including, so that two adjoining ranges share nothing.
+-- The end is not included, so that two adjoining ranges share nothing.
 coalesce(valid_at, created_at) < :until
 
 -- name: where_not_deprecated
@@ -336,19 +336,19 @@ coalesce(valid_at, created_at) < :until
 tier <> 'deprecated'
 
 -- name: where_valid
--- True now, and not expired.
+-- The memory is true now and has not expired.
 coalesce(valid_at <= :now, TRUE) AND coalesce(invalid_at > :now, TRUE) AND coalesce(expires_at > :now, TRUE)
 
 -- name: where_created_since
--- When it was made, whatever it speaks of.
+-- The time when the memory was made, whatever it speaks of.
 created_at >= :created_since
 
 -- name: where_created_until
--- Up to, not including.
+-- The end is not included.
 created_at < :created_until
 
 -- name: where_unexpired_at
--- What is due is hidden at once, whenever `work` comes round to it.
+-- An expired memory is hidden at once, whenever maintenance marks it as expired.
 coalesce(expires_at > :unexpired_at, TRUE)
 
 -- name: where_numbers
@@ -370,7 +370,7 @@ memory.slot IN (SELECT :first | value FROM json_each(:numbers) WHERE value BETWE
 )
 
 -- name: select_lines
--- Lines of the log with what was not erased, in the order that log.py reads. Ends in an open WHERE.
+-- Lines of the log with the payloads that were not erased, in the order that reader.py reads. Ends in an open WHERE.
 SELECT revision.seq, revision.number, revision.memory, revision.version, revision.operation, revision.actor,
        revision.surface, revision.session, revision.request, revision.at, revision.batch, revision.digest,
        revision.hash, payload.body
@@ -400,31 +400,31 @@ revision.namespace = :namespace AND revision.seq IN (
 )
 
 -- name: lines_batch
--- What one call did.
+-- The lines of one call.
 revision.batch = :batch
 
 -- name: lines_session
--- What one session did.
+-- The lines of one session.
 revision.session = :session
 
 -- name: lines_actor
--- What one writer did.
+-- The lines of one actor.
 revision.actor = :actor
 
 -- name: lines_operation
--- One kind of change.
+-- The lines of one kind of change.
 revision.operation = :operation
 
 -- name: lines_since
--- This moment included.
+-- The moment is included.
 revision.at >= :since
 
 -- name: lines_until
--- Up to, not including.
+-- The end is not included.
 revision.at < :until
 
 -- name: lines_request
--- What the call with this idempotency key did. IS NOT NULL, so that the index of these keys is used.
+-- The line of the call with this idempotency key. IS NOT NULL makes SQLite use the index of these keys.
 revision.request = :request AND revision.request IS NOT NULL
 
 -- name: lines_before
@@ -452,7 +452,7 @@ SELECT seq FROM revision WHERE namespace = ? AND at <= ? ORDER BY seq DESC LIMIT
 SELECT DISTINCT number FROM revision WHERE namespace = :namespace AND seq > :seq ORDER BY number;
 
 -- name: changed_in_folder
--- As above, when they are in the folder now or were in it at the position.
+-- Memories with a line after a position that are in the folder now or were in it at the position.
 SELECT changed.number
 FROM (SELECT DISTINCT number FROM revision WHERE namespace = :namespace AND seq > :seq) AS changed
 WHERE EXISTS (
@@ -478,11 +478,11 @@ WHERE memory.state IN ('active', 'superseded')
 ORDER BY versions.number;
 
 -- name: last_version
--- From the end of an index.
+-- The highest version comes from the end of an index.
 SELECT coalesce(max(version), 0) FROM revision WHERE namespace = ? AND number = ?;
 
 -- name: passage_vector
--- One vector by what it stands for.
+-- The vector of a passage.
 SELECT checksum, data FROM vector WHERE namespace = ? AND generation = ? AND passage_hash = ?;
 
 -- name: evictable
@@ -517,17 +517,17 @@ ORDER BY chosen.last_used, chosen.slot;
 SELECT documents, words, tokens, max_items, max_tokens FROM namespace WHERE id = ?;
 
 -- name: capacity
--- Counted, because only people ask.
+-- Counted on demand: only people ask, and rarely.
 SELECT count(*) FILTER (WHERE importance >= :high OR tier IN (SELECT value FROM json_each(:tiers))),
        min(importance), avg(importance), max(importance)
 FROM memory INDEXED BY memory_age WHERE namespace = :namespace AND state IN ('active', 'superseded');
 
 -- name: evicted_count
--- Those that can still be brought back.
+-- Evicted memories that can still be restored.
 SELECT count(*) FROM memory INDEXED BY memory_evicted WHERE namespace = ? AND state = 'evicted';
 
 -- name: version_count
--- Versions of which at least one revision still says what it said.
+-- Versions of which at least one revision still has its payload.
 SELECT count(*) FROM (
     SELECT DISTINCT revision.number, revision.version
     FROM revision JOIN payload ON payload.id = (revision.namespace << 32 | revision.seq)
@@ -535,15 +535,15 @@ SELECT count(*) FROM (
 );
 
 -- name: due
--- What has expired. Read as many as are wanted.
+-- Active memories that have expired. The caller stops reading at its limit.
 SELECT namespace.name, memory.slot
 FROM memory INDEXED BY memory_expiry JOIN namespace ON namespace.id = memory.namespace
 WHERE memory.expires_at <= ? AND memory.state = 'active'
 ORDER BY memory.expires_at, memory.slot;
 
 -- name: purgeable
--- What was evicted long enough ago: by its newest line, so that whoever touched it since has put it off. A clock that had
--- gone back by then is found out by the lines before.
+-- Memories evicted long enough ago, by their newest line: a change since then puts it off. The lines before it show
+-- whether the clock had gone back by then.
 SELECT name, slot
 FROM (
     SELECT namespace.name AS name, memory.slot AS slot, (
@@ -558,14 +558,14 @@ WHERE evicted_at <= ?
 ORDER BY evicted_at, slot;
 
 -- name: times_after
--- The first and the last of each hour: no gap between two of them is longer than it was.
+-- The first and the last write of each hour: no gap between two of them is longer than it was.
 SELECT min(at) FROM revision WHERE at > ?1 GROUP BY at / 3600000000
 UNION
 SELECT max(at) FROM revision WHERE at > ?1 GROUP BY at / 3600000000
 ORDER BY 1;
 
 -- name: positions
--- Where every log stands, and how many memories each has that may be found.
+-- The position of every log, and how many memories of it may be found.
 SELECT id, name, seq, documents FROM namespace ORDER BY id;
 
 -- name: folder_count
@@ -578,13 +578,13 @@ WHERE namespace = ? AND spec_folder = ? AND state IN ('active', 'superseded');
 SELECT EXISTS (SELECT 1 FROM checkpoint WHERE name = :name AND (namespace IN (0, :namespace) OR :namespace = 0));
 
 -- name: put_checkpoint
--- A few numbers, however much they stand for.
+-- A checkpoint is a few numbers, however much it stands for.
 INSERT INTO checkpoint (
     namespace, name, positions, memories, actor, spec_folder, description, metadata, created_at
 ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: checkpoints
--- Of one namespace and of everything.
+-- Checkpoints of one namespace and of everything.
 SELECT namespace, name, positions, memories, actor, spec_folder, description, metadata, created_at
 FROM checkpoint WHERE namespace IN (0, ?) ORDER BY created_at DESC, name;
 
@@ -601,7 +601,7 @@ WHERE revision.namespace = ? AND revision.number = ?
 ORDER BY revision.seq DESC;
 
 -- name: newest_operation
--- How the history of a memory ends.
+-- The operation of the newest line of a memory.
 SELECT operation FROM revision INDEXED BY revision_version WHERE namespace = ? AND number = ? ORDER BY seq DESC LIMIT 1;
 
 -- name: memory_traces
@@ -610,15 +610,15 @@ SELECT memory.id, memory.passage_hash, entry.terms, entry.tokens
 FROM memory LEFT JOIN entry USING (slot) WHERE memory.slot = ?;
 
 -- name: delete_payload
--- What a line said. The line stays.
+-- The line stays, without its payload.
 DELETE FROM payload WHERE id = ?;
 
 -- name: delete_memory
--- Its index, tags and use go with it.
+-- The index row, tags and use of the memory are deleted with it.
 DELETE FROM memory WHERE slot = ?;
 
 -- name: delete_links
--- Both directions.
+-- Links in both directions.
 DELETE FROM link WHERE namespace = ?1 AND (source = ?2 OR target = ?2);
 
 -- name: delete_passage
@@ -643,7 +643,7 @@ WHERE vector.id BETWEEN ? AND ? AND NOT EXISTS (
 SELECT count(*) FROM entry_fts WHERE entry_fts MATCH ? AND rowid BETWEEN ? AND ?;
 
 -- name: memories_with_word
--- The same memories, by number and as one value.
+-- The memories that hold a word, by number and as one value.
 SELECT json_group_array(rowid & 4294967295) FROM entry_fts WHERE entry_fts MATCH ? AND rowid BETWEEN ? AND ?;
 
 -- name: newest_with_words
@@ -653,7 +653,7 @@ FROM entry_fts CROSS JOIN memory ON memory.slot = entry_fts.rowid
 WHERE entry_fts MATCH :match AND entry_fts.rowid BETWEEN :first AND :last AND
 
 -- name: only_the_newest
--- When there are more than can be looked at.
+-- Used when there are more memories than can be looked at.
 ORDER BY entry_fts.rowid DESC LIMIT :limit
 
 -- name: allowed
@@ -661,7 +661,7 @@ ORDER BY entry_fts.rowid DESC LIMIT :limit
 SELECT memory.slot FROM memory WHERE
 
 -- name: first_few
--- The limit of the above.
+-- The limit of the statement above.
 LIMIT :limit
 
 -- name: candidates
@@ -760,7 +760,7 @@ WHERE namespace = :namespace AND state IN ('active', 'superseded') AND NOT EXIST
 GROUP BY passage_hash;
 
 -- name: pending_count
--- As above, counted.
+-- The passages of the statement above, counted.
 SELECT count(DISTINCT passage_hash)
 FROM memory INDEXED BY memory_passage
 WHERE namespace = :namespace AND state IN ('active', 'superseded') AND NOT EXISTS (
@@ -770,14 +770,14 @@ WHERE namespace = :namespace AND state IN ('active', 'superseded') AND NOT EXIST
 );
 
 -- name: newest_generation
--- What `pending` means when the caller has no model at hand.
+-- Pending vectors are counted against it when the caller has no model at hand.
 SELECT max(id) FROM generation;
 
 -- name: namespace_statistics
--- One line of stats for each namespace.
+-- One row of statistics for each namespace.
 SELECT id, name, seq FROM namespace ORDER BY name;
 
 -- name: memory_statistics
--- Counted, because nobody asks often enough to keep a count.
+-- Counted on demand, because nobody asks often enough to keep a count.
 SELECT namespace, state, category, count(*), min(created_at), max(created_at)
 FROM memory GROUP BY namespace, state, category;
