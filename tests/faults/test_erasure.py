@@ -227,8 +227,9 @@ def test_use_and_vectors_that_come_late_bring_nothing_back(tmp_path: Path):
         waiting = memory._services.store.pending(WordEmbedder().generation, 10)
         assert other.erase([*each.numbers, late], confirm=True).done
         vector = WordEmbedder().embed_query("late").tobytes()
-        rows = [(passage.namespace, passage.passage_hash, vector) for passage in waiting]
-        assert memory._services.store.put_vectors(WordEmbedder().generation, rows) == 0
+        for passage in waiting:
+            with memory._services.store.write(passage.namespace) as writer:
+                assert not writer.put_vector(WordEmbedder().generation, passage.passage_hash, vector)
         assert {*each.numbers, late}.isdisjoint(hit.record.number for hit in memory.recall(each.canaries[0]))
     assert found_in(tmp_path, each.canaries) == {}
     with Memory(path, embedder="none") as memory:

@@ -81,10 +81,13 @@ def embed_pending(
         except EmbedderUnavailable as error:
             notes = (f"{error.sentence} {error.remedy}",)
             break
-        stored = store.put_vectors(
-            generation,
-            [(row.namespace, row.passage_hash, vector.tobytes()) for row, vector in zip(batch, vectors, strict=True)],
-        )
+        names = sorted({row.namespace for row in batch})
+        with store.write_together(names) as writers:
+            writer_of = dict(zip(names, writers, strict=True))
+            stored = sum(
+                writer_of[row.namespace].put_vector(generation, row.passage_hash, vector.tobytes())
+                for row, vector in zip(batch, vectors, strict=True)
+            )
         done += len(batch)
         if stored == 0:
             # Another process was faster with the whole batch, or its memories are gone; look again.

@@ -401,17 +401,13 @@ class IndexFeed(Protocol):
 
 
 class PendingVectors(Protocol):
-    """Vectors that are computed after the write, in all namespaces."""
+    """What is still to be embedded, in all namespaces; `Writer.put_vector` takes the vectors."""
 
     def pending(self, generation: Generation, limit: int) -> list[Pending]:
         """Passages without a vector of this generation; those of damaged memories are left out."""
         ...
 
     def pending_count(self, generation: Generation) -> int: ...
-
-    def put_vectors(self, generation: Generation, vectors: Sequence[tuple[str, bytes, bytes]]) -> int:
-        """(namespace, passage hash, vector) rows in one transaction; passages erased meanwhile are left out."""
-        ...
 
 
 class Maintenance(Protocol):

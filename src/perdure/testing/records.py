@@ -74,4 +74,8 @@ def vector(*values: float) -> bytes:
 def embed(store: Store, records: Sequence[Record], generation: Generation = GENERATION) -> int:
     """Give every record's passage a vector, as `work` does."""
     data = vector(*[1.0] + [0.0] * (generation.dimensions - 1))
-    return store.put_vectors(generation, [(record.namespace, passage_hash(record), data) for record in records])
+    stored = 0
+    for record in records:
+        with store.write(record.namespace) as writer:
+            stored += writer.put_vector(generation, passage_hash(record), data)
+    return stored

@@ -292,12 +292,6 @@ class SqliteStore:
                         passages.append(Pending(name, passage_hash, passage(record)))
             return passages
 
-    def put_vectors(self, generation: Generation, vectors: Sequence[tuple[str, bytes, bytes]]) -> int:
-        names = list({name for name, _, _ in vectors})
-        with self.write_together(names) as writers:
-            by_name = dict(zip(names, writers, strict=True))
-            return sum(by_name[name].put_vector(generation, passage_hash, data) for name, passage_hash, data in vectors)
-
     def pending_count(self, generation: Generation) -> int:
         with self._pool.reading() as connection:
             known = generation_id(connection, generation)

@@ -31,7 +31,7 @@ EVERY_METHOD: dict[str, Callable[[Store], object]] = {
     "index_changes": lambda store: store.index_changes(NAMESPACE, None, Position()),
     "use_counts": lambda store: store.use_counts(NAMESPACE),
     "pending": lambda store: store.pending(GENERATION, 1),
-    "put_vectors": lambda store: store.put_vectors(GENERATION, []),
+    "write_together": lambda store: store.write_together([]).__enter__(),
     "pending_count": lambda store: store.pending_count(GENERATION),
     "note_use": lambda store: store.note_use([], patience=1),
     "namespaces": lambda store: store.namespaces(),

@@ -39,9 +39,8 @@ class VectorsTests(StoreTestBase):
         record = remember(store, "tea")
         embed(store, [record])
         position = store.position(NAMESPACE, GENERATION)
-        assert store.put_vectors(GENERATION, [(NAMESPACE, passage_hash(record), vector(0, 0, 0, 1))]) == 0
         with store.write(NAMESPACE) as writer:
-            writer.put_vector(GENERATION, passage_hash(record), vector(0, 0, 0, 1))
+            assert not writer.put_vector(GENERATION, passage_hash(record), vector(0, 0, 0, 1))
         assert [row.vector for row in store.index_rows(NAMESPACE, GENERATION, 0, 9)] == [vector()]
         assert store.position(NAMESPACE, GENERATION) == position
 
@@ -87,14 +86,15 @@ class VectorsTests(StoreTestBase):
         record = remember(store, "tea")
         amend(store, record, text="green tea")
         assert embed(store, [record]) == 0
-        assert store.put_vectors(GENERATION, [("nowhere", passage_hash(record), vector())]) == 0
+        with store.write("nowhere") as writer:
+            assert not writer.put_vector(GENERATION, passage_hash(record), vector())
         assert store.namespaces() == [NAMESPACE]
 
     def test_a_vector_of_the_wrong_size_is_refused_and_nothing_is_stored(self, store: Store) -> None:
         record, other = remember(store, "tea"), remember(store, "coffee")
-        rows = [(NAMESPACE, passage_hash(record), vector()), (NAMESPACE, passage_hash(other), vector(1, 2))]
-        with pytest.raises(InvalidInput):
-            store.put_vectors(GENERATION, rows)
+        with pytest.raises(InvalidInput), store.write(NAMESPACE) as writer:
+            writer.put_vector(GENERATION, passage_hash(record), vector())
+            writer.put_vector(GENERATION, passage_hash(other), vector(1, 2))
         with pytest.raises(InvalidInput), store.write(NAMESPACE) as writer:
             writer.put_vector(GENERATION, passage_hash(record), b"")
         assert store.pending_count(GENERATION) == 2
@@ -102,8 +102,6 @@ class VectorsTests(StoreTestBase):
     @pytest.mark.parametrize("odd", [(0, 0, 0, 0), (1, 0, float("nan"), 0), (float("inf"), 0, 0, 0)], ids=str)
     def test_a_vector_without_a_direction_is_refused(self, store: Store, odd: tuple[float, ...]) -> None:
         record = remember(store, "tea")
-        with pytest.raises(InvalidInput):
-            store.put_vectors(GENERATION, [(NAMESPACE, passage_hash(record), vector(*odd))])
         with pytest.raises(InvalidInput), store.write(NAMESPACE) as writer:
             writer.put_vector(GENERATION, passage_hash(record), vector(*odd))
         assert store.pending_count(GENERATION) == 1
