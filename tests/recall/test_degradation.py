@@ -18,6 +18,7 @@ from perdure.model import Filter
 from perdure.recall import no_results, recaller
 from perdure.store.sqlite import search
 from perdure.testing.embedder import WordEmbedder
+from perdure.testing.records import read_once
 
 DAMAGE: dict[str, Callable[[Any], object]] = {
     "garbage": lambda file: file.execute("UPDATE entry_fts_data SET block = ?", (b"\xff" * 40,)),
@@ -65,9 +66,9 @@ def test_who_asks_the_store_itself_gets_an_error_that_says_what_to_do(damaged: P
     with Memory(damaged, embedder="none") as memory:
         store, now = memory._services.store, memory._services.context.clock()
         for ask in (
-            lambda: store.keyword("default", ["tea"], Filter(), now, 5),
-            lambda: store.word_counts("default", ["tea"]),
-            lambda: store.holding("default", ["tea"]),
+            lambda: read_once(store).keyword_search(["tea"], Filter(), now, 5),
+            lambda: read_once(store).word_counts(["tea"]),
+            lambda: read_once(store).numbers_with_all(["tea"]),
         ):
             with pytest.raises(errors.IndexDamaged) as raised:
                 ask()

@@ -13,6 +13,7 @@ from perdure.model import Filter
 from perdure.recall.index import NamespaceIndex
 from perdure.recall.query import term_hashes
 from perdure.testing.embedder import WordEmbedder
+from perdure.testing.records import read_once
 from perdure.text.words import MAX_QUERY_WORDS, query_words
 
 NOW = datetime(2026, 3, 14, tzinfo=UTC)
@@ -66,7 +67,7 @@ def test_a_hundred_thousand_hostile_strings_pass_through_the_full_text_index_wit
     for text in hostile(STRINGS // PARTS, part):
         words = query_words(text)
         assert len(words) <= MAX_QUERY_WORDS
-        assert store.keyword("default", words, Filter(), NOW, 5).complete
+        assert read_once(store).keyword_search(words, Filter(), NOW, 5).complete
 
 
 def test_a_hundred_thousand_hostile_strings_find_the_same_in_an_index_in_memory(shelf: Memory):
@@ -77,7 +78,7 @@ def test_a_hundred_thousand_hostile_strings_find_the_same_in_an_index_in_memory(
         words = query_words(text)
         scores = snapshot.lexical.scores(term_hashes(words))
         if number % 10 == 0:
-            found = store.keyword("default", words, Filter(), NOW, 5).best
+            found = read_once(store).keyword_search(words, Filter(), NOW, 5).best
             assert len(found) == (scores > 0).sum()
 
 

@@ -14,17 +14,10 @@ from perdure.buggify import point
 from perdure.clock import Clock, from_micros, system_clock, to_micros
 from perdure.embed.port import Generation
 from perdure.errors import StoreClosed, StoreError, StoreFull, StoreReadOnly, StoreReplaced
-from perdure.ids import MemoryId, Reference
-from perdure.model import Backup, BackupRestored, Checkpoint, EvictionCandidate, Filter, Finding, Record, Revision
+from perdure.model import Backup, BackupRestored, Checkpoint, Finding, Record
 from perdure.store.port import (
-    CapacityStats,
-    EvictionRule,
     IndexChanges,
     IndexRow,
-    KeywordSearch,
-    Link,
-    LogFilter,
-    NumberSearch,
     Pending,
     Position,
     Progress,
@@ -49,7 +42,6 @@ from perdure.store.sqlite.rows import NUMBER_BITS, NUMBER_MASK, slot_of
 from perdure.store.sqlite.sql import SQL
 from perdure.store.sqlite.vectors import generation_id, pending_count
 from perdure.store.sqlite.writer import SqliteWriter
-from perdure.text.bm25 import WordCounts
 from perdure.text.entry import passage
 
 # Of the remarks among the facts about the store.
@@ -168,91 +160,7 @@ class SqliteStore:
     @contextmanager
     def read(self, namespace: str) -> Generator[SqliteReader]:
         with self._pool.reading() as connection:
-            yield SqliteReader(connection, self._id(connection, namespace) or NO_NAMESPACE, namespace)
-
-    # To be removed when every caller uses `read`.
-
-    def find(self, namespace: str, reference: Reference) -> list[Record]:
-        with self.read(namespace) as reader:
-            return reader.find(reference)
-
-    def fetch(self, namespace: str, numbers: Sequence[int]) -> list[Record]:
-        with self.read(namespace) as reader:
-            return reader.fetch(numbers)
-
-    def page(self, namespace: str, filter: Filter, *, after: int | None, limit: int, newest: bool) -> list[Record]:
-        with self.read(namespace) as reader:
-            return reader.page(filter, after=after, limit=limit, newest=newest)
-
-    def matching(self, namespace: str, filter: Filter) -> Sequence[int]:
-        with self.read(namespace) as reader:
-            return reader.numbers(filter)
-
-    def damaged(self, namespace: str) -> list[int]:
-        with self.read(namespace) as reader:
-            return reader.damaged()
-
-    def revisions(self, namespace: str, number: int) -> list[Revision]:
-        with self.read(namespace) as reader:
-            return reader.revisions(number)
-
-    def log(self, namespace: str, wanted: LogFilter, *, limit: int, newest: bool = True) -> list[Revision]:
-        with self.read(namespace) as reader:
-            return reader.log(wanted, limit=limit, newest=newest)
-
-    def seq_at(self, namespace: str, moment: datetime) -> int:
-        with self.read(namespace) as reader:
-            return reader.seq_at(moment)
-
-    def changed_after(self, namespace: str, seq: int, spec_folder: str | None = None) -> list[int]:
-        with self.read(namespace) as reader:
-            return reader.changed_after(seq, spec_folder)
-
-    def states_at(self, namespace: str, numbers: Sequence[int], seq: int) -> dict[int, Revision]:
-        with self.read(namespace) as reader:
-            return reader.states_at(numbers, seq)
-
-    def multi_version_numbers(self, namespace: str) -> list[int]:
-        with self.read(namespace) as reader:
-            return reader.with_several_versions()
-
-    def passage_vectors(
-        self, namespace: str, generation: Generation, passage_hashes: Sequence[bytes]
-    ) -> dict[bytes, bytes]:
-        with self.read(namespace) as reader:
-            return reader.passage_vectors(generation, passage_hashes)
-
-    def keyword(
-        self,
-        namespace: str,
-        words: Sequence[str],
-        filter: Filter,
-        now: datetime,
-        limit: int,
-        counts: WordCounts | None = None,
-    ) -> KeywordSearch:
-        with self.read(namespace) as reader:
-            return reader.keyword_search(words, filter, now, limit, counts)
-
-    def word_counts(self, namespace: str, words: Sequence[str]) -> WordCounts:
-        with self.read(namespace) as reader:
-            return reader.word_counts(words)
-
-    def holding(self, namespace: str, words: Sequence[str]) -> NumberSearch:
-        with self.read(namespace) as reader:
-            return reader.numbers_with_all(words)
-
-    def links(self, namespace: str, memory: MemoryId) -> list[Link]:
-        with self.read(namespace) as reader:
-            return reader.links(memory)
-
-    def capacity(self, namespace: str, rule: EvictionRule) -> CapacityStats:
-        with self.read(namespace) as reader:
-            return reader.capacity(rule)
-
-    def evictable(self, namespace: str, rule: EvictionRule, limit: int) -> list[EvictionCandidate]:
-        with self.read(namespace) as reader:
-            return reader.eviction_candidates(rule, limit)
+            yield SqliteReader(connection, self._id(connection, namespace), namespace)
 
     def position(self, namespace: str, generation: Generation | None) -> Position:
         with self._pool.reading() as connection:
@@ -263,21 +171,15 @@ class SqliteStore:
     ) -> Sequence[IndexRow]:
         with self._pool.reading() as connection:
             known = self._id(connection, namespace)
-            if known is None:
-                return []
             return index_feed.index_rows(connection, known, generation, after, limit, with_triggers=with_triggers)
 
     def index_changes(self, namespace: str, generation: Generation | None, since: Position) -> IndexChanges:
         with self._pool.reading() as connection:
-            known = self._id(connection, namespace)
-            if known is None:
-                return IndexChanges((), ())
-            return index_feed.index_changes(connection, known, generation, since)
+            return index_feed.index_changes(connection, self._id(connection, namespace), generation, since)
 
     def use_counts(self, namespace: str, numbers: Sequence[int] | None = None) -> Sequence[UseCount]:
         with self._pool.reading() as connection:
-            known = self._id(connection, namespace)
-            return [] if known is None else index_feed.use_counts(connection, known, numbers)
+            return index_feed.use_counts(connection, self._id(connection, namespace), numbers)
 
     def pending(self, generation: Generation, limit: int) -> list[Pending]:
         with self._pool.reading() as connection:
@@ -303,8 +205,8 @@ class SqliteStore:
         try:
             with self._pool.writing(patience) as connection:
                 for use in uses:
-                    namespace = self._id(connection, use.namespace)
-                    if namespace is not None and 0 < use.number <= NUMBER_MASK:
+                    if 0 < use.number <= NUMBER_MASK:
+                        namespace = self._id(connection, use.namespace)
                         recalled_at, accessed_at = (
                             None if moment is None else to_micros(moment)
                             for moment in (use.recalled_at, use.accessed_at)
@@ -356,11 +258,13 @@ class SqliteStore:
 
     def checkpoints(self, namespace: str) -> list[Checkpoint]:
         with self._pool.reading() as connection:
-            return checkpoints.checkpoints(connection, self._id(connection, namespace) or NO_NAMESPACE)
+            return checkpoints.checkpoints(connection, self._id(connection, namespace))
 
     def delete_checkpoint(self, namespace: str | None, name: str) -> bool:
         with self._pool.writing() as connection:
             own = checkpoints.EVERYTHING if namespace is None else self._id(connection, namespace)
+            if namespace is not None and own == NO_NAMESPACE:
+                return False
             connection.execute(SQL["delete_checkpoint"], (own, name))
             return connection.changes() > 0
 
@@ -405,11 +309,12 @@ class SqliteStore:
         scrub.scrub_in_passing(self._pool, self._place, self._ledger)
         self._pool.close()
 
-    def _id(self, connection: Database, namespace: str) -> int | None:
-        known = self._ids.get(namespace)
-        if known is None:
-            known = connection.execute(SQL["namespace_id"], (namespace,)).get
-            # Inside a transaction of our own the namespace may still be taken back.
-            if known is not None and not self._pool.is_writing(connection):
-                self._ids[namespace] = known
-        return known
+    def _id(self, connection: Database, namespace: str) -> int:
+        """The id of a namespace; NO_NAMESPACE when there is none. Ids never change, so they are remembered."""
+        namespace_id = self._ids.get(namespace)
+        if namespace_id is None:
+            namespace_id = connection.execute(SQL["namespace_id"], (namespace,)).get or NO_NAMESPACE
+            # Inside a transaction of our own a new namespace may still be taken back.
+            if namespace_id != NO_NAMESPACE and not self._pool.is_writing(connection):
+                self._ids[namespace] = namespace_id
+        return namespace_id
