@@ -18,7 +18,7 @@ from perdure.ids import MemoryId
 from perdure.store.sqlite.apsw_types import Database
 from perdure.store.sqlite.file import Place, sync_directory
 from perdure.store.sqlite.rows import unpack_id
-from perdure.store.sqlite.sidecar import SIDECAR_SQL, opened, write_all
+from perdure.store.sqlite.sidecar import SIDECAR_SQL, opened
 
 _LINE: Final = re.compile(rb"^([0-9a-f]{64}) ([0-9TZ:.+-]{0,40})$", re.MULTILINE)
 
@@ -83,7 +83,10 @@ class Ledger:
         with opened(self._place, self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND, lock=True) as descriptor:
             size = os.fstat(descriptor).st_size
             torn = size > 0 and os.pread(descriptor, 1, size - 1) != b"\n"
-            write_all(descriptor, (b"\n" if torn else b"") + text.encode())
+            rest = memoryview((b"\n" if torn else b"") + text.encode())
+            while rest:
+                # The system may take a part at a time.
+                rest = rest[os.write(descriptor, rest) :]
             os.fsync(descriptor)
             if not size:
                 sync_directory(Path(self._place.directory))

@@ -45,15 +45,8 @@ def is_open(identity: Identity) -> bool:
     return any(connections.holds(identity) for connections in list(_open))
 
 
-def _before() -> None:
-    for connections in list(_open):
-        connections.before_fork()
-
-
-def _in_child() -> None:
-    for connections in list(_open):
-        connections.after_fork_in_child()
-
-
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_before, after_in_child=_in_child)
+    os.register_at_fork(
+        before=lambda: [connections.before_fork() for connections in list(_open)],
+        after_in_child=lambda: [connections.after_fork_in_child() for connections in list(_open)],
+    )

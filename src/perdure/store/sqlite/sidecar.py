@@ -43,10 +43,3 @@ def opened(place: Place, path: str, flags: int, *, lock: bool = False) -> Genera
         yield descriptor
     finally:
         os.close(descriptor)
-
-
-def write_all(descriptor: int, content: bytes) -> None:
-    """The system may take a part at a time."""
-    rest = memoryview(content)
-    while rest:
-        rest = rest[os.write(descriptor, rest) :]

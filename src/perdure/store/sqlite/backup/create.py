@@ -20,12 +20,13 @@ from perdure.store.sqlite.apsw_types import run
 from perdure.store.sqlite.backup import partial_files, staging
 from perdure.store.sqlite.file import Place, identity_of, sync_directory
 from perdure.store.sqlite.pool import Pool
-from perdure.store.sqlite.sidecar import SIDECAR_SQL, write_all
+from perdure.store.sqlite.sidecar import SIDECAR_SQL
 from perdure.store.sqlite.sql import SQL
 
 CHECKSUM: Final = ".sha256"
 BACKUP_PATHS: Final = "note:backups"
 _MOST_PATHS: Final = 100
+_NEW_FILE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 _OWN: Final = ("", "-wal", "-shm", "-journal", "-head", "-erased", "-reserve")
 
 
@@ -84,7 +85,12 @@ def copy_to(
             Path(target + CHECKSUM).unlink(missing_ok=True)
             Path(partial).replace(target)
             point("backup: named")
-            _write_checksum(target, digest)
+            # In the form that `sha256sum --check` reads.
+            checksum = os.open(target + CHECKSUM, _NEW_FILE, 0o600)
+            with os.fdopen(checksum, "w", encoding="utf-8", errors="surrogateescape") as file:
+                file.write(f"{digest}  {Path(target).name}\n")
+                file.flush()
+                os.fsync(checksum)
             sync_directory(Path(target).parent)
     except OSError as error:
         raise staging.failed(error, target) from error
@@ -125,14 +131,3 @@ def _parse_paths(note: object) -> list[str]:
 
 def _exists(target: str) -> Conflict:
     return Conflict(f"{target} exists.", remedy="Choose another name, or replace it with --overwrite.")
-
-
-def _write_checksum(target: str, digest: str) -> None:
-    """In the form that `sha256sum --check` reads."""
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
-    descriptor = os.open(target + CHECKSUM, flags, 0o600)
-    try:
-        write_all(descriptor, f"{digest}  {Path(target).name}\n".encode(errors="surrogateescape"))
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from perdure.errors import StoreBusy, StoreClosed, StoreError, StoreFull, StoreReadOnly
 from perdure.model import Finding
@@ -18,20 +17,18 @@ from perdure.store.sqlite.doctor.records import (
     check_checkpoints,
     check_counters,
     check_erasures,
+    check_foreign_keys,
+    check_integrity,
     check_records,
     check_vectors,
+    count_pending,
 )
 from perdure.store.sqlite.doctor.schema import check_schema
 from perdure.store.sqlite.file import Place
 from perdure.store.sqlite.log_head import LogHead, check_log_head
 from perdure.store.sqlite.pool import Pool
-from perdure.store.sqlite.statistics import namespace_statistics, newest_generation
 
 Check: TypeAlias = Callable[[Database], list[Finding]]
-
-# What a repair makes anew: SQLite's indexes and the full-text index; and links, which another check names.
-_DERIVED: Final = re.compile(r"fts5|entry_fts|(from|in) index|CHECK constraint failed in link")
-_DERIVED_TABLES: Final = {"entry", "tag", "use", "vector"}
 
 
 def check(pool: Pool, place: Place, log_head: LogHead | None = None) -> Iterator[Finding]:
@@ -50,9 +47,9 @@ def check(pool: Pool, place: Place, log_head: LogHead | None = None) -> Iterator
 def check_content(pool: Pool) -> Iterator[Finding]:
     """The database alone, wherever it stands."""
     # One that read the full-text index before another process changed it would find it damaged.
-    yield from _run(pool, "integrity", _check_integrity, fresh=True)
+    yield from _run(pool, "integrity", check_integrity, fresh=True)
     yield from _run(pool, "schema", check_schema)
-    yield from _run(pool, "foreign_keys", _check_foreign_keys)
+    yield from _run(pool, "foreign_keys", check_foreign_keys)
     yield _check_full_text(pool)
     yield from _run(pool, "records", check_records)
     yield from _run(pool, "statistics", check_counters)
@@ -61,7 +58,7 @@ def check_content(pool: Pool) -> Iterator[Finding]:
     yield from _run(pool, "checkpoints", check_checkpoints)
     yield from _run(pool, "vectors", check_vectors)
     yield from _run(pool, "facts", check_meta)
-    yield from _run(pool, "pending", _count_pending)
+    yield from _run(pool, "pending", count_pending)
 
 
 def _run(pool: Pool, name: str, check: Check, *, fresh: bool = False) -> list[Finding]:
@@ -73,22 +70,6 @@ def _run(pool: Pool, name: str, check: Check, *, fresh: bool = False) -> list[Fi
         raise
     except StoreError as error:
         return [Finding(name, "problem", error.sentence, RESTORE_BACKUP)]
-
-
-def _check_integrity(connection: Database) -> list[Finding]:
-    reports = [report for (report,) in connection.execute(CHECKS["integrity"])]
-    if reports == ["ok"]:
-        return [Finding("integrity", "ok", "SQLite's integrity check passed.")]
-    remedy = REBUILD if all(_DERIVED.search(report) for report in reports) else RESTORE_BACKUP
-    return [Finding("integrity", "problem", f"SQLite's integrity check failed: {reports[0]}.", remedy)]
-
-
-def _check_foreign_keys(connection: Database) -> list[Finding]:
-    tables = sorted({table for table, *_ in connection.execute(CHECKS["foreign_keys"])})
-    if not tables:
-        return [Finding("foreign_keys", "ok", "No orphaned rows.")]
-    remedy = REBUILD if _DERIVED_TABLES.issuperset(tables) else RESTORE_BACKUP
-    return [Finding("foreign_keys", "problem", f"Orphaned rows in these tables: {', '.join(tables)}.", remedy)]
 
 
 def _check_full_text(pool: Pool) -> Finding:
@@ -104,12 +85,3 @@ def _check_full_text(pool: Pool) -> Finding:
     except StoreError:
         return Finding("full_text", "problem", "The full-text index does not match the keyword index.", REBUILD)
     return Finding("full_text", "ok", "The full-text index matches the keyword index.")
-
-
-def _count_pending(connection: Database) -> list[Finding]:
-    earlier = connection.execute(f"{CHECKS['count_vectors']} {CHECKS['of_earlier_text']}").get
-    missing = sum(stats.vectors_pending for stats in namespace_statistics(connection, newest_generation(connection)))
-    return [
-        Finding("earlier_vectors", "ok", f"{earlier} vectors belong to earlier texts; a repair removes them."),
-        Finding("pending", "ok", f"{missing} passages have no vector of the newest model yet."),
-    ]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
+from typing import NamedTuple
 
 from perdure.model import Finding
 from perdure.store.sqlite.apsw_types import Database, Row
@@ -24,6 +26,37 @@ def line_of(row: Row) -> tuple[Line, bytes, bytes, bytes | None]:
     return line, stored, salt, body
 
 
+class ChainEntry(NamedTuple):
+    """An entry of a log, and whether it follows the one before it."""
+
+    line: Line
+    fits: bool
+    hash: bytes
+    salt: bytes
+    body: bytes | None
+
+
+def walk_chain(connection: Database, namespace: int, name: str) -> Iterator[ChainEntry]:
+    """Goes on from the stored hash, so that one broken entry is met once."""
+    head, last = genesis(name), 0
+    for row in connection.execute(CHECKS["examine_revisions"], (namespace,)):
+        line, stored, salt, body = line_of(row)
+        yield ChainEntry(line, line.seq == last + 1 and link(head, line) == stored, stored, salt, body)
+        head, last = stored, line.seq
+
+
+def proved_from(connection: Database, namespace: int, name: str) -> int:
+    """The first position from which the chain is unbroken to the end of the log. A memory whose newest entry stands
+    there has no newer entry that was lost. Beyond the end when the end itself does not fit.
+    """
+    ((end, head),) = connection.execute(CHECKS["end_of_log"], (namespace,)).fetchall()
+    last, proved = (0, genesis(name)), 1
+    for entry in walk_chain(connection, namespace, name):
+        proved = proved if entry.fits else entry.line.seq + 1
+        last = entry.line.seq, entry.hash
+    return proved if last == (end, head) else max(end, last[0]) + 1
+
+
 def check_log(connection: Database) -> list[Finding]:
     broken = Tally("chain", "The log of every namespace is unbroken.", "Log entries that do not fit", RESTORE_BACKUP)
     lost = Tally(
@@ -31,17 +64,14 @@ def check_log(connection: Database) -> list[Finding]:
     )
     emptied = 0
     for namespace, name, end, _, head, *_ in connection.execute(CHECKS["counters"]).fetchall():
-        expected, last = genesis(name), 0
+        last = (0, genesis(name))
         erased: set[int] = set()
         without_payload: defaultdict[int, list[int]] = defaultdict(list)
         first_payload: dict[int, int] = {}
-        for row in connection.execute(CHECKS["examine_revisions"], (namespace,)):
-            line, stored, salt, body = line_of(row)
-            intact = body is None or digest_of(salt, body) == line.digest
-            if not intact or link(expected, line) != stored or line.seq != last + 1:
+        for line, fits, stored, salt, body in walk_chain(connection, namespace, name):
+            if not fits or (body is not None and digest_of(salt, body) != line.digest):
                 broken.add(f"{name!r} at {line.seq}")
-            # Go on from the stored hash, so that one broken entry is counted once.
-            expected, last = stored, line.seq
+            last = (line.seq, stored)
             emptied += body is None
             if line.operation == ERASE:
                 erased.add(line.number)
@@ -49,7 +79,7 @@ def check_log(connection: Database) -> list[Finding]:
                 without_payload[line.number].append(line.seq)
             else:
                 first_payload.setdefault(line.number, line.seq)
-        if (last, expected) != (end, head):
+        if last != (end, head):
             broken.add(f"{name!r} at its end")
         # An erased memory has no payloads. With versioning off, those before the newest one of a memory were dropped,
         # up to the position `dropped`. Any other missing payload is damage.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
@@ -12,7 +13,7 @@ from perdure.ids import content_hash
 from perdure.model import INDEXED_STATES, Finding, Record
 from perdure.store.sqlite.apsw_types import Database, Row
 from perdure.store.sqlite.checkpoints import decode_checkpoint
-from perdure.store.sqlite.doctor.findings import CHECKS, Tally, memory_label
+from perdure.store.sqlite.doctor.findings import CHECKS, REBUILD, RESTORE_BACKUP, Tally, memory_label
 from perdure.store.sqlite.rows import (
     NUMBER_BITS,
     NUMBER_MASK,
@@ -24,10 +25,14 @@ from perdure.store.sqlite.rows import (
     range_of,
 )
 from perdure.store.sqlite.skip_unreadable import rows_after
+from perdure.store.sqlite.statistics import namespace_statistics, newest_generation
 from perdure.text.entry import entry_of, passage_hash, terms_length
 from perdure.text.tokens import estimate
 
 _DELETE_CHECKPOINT: Final = "Delete it with `perdure checkpoint delete`, or bring the store back from a backup."
+# What a repair makes anew: SQLite's indexes and the full-text index; and links, which another check names.
+_DERIVED: Final = re.compile(r"fts5|entry_fts|(from|in) index|CHECK constraint failed in link")
+_DERIVED_TABLES: Final = {"entry", "tag", "use", "vector"}
 _ERASE_REST: Final = "Run `perdure doctor --repair`: it erases the rest."
 # In `examine_memory`: the hash that a vector is found by, and where the columns of the record end.
 _PASSAGE: Final = 3
@@ -224,3 +229,28 @@ def check_vectors(connection: Database) -> list[Finding]:
 
 def namespace_names(connection: Database) -> dict[int, str]:
     return {namespace: name for namespace, name, *_ in connection.execute(CHECKS["counters"])}
+
+
+def check_integrity(connection: Database) -> list[Finding]:
+    reports = [report for (report,) in connection.execute(CHECKS["integrity"])]
+    if reports == ["ok"]:
+        return [Finding("integrity", "ok", "SQLite's integrity check passed.")]
+    remedy = REBUILD if all(_DERIVED.search(report) for report in reports) else RESTORE_BACKUP
+    return [Finding("integrity", "problem", f"SQLite's integrity check failed: {reports[0]}.", remedy)]
+
+
+def check_foreign_keys(connection: Database) -> list[Finding]:
+    tables = sorted({table for table, *_ in connection.execute(CHECKS["foreign_keys"])})
+    if not tables:
+        return [Finding("foreign_keys", "ok", "No orphaned rows.")]
+    remedy = REBUILD if _DERIVED_TABLES.issuperset(tables) else RESTORE_BACKUP
+    return [Finding("foreign_keys", "problem", f"Orphaned rows in these tables: {', '.join(tables)}.", remedy)]
+
+
+def count_pending(connection: Database) -> list[Finding]:
+    earlier = connection.execute(f"{CHECKS['count_vectors']} {CHECKS['of_earlier_text']}").get
+    missing = sum(stats.vectors_pending for stats in namespace_statistics(connection, newest_generation(connection)))
+    return [
+        Finding("earlier_vectors", "ok", f"{earlier} vectors belong to earlier texts; a repair removes them."),
+        Finding("pending", "ok", f"{missing} passages have no vector of the newest model yet."),
+    ]

@@ -15,7 +15,7 @@ from perdure.model import INDEXED_STATES, Finding, Record
 from perdure.store.sqlite.apsw_types import Database, run
 from perdure.store.sqlite.doctor.findings import CHECKS, RESTORE_BACKUP, Tally, memory_label
 from perdure.store.sqlite.doctor.meta import repair_meta, valid_meta
-from perdure.store.sqlite.doctor.payloads import line_of
+from perdure.store.sqlite.doctor.payloads import proved_from
 from perdure.store.sqlite.doctor.records import (
     bad_vectors,
     count_entries,
@@ -32,55 +32,52 @@ from perdure.store.sqlite.doctor.schema import (
     unrepairable,
 )
 from perdure.store.sqlite.erasure import ERASE, erase
-from perdure.store.sqlite.hash_chain import digest_of, genesis, link
+from perdure.store.sqlite.hash_chain import digest_of
 from perdure.store.sqlite.pool import Pool
 from perdure.store.sqlite.rows import NUMBER_MASK, decode_payload, encode_row, range_of
 from perdure.store.sqlite.sql import SQL
 from perdure.text.entry import passage_hash
 
 
-def repair(pool: Pool) -> Iterator[Finding]:
+def repair(pool: Pool) -> list[Finding]:
+    findings: list[Finding] = []
     with pool.writing() as connection:
-        findings = list(_repair(connection))
-    yield from findings
-
-
-def _repair(connection: Database) -> Iterator[Finding]:
-    differences = schema_differences(connection)
-    shown = ", ".join(map(str, differences))
-    if unrepairable(differences):
-        sentence = f"Nothing was repaired, because the schema is not that of a Perdure store: {shown}."
-        yield Finding("repair_schema", "problem", sentence, RESTORE_BACKUP)
-        return
-    drop_derived(connection)
-    create_missing(connection, full_text=False)
-    yield from _restore_records(connection)
-    wrong = _refill_indexes(connection)
-    sentence = f"The keyword index and the tag index were rebuilt; {wrong} entries were missing or wrong."
-    yield Finding("repair_index", "ok", sentence)
-    bad = list(bad_vectors(connection))
-    for vector_id in bad:
-        connection.execute(CHECKS["delete_vector"], (vector_id,))
-    run(connection, f"{CHECKS['delete_generations']} {CHECKS['bad_generation']} {CHECKS['without_vectors']}")
-    run(connection, f"{CHECKS['delete_vectors']} {CHECKS['of_earlier_text']}")
-    sentence = f"{len(bad)} bad vectors and {connection.changes()} vectors of earlier texts were removed."
-    yield Finding("repair_vectors", "ok", sentence)
-    for namespace in namespace_names(connection):
-        first, last = range_of(namespace)
-        documents, words, tokens = count_entries(connection, namespace)
-        counted = {"documents": documents, "words": words, "tokens": tokens}
-        connection.execute(CHECKS["set_counters"], counted | {"namespace": namespace, "first": first, "last": last})
-    yield Finding("repair_statistics", "ok", "The index statistics and the ID counters were recounted.")
-    yield from repair_meta(connection)
-    create_missing(connection, full_text=True)
-    if differences:
-        yield Finding("repair_schema", "ok", f"Tables, indexes and triggers were made anew. Before: {shown}.")
-    if lost := lost_tables(differences):
-        sentence = f"These tables were made anew, and what they held is lost: {', '.join(lost)}."
-        yield Finding("repair_schema_lost", "problem", sentence, RESTORE_BACKUP)
-    # What a repair changes is in no log: the recall indexes of running processes learn of it by this count.
-    repairs = valid_meta(connection, "repairs")
-    connection.execute(SQL["change_meta"], ("repairs", repairs + 1 if isinstance(repairs, int) else 1))
+        differences = schema_differences(connection)
+        shown = ", ".join(map(str, differences))
+        if unrepairable(differences):
+            sentence = f"Nothing was repaired, because the schema is not that of a Perdure store: {shown}."
+            return [Finding("repair_schema", "problem", sentence, RESTORE_BACKUP)]
+        drop_derived(connection)
+        create_missing(connection, full_text=False)
+        findings += _restore_records(connection)
+        wrong = _refill_indexes(connection)
+        sentence = f"The keyword index and the tag index were rebuilt; {wrong} entries were missing or wrong."
+        findings.append(Finding("repair_index", "ok", sentence))
+        bad = list(bad_vectors(connection))
+        for vector_id in bad:
+            connection.execute(CHECKS["delete_vector"], (vector_id,))
+        run(connection, f"{CHECKS['delete_generations']} {CHECKS['bad_generation']} {CHECKS['without_vectors']}")
+        run(connection, f"{CHECKS['delete_vectors']} {CHECKS['of_earlier_text']}")
+        sentence = f"{len(bad)} bad vectors and {connection.changes()} vectors of earlier texts were removed."
+        findings.append(Finding("repair_vectors", "ok", sentence))
+        for namespace in namespace_names(connection):
+            first, last = range_of(namespace)
+            documents, words, tokens = count_entries(connection, namespace)
+            counted = {"documents": documents, "words": words, "tokens": tokens}
+            connection.execute(CHECKS["set_counters"], counted | {"namespace": namespace, "first": first, "last": last})
+        findings.append(Finding("repair_statistics", "ok", "The index statistics and the ID counters were recounted."))
+        findings += repair_meta(connection)
+        create_missing(connection, full_text=True)
+        if differences:
+            sentence = f"Tables, indexes and triggers were made anew. Before: {shown}."
+            findings.append(Finding("repair_schema", "ok", sentence))
+        if lost := lost_tables(differences):
+            sentence = f"These tables were made anew, and what they held is lost: {', '.join(lost)}."
+            findings.append(Finding("repair_schema_lost", "problem", sentence, RESTORE_BACKUP))
+        # What a repair changes is in no log: the recall indexes of running processes learn of it by this count.
+        repairs = valid_meta(connection, "repairs")
+        connection.execute(SQL["change_meta"], ("repairs", repairs + 1 if isinstance(repairs, int) else 1))
+    return findings
 
 
 def _refill_indexes(connection: Database) -> int:
@@ -112,7 +109,7 @@ def _restore_records(connection: Database) -> Iterator[Finding]:
         damaged = damaged.union(missing_slots(connection, namespace)) - leftovers.keys()
         if not damaged and not leftovers:
             continue
-        proved = _proved_from(connection, namespace, name)
+        proved = proved_from(connection, namespace, name)
         for slot, seq in leftovers.items():
             if seq >= proved:
                 erase(connection, namespace, slot & NUMBER_MASK, traceless=True)
@@ -128,20 +125,6 @@ def _restore_records(connection: Database) -> Iterator[Finding]:
     if left.count:
         sentence = f"Damaged, and not restored because their log entries are damaged as well: {left.listed}."
         yield Finding("repair_records_left", "problem", sentence, RESTORE_BACKUP)
-
-
-def _proved_from(connection: Database, namespace: int, name: str) -> int:
-    """The first position from which the chain is unbroken to the end of the log. A memory whose newest entry stands
-    there has no newer entry that was lost. Beyond the end when the end itself does not fit.
-    """
-    ((end, head),) = connection.execute(CHECKS["end_of_log"], (namespace,)).fetchall()
-    expected, last, proved = genesis(name), 0, 1
-    for row in connection.execute(CHECKS["examine_revisions"], (namespace,)):
-        line, stored, _, _ = line_of(row)
-        if line.seq != last + 1 or link(expected, line) != stored:
-            proved = line.seq + 1
-        expected, last = stored, line.seq
-    return proved if (last, expected) == (end, head) else max(end, last) + 1
 
 
 def _from_log(connection: Database, namespace: int, name: str, number: int, proved: int) -> Record | None:
