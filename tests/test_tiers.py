@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from datetime import UTC, datetime, timedelta
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import pytest
 from hypothesis import given
@@ -13,13 +13,16 @@ from hypothesis import strategies as st
 from perdure import Memory, errors, tiers
 from perdure import settings as configuration
 from perdure.model import TIERS
+from perdure.recall import signals
+from perdure.recall.recipe import TIERED
+from perdure.testing.records import draft
 
 NOW = datetime(2026, 3, 14, tzinfo=UTC)
 DAYS = {"normal": 90, "temporary": 7}
 
 names = st.sampled_from(TIERS)
 shares = st.floats(0, 1)
-spans = st.floats(-1e6, 1e6)
+spans = st.floats(-1e6, 3e5)
 
 
 def opened(writer: Literal["person", "model"] = "person", store: Any = ":memory:", **rules: object) -> Memory:
@@ -42,49 +45,56 @@ def model(memory: Memory) -> Memory:
 # Boost, decay and expiry: pure.
 
 
+def left_of(tier: str, days: float, importance: float, exempt: Collection[str] = ()) -> float:
+    """What decay leaves of a memory that was not used for so many days."""
+    record = draft("tea", tier=tier, importance=importance, updated_at=NOW - timedelta(days=days))
+    _, share = signals.decay(signals.RecordFeatures(record, NOW, 1, frozenset(), True, exempt), TIERED)
+    return float(cast("float", share))
+
+
 def test_every_tier_has_its_rule():
     assert tuple(tiers.TIERS) == TIERS
 
 
 def test_the_boosts_fall_from_constitutional_to_deprecated():
-    boosts = [tiers.boost(name) for name in TIERS]
+    boosts = [tiers.TIERS[name].boost for name in TIERS]
     assert boosts == [3.0, 2.0, 1.5, 1.0, 0.5, 0.25]
     assert max(boosts) == tiers.MAX_BOOST
 
 
 @given(names, spans, shares)
 def test_what_is_left_lies_between_the_floor_and_one(tier: str, days: float, importance: float):
-    assert tiers.TIERS[tier].floor <= tiers.decay_factor(tier, days, importance) <= 1.0
+    assert tiers.TIERS[tier].floor <= left_of(tier, days, importance) <= 1.0
 
 
-@given(names, spans, st.floats(0, 1e6), shares)
+@given(names, spans, st.floats(0, 3e5), shares)
 def test_more_days_never_leave_more(tier: str, days: float, more: float, importance: float):
-    assert tiers.decay_factor(tier, days + more, importance) <= tiers.decay_factor(tier, days, importance)
+    assert left_of(tier, days + more, importance) <= left_of(tier, days, importance)
 
 
 @given(names, shares)
 def test_nothing_fades_below_its_floor_and_everything_that_fades_reaches_it(tier: str, importance: float):
     rule = tiers.TIERS[tier]
     expected = 1.0 if importance == 1.0 or not rule.decay_per_day else rule.floor
-    assert tiers.decay_factor(tier, 1e9, importance) == expected
+    assert left_of(tier, 7e5, importance) == expected
 
 
 @given(names, spans)
 def test_importance_one_makes_immune(tier: str, days: float):
-    assert tiers.decay_factor(tier, days, 1.0) == 1.0
+    assert left_of(tier, days, 1.0) == 1.0
 
 
 @given(names, spans, shares, st.sets(names))
 def test_exempt_tiers_never_fade(tier: str, days: float, importance: float, exempt: set[str]):
     if tier in exempt:
-        assert tiers.decay_factor(tier, days, importance, exempt) == 1.0
+        assert left_of(tier, days, importance, exempt) == 1.0
     else:
-        assert tiers.decay_factor(tier, days, importance, exempt) == tiers.decay_factor(tier, days, importance)
+        assert left_of(tier, days, importance, exempt) == left_of(tier, days, importance)
 
 
 @given(names, st.floats(-1e6, 0), shares)
 def test_a_use_in_the_future_fades_nothing(tier: str, days: float, importance: float):
-    assert tiers.decay_factor(tier, days, importance) == 1.0
+    assert left_of(tier, days, importance) == 1.0
 
 
 @pytest.mark.parametrize(
@@ -92,7 +102,7 @@ def test_a_use_in_the_future_fades_nothing(tier: str, days: float, importance: f
     [("normal", 30, 0.7), ("temporary", 10, 0.5), ("important", 100, 0.5), ("critical", 100, 0.9), ("normal", 95, 0.1)],
 )
 def test_it_fades_by_the_linear_formula(tier: str, days: int, left: float):
-    assert tiers.decay_factor(tier, days, 0.5) == pytest.approx(left)
+    assert left_of(tier, days, 0.5) == pytest.approx(left)
 
 
 @given(names, st.integers(0, 36_500).map(lambda days: NOW + timedelta(days=days)))

@@ -377,9 +377,8 @@ class Memory:
         """Get one memory by its number, id, content hash or key, as it is now or as it was known at a time."""
         moment = optional(parse_time, known_at, "known_at")
         if moment is not None:
-            from perdure.recall.past_index import without_use
-
-            return without_use(lifecycle.lookup.find_known(self._services.store, self._namespace, ref, moment))
+            record = lifecycle.lookup.find_known(self._services.store, self._namespace, ref, moment)
+            return recall.past_index.without_use(record)
         now = self._services.context.clock()
         record = lifecycle.lookup.find_present(self._services.store, self._namespace, ref, now)
         self._services.usage.accessed(record, now)
@@ -405,13 +404,11 @@ class Memory:
         filter = check_filters(filters, self._services.settings.categories, now)
         if filter.states == ("active",):
             filter = replace(filter, unexpired_at=now)
-        with self._services.store.read(self._namespace) as reader:
+        with self._read() as reader:
             if moment is None:
                 records = reader.page(filter, after=after, limit=most + 1, newest=newest)
             else:
-                from perdure.recall.past_index import page_at
-
-                seq = reader.seq_at(moment)
+                page_at, seq = recall.past_index.page_at, reader.seq_at(moment)
                 records = page_at(reader, filter, seq, after=after, limit=most + 1, newest=newest)
         return lifecycle.lookup.page_of(records, most)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
@@ -37,24 +37,6 @@ PROMOTION_CONFIDENCE: Final = 0.9
 PROMOTED_TO: Final = "critical"
 # In a memory's metadata: the tier a model would give it, if a person agreed.
 PROPOSED: Final = "proposed_tier"
-
-_DAY: Final = timedelta(days=1)
-
-
-def boost(tier: str) -> float:
-    return TIERS[tier].boost
-
-
-def decay_factor(tier: str, days: float, importance: float, exempt: Collection[str] = ()) -> float:
-    """What is left of a score after so many days without use. Importance 1 makes immune; a clock may go backwards."""
-    rule = TIERS[tier]
-    if importance >= 1.0 or tier in exempt:
-        return 1.0
-    return max(rule.floor, 1.0 - max(0.0, days) * rule.decay_per_day)
-
-
-def days_unused(record: Record, now: datetime) -> float:
-    return (now - last_used(record)) / _DAY
 
 
 def last_used(record: Record) -> datetime:

@@ -164,7 +164,7 @@ def rank(material: Iterable[Material], now: datetime) -> list[Sentence]:
         days = max(0.0, (now - (record.valid_at or record.updated_at)).total_seconds() / 86_400)
         score = (
             _IMPORTANCE * record.importance
-            + _TIER * tiers.boost(record.tier) / tiers.MAX_BOOST
+            + _TIER * tiers.TIERS[record.tier].boost / tiers.MAX_BOOST
             + _CONFIDENCE * record.confidence
             + _CENTRALITY * (sum(weights.values()) / (len(weights) + 2))
             + _RECENCY * _HALF_FRESH_DAYS / (_HALF_FRESH_DAYS + days)
