@@ -156,19 +156,8 @@ ENVIRONMENT: Final = {
 }
 
 
-def _version(ctx: click.Context, _parameter: click.Parameter, wanted: bool) -> None:  # noqa: FBT001
-    if not wanted or ctx.resilient_parsing:
-        return
-    from perdure import __version__
-
-    click.echo(f"perdure {__version__}")
-    ctx.exit()
-
-
 @click.group(cls=Commands, context_settings=CONTEXT, invoke_without_command=True)
-@click.option(
-    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Show the version and exit."
-)
+@click.version_option(package_name="perdure", prog_name="perdure", message="%(prog)s %(version)s")
 @click.pass_context
 def perdure(ctx: click.Context) -> None:
     """Memory that outlives the session.

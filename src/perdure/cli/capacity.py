@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Final
 
-from perdure.cli.command import command, option
-from perdure.cli.common_options import Target
+from perdure.cli.command import Target, command, option
 from perdure.cli.render import Column, Table, View
 from perdure.cli.terminal import dim, safe
 from perdure.cli.time_options import age
 from perdure.clock import format_time
-from perdure.model import Capacity, EvictionCandidate
+from perdure.model import EvictionCandidate
 
 _EXAMPLES: Final = ("perdure capacity", "perdure capacity --max-items 1000", "perdure capacity --max-tokens 0 -n team")
 _COLUMNS: Final[tuple[Column[EvictionCandidate], ...]] = (
@@ -53,6 +52,15 @@ def main(target: Target, *, max_items: int | None, max_tokens: int | None) -> Vi
     }
     if policy["over"]:
         facts["full"] = "over the limit: the next write evicts memories to make room"
+    rows: list[Sequence[object]] = [(name, getattr(capacity, name)) for name in _FIGURES]
+    rows += ((f"importance_range.{name}", f"{value:.2f}") for name, value in capacity.importance_range.items())
+    for name, value in policy.items():
+        rows.append((f"policy.{name}", ",".join(map(str, value)) if isinstance(value, list) else value))
+    for each in capacity.eviction_order:
+        used = format_time(each.last_used)
+        rows.append((
+            "eviction_order", each.number, each.state, each.tier, f"{each.importance:.2f}", each.tokens, used,
+        ))  # fmt: skip
     wide, table = max(map(len, facts)), Table(_COLUMNS, capacity.eviction_order)
     return View(
         json=capacity,
@@ -60,20 +68,8 @@ def main(target: Target, *, max_items: int | None, max_tokens: int | None) -> Vi
             *(f"{dim(name.ljust(wide))}  {safe(value)}" for name, value in facts.items()),
             *(["", table] if capacity.eviction_order else []),
         ],
-        rows=_rows(capacity),
+        rows=rows,
     )
-
-
-def _rows(capacity: Capacity) -> Iterator[Sequence[object]]:
-    for name in _FIGURES:
-        yield name, getattr(capacity, name)
-    for name, value in capacity.importance_range.items():
-        yield f"importance_range.{name}", f"{value:.2f}"
-    for name, value in capacity.policy.items():
-        yield f"policy.{name}", ",".join(map(str, value)) if isinstance(value, list) else value
-    for each in capacity.eviction_order:
-        used = format_time(each.last_used)
-        yield "eviction_order", each.number, each.state, each.tier, f"{each.importance:.2f}", each.tokens, used
 
 
 def _of(count: int, most: int | None) -> str:

@@ -6,8 +6,7 @@ from typing import Any, Final
 
 import click
 
-from perdure.cli.command import Group, option
-from perdure.cli.common_options import Target
+from perdure.cli.command import Group, Target, option
 from perdure.cli.confirm import DRY_RUN
 from perdure.cli.field_options import given_fields
 from perdure.cli.render import Column, Table, View, empty_answer

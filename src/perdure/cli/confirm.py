@@ -7,8 +7,7 @@ from typing import Final
 
 import click
 
-from perdure.cli.command import option
-from perdure.cli.common_options import Target
+from perdure.cli.command import Target, option
 from perdure.cli.terminal import err, is_terminal, safe
 
 DRY_RUN: Final = option("--dry-run", is_flag=True, help="Only show what would happen.")

@@ -6,8 +6,7 @@ from typing import Any, Final
 
 import click
 
-from perdure.cli.command import command, option
-from perdure.cli.common_options import Target
+from perdure.cli.command import Target, command, option
 from perdure.cli.field_options import completing
 from perdure.cli.filter_options import about_the_past, filters_in_words, given_options, search_options
 from perdure.cli.render import View, empty_answer

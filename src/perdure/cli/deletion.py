@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Final
 
 import click
 
-from perdure.cli.command import Function
-from perdure.cli.common_options import Target
+from perdure.cli.command import Function, Target
 from perdure.cli.confirm import CONFIRM, DRY_RUN, YES, can_ask, require_yes
 from perdure.cli.record_view import receipt
 from perdure.cli.render import View, render
@@ -77,10 +76,6 @@ def delete(
         for_ever = " for ever" if answer.deletion == "hard" else ""
         require_yes(f"{verb} {'this' if count == 1 else f'these {count:,}'}{for_ever}?")
         answer = call(confirm=answer.token, dry_run=False)
-    return _view(target, answer, again)
-
-
-def _view(target: Target, answer: Forgotten, again: Callable[..., str]) -> View:
     if not answer.done:
         go_ahead = f"nothing was changed; go ahead: {again(confirm=answer.token)}"
         return _preview(answer, *([dim(go_ahead)] if answer.records else []))
@@ -89,8 +84,8 @@ def _view(target: Target, answer: Forgotten, again: Callable[..., str]) -> View:
         numbers = sorted(record.number for record in answer.records)
         lines = [f"Erased {number_label(number)}" for number in numbers]
         return View(json=answer, lines=lines, after=map(note, answer.notes))
-    first, single = answer.records[0], len(answer.records) == 1
-    back = target.hint("restore", first.number) if single else target.hint("undo", answer.batch)
+    single = len(answer.records) == 1
+    back = target.hint("restore", answer.records[0].number) if single else target.hint("undo", answer.batch)
     # Several were shown before. One may have been found by words that were meant for another.
     unsure = single and not answer.understood.startswith("memory #")
     return View(
@@ -103,15 +98,11 @@ def _view(target: Target, answer: Forgotten, again: Callable[..., str]) -> View:
 
 def _preview(answer: Forgotten, *last: str) -> View:
     """What would happen. What may have been meant as well is said beside it."""
-
-    def suggested() -> Iterator[str]:
-        for record in answer.suggested:
-            text = dim(safe(clip(record.title or record.text, width() - 20, glyphs().more)))
-            yield f"perhaps #{record.number}  {text}"
-
+    shown = ((each.number, clip(each.title or each.text, width() - 20, glyphs().more)) for each in answer.suggested)
+    suggested = [f"perhaps #{number}  {dim(safe(text))}" for number, text in shown]
     return View(
         json=answer,
         lines=[receipt(f"Would {_VERBS[answer.deletion]}", "", record) for record in answer.records],
         before=[dim(f"understood: {safe(answer.understood)}")],
-        after=[*suggested(), *map(note, answer.notes), *last],
+        after=[*suggested, *map(note, answer.notes), *last],
     )

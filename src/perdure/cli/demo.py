@@ -17,8 +17,7 @@ from typing import Any, Final
 
 import click
 
-from perdure.cli.command import command
-from perdure.cli.common_options import Target
+from perdure.cli.command import Target, command
 from perdure.cli.demo_script import QUESTION, STORY, Check
 from perdure.cli.exit_codes import FAILED, OK
 from perdure.cli.render import View

@@ -5,8 +5,7 @@ from __future__ import annotations
 import click
 
 from perdure.cli.change_view import change_lines, describe_changes, readable
-from perdure.cli.command import command
-from perdure.cli.common_options import Target
+from perdure.cli.command import Target, command
 from perdure.cli.render import View
 from perdure.cli.terminal import dim, glyphs, number_label, safe
 from perdure.cli.time_options import age

@@ -7,8 +7,7 @@ from typing import Final
 
 import click
 
-from perdure.cli.command import command, option
-from perdure.cli.common_options import Target
+from perdure.cli.command import Target, command, option
 from perdure.cli.exit_codes import OK, PROBLEM_FOUND
 from perdure.cli.render import View
 from perdure.cli.terminal import dim, glyphs, safe, width

@@ -7,8 +7,7 @@ from typing import Any, Final
 
 import click
 
-from perdure.cli.command import command
-from perdure.cli.common_options import Target
+from perdure.cli.command import Target, command
 from perdure.cli.deletion import confirm_options, delete, references_or_sentence
 from perdure.cli.filter_options import filter_options, given_options
 from perdure.cli.render import View

@@ -7,8 +7,7 @@ from typing import Final, cast
 
 import click
 
-from perdure.cli.command import command, option
-from perdure.cli.common_options import Target
+from perdure.cli.command import Target, command, option
 from perdure.cli.field_options import completing
 from perdure.cli.progress import Bar
 from perdure.cli.render import View

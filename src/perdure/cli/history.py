@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import click
 
 from perdure.cli.change_view import author_and_age, change_lines, describe_changes, operation_label, readable
-from perdure.cli.command import command
-from perdure.cli.common_options import Target
+from perdure.cli.command import Target, command
 from perdure.cli.render import View
 from perdure.cli.terminal import dim
 from perdure.clock import format_time

@@ -5,8 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any, Final
 
-from perdure.cli.command import command, option
-from perdure.cli.common_options import Target
+from perdure.cli.command import Target, command, option
 from perdure.cli.filter_options import KNOWN_AT, about_the_past, filter_options, filters_in_words, given_options
 from perdure.cli.record_view import title_and_text
 from perdure.cli.render import Column, Table, View, empty_answer

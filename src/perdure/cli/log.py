@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Final, get_args
 
 from perdure.cli.change_view import author_and_age, operation_label
-from perdure.cli.command import command, option
-from perdure.cli.common_options import Target
+from perdure.cli.command import Target, command, option
 from perdure.cli.field_options import completing
 from perdure.cli.filter_options import FILTERS, SINCE, UNTIL
 from perdure.cli.render import View

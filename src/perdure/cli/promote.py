@@ -6,8 +6,7 @@ from typing import Final
 
 import click
 
-from perdure.cli.command import command, option
-from perdure.cli.common_options import Target
+from perdure.cli.command import Target, command, option
 from perdure.cli.field_options import completing
 from perdure.cli.record_view import remembered_view
 from perdure.cli.render import Column, Table, View

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from perdure.cli.command import command, option
-from perdure.cli.common_options import Target
+from perdure.cli.command import Target, command, option
 from perdure.cli.filter_options import about_the_past, filters_in_words, given_options, search_options
 from perdure.cli.render import View, empty_answer
 from perdure.cli.score_view import score_bars, signals_field

@@ -6,14 +6,13 @@ from typing import Final
 
 import click
 
-from perdure.cli.command import command
-from perdure.cli.common_options import Target
+from perdure.cli.command import Target, command
 from perdure.cli.record_view import evictions, receipt
 from perdure.cli.render import View
 from perdure.clock import system_clock
 from perdure.errors import Conflict, NotFound
 from perdure.jsonable import restore_document
-from perdure.model import Record, Revision
+from perdure.model import Record
 
 _MOST_EVICTED: Final = 100
 
@@ -29,8 +28,20 @@ def main(target: Target, *, refs: tuple[str, ...]) -> View:
     evicted: list[Record] = []
     with target.memory() as memory:
         # `get` does not show what is forgotten; its history does.
-        numbers = dict.fromkeys(_require_restorable(memory.history(ref)[-1]) for ref in refs)
-        records = [memory.restore(number) for number in numbers]
+        last_entries = {entry.number: entry for entry in (memory.history(ref)[-1] for ref in refs)}
+        for number, last in last_entries.items():
+            if last.record is None:
+                raise NotFound(
+                    f"Memory #{number} was erased; nothing of it is left to restore.",
+                    remedy=f"What is left is when it changed: perdure history {number}",
+                )
+            ends, state = last.record.expires_at, last.record.state
+            if state in {"active", "superseded", "merged"} and not (ends and ends <= system_clock()):
+                raise Conflict(
+                    f"Memory #{number} is {state}, so there is nothing to restore.",
+                    remedy=f"See what happened to it: perdure history {number}",
+                )
+        records = [memory.restore(number) for number in last_entries]
         for record in records:
             batch = memory.history(record.number)[-1].change.batch
             entries = memory.log(batch=batch, operation="evict", limit=_MOST_EVICTED)
@@ -40,18 +51,3 @@ def main(target: Target, *, refs: tuple[str, ...]) -> View:
         lines=[receipt("Restored", "", record) for record in records],
         after=evictions(evicted),
     )
-
-
-def _require_restorable(last: Revision) -> int:
-    if last.record is None:
-        raise NotFound(
-            f"Memory #{last.number} was erased; nothing of it is left to restore.",
-            remedy=f"What is left is when it changed: perdure history {last.number}",
-        )
-    ends = last.record.expires_at
-    if last.record.state in {"active", "superseded", "merged"} and not (ends and ends <= system_clock()):
-        raise Conflict(
-            f"Memory #{last.number} is {last.record.state}, so there is nothing to restore.",
-            remedy=f"See what happened to it: perdure history {last.number}",
-        )
-    return last.number

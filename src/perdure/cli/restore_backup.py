@@ -6,8 +6,7 @@ from typing import Final
 
 import click
 
-from perdure.cli.command import command, option
-from perdure.cli.common_options import Target
+from perdure.cli.command import Target, command, option
 from perdure.cli.confirm import YES, can_ask, require_yes
 from perdure.cli.progress import Bar
 from perdure.cli.render import View

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from perdure.cli.common_options import Target
+from perdure.cli.command import Target
 from perdure.cli.render import View
 from perdure.cli.terminal import count_memories, dim, glyphs, note, safe
 from perdure.jsonable import revert_document

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import click
 
-from perdure.cli.command import command
-from perdure.cli.common_options import Target
+from perdure.cli.command import Target, command
 from perdure.cli.record_view import record_page, record_rows
 from perdure.cli.render import View
 

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Final
 
-from perdure.cli.command import command
-from perdure.cli.common_options import Target
+from perdure.cli.command import Target, command
 from perdure.cli.render import Column, Table, View
 from perdure.cli.terminal import dim, safe
 from perdure.cli.time_options import age
-from perdure.clock import format_time
-from perdure.jsonable import stats_document
-from perdure.store.port import NamespaceStats, StoreStats
+from perdure.jsonable import stats_document, to_jsonable
+from perdure.store.port import NamespaceStats
 
 
 def _count(stats: NamespaceStats, *states: str) -> str:
     return f"{sum(stats.states.get(state, 0) for state in states):,}"
 
 
-def _by_count(item: tuple[str, int]) -> tuple[int, str]:
-    return -item[1], item[0]
+def _categories(stats: NamespaceStats) -> str:
+    ranked = sorted(stats.categories.items(), key=lambda item: (-item[1], item[0]))
+    return ", ".join(f"{category} {count:,}" for category, count in ranked)
 
 
 _COLUMNS: Final[tuple[Column[NamespaceStats], ...]] = (
@@ -31,11 +30,7 @@ _COLUMNS: Final[tuple[Column[NamespaceStats], ...]] = (
     Column("revisions", lambda stats: f"{stats.revision_count:,}", number=True),
     Column("no vector", lambda stats: f"{stats.vectors_pending:,}", number=True),
     Column("newest", lambda stats: age(stats.newest) if stats.newest else "", "dim"),
-    Column(
-        "categories",
-        lambda stats: ", ".join(f"{name} {count:,}" for name, count in sorted(stats.categories.items(), key=_by_count)),
-        fold=True,
-    ),
+    Column("categories", _categories, fold=True),
 )
 
 
@@ -51,6 +46,12 @@ def main(target: Target) -> View:
     shown = [each for each in stats.namespaces if not target.namespaces or each.name in target.namespaces]
     power = min(max(stats.bytes.bit_length() - 1, 0) // 10, 3)
     size = f"{stats.bytes / (1 << 10 * power):.{1 if power else 0}f} {('bytes', 'KiB', 'MiB', 'GiB')[power]}"
+    rows: list[Sequence[object]] = [("", name, getattr(stats, name)) for name in ("path", "engine", "schema", "bytes")]
+    for each in shown:
+        figures = {f"state.{state}": count for state, count in each.states.items()}
+        figures |= {f"category.{category}": count for category, count in each.categories.items()}
+        figures |= {name: getattr(each, name) for name in ("revision_count", "vectors_pending", "oldest", "newest")}
+        rows += ((each.name, name, to_jsonable(value)) for name, value in figures.items())
     return View(
         json=stats_document(stats, target.namespaces),
         lines=[
@@ -58,19 +59,5 @@ def main(target: Target) -> View:
             f"{dim('engine')}  {safe(stats.engine)}, schema {stats.schema}, {size}",
             *(["", Table(_COLUMNS, shown)] if shown else ["No memories yet."]),
         ],
-        rows=_rows(stats, shown),
+        rows=rows,
     )
-
-
-def _rows(stats: StoreStats, shown: Sequence[NamespaceStats]) -> Iterator[Sequence[object]]:
-    for name in ("path", "engine", "schema", "bytes"):
-        yield "", name, getattr(stats, name)
-    for each in shown:
-        for state, count in each.states.items():
-            yield each.name, f"state.{state}", count
-        for category, count in each.categories.items():
-            yield each.name, f"category.{category}", count
-        yield each.name, "revision_count", each.revision_count
-        yield each.name, "vectors_pending", each.vectors_pending
-        yield each.name, "oldest", each.oldest and format_time(each.oldest)
-        yield each.name, "newest", each.newest and format_time(each.newest)

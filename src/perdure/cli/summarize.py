@@ -6,13 +6,12 @@ from typing import Any, Final
 
 import click
 
-from perdure.cli.command import command, option
-from perdure.cli.common_options import Target
+from perdure.cli.command import Target, command, option
 from perdure.cli.filter_options import filter_options, filters_in_words, given_options
 from perdure.cli.render import View, empty_answer
 from perdure.cli.terminal import dim, glyphs, safe, width
 from perdure.cli.text_layout import clip, wrap
-from perdure.model import INDEXED_STATES, Summary
+from perdure.model import INDEXED_STATES
 
 _EXAMPLES: Final = (
     "perdure summarize",
@@ -38,8 +37,17 @@ def main(target: Target, *, scope: tuple[str, ...], tokens: int, **options: Any)
     words = " ".join(scope)
     with target.memory() as memory:
         summary = memory.summarize(words if scope else None, token_limit=tokens, **given_options(options))
+    narrowed = filters_in_words(options)
+    if not summary.text and summary.omitted_count:
+        few = f"{summary.budget:,} tokens are too few for any of {summary.omitted_count:,} memories."
+        again = target.hint("summarize", *([words] if words else []), tokens=500)
+        return View(json=summary, after=empty_answer(few, f"Allow more: {again}"))
+    if not summary.text and not words and not narrowed:
+        return View(json=summary, after=empty_answer("There is no memory here yet.", target.first_memory))
     if not summary.text:
-        return View(json=summary, after=_nothing(target, summary, words, filters_in_words(options)))
+        about = f" about {clip(words, 60)!r}" if words else ""
+        everything = f"Summarise everything: {target.hint('summarize')}"
+        return View(json=summary, after=empty_answer(f"No memories{about}{narrowed}.", everything))
     lines: list[str] = []
     for line in summary.text.split("\n"):
         if line.startswith("- "):
@@ -53,16 +61,3 @@ def main(target: Target, *, scope: tuple[str, ...], tokens: int, **options: Any)
     used = f"{summary.tokens:,} of {summary.budget:,} tokens ({summary.token_counter})"
     made_from = dim(f"{used}, from {' '.join(sources[:_LISTED])}{more}{omitted}")
     return View(json=summary, lines=lines, rows=[safe(summary.text)], after=[made_from])
-
-
-def _nothing(target: Target, summary: Summary, scope: str, narrowed: str) -> tuple[str, ...]:
-    if summary.omitted_count:
-        again = target.hint("summarize", *([scope] if scope else []), tokens=500)
-        return empty_answer(
-            f"{summary.budget:,} tokens are too few for any of {summary.omitted_count:,} memories.",
-            f"Allow more: {again}",
-        )
-    if not scope and not narrowed:
-        return empty_answer("There is no memory here yet.", target.first_memory)
-    about = f" about {clip(scope, 60)!r}" if scope else ""
-    return empty_answer(f"No memories{about}{narrowed}.", f"Summarise everything: {target.hint('summarize')}")

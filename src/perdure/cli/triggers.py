@@ -6,8 +6,7 @@ from typing import Final
 
 import click
 
-from perdure.cli.command import command, option
-from perdure.cli.common_options import Target
+from perdure.cli.command import Target, command, option
 from perdure.cli.record_view import title_and_text
 from perdure.cli.render import View, empty_answer
 from perdure.cli.stdin import words_or_stdin

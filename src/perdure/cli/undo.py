@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from perdure.cli.command import command, option
-from perdure.cli.common_options import Target
+from perdure.cli.command import Target, command, option
 from perdure.cli.confirm import DRY_RUN, YES, can_ask, require_yes
 from perdure.cli.render import View
 from perdure.cli.revert_view import revert_view

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import click
 
-from perdure.cli.command import command, option
-from perdure.cli.common_options import Target
+from perdure.cli.command import Target, command, option
 from perdure.cli.record_view import remembered_view
 from perdure.cli.render import View
 

@@ -6,8 +6,7 @@ from typing import Final
 
 import click
 
-from perdure.cli.command import command
-from perdure.cli.common_options import Target
+from perdure.cli.command import Target, command
 from perdure.cli.render import Column, Table, View
 from perdure.cli.terminal import dim
 from perdure.cli.time_options import age

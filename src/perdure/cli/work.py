@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from perdure.cli.command import command, option
-from perdure.cli.common_options import Target
+from perdure.cli.command import Target, command, option
 from perdure.cli.progress import Bar
 from perdure.cli.render import View
 from perdure.cli.terminal import note
