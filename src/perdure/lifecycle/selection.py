@@ -137,36 +137,29 @@ def _least(scope: SelectionScope, kind: Kind) -> tuple[Record, ...]:
 def _matches(scope: SelectionScope, instruction: Instruction) -> Iterator[Record]:
     """Memories that hold all the words and were created at the time that the instruction names."""
     store, namespace = scope.services.store, scope.namespace
+    states = STATES if scope.every_state else INDEXED_STATES
     if scope.filter is not None and scope.filter.states != _NO_STATES:
         states = scope.filter.states
-    else:
-        states = STATES if scope.every_state else INDEXED_STATES
-    filters = [
-        replace(
-            scope.filter or Filter(),
-            states=states,
-            created_since=instruction.since,
-            created_until=instruction.until,
-        )
-    ]
+    filter = replace(scope.filter or Filter(), created_since=instruction.since, created_until=instruction.until)
+    filters = [replace(filter, states=states)]
     if instruction.words:
-        # The words of indexed memories are looked up; the others are read one by one.
         with store.read(namespace) as reader:
             search = reader.numbers_with_all(instruction.words)
         if search.complete:
+            # The words of indexed memories are looked up; only the others are read one by one.
             indexed = tuple(state for state in states if state in INDEXED_STATES)
             others = tuple(state for state in states if state not in INDEXED_STATES)
-            with_all = replace(filters[0], states=indexed, numbers=tuple(search.numbers))
-            filters = ([with_all] if indexed else []) + ([replace(filters[0], states=others)] if others else [])
+            filters = [replace(filter, states=indexed, numbers=tuple(search.numbers))] if indexed else []
+            filters += [replace(filter, states=others)] if others else []
     needed = _term_hashes(instruction)
-    for filter in filters:
-        for record in records(store, namespace, filter):
-            if needed <= _terms_of(record):
-                text = " ".join(
-                    (record.text, record.title or "", record.reasoning or "", *record.tags, *record.keywords)
-                ).casefold()
-                if all(literal in text for literal in instruction.literals):
-                    yield record
+    for each in filters:
+        for record in records(store, namespace, each):
+            if needed and not needed <= _terms_of(record):
+                continue
+            fields = (record.text, record.title or "", record.reasoning or "", *record.tags, *record.keywords)
+            text = " ".join(fields).casefold() if instruction.literals else ""
+            if all(literal in text for literal in instruction.literals):
+                yield record
 
 
 def _term_hashes(instruction: Instruction) -> set[int]:
