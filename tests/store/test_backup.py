@@ -21,7 +21,7 @@ from perdure.lifecycle.erase import known_backups
 from perdure.model import Forgotten
 from perdure.store.sqlite import store as module
 from perdure.store.sqlite.backup import staging
-from perdure.store.sqlite.file import Place
+from perdure.store.sqlite.file import StoreFile
 from perdure.store.sqlite.store import SqliteStore
 from perdure.testing.buggify import Buggified, buggified
 from perdure.testing.embedder import WordEmbedder
@@ -49,7 +49,7 @@ def problems(path: Path) -> list[str]:
         return [finding.sentence for finding in memory.doctor() if finding.level == "problem"]
 
 
-def rollback(_: Place) -> str:
+def rollback(_: StoreFile) -> str:
     return "delete"
 
 

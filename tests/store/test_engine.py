@@ -12,7 +12,7 @@ from store.behind import behind
 from perdure.model import Finding
 from perdure.store.sqlite.connection import choose_journal
 from perdure.store.sqlite.doctor.environment import check_engine, check_file_system, check_wal
-from perdure.store.sqlite.file import Place
+from perdure.store.sqlite.file import StoreFile
 from perdure.store.sqlite.filesystem import UNKNOWN, detect_file_system, file_system_of, is_local
 from perdure.store.sqlite.sqlite_version import engine_is_safe, version_number
 from perdure.store.sqlite.store import SqliteStore
@@ -94,7 +94,7 @@ def test_doctor_tells_of_an_unsafe_engine_until_a_safe_one_has_written(path: Pat
 def test_a_network_file_system_is_recognised_by_its_mount(path: str, file_system: str, local: bool):
     assert file_system_of(MOUNTS, path) == file_system
     assert is_local(file_system) is local
-    assert choose_journal(Place(path, (1, 1), file_system)) == ("wal" if local else "delete")
+    assert choose_journal(StoreFile(path, (1, 1), file_system)) == ("wal" if local else "delete")
 
 
 def test_an_unknown_file_system_counts_as_local():
@@ -105,7 +105,7 @@ def test_an_unknown_file_system_counts_as_local():
 
 def test_an_old_engine_gets_a_rollback_journal(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(apsw, "sqlite_lib_version", lambda: "3.40.1")
-    assert choose_journal(Place("/memory.db", (1, 1), "ext4")) == "delete"
+    assert choose_journal(StoreFile("/memory.db", (1, 1), "ext4")) == "delete"
 
 
 def test_a_store_on_a_network_file_system_works_with_a_rollback_journal(path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -35,9 +35,9 @@ class Overtaken:
 
 def test_a_store_that_another_process_is_just_making_is_not_taken_for_foreign(tmp_path: Path):
     path = tmp_path / "agent.db"
-    place = prepare(path)
-    connection: Any = Overtaken(connect(place, "write", Patience(1)), path)
-    assert check_ours(connection, place) in {0, 1}
+    file = prepare(path)
+    connection: Any = Overtaken(connect(file, "write", Patience(1)), path)
+    assert check_ours(connection, file) in {0, 1}
     assert connection.overtaken
     connection.close()
     SqliteStore.open(path).close()

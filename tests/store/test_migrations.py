@@ -153,9 +153,9 @@ def test_the_statements_of_a_file_are_told_apart_with_their_triggers_whole():
 
 
 def _migrate(path: Path) -> None:
-    place = prepare(path)
-    with closing(connect(place, "write", Patience(1))) as connection:
-        migrate.migrate(connection, place)
+    file = prepare(path)
+    with closing(connect(file, "write", Patience(1))) as connection:
+        migrate.migrate(connection, file)
 
 
 def _version(path: Path) -> tuple[int, bool]:
@@ -177,12 +177,12 @@ def test_a_process_killed_while_it_makes_a_store_leaves_a_file_that_the_next_one
 
 
 def test_a_file_that_another_program_made_while_we_waited_is_left_alone(path: Path):
-    place = prepare(path)
-    with closing(connect(place, "write", Patience(1))) as connection:
+    file = prepare(path)
+    with closing(connect(file, "write", Patience(1))) as connection:
         with behind(path) as raw:
             raw.execute("CREATE TABLE theirs (x)")
         with pytest.raises(StoreForeign):
-            migrate.migrate(connection, place)
+            migrate.migrate(connection, file)
         assert not connection.in_transaction
 
 

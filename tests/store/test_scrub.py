@@ -14,7 +14,7 @@ from store.children import Child
 
 from perdure.buggify import arm, disarm
 from perdure.store.sqlite import store as module
-from perdure.store.sqlite.file import Place
+from perdure.store.sqlite.file import StoreFile
 from perdure.store.sqlite.store import SqliteStore
 from perdure.testing.buggify import buggified
 from perdure.testing.records import NAMESPACE, change, read_once, remember
@@ -31,7 +31,7 @@ def erase(store: SqliteStore, number: int) -> None:
         writer.erase(number, change("erase"))
 
 
-def rollback(_: Place) -> str:
+def rollback(_: StoreFile) -> str:
     return "delete"
 
 
@@ -112,17 +112,17 @@ def test_a_scrub_that_was_killed_is_finished_by_whoever_opens_the_store_next(pat
 
 
 @pytest.mark.parametrize("place", ["memory.db.restoring-5", "copy.partial-5"])
-def test_a_copy_that_somebody_works_on_delays_the_scrub_until_they_are_gone(store: SqliteStore, path: Path, place: str):
+def test_a_copy_that_somebody_works_on_delays_the_scrub_until_they_are_gone(store: SqliteStore, path: Path, file: str):
     store.backup(str(path.with_name("copy")))
     remember(store, SECRET.decode())
-    unfinished = path.with_name(place)
+    unfinished = path.with_name(file)
     unfinished.write_bytes(SECRET)
     with unfinished.open("rb") as maker:
         fcntl.flock(maker, fcntl.LOCK_EX)
         erase(store, 1)
         for _ in range(2):
             assert not store.scrub(patience=1)
-            assert files_with(path) == [place]
+            assert files_with(path) == [file]
             assert is_wished(path)
     with closing(SqliteStore.open(path)):
         assert files_with(path) == []

@@ -12,7 +12,7 @@ from typing import Final, Literal, TypeAlias, cast
 import apsw
 
 from perdure.store.sqlite.apsw_types import Database, run
-from perdure.store.sqlite.file import MEMORY, Place, can_write
+from perdure.store.sqlite.file import MEMORY, StoreFile, can_write
 from perdure.store.sqlite.filesystem import is_local
 from perdure.store.sqlite.sql import SQL
 from perdure.store.sqlite.sqlite_version import engine_is_safe, version_number
@@ -52,14 +52,14 @@ class Patience:
             _pause()
 
 
-def connect(place: Place, role: Role, patience: Patience, vfs: str | None = None) -> Database:
+def connect(file: StoreFile, role: Role, patience: Patience, vfs: str | None = None) -> Database:
     """A connection with every setting but the journal's, which a new file gets only once it is known to be ours."""
-    if place.path == MEMORY:
+    if file.path == MEMORY:
         flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_MEMORY
     else:
-        access = apsw.SQLITE_OPEN_READWRITE if can_write(place.path) else apsw.SQLITE_OPEN_READONLY
+        access = apsw.SQLITE_OPEN_READWRITE if can_write(file.path) else apsw.SQLITE_OPEN_READONLY
         flags = access | apsw.SQLITE_OPEN_NOFOLLOW
-    connection = apsw.Connection(place.path, flags, vfs)
+    connection = apsw.Connection(file.path, flags, vfs)
     connection.set_busy_handler(patience)
     # Shadow tables and the schema cannot be edited by a slip of ours; "x" is a name, never a string.
     connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
@@ -85,9 +85,9 @@ def deny_all(database: Database) -> None:
     cast("apsw.Connection", database).set_authorizer(deny)
 
 
-def choose_journal(place: Place) -> Journal:
+def choose_journal(file: StoreFile) -> Journal:
     safe = engine_is_safe(version_number(apsw.sqlite_lib_version()))
-    return "wal" if safe and is_local(place.file_system) else "delete"
+    return "wal" if safe and is_local(file.file_system) else "delete"
 
 
 def set_journal(database: Database, journal: Journal, patience: Patience) -> None:

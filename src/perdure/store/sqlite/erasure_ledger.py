@@ -16,7 +16,7 @@ from typing import Final, NamedTuple, TypeAlias
 from perdure.clock import format_time, from_micros
 from perdure.ids import MemoryId
 from perdure.store.sqlite.apsw_types import Database
-from perdure.store.sqlite.file import Place, sync_directory
+from perdure.store.sqlite.file import StoreFile, sync_directory
 from perdure.store.sqlite.rows import unpack_id
 from perdure.store.sqlite.sidecar import SIDECAR_SQL, opened
 
@@ -50,9 +50,9 @@ def parse_ledger(content: bytes) -> LedgerLines:
 class Ledger:
     """The file `<store>-erased`: a line for each memory, a hash of its id and when it was erased."""
 
-    def __init__(self, place: Place) -> None:
-        self._place = place
-        self._path = f"{place.path}-erased"
+    def __init__(self, file: StoreFile) -> None:
+        self._file = file
+        self._path = f"{file.path}-erased"
 
     def append(self, erased: Iterable[Erasure]) -> None:
         """On disk when this returns; an OSError when it is not."""
@@ -71,7 +71,7 @@ class Ledger:
     def fingerprints(self) -> set[str]:
         """An OSError when there is a file that cannot be read."""
         try:
-            with opened(self._place, self._path, os.O_RDONLY) as descriptor:
+            with opened(self._file, self._path, os.O_RDONLY) as descriptor:
                 return set(parse_ledger(os.read(descriptor, os.fstat(descriptor).st_size)))
         except FileNotFoundError:
             return set()
@@ -80,7 +80,7 @@ class Ledger:
         if not lines:
             return
         text = "".join(f"{memory} {at}\n" for memory, at in lines.items())
-        with opened(self._place, self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND, lock=True) as descriptor:
+        with opened(self._file, self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND, lock=True) as descriptor:
             size = os.fstat(descriptor).st_size
             torn = size > 0 and os.pread(descriptor, 1, size - 1) != b"\n"
             rest = memoryview((b"\n" if torn else b"") + text.encode())
@@ -89,4 +89,4 @@ class Ledger:
                 rest = rest[os.write(descriptor, rest) :]
             os.fsync(descriptor)
             if not size:
-                sync_directory(Path(self._place.directory))
+                sync_directory(Path(self._file.directory))

@@ -23,10 +23,10 @@ from perdure.errors import (
     StoreUnreadable,
 )
 from perdure.store.sqlite.apsw_types import Database
-from perdure.store.sqlite.file import Place, can_write
+from perdure.store.sqlite.file import StoreFile, can_write
 from perdure.store.sqlite.fork import forked
 
-ErrorFactory: TypeAlias = Callable[[Exception, Place], PerdureError]
+ErrorFactory: TypeAlias = Callable[[Exception, StoreFile], PerdureError]
 
 _NO_SPACE: Final = (errno.ENOSPC, errno.EDQUOT)
 
@@ -34,10 +34,10 @@ _TRANSLATIONS: Final[tuple[tuple[type[Exception], ErrorFactory], ...]] = (
     (apsw.BusyError, lambda _, __: StoreBusy()),
     (apsw.LockedError, lambda _, __: StoreBusy()),
     (apsw.FullError, lambda _, __: StoreFull()),
-    (apsw.ReadOnlyError, lambda _, place: _read_only(place)),
-    (apsw.CorruptError, lambda error, place: StoreDamaged(f"{place.path} is damaged: {error}.")),
-    (UnicodeDecodeError, lambda error, place: StoreDamaged(f"{place.path} is damaged: {error}.")),
-    (apsw.NotADBError, lambda _, place: StoreForeign(f"{place.path} is not a Perdure store, nor any database.")),
+    (apsw.ReadOnlyError, lambda _, file: _read_only(file)),
+    (apsw.CorruptError, lambda error, file: StoreDamaged(f"{file.path} is damaged: {error}.")),
+    (UnicodeDecodeError, lambda error, file: StoreDamaged(f"{file.path} is damaged: {error}.")),
+    (apsw.NotADBError, lambda _, file: StoreForeign(f"{file.path} is not a Perdure store, nor any database.")),
     (apsw.ConnectionClosedError, lambda _, __: StoreClosed()),
     # Only a connection that was inherited through a fork is denied anything.
     (apsw.AuthError, lambda _, __: forked()),
@@ -50,40 +50,40 @@ _SYSTEM: Final = (apsw.CantOpenError, apsw.IOError, apsw.PermissionsError)
 
 
 @contextmanager
-def translating(place: Place, database: Database | None = None) -> Generator[None]:
+def translating(file: StoreFile, database: Database | None = None) -> Generator[None]:
     try:
         yield
     except (apsw.Error, UnicodeError, OverflowError) as error:
         system_error = 0
         with suppress(apsw.ConnectionClosedError):
             system_error = database.system_errno if database else 0
-        raise _translated(error, place, system_error) from error
+        raise _translated(error, file, system_error) from error
 
 
-def _translated(error: Exception, place: Place, system_error: int) -> PerdureError:
+def _translated(error: Exception, file: StoreFile, system_error: int) -> PerdureError:
     if not isinstance(error, _SYSTEM):
-        matching = (make(error, place) for kind, make in _TRANSLATIONS if isinstance(error, kind))
+        matching = (make(error, file) for kind, make in _TRANSLATIONS if isinstance(error, kind))
         return next(matching, StoreError(f"SQLite refused: {error}."))
     if system_error in _NO_SPACE:
         return StoreFull()
-    if system_error == errno.EROFS or _is_closed(place):
-        return _read_only(place)
+    if system_error == errno.EROFS or _is_closed(file):
+        return _read_only(file)
     if isinstance(error, apsw.CantOpenError):
-        return StoreUnreadable(f"{place.path} cannot be opened: {error}.")
+        return StoreUnreadable(f"{file.path} cannot be opened: {error}.")
     return StoreError(
-        f"Reading or writing {place.path} failed: {error}.",
+        f"Reading or writing {file.path} failed: {error}.",
         remedy="Check the disk, then try again; everything reported as stored is safe.",
     )
 
 
-def _is_closed(place: Place) -> bool:
-    return place.identity is not None and not can_write(place.directory)
+def _is_closed(file: StoreFile) -> bool:
+    return file.identity is not None and not can_write(file.directory)
 
 
-def _read_only(place: Place) -> StoreReadOnly:
-    if not _is_closed(place):
-        return StoreReadOnly(f"{place.path} cannot be written.")
+def _read_only(file: StoreFile) -> StoreReadOnly:
+    if not _is_closed(file):
+        return StoreReadOnly(f"{file.path} cannot be written.")
     return StoreReadOnly(
-        f"{place.path} is in a directory that cannot be written, and SQLite needs its side files there.",
-        remedy=f"Give yourself write permission on {place.directory}, or copy the store to another directory.",
+        f"{file.path} is in a directory that cannot be written, and SQLite needs its side files there.",
+        remedy=f"Give yourself write permission on {file.directory}, or copy the store to another directory.",
     )

@@ -29,7 +29,7 @@ Identity: TypeAlias = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class StoreFile:
     """Where a store is. `identity` is None for one that lives in memory alone."""
 
     path: str
@@ -41,14 +41,14 @@ class Place:
         return str(Path(self.path).parent)
 
     @property
-    def log(self) -> str:
+    def wal_path(self) -> str:
         return f"{self.path}-wal"
 
 
-IN_MEMORY: Final = Place(MEMORY, None, "memory")
+IN_MEMORY: Final = StoreFile(MEMORY, None, "memory")
 
 
-def prepare(path: str | os.PathLike[str]) -> Place:
+def prepare(path: str | os.PathLike[str]) -> StoreFile:
     """Create the file if there is none, and refuse one that is not safely ours."""
     absolute = Path(path).absolute()
     try:
@@ -65,7 +65,7 @@ def prepare(path: str | os.PathLike[str]) -> Place:
                 finally:
                     os.close(descriptor)
         _check(real)
-        return Place(real, identity_of(real), detect_file_system(real))
+        return StoreFile(real, identity_of(real), detect_file_system(real))
     except (OSError, ValueError) as error:
         raise explain(error, str(absolute)) from error
 

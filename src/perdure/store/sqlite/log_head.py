@@ -19,7 +19,7 @@ from zlib import crc32
 from perdure.errors import StoreDamaged, StoreError
 from perdure.model import Finding
 from perdure.store.sqlite.apsw_types import Database
-from perdure.store.sqlite.file import Place
+from perdure.store.sqlite.file import StoreFile
 from perdure.store.sqlite.pool import Pool
 from perdure.store.sqlite.sidecar import SIDECAR_SQL, opened
 from perdure.store.sqlite.sql import SQL
@@ -54,9 +54,9 @@ class NotedEnds(NamedTuple):
 class LogHead:
     """The file `<store>-head`: a header that names the store and its era, then a slot for each namespace."""
 
-    def __init__(self, place: Place, pool: Pool) -> None:
-        self._place = place
-        self._path = f"{place.path}-head"
+    def __init__(self, file: StoreFile, pool: Pool) -> None:
+        self._file = file
+        self._path = f"{file.path}-head"
         self._pool = pool
 
     def note(self, header: bytes | None, namespace: int, before: LogEnd, after: LogEnd) -> None:
@@ -66,7 +66,7 @@ class LogHead:
         if header is None or before == after or namespace >= _MOST:
             return
         try:
-            with opened(self._place, self._path, os.O_RDWR | os.O_CREAT, lock=True) as descriptor:
+            with opened(self._file, self._path, os.O_RDWR | os.O_CREAT, lock=True) as descriptor:
                 stored = os.pread(descriptor, _HEADER.size, 0)
                 if stored != header:
                     (store, era), noted = _parse_header(header) or (b"", 0), _parse_header(stored)
@@ -92,7 +92,7 @@ class LogHead:
         if header is None:
             raise StoreDamaged("The store has lost its secret.")
         rows = connection.execute(SIDECAR_SQL["ends_of_logs"]).fetchall()
-        with opened(self._place, self._path, os.O_RDWR | os.O_CREAT, lock=True) as descriptor:
+        with opened(self._file, self._path, os.O_RDWR | os.O_CREAT, lock=True) as descriptor:
             os.ftruncate(descriptor, 0)
             os.pwrite(descriptor, header, 0)
             for namespace, seq, head in rows:
@@ -102,7 +102,7 @@ class LogHead:
     def read(self) -> NotedEnds | None:
         """None when there is no such file, or its content is not ours."""
         try:
-            with opened(self._place, self._path, os.O_RDONLY) as descriptor:
+            with opened(self._file, self._path, os.O_RDONLY) as descriptor:
                 header = _parse_header(os.pread(descriptor, _HEADER.size, 0))
                 if header is None:
                     return None

@@ -15,7 +15,7 @@ from perdure.buggify import point
 from perdure.errors import StoreDamaged, StoreForeign, StoreNewer
 from perdure.store.sqlite.apsw_types import Database, run
 from perdure.store.sqlite.doctor.schema import schema_differences, statements
-from perdure.store.sqlite.file import Place
+from perdure.store.sqlite.file import StoreFile
 from perdure.store.sqlite.sql import SQL
 from perdure.store.sqlite.sqlite_version import APPLICATION_ID
 
@@ -34,7 +34,7 @@ def newest_schema() -> int:
     return int(migrations()[-1].name[:4])
 
 
-def check_ours(connection: Database, place: Place) -> int:
+def check_ours(connection: Database, file: StoreFile) -> int:
     """The schema version of the file; 0 when it is empty. Asked of SQLite: nobody else may read the file."""
     # At one moment: otherwise a store that another process is just making has our tables and not yet our name.
     alone = not connection.in_transaction
@@ -48,23 +48,23 @@ def check_ours(connection: Database, place: Place) -> int:
             run(connection, SQL["commit"])
     if application == APPLICATION_ID:
         if version > newest_schema():
-            raise StoreNewer(f"{place.path} was written by a newer Perdure (schema {version}).")
+            raise StoreNewer(f"{file.path} was written by a newer Perdure (schema {version}).")
         return version
     if application or version or has_tables:
-        raise StoreForeign(f"{place.path} is a database of another program.")
+        raise StoreForeign(f"{file.path} is a database of another program.")
     return 0
 
 
-def migrate(connection: Database, place: Place) -> None:
+def migrate(connection: Database, file: StoreFile) -> None:
     """One transaction, which first looks again: another process may have done it while we waited."""
     try:
         with _transaction(connection):
-            _advance(connection, check_ours(connection, place))
+            _advance(connection, check_ours(connection, file))
     except apsw.SQLError as error:
         with _transaction(connection):
             if schema_differences(connection):
                 raise StoreDamaged(
-                    f"{place.path} is not of the schema that it claims to be: {error}.", remedy=_FROM_BACKUP
+                    f"{file.path} is not of the schema that it claims to be: {error}.", remedy=_FROM_BACKUP
                 ) from error
             # Only the number is wrong.
             _stamp(connection)

@@ -15,7 +15,7 @@ from perdure.store.sqlite import fork
 from perdure.store.sqlite.apsw_types import Database, run
 from perdure.store.sqlite.connection import Patience, Role, deny_all, exclusive
 from perdure.store.sqlite.failure import translating
-from perdure.store.sqlite.file import Identity, Place, identity_of
+from perdure.store.sqlite.file import Identity, StoreFile, identity_of
 from perdure.store.sqlite.sql import SQL
 
 _BY_FORCE: Final = True
@@ -35,9 +35,9 @@ class Pool:
     """`connect` opens a connection in a role. With `shared`, one connection does everything, one thread at a time."""
 
     def __init__(
-        self, place: Place, connect: Callable[[Role, Patience], Database], seconds: float, *, shared: bool
+        self, file: StoreFile, connect: Callable[[Role, Patience], Database], seconds: float, *, shared: bool
     ) -> None:
-        self._place = place
+        self._file = file
         self._connect = connect
         self._seconds = seconds
         self._patience = Patience(seconds)
@@ -46,13 +46,13 @@ class Pool:
         self._writing = False
         self._writer: Database | None = None
         self._writer_uses = 0
-        self._log: Identity | None = None
+        self._wal: Identity | None = None
         self._gate = threading.Lock()
         self._idle: list[Database] = []
         self._borrowed = 0
         self._closed = False
         # A store in memory is simply another store in a child.
-        if place.identity is not None:
+        if file.identity is not None:
             fork.watch(self)
 
     @contextmanager
@@ -71,9 +71,9 @@ class Pool:
         reusable = False
         try:
             if connection is None:
-                with translating(self._place):
+                with translating(self._file):
                     connection = self._connect("read", Patience(self._seconds))
-            with translating(self._place, connection):
+            with translating(self._file, connection):
                 connection.execute(_BEGIN_READ)
                 yield connection
                 connection.execute(_COMMIT)
@@ -82,7 +82,7 @@ class Pool:
             self._give_back(connection, reusable=reusable)
 
     def _give_back(self, connection: Database | None, *, reusable: bool) -> None:
-        if self._place.identity in fork.inherited:
+        if self._file.identity in fork.inherited:
             _inherited.extend([connection] if connection else [])
             return
         if connection is not None and not reusable:
@@ -101,17 +101,17 @@ class Pool:
     def writing(self, patience: float | None = None, *, keep: bool = True) -> Generator[Database]:
         """One transaction. It is committed on leaving, or nothing of it happened. Without `keep`, nothing ever does."""
         with self.maintaining(patience) as connection:
-            if self._place.identity is not None and connection.readonly("main"):
-                raise StoreReadOnly(f"{self._place.path} cannot be written.")
+            if self._file.identity is not None and connection.readonly("main"):
+                raise StoreReadOnly(f"{self._file.path} cannot be written.")
             connection.execute(_BEGIN_WRITE)
-            if self._log is None and self._place.identity is not None:
-                self._log = identity_of(self._place.log)
+            if self._wal is None and self._file.identity is not None:
+                self._wal = identity_of(self._file.wal_path)
             self._writing = True
             try:
                 yield connection
                 if keep:
                     # What is acknowledged must be found by others: neither the file nor its log may be taken away.
-                    self._require_usable(log=self._log)
+                    self._require_usable(wal=self._wal)
                     point("before commit")
                     connection.execute(_COMMIT)
                 else:
@@ -140,7 +140,7 @@ class Pool:
         Meanwhile it serves every call of this pool.
         """
         with self.maintaining() as connection:
-            if self._place.identity is None:
+            if self._file.identity is None:
                 yield connection
                 return
             with ExitStack() as stack:
@@ -155,7 +155,7 @@ class Pool:
                     raise StoreBusy(_OPEN_ELSEWHERE, remedy=_CLOSE_OTHERS) from error
                 finally:
                     # The write-ahead log is a new file.
-                    self._shared, self._log = False, None
+                    self._shared, self._wal = False, None
 
     @contextmanager
     def _use_of_writer(self, seconds: float = -1) -> Generator[Database]:
@@ -168,31 +168,31 @@ class Pool:
         try:
             self._require_usable()
             if self._writer is None:
-                with translating(self._place):
+                with translating(self._file):
                     self._writer = self._connect("write", self._patience)
-                self._log = None
-            with translating(self._place, self._writer):
+                self._wal = None
+            with translating(self._file, self._writer):
                 yield self._writer
         finally:
             self._writer_uses -= 1
             turn.release()
 
-    def _require_usable(self, *, log: Identity | None = None) -> None:
+    def _require_usable(self, *, wal: Identity | None = None) -> None:
         """What is written must reach the file that others open by this path, and what is read must come from it."""
-        path, identity = self._place.path, self._place.identity
+        path, identity = self._file.path, self._file.identity
         if identity in fork.inherited:
             raise fork.forked()
         if self._closed:
             raise StoreClosed("This store has been closed.")
         if identity is not None and identity_of(path) != identity:
             raise StoreReplaced(f"{path} was moved, replaced or deleted while it was open.")
-        if log is not None and identity_of(self._place.log) != log:
-            raise StoreReplaced(f"{self._place.log} was deleted or replaced while the store was open.")
+        if wal is not None and identity_of(self._file.wal_path) != wal:
+            raise StoreReplaced(f"{self._file.wal_path} was deleted or replaced while the store was open.")
 
     @property
     def read_only(self) -> bool:
         with self._use_of_writer() as connection:
-            return self._place.identity is not None and connection.readonly("main")
+            return self._file.identity is not None and connection.readonly("main")
 
     def is_writing(self, connection: Database) -> bool:
         return self._writing and connection is self._writer
@@ -216,7 +216,7 @@ class Pool:
             self._close_all()
 
     def holds(self, identity: Identity) -> bool:
-        return not self._closed and self._place.identity == identity
+        return not self._closed and self._file.identity == identity
 
     def before_fork(self) -> None:
         """Close the connections, unless one of them is in use."""
@@ -240,8 +240,8 @@ class Pool:
             deny_all(connection)
             _inherited.append(connection)
         self._idle, self._writer, self._writing, self._closed = [], None, False, True
-        if self._place.identity is not None:
-            fork.inherited.add(self._place.identity)
+        if self._file.identity is not None:
+            fork.inherited.add(self._file.identity)
 
     def _roll_back(self, connection: Database) -> None:
         if connection is not self._writer:

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Final
 
-from perdure.store.sqlite.file import Place, size_of
+from perdure.store.sqlite.file import StoreFile, size_of
 from perdure.store.sqlite.sidecar import opened
 
 SIZE: Final = 1 << 20
@@ -17,19 +17,19 @@ _ROOM: Final = 3 * SIZE
 class Reserve:
     """The file `<store>-reserve`. Nothing here is worth an error."""
 
-    def __init__(self, place: Place) -> None:
-        self._place = place
-        self._path = f"{place.path}-reserve"
+    def __init__(self, file: StoreFile) -> None:
+        self._file = file
+        self._path = f"{file.path}-reserve"
 
     def keep(self) -> bool:
         """Whether the space is there now."""
         if size_of(self._path) >= SIZE:
             return True
         try:
-            free = os.statvfs(self._place.directory)
+            free = os.statvfs(self._file.directory)
             if free.f_bavail * free.f_frsize < _ROOM:
                 return False
-            with opened(self._place, self._path, os.O_RDWR | os.O_CREAT) as descriptor:
+            with opened(self._file, self._path, os.O_RDWR | os.O_CREAT) as descriptor:
                 if hasattr(os, "posix_fallocate"):
                     os.posix_fallocate(descriptor, 0, SIZE)
                 else:

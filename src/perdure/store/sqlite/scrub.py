@@ -22,7 +22,7 @@ from perdure.store.sqlite.apsw_types import run
 from perdure.store.sqlite.backup import partial_files
 from perdure.store.sqlite.backup.create import noted_paths
 from perdure.store.sqlite.erasure_ledger import Ledger, erasures
-from perdure.store.sqlite.file import Place
+from perdure.store.sqlite.file import StoreFile
 from perdure.store.sqlite.pool import Pool
 from perdure.store.sqlite.sidecar import SIDECAR_SQL
 from perdure.store.sqlite.sql import SQL
@@ -32,13 +32,13 @@ _PASSING: Final = 0.25
 _REWRITTEN: Final = "log "
 
 
-def scrub(pool: Pool, place: Place, ledger: Ledger | None, patience: float) -> bool:
+def scrub(pool: Pool, file: StoreFile, ledger: Ledger | None, patience: float) -> bool:
     """True when nothing erased is left in any file. What is left to do is for the next process that opens the store."""
-    in_file = place.identity is not None
+    in_file = file.identity is not None
     try:
         request = _request(pool)
         # A copy that somebody is making counts as well: nobody knows yet what will become of it.
-        swept = not in_file or partial_files.sweep([place.path], "restoring")
+        swept = not in_file or partial_files.sweep([file.path], "restoring")
         swept = partial_files.sweep(noted_paths(pool), "partial") and swept
         point("scrub: swept")
         if request is not None and ledger is not None:
@@ -47,7 +47,7 @@ def scrub(pool: Pool, place: Place, ledger: Ledger | None, patience: float) -> b
             ledger.complete(erased)
         point("scrub: ledger complete")
         # Before the file is rewritten: while a reader keeps the log from being emptied, it would grow by a whole store.
-        _empty_log(pool, place, patience)
+        _empty_log(pool, file, patience)
         point("scrub: log empty")
         if request is not None and in_file and not request.startswith(_REWRITTEN):
             with pool.maintaining(patience) as connection:
@@ -56,7 +56,7 @@ def scrub(pool: Pool, place: Place, ledger: Ledger | None, patience: float) -> b
             with pool.writing(patience) as connection:
                 connection.execute(SIDECAR_SQL["change_scrub"], (_REWRITTEN + request, request))
             request = _REWRITTEN + request
-            _empty_log(pool, place, patience)
+            _empty_log(pool, file, patience)
             point("scrub: log empty again")
         if request is not None and swept:
             with pool.writing(patience) as connection:
@@ -66,11 +66,11 @@ def scrub(pool: Pool, place: Place, ledger: Ledger | None, patience: float) -> b
     return swept
 
 
-def scrub_in_passing(pool: Pool, place: Place, ledger: Ledger | None) -> None:
+def scrub_in_passing(pool: Pool, file: StoreFile, ledger: Ledger | None) -> None:
     """When a store is opened or closed: a process may have died in the middle of an erasure. Errors do not matter."""
     with suppress(StoreError):
         if _request(pool) is not None:
-            scrub(pool, place, ledger, _PASSING)
+            scrub(pool, file, ledger, _PASSING)
 
 
 def _request(pool: Pool) -> str | None:
@@ -78,8 +78,8 @@ def _request(pool: Pool) -> str | None:
         return connection.execute(SQL["get_meta"], ("scrub",)).get
 
 
-def _empty_log(pool: Pool, place: Place, patience: float) -> None:
+def _empty_log(pool: Pool, file: StoreFile, patience: float) -> None:
     """SQLite refuses unless it can empty all of it. In another journal mode nothing is left after a commit."""
     with pool.maintaining(patience) as connection:
-        if place.identity is not None and connection.pragma("journal_mode") == "wal":
+        if file.identity is not None and connection.pragma("journal_mode") == "wal":
             connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)

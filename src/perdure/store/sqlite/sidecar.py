@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from perdure.store.queries import load_queries
-from perdure.store.sqlite.file import Place, identity_of
+from perdure.store.sqlite.file import StoreFile, identity_of
 
 SIDECAR_SQL: Final = load_queries(Path(__file__).with_name("sidecar.sql"))
 
@@ -21,12 +21,12 @@ _PAUSE: Final = 0.0002
 
 
 @contextmanager
-def opened(place: Place, path: str, flags: int, *, lock: bool = False) -> Generator[int]:
+def opened(file: StoreFile, path: str, flags: int, *, lock: bool = False) -> Generator[int]:
     """A descriptor of `path`, locked on request. An OSError when it is not a regular file, is the store's own by
     another name (to close that would drop the locks that SQLite holds on it), or stays locked: a process that stopped
     while it held the lock must not stop others.
     """
-    if place.identity is not None and identity_of(path) == place.identity:
+    if file.identity is not None and identity_of(path) == file.identity:
         raise OSError("it is the store itself")
     descriptor = os.open(path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0), 0o600)
     try:

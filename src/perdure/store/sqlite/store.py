@@ -32,7 +32,7 @@ from perdure.store.sqlite.connection import Patience, Role, choose_journal, conn
 from perdure.store.sqlite.doctor import check, repair
 from perdure.store.sqlite.doctor.environment import running_engine
 from perdure.store.sqlite.erasure_ledger import Ledger
-from perdure.store.sqlite.file import IN_MEMORY, MEMORY, Place, identity_of, prepare, size_of
+from perdure.store.sqlite.file import IN_MEMORY, MEMORY, StoreFile, identity_of, prepare, size_of
 from perdure.store.sqlite.log_head import LogEnd, LogHead, current_header
 from perdure.store.sqlite.migrate import check_ours, migrate, newest_schema
 from perdure.store.sqlite.pool import Pool
@@ -51,8 +51,8 @@ _NOTE: Final = "note:"
 class SqliteStore:
     """One file, or one memory of this process. Safe to use from any thread."""
 
-    def __init__(self, place: Place, pool: Pool, clock: Clock) -> None:
-        self._place = place
+    def __init__(self, file: StoreFile, pool: Pool, clock: Clock) -> None:
+        self._file = file
         self._pool = pool
         self._clock = clock
         self._ids: dict[str, int] = {}
@@ -72,38 +72,38 @@ class SqliteStore:
         vfs: str | None = None,
     ) -> SqliteStore:
         """None or `:memory:` is a store that is gone when it is closed. `vfs` is for tests: it has one connection."""
-        place = IN_MEMORY if path is None or os.fspath(path) == MEMORY else prepare(path)
-        if place.identity in fork.inherited:
+        file = IN_MEMORY if path is None or os.fspath(path) == MEMORY else prepare(path)
+        if file.identity in fork.inherited:
             raise fork.forked()
 
         def open_connection(role: Role, patience: Patience) -> Database:
-            return connect(place, role, patience, vfs)
+            return connect(file, role, patience, vfs)
 
-        pool = Pool(place, open_connection, busy_seconds, shared=place is IN_MEMORY or vfs is not None)
-        store = cls(place, pool, clock)
+        pool = Pool(file, open_connection, busy_seconds, shared=file is IN_MEMORY or vfs is not None)
+        store = cls(file, pool, clock)
         try:
             pool.configure(store._set_up)
-            if vfs is None and place.identity is not None and not pool.read_only:
-                store._log_head, store._ledger, store._reserve = LogHead(place, pool), Ledger(place), Reserve(place)
+            if vfs is None and file.identity is not None and not pool.read_only:
+                store._log_head, store._ledger, store._reserve = LogHead(file, pool), Ledger(file), Reserve(file)
                 store._reserve.keep()
-                partial_files.sweep([place.path], "restoring")
-            scrub.scrub_in_passing(pool, place, store._ledger)
+                partial_files.sweep([file.path], "restoring")
+            scrub.scrub_in_passing(pool, file, store._ledger)
         except BaseException:
             pool.close()
             raise
         return store
 
     def _set_up(self, connection: Database, patience: Patience) -> None:
-        version = check_ours(connection, self._place)
-        if self._place.identity != (self._place.identity and identity_of(self._place.path)):
+        version = check_ours(connection, self._file)
+        if self._file.identity != (self._file.identity and identity_of(self._file.path)):
             raise StoreReplaced
-        if self._place.identity is not None and connection.readonly("main"):
+        if self._file.identity is not None and connection.readonly("main"):
             if version != newest_schema():
-                raise StoreReadOnly(f"{self._place.path} needs to be brought up to date, but cannot be written.")
+                raise StoreReadOnly(f"{self._file.path} needs to be brought up to date, but cannot be written.")
             return
-        set_journal(connection, choose_journal(self._place), patience)
+        set_journal(connection, choose_journal(self._file), patience)
         if version != newest_schema():
-            migrate(connection, self._place)
+            migrate(connection, self._file)
             # Out of the log at once: a store that lost its log must not be taken for one that was never made.
             with suppress(apsw.Error):
                 connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
@@ -272,15 +272,15 @@ class SqliteStore:
         with self._pool.reading() as connection:
             known = generation_id(connection, generation) if generation else statistics.newest_generation(connection)
             return StoreStats(
-                path=self._place.path,
+                path=self._file.path,
                 engine=f"SQLite {apsw.sqlite_lib_version()}",
                 schema=newest_schema(),
-                bytes=statistics.size(connection) + size_of(self._place.log),
+                bytes=statistics.size(connection) + size_of(self._file.wal_path),
                 namespaces=statistics.namespace_statistics(connection, known),
             )
 
     def check(self) -> Iterator[Finding]:
-        return check.check(self._pool, self._place, self._log_head)
+        return check.check(self._pool, self._file, self._log_head)
 
     def repair(self) -> Iterator[Finding]:
         yield from repair.repair(self._pool)
@@ -288,17 +288,17 @@ class SqliteStore:
             yield from self._log_head.accept()
 
     def scrub(self, *, patience: float) -> bool:
-        return scrub.scrub(self._pool, self._place, self._ledger, patience)
+        return scrub.scrub(self._pool, self._file, self._ledger, patience)
 
     def backup(self, path: str, progress: Progress | None = None, *, overwrite: bool = False) -> Backup:
-        return create.backup(self._pool, self._place, path, self._clock, overwrite=overwrite, progress=progress)
+        return create.backup(self._pool, self._file, path, self._clock, overwrite=overwrite, progress=progress)
 
     def restore_backup(
         self, path: str, *, keep: bool, erased: str | None = None, progress: Progress | None = None
     ) -> BackupRestored:
-        if self._place.identity is not None and self._log_head is None:
-            raise StoreReadOnly(f"{self._place.path} cannot be written.")
-        target = restore.RestoreTarget(self._pool, self._place, self._log_head, self._ledger, self._clock)
+        if self._file.identity is not None and self._log_head is None:
+            raise StoreReadOnly(f"{self._file.path} cannot be written.")
+        target = restore.RestoreTarget(self._pool, self._file, self._log_head, self._ledger, self._clock)
         try:
             return restore.restore_backup(target, path, keep=keep, erased=erased, progress=progress)
         finally:
@@ -306,7 +306,7 @@ class SqliteStore:
             self._engine_recorded = False
 
     def close(self) -> None:
-        scrub.scrub_in_passing(self._pool, self._place, self._ledger)
+        scrub.scrub_in_passing(self._pool, self._file, self._ledger)
         self._pool.close()
 
     def _id(self, connection: Database, namespace: str) -> int:

@@ -18,7 +18,7 @@ from perdure.store.port import Progress
 from perdure.store.sqlite import fork
 from perdure.store.sqlite.apsw_types import run
 from perdure.store.sqlite.backup import partial_files, staging
-from perdure.store.sqlite.file import Place, identity_of, sync_directory
+from perdure.store.sqlite.file import StoreFile, identity_of, sync_directory
 from perdure.store.sqlite.pool import Pool
 from perdure.store.sqlite.sidecar import SIDECAR_SQL
 from perdure.store.sqlite.sql import SQL
@@ -31,7 +31,7 @@ _OWN: Final = ("", "-wal", "-shm", "-journal", "-head", "-erased", "-reserve")
 
 
 def backup(
-    pool: Pool, place: Place, path: str, clock: Clock, *, overwrite: bool, progress: Progress | None = None
+    pool: Pool, file: StoreFile, path: str, clock: Clock, *, overwrite: bool, progress: Progress | None = None
 ) -> Backup:
     absolute = Path(path).absolute()
     try:
@@ -39,7 +39,7 @@ def backup(
         status = os.lstat(target) if identity_of(target) is not None else None
     except (OSError, ValueError) as error:
         raise BackupFailed(f"{path}: there is no such directory.") from error
-    own = {place.path + side for side in _OWN} if place.identity is not None else set[str]()
+    own = {file.path + side for side in _OWN} if file.identity is not None else set[str]()
     if target in own or (status is not None and fork.is_open((status.st_dev, status.st_ino))):
         raise BackupFailed(f"{target} is a store that is in use.", remedy="Choose another place for the backup.")
     if status is not None and not stat.S_ISREG(status.st_mode):

@@ -31,7 +31,7 @@ from perdure.store.sqlite.apsw_types import Database, run
 from perdure.store.sqlite.backup import partial_files, staging
 from perdure.store.sqlite.backup.create import BACKUP_PATHS, CHECKSUM, copy_to, merge_paths, note_paths
 from perdure.store.sqlite.erasure_ledger import Ledger, LedgerLines, erasures, fingerprint, parse_ledger
-from perdure.store.sqlite.file import Place, identity_of, size_of
+from perdure.store.sqlite.file import StoreFile, identity_of, size_of
 from perdure.store.sqlite.hash_chain import genesis
 from perdure.store.sqlite.log_head import LogHead
 from perdure.store.sqlite.migrate import check_ours, migrate
@@ -60,7 +60,7 @@ class RestoreTarget:
     """The store whose content is replaced, and the files beside it."""
 
     pool: Pool
-    place: Place
+    file: StoreFile
     log_head: LogHead | None
     ledger: Ledger | None
     clock: Clock
@@ -70,8 +70,8 @@ def restore_backup(
     target: RestoreTarget, path: str, *, keep: bool, erased: str | None, progress: Progress | None
 ) -> BackupRestored:
     source = _regular_file(path, _NAME_BACKUP)
-    in_file = target.place.identity is not None
-    beside = target.place.path if in_file else str(Path(tempfile.gettempdir()) / "perdure-memory")
+    in_file = target.file.identity is not None
+    beside = target.file.path if in_file else str(Path(tempfile.gettempdir()) / "perdure-memory")
     stem = f"{beside}.before-{target.clock().astimezone(UTC):%Y%m%dT%H%M%SZ}"
     names = (stem if n == 1 else f"{stem}-{n}" for n in range(1, 1000))
     kept = next(name for name in names if identity_of(name) is None) if keep and in_file else None
@@ -142,16 +142,16 @@ def _staged(source: str, partial: str) -> Generator[tuple[Pool, bool]]:
         if not words or words[0].lstrip("\\").lower() != digest:
             raise BackupFailed(f"{source} was changed after it was written: its checksum is another one.")
     point("restore: fetched")
-    with staging.opened(partial) as (place, copy):
+    with staging.opened(partial) as (file, copy):
         try:
             staging.leave_wal(copy)
             with copy.maintaining() as connection:
-                if check_ours(connection, place) == 0:
+                if check_ours(connection, file) == 0:
                     raise BackupFailed(f"{source} is empty.")
-                migrate(connection, place)
+                migrate(connection, file)
             damage = staging.damage_of(copy)
         except StoreError as error:
-            sentence = error.sentence.replace(place.path, source)
+            sentence = error.sentence.replace(file.path, source)
             raise BackupFailed(f"{source} cannot be used: {sentence}", remedy=error.remedy) from error
         if damage is not None:
             raise BackupFailed(f"{source} is damaged: {damage}")

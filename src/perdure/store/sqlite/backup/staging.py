@@ -12,7 +12,7 @@ from perdure.store.port import Progress
 from perdure.store.sqlite.apsw_types import Database
 from perdure.store.sqlite.connection import Patience, Role, connect, set_journal
 from perdure.store.sqlite.doctor.check import check_content
-from perdure.store.sqlite.file import Place, identity_of
+from perdure.store.sqlite.file import StoreFile, identity_of
 from perdure.store.sqlite.filesystem import detect_file_system
 from perdure.store.sqlite.pool import Pool
 from perdure.store.sqlite.sidecar import SIDECAR_SQL
@@ -26,16 +26,16 @@ _SECONDS: Final = 30.0
 
 
 @contextmanager
-def opened(path: str) -> Generator[tuple[Place, Pool]]:
+def opened(path: str) -> Generator[tuple[StoreFile, Pool]]:
     """One connection, which nobody shares."""
-    place = Place(path, identity_of(path), detect_file_system(path))
+    file = StoreFile(path, identity_of(path), detect_file_system(path))
 
     def open_connection(role: Role, patience: Patience) -> Database:
-        return connect(place, role, patience)
+        return connect(file, role, patience)
 
-    pool = Pool(place, open_connection, _SECONDS, shared=True)
+    pool = Pool(file, open_connection, _SECONDS, shared=True)
     try:
-        yield place, pool
+        yield file, pool
     finally:
         pool.close()
 

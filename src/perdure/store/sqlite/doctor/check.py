@@ -24,20 +24,20 @@ from perdure.store.sqlite.doctor.records import (
     count_pending,
 )
 from perdure.store.sqlite.doctor.schema import check_schema
-from perdure.store.sqlite.file import Place
+from perdure.store.sqlite.file import StoreFile
 from perdure.store.sqlite.log_head import LogHead, check_log_head
 from perdure.store.sqlite.pool import Pool
 
 Check: TypeAlias = Callable[[Database], list[Finding]]
 
 
-def check(pool: Pool, place: Place, log_head: LogHead | None = None) -> Iterator[Finding]:
+def check(pool: Pool, file: StoreFile, log_head: LogHead | None = None) -> Iterator[Finding]:
     with pool.reading() as connection:
         journal = connection.pragma("journal_mode")
     last_engine = running_engine()
     with suppress(StoreError), pool.reading() as connection:
         last_engine = str(valid_meta(connection, "engine") or last_engine)
-    yield from check_environment(place, last_engine, journal)
+    yield from check_environment(file, last_engine, journal)
     if log_head is not None:
         noted = log_head.read()
         yield from _run(pool, "mirror", lambda connection: check_log_head(connection, noted))

@@ -12,7 +12,7 @@ import apsw
 
 from perdure.model import Finding
 from perdure.store.sqlite.connection import WAL_LIMIT
-from perdure.store.sqlite.file import Place, size_of
+from perdure.store.sqlite.file import StoreFile, size_of
 from perdure.store.sqlite.filesystem import is_local
 from perdure.store.sqlite.sqlite_version import engine_is_safe, version_number
 
@@ -23,13 +23,13 @@ def running_engine() -> str:
     return apsw.sqlite_lib_version()
 
 
-def check_environment(place: Place, last_engine: str, journal: str) -> Iterator[Finding]:
+def check_environment(file: StoreFile, last_engine: str, journal: str) -> Iterator[Finding]:
     """`last_engine` is the version of SQLite that wrote the store last."""
     yield check_engine(running_engine(), last_engine)
-    yield check_file_system(place.file_system, journal)
-    if place.identity is not None:
-        yield check_permissions(place.path)
-        yield check_wal(size_of(place.log))
+    yield check_file_system(file.file_system, journal)
+    if file.identity is not None:
+        yield check_permissions(file.path)
+        yield check_wal(size_of(file.wal_path))
 
 
 def check_engine(version: str, last_engine: str) -> Finding:
