@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from perdure import Memory, errors
 from perdure.model import Recall
 from perdure.recall import recaller
-from perdure.recall.query import parse_query
+from perdure.recall.query import ParsedQuery, SearchRequest, parse_query
 from perdure.recall.ranking import distance, nearness
+from perdure.recall.recipe import BALANCED
 from perdure.settings import load
 from perdure.testing.embedder import WordEmbedder
 from perdure.text.time_expressions import TimeRange, find_time_ranges, read_time_range
@@ -35,6 +36,10 @@ def shelf(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> It
         if request.param == "in memory":
             monkeypatch.setattr(recaller, "_RECALLS_FROM_DISK", 0)
         yield memory
+
+
+def parsed(query: str) -> ParsedQuery:
+    return parse_query(SearchRequest(query=query, namespaces=("default",), recipe=BALANCED, now=NOW))
 
 
 def numbers(answer: Recall) -> list[int]:
@@ -145,14 +150,14 @@ def test_an_answer_of_nothing_says_that_the_time_stood_in_the_way(shelf: Memory)
 
 
 def test_words_that_say_only_how_long_ago_leave_the_search_and_names_stay():
-    assert parse_query("what did we eat last week", (), NOW).words == ["eat"]
-    assert parse_query("lunch with the hare in March", (), NOW).words == ["lunch", "hare", "march"]
-    assert parse_query("March met Friday", (), NOW).time_ranges == ()
-    assert parse_query("what did we eat two years ago", (), NOW).words == ["eat", "two", "years", "ago"]
-    assert parse_query("lunch before March", (), NOW).words == ["lunch"]
-    assert parse_query("yesterday", (), NOW).words == ["yesterday"]
-    assert parse_query("what did we do yesterday", (), NOW).words == ["yesterday"]
-    assert parse_query('who said "last week"', (), NOW).time_ranges == ()
+    assert parsed("what did we eat last week").words == ["eat"]
+    assert parsed("lunch with the hare in March").words == ["lunch", "hare", "march"]
+    assert parsed("March met Friday").time_ranges == ()
+    assert parsed("what did we eat two years ago").words == ["eat", "two", "years", "ago"]
+    assert parsed("lunch before March").words == ["lunch"]
+    assert parsed("yesterday").words == ["yesterday"]
+    assert parsed("what did we do yesterday").words == ["yesterday"]
+    assert parsed('who said "last week"').time_ranges == ()
 
 
 moments = st.integers(-3_000_000, 3_000_000).map(lambda minutes: NOW + timedelta(minutes=minutes))
@@ -171,5 +176,5 @@ def test_nearness_is_one_inside_and_falls_with_the_distance(
 @given(st.text(max_size=60) | st.sampled_from(["in 99999 days", "9999-99-99", "31 February 2026", "999999 years ago"]))
 def test_no_text_is_an_error(text: str):
     read_time_range(text, NOW)
-    asked = parse_query(text, (), NOW)
+    asked = parsed(text)
     assert list(asked.time_ranges) == list(find_time_ranges(text, NOW)) or '"' in text or asked.time_ranges == ()

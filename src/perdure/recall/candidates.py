@@ -5,7 +5,7 @@ Where several namespaces are asked, words are counted over all of them together,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -15,7 +15,7 @@ import numpy as np
 from perdure.clock import to_micros
 from perdure.model import Filter, Record
 from perdure.recall.conversation import NOBODY, ConversationFeatures
-from perdure.recall.index import Mask, Snapshot, searched_states
+from perdure.recall.index import Mask, Snapshot
 from perdure.recall.query import ParsedQuery, SearchRequest, meeting_requirements, term_hashes
 from perdure.recall.recipe import MOST_SCORED
 from perdure.recall.signals import PROMINENCE, anchor_matches, total_of, weigh
@@ -61,7 +61,7 @@ class Partition(NamedTuple):
         with store.read(self.name) as reader:
             return reader.numbers(filter)
 
-    def records(self, store: Store, numbers: Sequence[int]) -> Iterable[Record]:
+    def records(self, store: Store, numbers: Sequence[int]) -> Sequence[Record]:
         if self.past is not None:
             return [self.past.old[number].record for number in numbers]
         with store.read(self.name) as reader:
@@ -85,6 +85,12 @@ class Candidates:
     chance: NDArray[np.float32]
     conversation: ConversationFeatures | None
 
+    def keyword_rank(self, row: int) -> int | None:
+        return int(self.keyword_ranks[row]) or None
+
+    def vector_rank(self, row: int) -> int | None:
+        return int(self.vector_ranks[row]) or None
+
     @cached_property
     def keyword_ranks(self) -> NDArray[np.intp]:
         return self._ranks(self.keyword, self.by_keyword)
@@ -93,22 +99,12 @@ class Candidates:
     def vector_ranks(self) -> NDArray[np.intp]:
         return self._ranks(self.cosine, self.by_vector)
 
-    def keyword_rank(self, row: int) -> int | None:
-        return int(self.keyword_ranks[row]) or None
-
-    def vector_rank(self, row: int) -> int | None:
-        return int(self.vector_ranks[row]) or None
-
     def _ranks(self, values: NDArray[np.float32], listed: Mask) -> NDArray[np.intp]:
         """The 1-based rank of each row in the list of one retriever, 0 where it is not in the list."""
         order = np.lexsort((self.partition, -self.number, -values, ~listed))
         ranks = np.empty(len(values), np.intp)
         ranks[order] = np.arange(1, len(values) + 1)
         return np.where(listed, ranks, 0)
-
-    def column(self, name: str) -> NDArray[Any]:
-        """A column of the index, of the candidate rows."""
-        return _gather(self.parts, name)
 
     def categories(self, names: Sequence[str]) -> NDArray[np.intp]:
         """Which of these categories each candidate has, by position; -1 for any other."""
@@ -121,198 +117,158 @@ class Candidates:
         return np.concatenate(found)
 
 
-def _gather(parts: Sequence[tuple[Partition, NDArray[np.intp]]], name: str) -> NDArray[Any]:
-    columns = [getattr(partition.snapshot.columns, name)[rows] for partition, rows in parts]
-    return columns[0] if len(columns) == 1 else np.concatenate(columns)
+class _Found(NamedTuple):
+    """The candidate rows of one partition, ascending."""
+
+    rows: NDArray[np.intp]
+    by_keyword: Mask
+    by_vector: Mask
+    conversation: ConversationFeatures | None = None
 
 
-def gather(
-    partitions: Sequence[Partition],
-    request: SearchRequest,
-    query: ParsedQuery,
-    embedding: QueryVector | None,
-    store: Store,
-    excluded: Collection[tuple[int, int]] = (),
-) -> tuple[Candidates, tuple[str, ...]]:
-    """The candidates of every partition, and notes about what was not looked at. `excluded` are namespaces and numbers
-    of memories that could not be read.
+@dataclass(frozen=True, slots=True)
+class Retriever:
+    """Retrieves the candidates of a request. `unreadable` are positions of namespaces and numbers of memories that
+    could not be read.
     """
-    counts = None
-    if len(partitions) > 1:
-        counts = WordCounts.together(partition.snapshot.lexical.counts(query.terms) for partition in partitions)
-    speakers = embedding.speakers if embedding and any(request.recipe.conversation) else None
-    found: list[Candidates] = []
-    notes: dict[str, None] = {}
-    for which, partition in enumerate(partitions):
-        allowed, noted = _allowed_rows(partition, request, query, store)
-        notes |= dict.fromkeys(noted)
-        unreadable = [number for namespace, number in excluded if namespace == partition.namespace]
+
+    store: Store
+    request: SearchRequest
+    query: ParsedQuery
+    embedding: QueryVector | None
+    unreadable: Collection[tuple[int, int]] = ()
+
+    def retrieve(self, partitions: Sequence[Partition]) -> tuple[Candidates, tuple[str, ...]]:
+        """The candidates of all partitions, and notes about what was not looked at."""
+        counts = None
+        if len(partitions) > 1:
+            lexicals = (partition.snapshot.lexical for partition in partitions)
+            counts = WordCounts.together(lexical.counts(self.query.terms) for lexical in lexicals)
+        retrieve = self._every_match if self.request.recipe.prominence_weight else self._best_matches
+        found: list[_Found] = []
+        keyword: list[NDArray[np.float32]] = []
+        notes: dict[str, None] = {}
+        for partition in partitions:
+            allowed, noted = self._allowed_rows(partition)
+            notes |= dict.fromkeys(noted)
+            scores = partition.snapshot.lexical.scores(self.query.terms, counts)
+            scores *= allowed
+            found.append(retrieve(partition, allowed, scores))
+            keyword.append(scores[found[-1].rows])
+        parts = [(partition, one.rows) for partition, one in zip(partitions, found, strict=True)]
+        conversation = None
+        if any(one.conversation for one in found):
+            features = [one.conversation or ConversationFeatures.none(len(one.rows)) for one in found]
+            conversation = ConversationFeatures.joined(features) if len(features) > 1 else features[0]
+        candidates = Candidates(
+            parts,
+            np.repeat(np.arange(len(parts)), [len(rows) for _, rows in parts]),
+            column_of(parts, "number"),
+            np.concatenate(keyword),
+            *self._cosines(parts),
+            by_keyword=np.concatenate([one.by_keyword for one in found]),
+            by_vector=np.concatenate([one.by_vector for one in found]),
+            chance=self._chance(partitions),
+            conversation=conversation,
+        )
+        return candidates, tuple(notes)
+
+    def _cosines(self, parts: Sequence[tuple[Partition, NDArray[np.intp]]]) -> tuple[NDArray[np.float32], Mask]:
+        """The cosine of each row, and whether it has a vector at all."""
+        cosines: list[NDArray[np.float32]] = []
+        has_vector: list[Mask] = []
+        for partition, rows in parts:
+            vectors = partition.snapshot.vectors
+            if self.embedding is None:
+                cosines.append(np.zeros(len(rows), np.float32))
+                has_vector.append(np.zeros(len(rows), np.bool_))
+                continue
+            # Gathering most rows of a matrix costs more than comparing all.
+            many = 2 * len(rows) > len(vectors.matrix)
+            vector = self.embedding.vector
+            cosines.append(np.vecdot(vectors.matrix, vector)[rows] if many else vectors.cosines(vector, rows))
+            has_vector.append(vectors.present[rows])
+        return np.concatenate(cosines), np.concatenate(has_vector)
+
+    def _chance(self, partitions: Sequence[Partition]) -> NDArray[np.float32]:
+        if self.embedding is None:
+            return np.empty(0, np.float32)
+        return np.concatenate([each.snapshot.vectors.sample(self.embedding.vector) for each in partitions])
+
+    def _allowed_rows(self, partition: Partition) -> tuple[Mask, tuple[str, ...]]:
+        """The rows that may be shown, pass the filter and hold what the query requires."""
+        snapshot, request, required = partition.snapshot, self.request, self.query.required
+        allowed = snapshot.visible(request)
+        if replace(request.filter, states=_NO_FILTER.states) != _NO_FILTER:
+            filter = replace(request.filter, states=request.states)
+            passing = snapshot.filtered(filter)
+            if passing is None:
+                passing = snapshot.rows_with(partition.numbers(self.store, filter))
+                snapshot.keep_filtered(filter, passing)
+            allowed = allowed & passing
+        unreadable = [number for namespace, number in self.unreadable if namespace == partition.namespace]
         if unreadable:
-            allowed = allowed & ~partition.snapshot.rows_with(unreadable)
-        scores = partition.snapshot.lexical.scores(query.terms, counts)
-        scores *= allowed
-        vector = embedding.vector if embedding else None
-        if request.recipe.prominence_weight:
-            found.append(_every_match(which, partition, request, query, vector, allowed, scores))
-        else:
-            found.append(_best_matches(which, partition, request, query, vector, allowed, scores, speakers))
-    return _joined(found), tuple(notes)
+            allowed = allowed & ~snapshot.rows_with(unreadable)
+        if not required:
+            return allowed, ()
+        holding = allowed & snapshot.lexical.holding(term_hashes(required.words))
+        numbers = snapshot.columns.number[holding].tolist()
+        meeting, notes = meeting_requirements(required, numbers, lambda some: partition.records(self.store, some))
+        return holding & snapshot.rows_with(meeting), notes
 
-
-def _allowed_rows(
-    partition: Partition, request: SearchRequest, query: ParsedQuery, store: Store
-) -> tuple[Mask, tuple[str, ...]]:
-    """The rows that may be shown, pass the filter and hold what the query requires."""
-    snapshot = partition.snapshot
-    allowed = snapshot.visible(request)
-    if replace(request.filter, states=_NO_FILTER.states) != _NO_FILTER:
-        filter = replace(request.filter, states=searched_states(request))
-        passing = snapshot.filtered(filter)
-        if passing is None:
-            passing = snapshot.rows_with(partition.numbers(store, filter))
-            snapshot.keep_filtered(filter, passing)
-        allowed = allowed & passing
-    if not query.required:
-        return allowed, ()
-    holding = allowed & snapshot.lexical.holding(term_hashes(query.required.words))
-    numbers = snapshot.columns.number[holding].tolist()
-    meeting, notes = meeting_requirements(query.required, numbers, lambda some: partition.records(store, some))
-    return holding & snapshot.rows_with(meeting), notes
-
-
-def _best_matches(
-    which: int,
-    partition: Partition,
-    request: SearchRequest,
-    query: ParsedQuery,
-    vector: NDArray[np.float32] | None,
-    allowed: Mask,
-    scores: NDArray[np.float32],
-    speakers: Collection[str] | None,
-) -> Candidates:
-    """The best by words, the nearest by meaning and, where `speakers` are given, their neighbours in conversations."""
-    snapshot, count = partition.snapshot, request.candidates
-    numbers = snapshot.columns.number
-    worded = nearest = np.empty(0, np.intp)
-    if query.terms:
-        worded = top_k_newest(top_k(scores, count), scores, numbers, count)
-    rows = worded
-    conversation = None
-    if vector is not None:
-        near = snapshot.vectors.nearest(vector, None if allowed.all() else allowed, count)
+    def _best_matches(self, partition: Partition, allowed: Mask, scores: NDArray[np.float32]) -> _Found:
+        """The best by words and the nearest by meaning, with their neighbours where conversations count."""
+        snapshot, count, embedding = partition.snapshot, self.request.candidates, self.embedding
+        numbers, conversation = snapshot.columns.number, snapshot.conversation
+        worded = nearest = np.empty(0, np.intp)
+        if self.query.terms:
+            worded = np.sort(top_k_newest(top_k(scores, count), scores, numbers, count))
+        if embedding is None:
+            return _Found(worded, np.ones(len(worded), np.bool_), np.zeros(len(worded), np.bool_))
+        near = snapshot.vectors.nearest(embedding.vector, None if allowed.all() else allowed, count)
         nearest = near.rows[top_k_newest(np.arange(len(near.rows)), near.cosines, numbers[near.rows], count)]
-        rows = _union(worded, nearest)
-        if speakers is not None and snapshot.conversation is not None:
+        rows, features = _union(worded, nearest), None
+        if conversation is not None and any(self.request.recipe.conversation):
             # From -1..1 to 1..3, because `top_k` takes zero for absent.
             best = near.rows[top_k(near.cosines + np.float32(2), _LENDING)]
-            around = snapshot.conversation.neighbours(_union(worded[top_k(scores[worded], _LENDING)], best)).ravel()
+            around = conversation.neighbours(_union(worded[top_k(scores[worded], _LENDING)], best)).ravel()
             around = around[around >= 0]
             rows = _union(rows, around[allowed[around]])
-            named = _named(snapshot, rows, speakers)
-            conversation = ConversationFeatures.of(snapshot.conversation, rows, named)
-    else:
-        rows = np.sort(rows)
-    return _columns(
-        which, partition, rows, scores, vector, _among(rows, worded), _among(rows, nearest), conversation
-    )  # fmt: skip
+            named = np.zeros(len(rows), np.bool_)
+            if embedding.speakers:
+                named = conversation.said_by(rows, embedding.speakers)
+                # Of what nobody said, the rows that hold the name.
+                unsaid = conversation.speaker[rows] == NOBODY
+                for term in term_hashes(list(embedding.speakers)) if unsaid.any() else ():
+                    named |= unsaid & snapshot.lexical.holding([term])[rows]
+            features = ConversationFeatures.of(conversation, rows, named)
+        listed = np.zeros((2, len(rows)), np.bool_)
+        listed[0, np.searchsorted(rows, worded)] = True
+        listed[1, np.searchsorted(rows, nearest)] = True
+        return _Found(rows, listed[0], listed[1], features)
 
-
-def _every_match(
-    which: int,
-    partition: Partition,
-    request: SearchRequest,
-    query: ParsedQuery,
-    vector: NDArray[np.float32] | None,
-    allowed: Mask,
-    scores: NDArray[np.float32],
-) -> Candidates:
-    """Every row that has a word of the query or any vector to compare with it; without a query every row. Of too many,
-    the union of the best by words, by prominence and by meaning.
-    """
-    snapshot = partition.snapshot
-    possible = allowed
-    if vector is not None:
-        possible = possible & ((scores > 0) | snapshot.vectors.present)
-    elif query.terms:
-        possible = possible & (scores > 0)
-    rows = np.flatnonzero(possible)
-    if len(rows) > MOST_SCORED:
-        recipe, count, numbers = request.recipe, request.candidates, snapshot.columns.number[rows]
-        # Use is left out here: reading that of so many memories takes too long.
-        features = ArrayFeatures([(partition, rows)], request, query, None)
-        weights = {name: weight for name, weight in recipe.weights.items() if name in PROMINENCE}
-        prominence = np.asarray(total_of(weigh(recipe, weights, features)), np.float64)
-        best = [
-            top_k_newest(top_k(values, count), values, numbers, count) for values in (scores[rows], prominence)
-        ]  # fmt: skip
-        if vector is not None:
-            best.append(np.searchsorted(rows, snapshot.vectors.nearest(vector, allowed, count).rows))
-        rows = rows[np.unique(np.concatenate(best))]
-    by_vector = snapshot.vectors.present[rows] if vector is not None else np.zeros(len(rows), np.bool_)
-    return _columns(which, partition, rows, scores, vector, scores[rows] > 0, by_vector, None)
-
-
-def _columns(
-    which: int,
-    partition: Partition,
-    rows: NDArray[np.intp],
-    scores: NDArray[np.float32],
-    vector: NDArray[np.float32] | None,
-    by_keyword: Mask,
-    by_vector: Mask,
-    conversation: ConversationFeatures | None,
-) -> Candidates:
-    vectors = partition.snapshot.vectors
-    if vector is None:
-        cosines, chance = np.zeros(len(rows), np.float32), np.empty(0, np.float32)
-        has_vector = np.zeros(len(rows), np.bool_)
-    else:
-        # Gathering most rows of a matrix costs more than comparing all.
-        many = 2 * len(rows) > len(vectors.matrix)
-        cosines = np.vecdot(vectors.matrix, vector)[rows] if many else vectors.cosines(vector, rows)
-        chance, has_vector = vectors.sample(vector), vectors.present[rows]
-    return Candidates(
-        [(partition, rows)],
-        np.full(len(rows), which, np.intp),
-        partition.snapshot.columns.number[rows],
-        scores[rows],
-        cosines,
-        has_vector,
-        by_keyword,
-        by_vector,
-        chance,
-        conversation,
-    )
-
-
-def _joined(found: Sequence[Candidates]) -> Candidates:
-    if len(found) == 1:
-        return found[0]
-    arrays = (
-        "partition", "number", "keyword", "cosine", "has_vector", "by_keyword", "by_vector", "chance",
-    )  # fmt: skip
-    conversation = None
-    if any(part.conversation for part in found):
-        features = [part.conversation or ConversationFeatures.none(len(part.number)) for part in found]
-        conversation = ConversationFeatures.joined(features)
-    return Candidates(
-        [each for part in found for each in part.parts],
-        *(np.concatenate([getattr(part, name) for part in found]) for name in arrays),
-        conversation=conversation,
-    )
-
-
-def _named(snapshot: Snapshot, rows: NDArray[np.intp], speakers: Collection[str]) -> Mask:
-    """Rows said by somebody whom the query names; of what nobody said, rows that hold the name."""
-    conversation = snapshot.conversation
-    if conversation is None or not speakers:
-        return np.zeros(len(rows), np.bool_)
-    named = conversation.said_by(rows, speakers)
-    silent = conversation.speaker[rows] == NOBODY
-    if silent.any():
-        for term in term_hashes(list(speakers)):
-            named |= silent & snapshot.lexical.holding([term])[rows]
-    return named
+    def _every_match(self, partition: Partition, allowed: Mask, scores: NDArray[np.float32]) -> _Found:
+        """Every row that has a word of the query or any vector to compare with it; without a query every row. Of too
+        many, the union of the best by words, by prominence and by meaning.
+        """
+        snapshot, request, embedding = partition.snapshot, self.request, self.embedding
+        if embedding is not None:
+            allowed = allowed & ((scores > 0) | snapshot.vectors.present)
+        elif self.query.terms:
+            allowed = allowed & (scores > 0)
+        rows = np.flatnonzero(allowed)
+        if len(rows) > MOST_SCORED:
+            recipe, count, numbers = request.recipe, request.candidates, snapshot.columns.number[rows]
+            # Use is left out here: reading that of so many memories takes too long.
+            features = ArrayFeatures([(partition, rows)], request, self.query, None)
+            weights = {name: weight for name, weight in recipe.weights.items() if name in PROMINENCE}
+            prominence = np.asarray(total_of(weigh(request, weights, features)), np.float64)
+            best = [top_k_newest(top_k(values, count), values, numbers, count) for values in (scores[rows], prominence)]
+            if embedding is not None:
+                best.append(np.searchsorted(rows, snapshot.vectors.nearest(embedding.vector, allowed, count).rows))
+            rows = rows[np.unique(np.concatenate(best))]
+        by_vector = snapshot.vectors.present[rows] if embedding is not None else np.zeros(len(rows), np.bool_)
+        return _Found(rows, scores[rows] > 0, by_vector)
 
 
 def _union(some: NDArray[np.intp], others: NDArray[np.intp]) -> NDArray[np.intp]:
@@ -322,11 +278,9 @@ def _union(some: NDArray[np.intp], others: NDArray[np.intp]) -> NDArray[np.intp]
     return rows[np.concatenate([rows[1:] != rows[:-1], [True]])] if len(rows) else rows
 
 
-def _among(rows: NDArray[np.intp], chosen: NDArray[np.intp]) -> Mask:
-    """Which of the rows, in ascending order, are chosen ones."""
-    among = np.zeros(len(rows), np.bool_)
-    among[np.searchsorted(rows, chosen)] = True
-    return among
+def column_of(parts: Sequence[tuple[Partition, NDArray[np.intp]]], name: str) -> NDArray[Any]:
+    """A column of the index, of the candidate rows of all partitions."""
+    return np.concatenate([getattr(partition.snapshot.columns, name)[rows] for partition, rows in parts])
 
 
 class ArrayFeatures:
@@ -343,14 +297,14 @@ class ArrayFeatures:
         self._request = request
         self._store = store
         self._now = to_micros(request.known_by)
-        self._stems = frozenset(query.stems)
+        self._stems = query.stems
 
     @cached_property
     def _use(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """How often each row was recalled, and when it was last used or changed. Use is not in the log, and the past
         has none.
         """
-        numbers, used = _gather(self._parts, "number"), _gather(self._parts, "updated_at").copy()
+        numbers, used = column_of(self._parts, "number"), column_of(self._parts, "updated_at")
         recalls = np.zeros(len(numbers), np.int64)
         start = 0
         for partition, rows in self._parts:
@@ -367,7 +321,7 @@ class ArrayFeatures:
             used[part] = np.maximum(used[part], by_number[numbers[part], 1])
         return recalls, used
 
-    def _of_tier(self, value: Callable[[str, Tier], float]) -> NDArray[np.float64]:
+    def of_tier(self, value: Callable[[str, Tier], float]) -> NDArray[np.float64]:
         """A value of each row's tier; a tier that is damaged counts as normal."""
         normal = TIERS["normal"]
         found: list[NDArray[np.float64]] = []
@@ -379,7 +333,7 @@ class ArrayFeatures:
 
     @property
     def observations(self) -> NDArray[np.int64]:
-        return _gather(self._parts, "observations")
+        return column_of(self._parts, "observations")
 
     @property
     def most_observed(self) -> int:
@@ -388,40 +342,27 @@ class ArrayFeatures:
 
     @property
     def confidence(self) -> NDArray[np.float64]:
-        return _gather(self._parts, "confidence")
+        return column_of(self._parts, "confidence")
 
     @property
-    def update_age(self) -> NDArray[np.float64]:
-        return ((self._now - _gather(self._parts, "updated_at")) / _DAY_MICROS).clip(0.0)
+    def importance(self) -> NDArray[np.float64]:
+        return column_of(self._parts, "importance")
+
+    @property
+    def stability(self) -> NDArray[np.float64]:
+        return column_of(self._parts, "stability")
 
     @property
     def recalls(self) -> NDArray[np.int64]:
         return self._use[0]
 
     @property
+    def update_age(self) -> NDArray[np.float64]:
+        return ((self._now - column_of(self._parts, "updated_at")) / _DAY_MICROS).clip(0.0)
+
+    @property
     def unused_age(self) -> NDArray[np.float64]:
         return ((self._now - self._use[1]) / _DAY_MICROS).clip(0.0)
-
-    @property
-    def tier_boost(self) -> NDArray[np.float64]:
-        return self._of_tier(lambda _, tier: tier.boost)
-
-    @property
-    def decay_per_day(self) -> NDArray[np.float64]:
-        return self._of_tier(lambda _, tier: tier.decay_per_day)
-
-    @property
-    def decay_floor(self) -> NDArray[np.float64]:
-        return self._of_tier(lambda _, tier: tier.floor)
-
-    @property
-    def immune(self) -> NDArray[np.bool_]:
-        exempt = self._of_tier(lambda name, _: name in self._request.decay_exempt or not self._request.use_decay)
-        return (exempt > 0) | (_gather(self._parts, "importance") >= 1.0)
-
-    @property
-    def stability(self) -> NDArray[np.float64]:
-        return _gather(self._parts, "stability")
 
     @property
     def anchor_matches(self) -> NDArray[np.int64]:

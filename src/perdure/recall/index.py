@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import numpy as np
 
 from perdure.clock import to_micros
-from perdure.model import INDEXED_STATES, Filter
+from perdure.model import Filter
 from perdure.recall.append_array import AppendOnlyArray
 from perdure.recall.conversation import NOBODY, ConversationIndex
 from perdure.recall.lexical import Lexical, LexicalBuilder
@@ -214,11 +214,10 @@ class Snapshot:
         are superseded by now count as well, if they were true then and are not expired since.
         """
         columns, filter = self.columns, request.filter
-        states = searched_states(request)
         visible = self.alive
-        if "superseded" not in states:
+        if "superseded" not in request.states:
             visible = visible & columns.active
-        elif "active" not in states:
+        elif "active" not in request.states:
             visible = visible & ~columns.active
         if filter.tier != "deprecated":
             visible = visible & ~columns.deprecated
@@ -263,12 +262,6 @@ class Snapshot:
             conversation=self.conversation and replace(self.conversation, alive=alive),
             _filtered={},
         )
-
-
-def searched_states(request: SearchRequest) -> tuple[str, ...]:
-    """The states that a memory may be in now. A memory that was true at a time may be superseded by now."""
-    states = request.filter.states
-    return INDEXED_STATES if states == ("active",) and request.as_of is not None else states
 
 
 class NamespaceIndex:

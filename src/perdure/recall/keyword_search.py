@@ -103,7 +103,7 @@ def _keyword_candidates(
 def _needs_records(request: SearchRequest, query: ParsedQuery) -> bool:
     recipe = request.recipe
     signals = recipe.weights.keys() - {"keyword", "vector"}
-    return bool(signals or recipe.forgets or recipe.balances or (recipe.time_weight and query.time_ranges))
+    return bool(signals or recipe.forgets or recipe.balances or query.time_ranges)
 
 
 def rank_records(
@@ -113,7 +113,6 @@ def rank_records(
     recipe = request.recipe
     weights = effective_weights(recipe, keyword=bool(scores), vector=False)
     most_observed = max((record.observation_count for record in records.values()), default=1)
-    stems = frozenset(query.stems)
     by_words = sorted(scores, key=lambda key: (-scores[key], -key[1], key[0]))
     ranked: list[Ranked] = []
     for position, key in enumerate(by_words or records, 1):
@@ -123,22 +122,16 @@ def rank_records(
             if recipe.fusion == "rank":
                 share = (recipe.rank_constant + 1) / (recipe.rank_constant + position)
             weight = recipe.scale * weights["keyword"]
-            columns["keyword"] = SignalColumn(scores[key], rounded(share), weight, partial(_constant, position))
+            columns["keyword"] = SignalColumn(scores[key], rounded(share), weight, position)
         record = records.get(key)
         if record is not None:
-            features = RecordFeatures(
-                record, request.now, most_observed, stems, request.use_decay, request.decay_exempt
-            )  # fmt: skip
-            columns |= weigh(recipe, weights, features)
+            features = RecordFeatures(record, request.now, most_observed, query.stems)
+            columns |= weigh(request, weights, features)
             if recipe.forgets:
-                columns["forgotten"] = forgotten(total_of(columns), features, use_decay=request.use_decay)
+                columns["forgotten"] = forgotten(total_of(columns), features, request)
         score = float(total_of(columns))
         if score > 0:
             dated = to_micros(record.valid_at or record.created_at) if record else 0
             explanation = Explanation(partial(explain, columns))
             ranked.append(Ranked(*key, score, explanation, record.category if record else None, dated))
     return sorted(ranked, key=lambda candidate: candidate.order)
-
-
-def _constant(rank: int, _: int) -> int:
-    return rank

@@ -10,7 +10,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from perdure.model import Filter, Record
+from perdure.model import INDEXED_STATES, Filter, Record, State
 from perdure.recall.phrases import fold, has_phrases, split_phrases
 from perdure.recall.recipe import Recipe
 from perdure.text.entry import columns_of, term_hash
@@ -61,6 +61,12 @@ class SearchRequest:
     def candidates(self) -> int:
         """How many of the best by words, and of the best by meaning, are compared."""
         return max(self.recipe.candidates, 2 * self.limit)
+
+    @property
+    def states(self) -> tuple[State, ...]:
+        """The states that a memory may be in now. A memory that was true at a time may be superseded by now."""
+        true_then = self.as_of is not None and self.filter.states == ("active",)
+        return INDEXED_STATES if true_then else self.filter.states
 
     @property
     def true_at(self) -> datetime:
@@ -120,7 +126,7 @@ class RequiredTerms:
 @dataclass(frozen=True)
 class ParsedQuery:
     """A query taken apart: `text` is what a model embeds, `words` are what the keyword index is asked for,
-    `time_ranges` are the times it names.
+    `time_ranges` are the times it names, where the recipe weighs them.
     """
 
     text: str
@@ -155,19 +161,20 @@ def term_hashes(words: Sequence[str]) -> list[int]:
     return list(dict.fromkeys(map(term_hash, terms(" ".join(words)))))
 
 
-def parse_query(query: str | None, concepts: Sequence[str], moment: datetime) -> ParsedQuery:
-    """Never an error, whatever the text. Times are reckoned from `moment`, which the question is about."""
-    quoted = split_phrases(clean((query or "")[:MAX_QUERY_CHARACTERS]).strip())
-    required = RequiredTerms(tuple(dict.fromkeys(map(clean, concepts))), quoted.phrases)
+def parse_query(request: SearchRequest) -> ParsedQuery:
+    """Never an error, whatever the text. Times are reckoned from the moment that the question is about."""
+    quoted = split_phrases(clean((request.query or "")[:MAX_QUERY_CHARACTERS]).strip())
+    required = RequiredTerms(tuple(dict.fromkeys(map(clean, request.concepts))), quoted.phrases)
     unquoted, ranges = quoted.unquoted, ()
     if _TIME_WORDS.search(unquoted.lower()):
         from perdure.text.time_expressions import find_time_ranges, without_spans
 
-        ranges = find_time_ranges(unquoted, moment)
+        ranges = find_time_ranges(unquoted, request.true_at)
         # `yesterday` is no word of a memory of that day; `March` may be.
         unquoted = without_spans(unquoted, tuple(found for found in ranges if not found.is_named))
     needed = (*quoted.phrases, *required.concepts)
     words = query_words(" ".join((unquoted, *needed)))
     if STOPWORDS.issuperset(words):
         words = query_words(" ".join((quoted.unquoted, *needed)))
+    ranges = ranges if request.recipe.time_weight else ()
     return ParsedQuery(quoted.text or " ".join(required.concepts), words, required, ranges)

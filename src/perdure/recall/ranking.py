@@ -13,6 +13,7 @@ from perdure.recall.recipe import Recipe
 from perdure.recall.signals import DECIMALS
 
 if TYPE_CHECKING:
+    from perdure.recall.query import ParsedQuery, SearchRequest
     from perdure.text.time_expressions import TimeRange
 
 _Ranked = TypeVar("_Ranked")
@@ -70,6 +71,19 @@ class Ranked(NamedTuple):
     def order(self) -> tuple[float, int, int]:
         """Best first; of equal ones the newer, then the one in the namespace named first."""
         return -self.score, -self.number, self.namespace
+
+
+def shortlist_size(request: SearchRequest, query: ParsedQuery) -> int:
+    """How many of the best are compared by time as well, where the query names one: a time alone is no reason."""
+    return max(request.limit, request.candidates // 2) if query.time_ranges else request.limit
+
+
+def choose(request: SearchRequest, query: ParsedQuery, ranked: Sequence[Ranked]) -> list[Ranked]:
+    """Of candidates in their order, those that become hits."""
+    if query.time_ranges:
+        shortlist = ranked[: shortlist_size(request, query)]
+        ranked = boost_by_time(shortlist, query.time_ranges, request.recipe)
+    return select(request.recipe, ranked, request.limit, lambda candidate: candidate.category)
 
 
 def boost_by_time(ranked: Sequence[Ranked], ranges: Sequence[TimeRange], recipe: Recipe) -> list[Ranked]:

@@ -16,7 +16,7 @@ from perdure.model import Hit, Mode, Recall, Record
 from perdure.recall.keyword_search import OUT_OF_TIME, Key, browse_disk, search_disk
 from perdure.recall.past_index import LOST, Past, PastIndexCache
 from perdure.recall.query import ParsedQuery, SearchRequest, parse_query
-from perdure.recall.ranking import Ranked, boost_by_time, select
+from perdure.recall.ranking import Ranked, choose
 from perdure.store.port import Store
 from perdure.visibility import is_visible
 
@@ -73,7 +73,7 @@ class Recaller:
     def recall(self, request: SearchRequest) -> Recall:
         """Without a query, a recipe with a prominence weight orders every memory by prominence."""
         request = replace(request, namespaces=tuple(dict.fromkeys(request.namespaces)))
-        query = parse_query(request.query, request.concepts, request.true_at)
+        query = parse_query(request)
         browsing = request.query is None and not request.concepts and request.recipe.prominence_weight > 0
         if not (query.text or browsing) or request.limit < 1:
             return Recall((), "none", (NOTHING_ASKED,))
@@ -116,7 +116,7 @@ class Recaller:
         if missing and query.words and not request.is_past and self._prefers_disk(request):
             try:
                 ranked, noted = search_disk(self._store, request, query, unreadable)
-                return _Ranking(self._choose(request, query, ranked), "keyword", (missing, *noted))
+                return _Ranking(choose(request, query, ranked), "keyword", (missing, *noted))
             except IndexDamaged:
                 notes.append(NO_FTS)
         if not _has_numpy():
@@ -125,13 +125,13 @@ class Recaller:
             if request.is_past:
                 return _Ranking((), "none", (NO_PAST, *notes))
             ranked = browse_disk(self._store, request, query) if request.recipe.prominence_weight else ()
-            return _Ranking(self._choose(request, query, ranked), "none", (missing, *notes))
+            return _Ranking(choose(request, query, ranked), "none", (missing, *notes))
         return self._rank_by_index(request, query, unreadable, missing, notes)
 
     def _rank_by_index(
         self, request: SearchRequest, query: ParsedQuery, unreadable: Collection[Key], missing: str, notes: list[str]
     ) -> _Ranking:
-        from perdure.recall.candidates import gather
+        from perdure.recall.candidates import Retriever
         from perdure.recall.score import rank
 
         embedder, embedding = self._embedder, None
@@ -144,7 +144,11 @@ class Recaller:
             if documents and not embedded:
                 embedding, missing = None, NO_VECTORS
             elif embedded < documents:
-                notes += _waiting(partitions)
+                waiting = Counter[str]()
+                for partition in partitions:
+                    note = WAITING if partition.past is None else NOT_KEPT
+                    waiting[note] += partition.snapshot.lexical.documents - partition.snapshot.vectors.count
+                notes += (note.format(count) for note, count in waiting.items() if count)
         if missing:
             notes.insert(0, missing)
         mode: Mode = "hybrid" if query.terms else "vector"
@@ -154,22 +158,10 @@ class Recaller:
                 notes.append(NO_WORDS)
         if not partitions or (mode == "none" and not request.recipe.prominence_weight):
             return _Ranking((), mode, notes, pasts)
-        candidates, noted = gather(partitions, request, query, embedding, self._store, unreadable)
-        wide = request.limit
-        if query.time_ranges and request.recipe.time_weight:
-            wide = max(request.limit, request.candidates // 2)
-        ranked = rank(candidates, request, query, self._store, wide, vector=embedding is not None)
-        return _Ranking(self._choose(request, query, ranked), mode, (*notes, *noted), pasts)
-
-    def _choose(self, request: SearchRequest, query: ParsedQuery, ranked: Sequence[Ranked]) -> list[Ranked]:
-        """Of candidates in their order, those that become hits. Where the query names a time, the best by everything
-        else are compared by time as well: a time alone is no reason.
-        """
-        recipe, limit = request.recipe, request.limit
-        if query.time_ranges and recipe.time_weight:
-            best = ranked[: max(limit, request.candidates // 2)]
-            ranked = boost_by_time(best, query.time_ranges, recipe)
-        return select(recipe, ranked, limit, lambda candidate: candidate.category)
+        retriever = Retriever(self._store, request, query, embedding, unreadable)
+        candidates, noted = retriever.retrieve(partitions)
+        ranked = rank(candidates, request, query, self._store, vector=embedding is not None)
+        return _Ranking(choose(request, query, ranked), mode, (*notes, *noted), pasts)
 
     def _count(self, request: SearchRequest, query: ParsedQuery) -> int:
         """How many memories hold a word of another query, as far as a search tells; without words, how many it has."""
@@ -254,16 +246,6 @@ class Recaller:
             if record is not None and all((counts := query.required.counts(record)).values()):
                 hits[key] = Hit(record, candidate.score, candidate.explain, counts)
         return hits
-
-
-def _waiting(partitions: Sequence[Partition]) -> list[str]:
-    """How many memories have no vector: it is still to come, or, of what is not so any more, was not kept."""
-    missing = {True: 0, False: 0}
-    for partition in partitions:
-        snapshot = partition.snapshot
-        missing[partition.past is not None] += snapshot.lexical.documents - snapshot.vectors.count
-    notes = ((WAITING, missing[False]), (NOT_KEPT, missing[True]))
-    return [note.format(count) for note, count in notes if count]
 
 
 def _has_numpy() -> bool:

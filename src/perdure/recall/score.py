@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from perdure.recall.candidates import ArrayFeatures, Candidates
+from perdure.recall.candidates import ArrayFeatures, Candidates, column_of
 from perdure.recall.conversation import conversation_boost
-from perdure.recall.ranking import Explanation, Ranked
+from perdure.recall.ranking import Explanation, Ranked, shortlist_size
 from perdure.recall.signals import DECIMALS, SignalColumn, effective_weights, explain, forgotten, total_of, weigh
 from perdure.recall.top_k import top_k_newest
 
@@ -32,12 +32,12 @@ _LEAST_SPREAD: Final = 0.05
 
 
 def rank(
-    candidates: Candidates, request: SearchRequest, query: ParsedQuery, store: Store, count: int, *, vector: bool
+    candidates: Candidates, request: SearchRequest, query: ParsedQuery, store: Store, *, vector: bool
 ) -> list[Ranked]:
-    """The best `count` candidates, best first, and of each balanced category as many as the recipe may need. `vector`:
-    the query has an embedding.
+    """The best candidates, best first, and of each balanced category as many as the recipe may need. `vector`: the
+    query has an embedding.
     """
-    recipe = request.recipe
+    recipe, count = request.recipe, shortlist_size(request, query)
     columns, total = score(candidates, request, query, store, vector=vector)
     rows = top_k_newest(np.arange(len(total)), total, candidates.number, count)
     categories: NDArray[np.intp] | None = None
@@ -50,7 +50,7 @@ def rank(
     rows = rows[np.lexsort((candidates.partition[rows], -candidates.number[rows], -total[rows]))]
     # No word in common, and no nearer than chance: that is no answer.
     rows = rows[total[rows] > 0]
-    dated = candidates.column("dated")[rows].tolist() if query.time_ranges and recipe.time_weight else [0] * len(rows)
+    dated = column_of(candidates.parts, "dated")[rows].tolist() if query.time_ranges else [0] * len(rows)
     ranked: list[Ranked] = []
     for row, moment in zip(rows.tolist(), dated, strict=True):
         namespace = candidates.parts[int(candidates.partition[row])][0].namespace
@@ -85,9 +85,9 @@ def score(
             weight[~candidates.has_vector] = 0.0
         columns["vector"] = SignalColumn(candidates.cosine, by_meaning, weight, candidates.vector_rank)
     features = ArrayFeatures(candidates.parts, request, query, store)
-    columns |= weigh(recipe, weights, features)
+    columns |= weigh(request, weights, features)
     if recipe.forgets:
-        columns["forgotten"] = forgotten(total_of(columns), features, use_decay=request.use_decay)
+        columns["forgotten"] = forgotten(total_of(columns), features, request)
     total = total_of(columns)
     if candidates.conversation is not None:
         boost = conversation_boost(

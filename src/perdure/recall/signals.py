@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias
 
 from perdure.model import Record, Signal
+from perdure.recall.query import SearchRequest
 from perdure.recall.recipe import Recipe
 from perdure.text.words import searchable, terms
 from perdure.tiers import MAX_BOOST, TIERS, Tier, last_used
@@ -36,8 +37,8 @@ _FORGETTING_EXPONENT: Final = -0.5
 
 class Features(Protocol):
     """What signals look at, of one memory or of many. Ages are in days, and never below 0: a clock may go backwards.
-    `most_observed` is the highest count of observations in the namespaces asked. `immune` memories do not decay.
-    `anchor_matches` counts the words of the query that stand in the anchor, `query_words` all of them.
+    `most_observed` is the highest count of observations in the namespaces asked, `anchor_matches` counts the words of
+    the query that stand in the anchor, `query_words` all of them.
     """
 
     @property
@@ -47,69 +48,68 @@ class Features(Protocol):
     @property
     def confidence(self) -> Values: ...
     @property
-    def update_age(self) -> Values: ...
+    def importance(self) -> Values: ...
+    @property
+    def stability(self) -> Values: ...
     @property
     def recalls(self) -> Values: ...
     @property
+    def update_age(self) -> Values: ...
+    @property
     def unused_age(self) -> Values: ...
-    @property
-    def tier_boost(self) -> Values: ...
-    @property
-    def decay_per_day(self) -> Values: ...
-    @property
-    def decay_floor(self) -> Values: ...
-    @property
-    def immune(self) -> Values: ...
-    @property
-    def stability(self) -> Values: ...
     @property
     def anchor_matches(self) -> Values: ...
     @property
     def query_words(self) -> int: ...
+    def of_tier(self, value: Callable[[str, Tier], float]) -> Values: ...
 
 
 class SignalColumn(NamedTuple):
-    """One signal of one candidate or of many. `rank` gives the 1-based rank of a candidate, None where a retriever did
-    not find it.
+    """One signal of one candidate or of many. `rank` is the 1-based rank of a candidate, or tells that of a row; it is
+    None where a retriever did not find it.
     """
 
     raw: Values
     share: Values
     weight: Values
-    rank: Callable[[int], int | None] | None = None
+    rank: Callable[[int], int | None] | int | None = None
 
 
-def observations(features: Features, _: Recipe) -> tuple[Values, Values]:
-    share = features.observations / max(features.most_observed, 1)
-    return features.observations, _clip(share, 0.0, 1.0)
+def observations(features: Features, _: SearchRequest) -> tuple[Values, Values]:
+    return features.observations, _clip(features.observations / max(features.most_observed, 1))
 
 
-def confidence(features: Features, _: Recipe) -> tuple[Values, Values]:
-    return features.confidence, _clip(features.confidence, 0.0, 1.0)
+def confidence(features: Features, _: SearchRequest) -> tuple[Values, Values]:
+    return features.confidence, _clip(features.confidence)
 
 
-def recency(features: Features, recipe: Recipe) -> tuple[Values, Values]:
-    return features.update_age, 1.0 / (1.0 + features.update_age / recipe.recency_days)
+def recency(features: Features, request: SearchRequest) -> tuple[Values, Values]:
+    return features.update_age, 1.0 / (1.0 + features.update_age / request.recipe.recency_days)
 
 
-def recalls(features: Features, recipe: Recipe) -> tuple[Values, Values]:
-    return features.recalls, _clip(features.recalls / recipe.recall_cap, 0.0, 1.0)
+def recalls(features: Features, request: SearchRequest) -> tuple[Values, Values]:
+    return features.recalls, _clip(features.recalls / request.recipe.recall_cap)
 
 
-def tier(features: Features, _: Recipe) -> tuple[Values, Values]:
-    return features.tier_boost, features.tier_boost / MAX_BOOST
+def tier(features: Features, _: SearchRequest) -> tuple[Values, Values]:
+    boost = features.of_tier(lambda _, tier: tier.boost)
+    return boost, boost / MAX_BOOST
 
 
-def decay(features: Features, _: Recipe) -> tuple[Values, Values]:
-    left = _at_least(1.0 - features.unused_age * features.decay_per_day, features.decay_floor)
-    return features.unused_age, left + features.immune * (1.0 - left)
+def decay(features: Features, request: SearchRequest) -> tuple[Values, Values]:
+    """What decay leaves of a memory that is not used. Importance 1 and some tiers make immune."""
+    days = features.unused_age
+    lost = days * features.of_tier(lambda _, tier: tier.decay_per_day)
+    left = _clip(1.0 - lost, features.of_tier(lambda _, tier: tier.floor))
+    exempt = features.of_tier(lambda name, _: not request.use_decay or name in request.decay_exempt)
+    return days, left + ((exempt > 0) | (features.importance >= 1.0)) * (1.0 - left)
 
 
-def anchor(features: Features, _: Recipe) -> tuple[Values, Values]:
+def anchor(features: Features, _: SearchRequest) -> tuple[Values, Values]:
     return features.anchor_matches, features.anchor_matches / max(features.query_words, 1)
 
 
-SIGNALS: Final[Mapping[str, Callable[[Features, Recipe], tuple[Values, Values]]]] = {
+SIGNALS: Final[Mapping[str, Callable[[Features, SearchRequest], tuple[Values, Values]]]] = {
     "observations": observations,
     "confidence": confidence,
     "recency": recency,
@@ -122,13 +122,13 @@ SIGNALS: Final[Mapping[str, Callable[[Features, Recipe], tuple[Values, Values]]]
 PROMINENCE: Final = frozenset({"observations", "confidence", "recency", "recalls"})
 
 
-def weigh(recipe: Recipe, weights: Mapping[str, float], features: Features) -> dict[str, SignalColumn]:
+def weigh(request: SearchRequest, weights: Mapping[str, float], features: Features) -> dict[str, SignalColumn]:
     """The signals that have one of these weights."""
     columns: dict[str, SignalColumn] = {}
     for name, signal in SIGNALS.items():
         if weights.get(name):
-            raw, share = signal(features, recipe)
-            columns[name] = SignalColumn(raw, rounded(share), recipe.scale * weights[name])
+            raw, share = signal(features, request)
+            columns[name] = SignalColumn(raw, rounded(share), request.recipe.scale * weights[name])
     return columns
 
 
@@ -137,11 +137,11 @@ def total_of(columns: Mapping[str, SignalColumn]) -> Values:
     return sum((column.weight * column.share for column in columns.values()), start=0.0)
 
 
-def forgotten(total: Values, features: Features, *, use_decay: bool) -> SignalColumn:
+def forgotten(total: Values, features: Features, request: SearchRequest) -> SignalColumn:
     """What multiplies a score by retrievability: the share that is forgotten is taken away from it."""
     days = features.unused_age
-    left = retrievability(features.stability, days) if use_decay else 1.0 + 0.0 * days
-    return SignalColumn(days, rounded(1.0 - left), 0.0 - total)
+    lost = rounded(1.0 - retrievability(features.stability, days))
+    return SignalColumn(days, lost if request.use_decay else 0.0 * days, 0.0 - total)
 
 
 def retrievability(stability: Values, days: Values) -> Values:
@@ -181,9 +181,11 @@ def explain(columns: Mapping[str, SignalColumn], row: int = 0) -> dict[str, Sign
     """The signals of one candidate. Those without a weight here are left out."""
     signals: dict[str, Signal] = {}
     for name, column in columns.items():
-        raw, share, weight = (_value(values, row) for values in column[:3])
+        raw, share, weight = (
+            values if isinstance(values, int | float) else values[row].item() for values in column[:3]
+        )
         if weight:
-            rank = column.rank(row) if column.rank else None
+            rank = column.rank(row) if callable(column.rank) else column.rank
             # Adding zero makes a negative zero positive.
             signals[name] = Signal(raw, rank, share, weight, weight * share + 0.0)
     return signals
@@ -196,9 +198,7 @@ class RecordFeatures:
     record: Record
     now: datetime
     most_observed: int
-    query_stems: frozenset[str]
-    use_decay: bool
-    decay_exempt: Collection[str]
+    query_stems: Collection[str]
 
     @property
     def observations(self) -> int:
@@ -209,41 +209,25 @@ class RecordFeatures:
         return self.record.confidence
 
     @property
-    def update_age(self) -> float:
-        return max(0.0, (self.now - self.record.updated_at) / _DAY)
+    def importance(self) -> float:
+        return self.record.importance
+
+    @property
+    def stability(self) -> float:
+        given: Any = self.record.metadata.get("stability")
+        return float(given) if is_stability(given) else DEFAULT_STABILITY
 
     @property
     def recalls(self) -> int:
         return self.record.recall_count
 
     @property
+    def update_age(self) -> float:
+        return max(0.0, (self.now - self.record.updated_at) / _DAY)
+
+    @property
     def unused_age(self) -> float:
         return max(0.0, (self.now - last_used(self.record)) / _DAY)
-
-    @property
-    def _tier(self) -> Tier:
-        return TIERS[self.record.tier]
-
-    @property
-    def tier_boost(self) -> float:
-        return self._tier.boost
-
-    @property
-    def decay_per_day(self) -> float:
-        return self._tier.decay_per_day
-
-    @property
-    def decay_floor(self) -> float:
-        return self._tier.floor
-
-    @property
-    def immune(self) -> bool:
-        return not self.use_decay or self.record.importance >= 1.0 or self.record.tier in self.decay_exempt
-
-    @property
-    def stability(self) -> float:
-        given: Any = self.record.metadata.get("stability")
-        return float(given) if is_stability(given) else DEFAULT_STABILITY
 
     @property
     def anchor_matches(self) -> int:
@@ -253,10 +237,13 @@ class RecordFeatures:
     def query_words(self) -> int:
         return len(self.query_stems)
 
+    def of_tier(self, value: Callable[[str, Tier], float]) -> float:
+        return value(self.record.tier, TIERS[self.record.tier])
 
-def anchor_matches(anchor: str | None, query_stems: frozenset[str]) -> int:
+
+def anchor_matches(anchor: str | None, query_stems: Collection[str]) -> int:
     """How many words of the query stand in the anchor."""
-    return len(query_stems.intersection(terms(searchable(anchor)))) if anchor and query_stems else 0
+    return len(set(terms(searchable(anchor))).intersection(query_stems)) if anchor else 0
 
 
 def rounded(share: Values) -> Values:
@@ -264,17 +251,5 @@ def rounded(share: Values) -> Values:
     return round(share * 10**DECIMALS) / 10**DECIMALS if isinstance(share, int | float) else share.round(DECIMALS)
 
 
-def _clip(values: Values, low: float, high: float) -> Values:
-    return min(max(values, low), high) if isinstance(values, int | float) else values.clip(low, high)
-
-
-def _at_least(values: Values, low: Values) -> Values:
-    if isinstance(values, int | float) and isinstance(low, int | float):
-        return max(values, low)
-    import numpy as np
-
-    return np.maximum(values, low)
-
-
-def _value(values: Values, row: int) -> float:
-    return values if isinstance(values, int | float) else values[row].item()
+def _clip(values: Values, low: Values = 0.0) -> Values:
+    return min(max(values, low), 1.0) if isinstance(values, int | float) else values.clip(low, 1.0)
