@@ -464,9 +464,9 @@ class Backups(Protocol):
     def restore_backup(
         self, path: str, *, keep: bool, erased: str | None = None, progress: Progress | None = None
     ) -> BackupRestored:
-        """Become what the backup was, all or nothing, under the feet of every open connection; what was erased here
-        since is erased again, and what another store's `-erased` file lists. With `keep`, a backup of what was there
-        is made first.
+        """Become what the backup was, all or nothing. StoreBusy while anyone else has the store open. What was erased
+        here since is erased again, and what another store's `-erased` file lists. With `keep`, a backup of what was
+        there is made first.
         """
         ...
 
