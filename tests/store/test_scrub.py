@@ -111,11 +111,11 @@ def test_a_scrub_that_was_killed_is_finished_by_whoever_opens_the_store_next(pat
     assert len(path.with_name(f"{path.name}-erased").read_text("utf-8").splitlines()) == 1
 
 
-@pytest.mark.parametrize("place", ["memory.db.restoring-5", "copy.partial-5"])
-def test_a_copy_that_somebody_works_on_delays_the_scrub_until_they_are_gone(store: SqliteStore, path: Path, file: str):
+@pytest.mark.parametrize("name", ["memory.db.restoring-5", "copy.partial-5"])
+def test_a_copy_that_somebody_works_on_delays_the_scrub_until_they_are_gone(store: SqliteStore, path: Path, name: str):
     store.backup(str(path.with_name("copy")))
     remember(store, SECRET.decode())
-    unfinished = path.with_name(file)
+    unfinished = path.with_name(name)
     unfinished.write_bytes(SECRET)
     with unfinished.open("rb") as maker:
         fcntl.flock(maker, fcntl.LOCK_EX)
