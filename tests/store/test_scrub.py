@@ -122,7 +122,7 @@ def test_a_copy_that_somebody_works_on_delays_the_scrub_until_they_are_gone(stor
         erase(store, 1)
         for _ in range(2):
             assert not store.scrub(patience=1)
-            assert files_with(path) == [file]
+            assert files_with(path) == [name]
             assert is_wished(path)
     with closing(SqliteStore.open(path)):
         assert files_with(path) == []

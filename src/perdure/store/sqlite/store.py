@@ -186,8 +186,9 @@ class SqliteStore:
             known = generation_id(connection, generation)
             passages: list[Pending] = []
             for namespace, name in connection.execute(SQL["namespace_names"]).fetchall():
-                rows = connection.execute(SQL["pending"], {"namespace": namespace, "generation": known})
-                for passage_hash, slot in rows:
+                bindings = {"namespace": namespace, "generation": known}
+                # No name holds the cursor: it must end before the transaction does.
+                for passage_hash, slot in connection.execute(SQL["pending"], bindings):
                     if len(passages) >= limit:
                         return passages
                     if record := SqliteReader(connection, namespace, name).sound(slot):
