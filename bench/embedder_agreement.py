@@ -147,7 +147,7 @@ def measure(contenders: Sequence[Contender], data: Sequence[Conversation]) -> No
 
 def measure_loads(contenders: Sequence[Contender], cache: Path) -> None:
     """The best of five sessions made from tensors at hand; reading them is not counted."""
-    tensors = {"int8": load_model(cache).borrowed, "float32": float_model(cache).borrowed}
+    tensors = {"int8": load_model(cache).mapped_weights, "float32": float_model(cache).mapped_weights}
     for _ in range(_LOADS):
         for one in contenders:
             start = time.perf_counter()

@@ -36,9 +36,9 @@ def test_the_packed_text_is_printed_and_the_cost_is_said_aside(known: User):
 def test_the_text_is_the_same_on_a_terminal_and_in_a_pipe(known: User):
     known.done("remember", "red\x1b[31m end\n# heading dark")
     screen, plain = known.screen("context", "dark end"), known.done("context", "dark end").out
-    assert [one.said for one in opened(screen.rstrip("\n"))] == [one.said for one in opened(plain.rstrip("\n"))]
+    assert [one.text for one in opened(screen.rstrip("\n"))] == [one.text for one in opened(plain.rstrip("\n"))]
     assert "\x1b" not in screen
-    assert opened(plain.rstrip("\n"))[1].said == "red\x1b[31m end\n# heading dark"
+    assert opened(plain.rstrip("\n"))[1].text == "red\x1b[31m end\n# heading dark"
 
 
 def test_what_found_no_room_is_named(known: User):

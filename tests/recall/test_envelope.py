@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from perdure.model import ContextItem, Format
-from perdure.recall.envelope import RULE, Style, fresh_mark, item, opened, seal, unheard_of
+from perdure.recall.envelope import RULE, Style, enclose, item, opened, random_mark, unused_mark
 from perdure.testing.records import draft
 
 MARK = "9f86d081884c7d65"
@@ -69,9 +69,9 @@ def test_every_hostile_text_stays_inside_its_item(format: Format):
     style = Style(format)
     for payload in PAYLOADS:
         items = [item(packed(payload), style), item(packed("the next one", 2), style)]
-        mark = unheard_of(items, iter([MARK, fresh_mark()]).__next__)
-        text = seal(items, mark)
-        assert [one.said for one in opened(text, format)] == [payload, "the next one"]
+        mark = unused_mark(items, iter([MARK, random_mark()]).__next__)
+        text = enclose(items, mark)
+        assert [one.text for one in opened(text, format)] == [payload, "the next one"]
         assert text.count(mark) == 2
 
 
@@ -90,8 +90,8 @@ def test_no_hostile_text_begins_a_line_whatever_counts_as_one():
 
 def test_all_hostile_texts_together_are_read_back_in_order():
     items = [item(packed(payload, number), Style()) for number, payload in enumerate(PAYLOADS, 1)]
-    found = opened(seal(items, unheard_of(items)))
-    assert [one.said for one in found] == PAYLOADS
+    found = opened(enclose(items, unused_mark(items)))
+    assert [one.text for one in found] == PAYLOADS
     assert [one.number for one in found] == list(range(1, len(PAYLOADS) + 1))
 
 
@@ -101,21 +101,21 @@ def test_any_text_of_any_origin_is_read_back_byte_for_byte(
     format: Format, said: str, speaker: str, category: str, source: str
 ):
     one = packed(said, 7, metadata={"speaker": speaker}, category=category or None, source=source, session_id=source)
-    text = seal([item(one, Style(format, several=True))], MARK)
+    text = enclose([item(one, Style(format, several=True))], MARK)
     (found,) = opened(text, format)
-    assert found.said == said
+    assert found.text == said
     assert (found.number, found.date) == (7, "2026-03-14")
     assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\ud800-\udfff]", text)
 
 
 def test_a_mark_is_fresh_and_never_one_that_a_memory_holds():
-    assert len({fresh_mark() for _ in range(100)}) == 100
-    assert unheard_of([f"it says {MARK}"], iter([MARK, MARK, "feedfacefeedface"]).__next__) == "feedfacefeedface"
+    assert len({random_mark() for _ in range(100)}) == 100
+    assert unused_mark([f"it says {MARK}"], iter([MARK, MARK, "feedfacefeedface"]).__next__) == "feedfacefeedface"
 
 
 @pytest.mark.parametrize(
     "text",
-    ["", "no envelope", seal(["- forged"], MARK), seal(["- 2026-03-14 #1: a\nb"], MARK),
+    ["", "no envelope", enclose(["- forged"], MARK), enclose(["- 2026-03-14 #1: a\nb"], MARK),
      f"{RULE}\n<memories {MARK}>\n- 2026-03-14 #1: a\n</memories 0000000000000000>"],
 )  # fmt: skip
 def test_what_is_no_sealed_text_is_refused(text: str):

@@ -79,7 +79,7 @@ def test_no_context_is_over_its_budget_and_every_memory_is_in_it_or_named(
         [*range(1, len(texts) + 1), *(100 + place for place in range(len(always)))]
     )
     if context.text:
-        assert [one.said for one in opened(context.text, format)] == [one.text for one in context.items]
+        assert [one.text for one in opened(context.text, format)] == [one.text for one in context.items]
 
 
 @pytest.mark.skipif(unavailable() is not None, reason="the local model is not installed")

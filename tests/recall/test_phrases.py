@@ -16,7 +16,7 @@ from perdure import Memory
 from perdure.model import Recall
 from perdure.recall import query as parsing
 from perdure.recall import recaller
-from perdure.recall.phrases import fold, occurs, split_phrases
+from perdure.recall.phrases import contains_phrase, fold, split_phrases
 from perdure.testing.embedder import WordEmbedder
 
 
@@ -156,7 +156,7 @@ def test_folding_twice_is_folding_once(text: str):
 
 @given(st.text(max_size=20), st.text(max_size=20), st.text(min_size=1, max_size=10))
 def test_a_phrase_between_spaces_occurs(before: str, after: str, phrase: str):
-    assert occurs(phrase, f"{before} {phrase} {after}")
+    assert contains_phrase(phrase, f"{before} {phrase} {after}")
 
 
 def test_what_stands_next_to_it_in_a_conversation_is_no_answer():

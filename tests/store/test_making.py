@@ -9,7 +9,7 @@ from typing import Any
 from perdure.errors import StoreBusy
 from perdure.store.sqlite.connection import Patience, connect
 from perdure.store.sqlite.file import prepare
-from perdure.store.sqlite.migrate import check_ours
+from perdure.store.sqlite.migrate import check_schema_version
 from perdure.store.sqlite.store import SqliteStore
 
 
@@ -37,7 +37,7 @@ def test_a_store_that_another_process_is_just_making_is_not_taken_for_foreign(tm
     path = tmp_path / "agent.db"
     file = prepare(path)
     connection: Any = Overtaken(connect(file, "write", Patience(1)), path)
-    assert check_ours(connection, file) in {0, 1}
+    assert check_schema_version(connection, file) in {0, 1}
     assert connection.overtaken
     connection.close()
     SqliteStore.open(path).close()

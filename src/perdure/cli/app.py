@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn, cast
 import click
 
 from perdure.cli.command import CONTEXT, WithHelp, write_examples
-from perdure.cli.error_report import reader_gone, report
+from perdure.cli.error_report import broken_pipe, report
 from perdure.cli.exit_codes import EXIT_CODES, OK
 from perdure.cli.terminal import harden
 
@@ -113,13 +113,13 @@ class Commands(WithHelp, click.Group):
         try:
             return super().make_context(*args, **extra)
         except BrokenPipeError:
-            raise click.exceptions.Exit(reader_gone()) from None
+            raise click.exceptions.Exit(broken_pipe()) from None
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
         except BrokenPipeError:
-            raise click.exceptions.Exit(reader_gone()) from None
+            raise click.exceptions.Exit(broken_pipe()) from None
 
     def main(
         self,

@@ -9,7 +9,7 @@ import click
 
 from perdure.cli.command import Function, Target
 from perdure.cli.confirm import CONFIRM, DRY_RUN, YES, can_ask, require_yes
-from perdure.cli.record_view import receipt
+from perdure.cli.record_view import confirmation_line
 from perdure.cli.render import View, render
 from perdure.cli.terminal import dim, glyphs, note, number_label, safe, width
 from perdure.cli.text_layout import clip
@@ -90,7 +90,7 @@ def delete(
     unsure = single and not answer.understood.startswith("memory #")
     return View(
         json=answer,
-        lines=[receipt("Forgot", "", record) for record in answer.records],
+        lines=[confirmation_line("Forgot", "", record) for record in answer.records],
         before=[dim(f"understood: {safe(answer.understood)}")] if unsure else [],
         after=[dim(f"take it back: {back}")],
     )
@@ -102,7 +102,7 @@ def _preview(answer: Forgotten, *last: str) -> View:
     suggested = [f"perhaps #{number}  {dim(safe(text))}" for number, text in shown]
     return View(
         json=answer,
-        lines=[receipt(f"Would {_VERBS[answer.deletion]}", "", record) for record in answer.records],
+        lines=[confirmation_line(f"Would {_VERBS[answer.deletion]}", "", record) for record in answer.records],
         before=[dim(f"understood: {safe(answer.understood)}")],
         after=[*suggested, *map(note, answer.notes), *last],
     )

@@ -23,7 +23,7 @@ def report(error: BaseException, *, as_json: bool) -> int:
     """Say what happened, once, and return the exit code."""
     try:
         if isinstance(error, BrokenPipeError):
-            return reader_gone()
+            return broken_pipe()
         if os.environ.get(_TRACEBACK) and not isinstance(error, click.ClickException | click.Abort | KeyboardInterrupt):
             traceback.print_exception(error)
         document, code = _describe(error)
@@ -36,7 +36,7 @@ def report(error: BaseException, *, as_json: bool) -> int:
         for line in safe(str(document["remedy"])).splitlines():
             err(f"  {line}")
     except BrokenPipeError:
-        return reader_gone()
+        return broken_pipe()
     return code
 
 
@@ -62,7 +62,7 @@ def _describe(error: BaseException) -> tuple[dict[str, object], int]:
     return {"code": code, "error": sentence, "remedy": remedy, "retryable": False}, exit_code
 
 
-def reader_gone() -> int:
+def broken_pipe() -> int:
     # The interpreter flushes stdout once more when it ends, and would complain.
     with suppress(OSError, ValueError, AttributeError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -70,7 +70,7 @@ def record_page(record: Record) -> Iterator[str]:
     yield from map(dim, wrap(f"empty: {', '.join(empty)}", width()))
 
 
-def receipt(before: str, after: str, record: Record) -> str:
+def confirmation_line(before: str, after: str, record: Record) -> str:
     """For example: Forgot #7  Alice prefers dark mode."""
     room = width() - len(before) - len(after) - 16
     words = f"{before} " if before else ""
@@ -79,7 +79,7 @@ def receipt(before: str, after: str, record: Record) -> str:
 
 
 def evictions(evicted: Iterable[Record]) -> Iterator[str]:
-    return (receipt("Evicted", " to make room", record) for record in evicted)
+    return (confirmation_line("Evicted", " to make room", record) for record in evicted)
 
 
 def remembered_line(remembered: Remembered) -> str:
@@ -97,7 +97,7 @@ def remembered_line(remembered: Remembered) -> str:
         "unchanged": ("", " unchanged"),
         "repeated": ("Already done, as", ""),
     }
-    return receipt(*words[remembered.outcome], record)
+    return confirmation_line(*words[remembered.outcome], record)
 
 
 def remembered_view(remembered: Remembered) -> View:

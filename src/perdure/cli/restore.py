@@ -7,7 +7,7 @@ from typing import Final
 import click
 
 from perdure.cli.command import Target, command
-from perdure.cli.record_view import evictions, receipt
+from perdure.cli.record_view import confirmation_line, evictions
 from perdure.cli.render import View
 from perdure.clock import system_clock
 from perdure.errors import Conflict, NotFound
@@ -48,6 +48,6 @@ def main(target: Target, *, refs: tuple[str, ...]) -> View:
             evicted += [entry.record for entry in reversed(entries) if entry.record]
     return View(
         json=restore_document(records, evicted),
-        lines=[receipt("Restored", "", record) for record in records],
+        lines=[confirmation_line("Restored", "", record) for record in records],
         after=evictions(evicted),
     )

@@ -130,7 +130,7 @@ class Model:
     tokens: Callable[[str], list[int]]
     run: Callable[[Grid, Grid], Vectors]
     # The session borrows this memory and does not keep it alive.
-    borrowed: weights.Tensors
+    mapped_weights: weights.Tensors
 
 
 def load_model(cache: Path) -> Model:

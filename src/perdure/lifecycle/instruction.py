@@ -143,7 +143,7 @@ def _sentence(text: str, now: datetime, *, scoped: bool) -> Instruction:
             remedy="Name one time, as in `before 2026-03-14`, `yesterday` or `last week`, or say `everything about …`. "
             "Nothing was changed.",
         )
-    words = telling_words(rest)
+    words = significant_words(rest)
     if not words:
         # `everything about IT from yesterday` must not mean everything from yesterday.
         if subject or any(token.lower() not in _FILLER | _NOUNS for token in _TOKEN.findall(rest)):
@@ -168,7 +168,7 @@ def _sentence(text: str, now: datetime, *, scoped: bool) -> Instruction:
     )
 
 
-def telling_words(sentence: str) -> tuple[str, ...]:
+def significant_words(sentence: str) -> tuple[str, ...]:
     """The words that say what a sentence is about: without the order itself, and without stopwords."""
     tokens = _TOKEN.findall(sentence)
     lower = [token.lower() for token in tokens]

@@ -54,10 +54,10 @@ class Opened:
     date: str
     category: str | None
     origin: str | None
-    said: str
+    text: str
 
 
-def fresh_mark() -> str:
+def random_mark() -> str:
     return secrets.token_hex(_MARK_BYTES)
 
 
@@ -65,11 +65,11 @@ def item(packed: ContextItem, style: Style) -> str:
     return _json(packed, style) if style.format == "json" else _text(packed, style)
 
 
-def seal(items: Sequence[str], mark: str) -> str:
+def enclose(items: Sequence[str], mark: str) -> str:
     return "\n".join((RULE, f"<memories {mark}>", *items, f"</memories {mark}>"))
 
 
-def unheard_of(items: Sequence[str], draw: Callable[[], str] = fresh_mark) -> str:
+def unused_mark(items: Sequence[str], draw: Callable[[], str] = random_mark) -> str:
     """A mark that no item holds: chance makes it unguessable, and looking makes it sure."""
     while True:
         mark = draw()
@@ -94,7 +94,7 @@ def shown(text: str) -> str:
     return _HIDDEN.sub(lambda found: f"{_ESCAPE}{ord(found[0]):x};", text)
 
 
-def as_it_was(text: str) -> str:
+def unescape(text: str) -> str:
     return _WRITTEN_OUT.sub(lambda found: chr(int(found[1], 16)), text)
 
 
@@ -111,7 +111,7 @@ def _from_text(text: str) -> Opened:
     lines = found["said"].split("\n") if found else []
     if not found or not all(line.startswith(_GOES_ON[1:]) for line in lines[1:]):
         raise ValueError(text[:80])
-    said = as_it_was("\n".join([lines[0], *(line[len(_GOES_ON) - 1 :] for line in lines[1:])]))
+    said = unescape("\n".join([lines[0], *(line[len(_GOES_ON) - 1 :] for line in lines[1:])]))
     return Opened(int(found["number"]), found["date"], found["category"], found["origin"], said)
 
 

@@ -21,11 +21,11 @@ _ALIKE: Final = 0.9
 
 @dataclass(frozen=True, slots=True)
 class Shingles:
-    """`occasion`: who said it, and when it became true."""
+    """`speaker_and_day`: who said it, and when it became true."""
 
     words: tuple[str, ...]
     runs: frozenset[tuple[str, ...]]
-    occasion: tuple[Json, object]
+    speaker_and_day: tuple[Json, object]
 
     @classmethod
     def of(cls, record: Record) -> Shingles:
@@ -39,7 +39,7 @@ class Shingles:
 
 
 def is_near_duplicate(first: Shingles, second: Shingles) -> bool:
-    if first.occasion != second.occasion or first.words[-1] != second.words[-1]:
+    if first.speaker_and_day != second.speaker_and_day or first.words[-1] != second.words[-1]:
         return False
     if first.words == second.words:
         return True

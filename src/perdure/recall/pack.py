@@ -16,7 +16,7 @@ from itertools import groupby
 from typing import Final, NamedTuple, TypeAlias
 
 from perdure.model import Context, ContextItem, Form, Hit, Omitted, Recall, Record
-from perdure.recall.envelope import PLAIN, Style, fresh_mark, item, seal, unheard_of
+from perdure.recall.envelope import PLAIN, Style, enclose, item, random_mark, unused_mark
 from perdure.recall.excerpt import excerpt
 from perdure.recall.near_duplicates import Shingles, is_near_duplicate
 from perdure.text.preview import when
@@ -47,7 +47,7 @@ class Pack:
     budget: int
     counter: TokenCounter
     style: Style = PLAIN
-    draw: Callable[[], str] = fresh_mark
+    draw: Callable[[], str] = random_mark
 
 
 def pack(found: Recall, how: Pack) -> Context:
@@ -142,7 +142,7 @@ class _Room:
     def __post_init__(self) -> None:
         self.mark = self.how.draw()
         self.about = frozenset(terms(" ".join(query_words(self.how.query))))
-        self.left = self.how.budget - self.count(seal((), self.mark))
+        self.left = self.how.budget - self.count(enclose((), self.mark))
 
     def is_full(self) -> bool:
         return self.left < _FEW and (self.additive or not self._recount() or self.left < _FEW)
@@ -183,8 +183,8 @@ class _Room:
             return ""
         items = [item(one, self.how.style) for one in packed]
         if any(self.mark in one for one in items):
-            self.mark = unheard_of(items, self.how.draw)
-        return seal(items, self.mark)
+            self.mark = unused_mark(items, self.how.draw)
+        return enclose(items, self.mark)
 
     def count(self, text: str) -> int:
         if text not in self.known:

@@ -61,7 +61,7 @@ def fold(text: str) -> str:
     return " ".join(text.casefold().split())
 
 
-def occurs(phrase: str, text: str) -> bool:
+def contains_phrase(phrase: str, text: str) -> bool:
     """Both folded. Where the phrase begins and ends, no word may go on."""
     at = text.find(phrase)
     while at >= 0:
@@ -78,7 +78,7 @@ def has_phrases(record: Record, phrases: tuple[str, ...]) -> bool:
     alone = (record.title, record.reasoning, record.category, record.anchor_id, record.spec_folder)
     listed = (*record.keywords, *record.trigger_phrases, *record.tags)
     fields = [fold(field) for field in (speaker_and_date(record) + record.text, *alone, *listed) if field]
-    return all(any(occurs(phrase, field) for field in fields) for phrase in phrases)
+    return all(any(contains_phrase(phrase, field) for field in fields) for phrase in phrases)
 
 
 def _goes_on(text: str, at: int) -> bool:

@@ -34,7 +34,7 @@ def newest_schema() -> int:
     return int(migrations()[-1].name[:4])
 
 
-def check_ours(connection: Database, file: StoreFile) -> int:
+def check_schema_version(connection: Database, file: StoreFile) -> int:
     """The schema version of the file; 0 when it is empty. Asked of SQLite: nobody else may read the file."""
     # At one moment: otherwise a store that another process is just making has our tables and not yet our name.
     alone = not connection.in_transaction
@@ -59,7 +59,7 @@ def migrate(connection: Database, file: StoreFile) -> None:
     """One transaction, which first looks again: another process may have done it while we waited."""
     try:
         with _transaction(connection):
-            _advance(connection, check_ours(connection, file))
+            _advance(connection, check_schema_version(connection, file))
     except apsw.SQLError as error:
         with _transaction(connection):
             if schema_differences(connection):

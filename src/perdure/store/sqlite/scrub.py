@@ -38,8 +38,8 @@ def scrub(pool: Pool, file: StoreFile, ledger: Ledger | None, patience: float) -
     try:
         request = _request(pool)
         # A copy that somebody is making counts as well: nobody knows yet what will become of it.
-        swept = not in_file or partial_files.sweep([file.path], "restoring")
-        swept = partial_files.sweep(noted_paths(pool), "partial") and swept
+        swept = not in_file or partial_files.remove_abandoned([file.path], "restoring")
+        swept = partial_files.remove_abandoned(noted_paths(pool), "partial") and swept
         point("scrub: swept")
         if request is not None and ledger is not None:
             with pool.reading() as connection:

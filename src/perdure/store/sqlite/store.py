@@ -34,7 +34,7 @@ from perdure.store.sqlite.doctor.environment import running_engine
 from perdure.store.sqlite.erasure_ledger import Ledger
 from perdure.store.sqlite.file import IN_MEMORY, MEMORY, StoreFile, identity_of, prepare, size_of
 from perdure.store.sqlite.log_head import LogEnd, LogHead, current_header
-from perdure.store.sqlite.migrate import check_ours, migrate, newest_schema
+from perdure.store.sqlite.migrate import check_schema_version, migrate, newest_schema
 from perdure.store.sqlite.pool import Pool
 from perdure.store.sqlite.reader import NO_NAMESPACE, SqliteReader
 from perdure.store.sqlite.reserve import Reserve
@@ -86,7 +86,7 @@ class SqliteStore:
             if vfs is None and file.identity is not None and not pool.read_only:
                 store._log_head, store._ledger, store._reserve = LogHead(file, pool), Ledger(file), Reserve(file)
                 store._reserve.keep()
-                partial_files.sweep([file.path], "restoring")
+                partial_files.remove_abandoned([file.path], "restoring")
             scrub.scrub_in_passing(pool, file, store._ledger)
         except BaseException:
             pool.close()
@@ -94,7 +94,7 @@ class SqliteStore:
         return store
 
     def _set_up(self, connection: Database, patience: Patience) -> None:
-        version = check_ours(connection, self._file)
+        version = check_schema_version(connection, self._file)
         if self._file.identity != (self._file.identity and identity_of(self._file.path)):
             raise StoreReplaced
         if self._file.identity is not None and connection.readonly("main"):

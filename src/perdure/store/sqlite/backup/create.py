@@ -59,7 +59,7 @@ def copy_to(
     """To a path that is noted already. With `sound`, a copy in which doctor finds a problem is refused."""
     created_at = clock()
     try:
-        with partial_files.begun(target, "partial") as partial:
+        with partial_files.create_partial(target, "partial") as partial:
             with staging.opened(partial) as (_, copy):
                 with pool.reading() as source, copy.maintaining() as connection:
                     staging.copy_pages(connection, source, progress, "backup: copying")

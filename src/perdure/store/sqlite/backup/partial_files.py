@@ -29,9 +29,9 @@ _in_progress: Final[set[str]] = set()
 
 
 @contextmanager
-def begun(path: str, kind: Kind) -> Generator[str]:
+def create_partial(path: str, kind: Kind) -> Generator[str]:
     """A new empty file beside `path`, for its owner alone. On leaving, it is gone or has another name."""
-    sweep([path], kind)
+    remove_abandoned([path], kind)
     maker, copy, descriptor = os.getpid(), "", None
     while descriptor is None:
         copy = f"{path}.{kind}-{secrets.randbelow(10**12)}"
@@ -48,7 +48,7 @@ def begun(path: str, kind: Kind) -> Generator[str]:
         os.close(descriptor)
 
 
-def sweep(paths: Iterable[str], kind: Kind) -> bool:
+def remove_abandoned(paths: Iterable[str], kind: Kind) -> bool:
     """Remove what nobody will finish. True when nothing unfinished is left beside any of the paths."""
     copies: list[str] = []
     for path in map(Path, set(paths)):

@@ -34,7 +34,7 @@ from perdure.store.sqlite.erasure_ledger import Ledger, LedgerLines, erasures, f
 from perdure.store.sqlite.file import StoreFile, identity_of, size_of
 from perdure.store.sqlite.hash_chain import genesis
 from perdure.store.sqlite.log_head import LogHead
-from perdure.store.sqlite.migrate import check_ours, migrate
+from perdure.store.sqlite.migrate import check_schema_version, migrate
 from perdure.store.sqlite.pool import Pool
 from perdure.store.sqlite.reader import SqliteReader
 from perdure.store.sqlite.rows import NUMBER_BITS, NUMBER_MASK, unpack_id
@@ -77,7 +77,7 @@ def restore_backup(
     kept = next(name for name in names if identity_of(name) is None) if keep and in_file else None
     try:
         with (
-            partial_files.begun(beside, "restoring") as partial,
+            partial_files.create_partial(beside, "restoring") as partial,
             _staged(source, partial) as (copy, proved),
             target.pool.alone() as live,
         ):
@@ -146,7 +146,7 @@ def _staged(source: str, partial: str) -> Generator[tuple[Pool, bool]]:
         try:
             staging.leave_wal(copy)
             with copy.maintaining() as connection:
-                if check_ours(connection, file) == 0:
+                if check_schema_version(connection, file) == 0:
                     raise BackupFailed(f"{source} is empty.")
                 migrate(connection, file)
             damage = staging.damage_of(copy)
