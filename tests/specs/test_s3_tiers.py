@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from clocks import HandClock
 from hypothesis import given
 from hypothesis import strategies as st
 
 from perdure import Memory, Signal, errors
 from perdure.settings import load
 from perdure.testing.embedder import WordEmbedder
-from perdure.tiers import decay_factor
-
-if TYPE_CHECKING:
-    from clocks import HandClock
 
 # name: boost, days until it expires, always surfaced, decay per day, floor
 TABLE: dict[str, tuple[float, int | None, bool, float, float]] = {
@@ -132,7 +129,12 @@ def test_the_constitution_has_a_budget(clock: HandClock):
 def test_the_decay_formula(tier: str, days: float, importance: float):
     """S3 decay formula: max(floor, 1 - days * rate)."""
     *_, rate, floor = TABLE[tier]
-    assert decay_factor(tier, days, importance) == pytest.approx(max(floor, 1 - days * rate))
+    clock = HandClock()
+    with fading(clock) as memory:
+        memory.remember("Deploy on Tuesdays", tier=tier, importance=importance, expires_at="9999-01-01")
+        clock.forward(days=days)
+        left = signals(memory, "deploy", tier=tier)["decay"].normalised
+        assert left == pytest.approx(max(floor, 1 - days * rate), abs=1e-6)
 
 
 def test_decay_lowers_the_score(memory: Memory, clock: HandClock):
