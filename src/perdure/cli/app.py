@@ -101,12 +101,12 @@ class Commands(WithHelp, click.Group):
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         from click.shell_completion import CompletionItem
 
-        found = [
+        names = [
             CompletionItem(name, help=short_help)
             for name, (_, short_help) in COMMANDS.items()
             if name.startswith(incomplete)
         ]
-        return found or click.Command.shell_complete(self, ctx, incomplete)
+        return names or click.Command.shell_complete(self, ctx, incomplete)
 
     # click has an answer of its own to a broken pipe, with an exit code that means something else here.
     def make_context(self, *args: Any, **extra: Any) -> click.Context:

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import click
 
 from perdure.cli.exit_codes import OK
-from perdure.cli.render import View, render
 from perdure.clock import format_time
 
 if TYPE_CHECKING:
+    from perdure.cli.render import View
     from perdure.memory import Memory
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -156,6 +156,8 @@ def command(name: str, *, examples: Sequence[str], several: bool = False) -> Cal
     def decorate(function: Callable[..., View]) -> Command:
         @wraps(function)
         def run(*, namespaces: tuple[str, ...], store: str | None, as_json: bool, **options: Any) -> None:
+            from perdure.cli.render import render
+
             if len(namespaces) > 1 and not several:
                 raise click.UsageError("This command works on one namespace; name it once.")
             code = render(function(Target(store, namespaces, as_json), **options), as_json=as_json)

@@ -1,4 +1,4 @@
-"""`perdure demo`: it runs real commands as real processes, and shows or collects what they say."""
+"""`perdure demo`: it runs real commands as real processes, and shows what they say."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from subprocess import DEVNULL, PIPE, STDOUT
 from typing import Any, Final
@@ -31,18 +31,16 @@ _PROGRAMS: Final = {"perdure": _PERDURE, "python": (sys.executable, "-P")}
 
 @dataclass(slots=True)
 class Demo:
-    """Plays the story. `quiet` collects what commands say, for --json, instead of letting them say it."""
+    """Plays the story. `output` is where the commands write to."""
 
     environment: dict[str, str]
-    quiet: bool
+    output: int | None
     question: str = QUESTION
     kept: bool = True
-    chapters: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
 
     def play(self) -> Iterator[str]:
         for title, session, narration, steps in STORY:
             self.environment["PERDURE_SESSION"] = session
-            self.chapters.append({"chapter": title, "narration": [narration], "commands": []})
             yield from ("", click.style(title, bold=True), *wrap(narration, width()))
             for step in steps:
                 if isinstance(step, str):
@@ -54,43 +52,32 @@ class Demo:
                     yield from step(self)
 
     def run(self, line: str) -> Iterator[str]:
-        """Run a command for everyone to see."""
-        yield from self.prompt(line)
+        """Run a command for everyone to see; it has to succeed."""
+        yield self.prompt(line)
         words, variables = shlex.split(line), dict[str, str]()
         while "=" in words[0]:
             name, _, variables[name] = words.pop(0).partition("=")
+        command = (*_PROGRAMS[words[0]], *words[1:])
         sys.stdout.flush()
-        output = PIPE if self.quiet else None
-        process = self._start((*_PROGRAMS[words[0]], *words[1:]), variables, stdout=output, stderr=STDOUT)
-        said = process.communicate()[0]
-        if self.quiet:
-            result = {"output": said.decode("utf-8", "replace"), "exit_code": process.returncode}
-            self.chapters[-1]["commands"][-1] |= result
+        self.kept &= self._start(command, variables, stdout=self.output, stderr=STDOUT).wait() == 0
 
-    def prompt(self, line: str) -> Iterator[str]:
-        self.chapters[-1]["commands"].append({"command": line})
-        yield f"{dim('$')} {click.style(line, fg='cyan')}"
-
-    def show(self, output: str) -> Iterator[str]:
-        """What the command just named has said."""
-        self.chapters[-1]["commands"][-1] |= {"output": output}
-        yield safe(output)
+    def prompt(self, line: str) -> str:
+        return f"{dim('$')} {click.style(line, fg='cyan')}"
 
     def remark(self, sentence: str, *, good: bool = True) -> Iterator[str]:
         self.kept &= good
-        self.chapters[-1]["narration"].append(sentence)
-        yield from (click.style(line, fg="green" if good else "red") for line in wrap(sentence, width()))
+        return (click.style(line, fg="green" if good else "red") for line in wrap(sentence, width()))
 
     def ask(self, *words: str) -> Any:
         """Run a command behind the scenes, for what it answers with --json."""
-        return json.loads(self._output(*words, "--json"))
+        return json.loads(self._answer(*words, "--json"))
 
     def recalled(self, *words: str) -> str:
         """The texts that a question finds, one a line."""
         return "\n".join(hit["record"]["text"] for hit in self.ask("recall", *words)["hits"])
 
     def stored(self) -> set[str]:
-        return {json.loads(line).get("text", "") for line in self._output("export", "-").splitlines()}
+        return {json.loads(line).get("text", "") for line in self._answer("export", "-").splitlines()}
 
     def files(self) -> Iterator[bytes]:
         """The content of every file of the store."""
@@ -101,7 +88,7 @@ class Demo:
         """A process that the story means to kill."""
         return self._start((*_PERDURE, *words), {}, stdin=PIPE, stdout=PIPE, stderr=DEVNULL)
 
-    def _output(self, *words: str) -> str:
+    def _answer(self, *words: str) -> str:
         process = self._start((*_PERDURE, *words), {}, stdout=PIPE, stderr=DEVNULL)
         return process.communicate()[0].decode("utf-8")
 
@@ -122,7 +109,8 @@ def main(target: Target) -> View:
     if target.store and Path(target.store).exists():
         raise Conflict(f"{target.store} exists; the demo wants a store of its own.", remedy="Name a new file.")
     namespace = target.namespaces[0] if target.namespaces else "default"
-    demo = Demo({"PERDURE_NAMESPACE": namespace, "PERDURE_LAYOUT": "terminal"}, quiet=target.json)
+    environment = {"PERDURE_NAMESPACE": namespace, "PERDURE_LAYOUT": "terminal"}
+    demo = Demo(environment, output=DEVNULL if target.json else None)
     seconds: list[float] = []
 
     def play() -> Iterator[str]:
@@ -143,6 +131,6 @@ def main(target: Target) -> View:
     def document() -> dict[str, Any]:
         for _ in play():
             pass
-        return {"kept_every_promise": demo.kept, "seconds": round(seconds[0], 1), "chapters": demo.chapters}
+        return {"kept_every_promise": demo.kept, "seconds": round(seconds[0], 1)}
 
     return View(json=document, lines=play(), exit_code=lambda: OK if demo.kept else FAILED)

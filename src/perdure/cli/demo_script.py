@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Final, NamedTuple, TypeAlias, cast
 
-from perdure.cli.terminal import glyphs
+from perdure.cli.terminal import glyphs, safe
 
 if TYPE_CHECKING:
     from perdure.cli.demo import Demo
@@ -67,7 +67,7 @@ def find_by_meaning(demo: Demo) -> Iterator[str]:
 
 def kill_a_writer(demo: Demo) -> Iterator[str]:
     """Every note that was acknowledged before the writer died has to be in the store."""
-    yield from demo.prompt("perdure remember --tag night --lines < notes.txt")
+    yield demo.prompt("perdure remember --tag night --lines < notes.txt")
     writer = demo.writer("remember", "--tag", "night", "--lines")
     feed, out = cast("IO[bytes]", writer.stdin), cast("IO[bytes]", writer.stdout)
     with suppress(BrokenPipeError):
@@ -84,7 +84,7 @@ def kill_a_writer(demo: Demo) -> Iterator[str]:
         feed.close()
     # A line that was cut off is no acknowledgement; one that waited in the pipe is.
     acknowledged = [line.decode("utf-8").rstrip() for line in lines if line.endswith(b"\n")]
-    yield from demo.show("\n".join([*acknowledged[:2], glyphs().more, *acknowledged[-1:], "Killed"]))
+    yield from map(safe, [*acknowledged[:2], glyphs().more, *acknowledged[-1:], "Killed"])
     stored = demo.stored()
     count, kept = len(acknowledged), sum(note in stored for note in _NOTES[: len(acknowledged)])
     says = f"{count} notes were acknowledged before the kill, and {kept} of them are there."

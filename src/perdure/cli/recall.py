@@ -18,7 +18,7 @@ from perdure.cli.text_layout import clip, wrap
 from perdure.cli.time_options import age
 from perdure.clock import format_time
 from perdure.jsonable import brief_document, past_document
-from perdure.model import Hit, Recall, Record
+from perdure.model import Recall, Record
 
 if TYPE_CHECKING:
     from perdure.memory import Memory
@@ -90,23 +90,22 @@ def main(
         heads = (f"{each['namespace']} " if target.several else "" for each in document["lines"])
         lines = [safe(head + each["line"]) for head, each in zip(heads, document["lines"], strict=True)]
         return View(json=document, lines=lines, before=before)
+    rows: list[Sequence[object]] = [_row(record, _ALWAYS) for record in recall.constitutional]
+    for hit in recall:
+        concepts = [_counted(hit.concepts)] if hit.concepts else []
+        signals = [signals_field(hit.explain)] if explain else []
+        rows.append((*_row(hit.record, f"{hit.score:.4f}"), *concepts, *signals))
     return View(
         json=past_document(recall, **times),
         lines=_page(recall, asked, explain=explain, several=bool(target.several), past=any(times.values())),
-        rows=_rows(recall, explain=explain),
+        rows=rows,
         before=before,
     )
 
 
-def _rows(recall: Recall, *, explain: bool) -> Iterator[Sequence[object]]:
-    for found in (*recall.constitutional, *recall):
-        record, score = (found, _ALWAYS) if isinstance(found, Record) else (found.record, f"{found.score:.4f}")
-        when, tags = format_time(record.valid_at or record.created_at), ",".join(record.tags)
-        row = (record.number, score, record.namespace, when, record.category, tags, record.title, record.text)
-        if isinstance(found, Hit):
-            concepts = [_counted(found.concepts)] if found.concepts else []
-            row = (*row, *concepts, *([signals_field(found.explain)] if explain else []))
-        yield row
+def _row(record: Record, score: str) -> Sequence[object]:
+    when, tags = format_time(record.valid_at or record.created_at), ",".join(record.tags)
+    return record.number, score, record.namespace, when, record.category, tags, record.title, record.text
 
 
 def _page(recall: Recall, question: str, *, explain: bool, several: bool, past: bool) -> Iterator[str]:

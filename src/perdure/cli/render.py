@@ -14,7 +14,7 @@ from perdure.cli.exit_codes import OK
 from perdure.cli.terminal import err, glyphs, is_terminal_layout, is_utf8, out, safe, tsv_field, width
 from perdure.cli.text_layout import clip
 from perdure.jsonable import to_jsonable
-from perdure.text.preview import UNSEEN
+from perdure.text.unsafe_characters import UNSAFE_CHARACTERS
 
 Item = TypeVar("Item")
 
@@ -81,7 +81,7 @@ def json_document(value: object) -> str:
     """One document, safe on any terminal and complete in any encoding."""
     text = json.dumps(to_jsonable(value), ensure_ascii=not is_utf8(), indent=2)
     # `json` itself escapes control characters up to U+001F only.
-    return UNSEEN.sub(lambda match: json.dumps(match[0])[1:-1], text)
+    return UNSAFE_CHARACTERS.sub(lambda match: json.dumps(match[0])[1:-1], text)
 
 
 def empty_answer(sentence: str, *steps: str) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from typing import IO, Any, Final, TextIO, cast
 import click
 
 from perdure.errors import SettingsInvalid
-from perdure.text.preview import UNSEEN
+from perdure.text.unsafe_characters import UNSAFE_CHARACTERS
 
 _FIELD: Final = str.maketrans({"\\": "\\\\", "\n": "\\n", "\t": "\\t"})
 
@@ -36,7 +36,7 @@ _ASCII: Final = Glyphs(full="#", rest=".", dot="-", more="...", arrow="->", ok="
 
 def safe(text: str) -> str:
     r"""The text with everything that could steer a terminal made visible: ESC becomes the four characters \x1b."""
-    return UNSEEN.sub(_visible, text.replace("\r\n", "\n"))
+    return UNSAFE_CHARACTERS.sub(_visible, text.replace("\r\n", "\n"))
 
 
 def tsv_field(value: object) -> str:
@@ -44,7 +44,7 @@ def tsv_field(value: object) -> str:
     if value is None:
         return ""
     text = str(value).lower() if isinstance(value, bool) else str(value)
-    return UNSEEN.sub(_visible, text.translate(_FIELD))
+    return UNSAFE_CHARACTERS.sub(_visible, text.translate(_FIELD))
 
 
 def _visible(match: re.Match[str]) -> str:

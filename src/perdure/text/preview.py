@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from datetime import datetime
 from typing import Final
 
 from perdure.model import Level, Record
 from perdure.text.sentences import sentences
+from perdure.text.unsafe_characters import UNSAFE_CHARACTERS
 
 _LINE: Final = 80
 _FEW: Final = 240
@@ -16,14 +16,6 @@ _MORE: Final = "…"
 # From here on a character of a script is about a token of its own.
 _DENSE: Final = "\u1100"
 _DENSE_COST: Final = 3
-
-# What could steer a terminal, begin a line or hide a message: control characters but tab and newline, line and
-# paragraph separators, characters that turn the direction of text, tags, selectors, fillers and joiners that nobody
-# sees, and halves of surrogate pairs. U+200D and U+FE0F stay, which emoji are made of, and U+200C, which Persian needs.
-UNSEEN: Final = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164"
-    "\ud800-\udfff\ufe00-\ufe0e\ufeff\ufff9-\ufffb\U000e0000-\U000e01ef]"
-)
 
 
 def when(record: Record) -> datetime:
@@ -53,7 +45,7 @@ def at_level(record: Record, level: Level) -> str:
 
 
 def one_line(text: str) -> str:
-    return " ".join(UNSEEN.sub(" ", text).split())
+    return " ".join(UNSAFE_CHARACTERS.sub(" ", text).split())
 
 
 def clip(text: str, room: int) -> str:
