@@ -78,7 +78,7 @@ class LocalEmbedder:
         return (self._counter or self._open_counter()).count(text)
 
     def embed_query(self, text: str) -> Vectors:
-        model = self._model()
+        model = self._loaded or self._load_once()
         return _embed(model, [model.tokens(text)])[0]
 
     def embed_passages(self, texts: Sequence[str], progress: Progress | None = None) -> Vectors:
@@ -86,7 +86,7 @@ class LocalEmbedder:
 
         if not texts:
             return np.empty((0, DIMENSIONS), dtype=np.float32)
-        model = self._model()
+        model = self._loaded or self._load_once()
         tokens = [model.tokens(text) for text in texts]
         if len(tokens) == 1:
             vectors = _embed(model, tokens)
@@ -106,7 +106,7 @@ class LocalEmbedder:
                 progress(done, len(texts))
         return vectors
 
-    def _model(self) -> Model:
+    def _load_once(self) -> Model:
         with self._lock:
             if self._loaded is None:
                 self._loaded = self._load(self._cache)

@@ -10,8 +10,8 @@ Four families of finders look at the text; whatever they point at is replaced by
     cards         payment card numbers: issuer prefix, length, Luhn, and either grouping or a nearby word
     assignments   `password = …`, `token: …`, `Authorization: Bearer …`: a telling name and a value that looks secret
 
-Most text holds no secret, so `_plausible` first decides from a few whole-text byte operations which families could
-match at all; no regular expression is compiled or run for text that rules them all out. Every pattern is linear: an
+Most text holds no secret, so `_find` first decides from a few whole-text byte operations which families could match
+at all; no regular expression is compiled or run for text that rules them all out. Every pattern is linear: an
 unbounded run is either the end of its pattern, or guarded on the left so that it starts once per run.
 """
 
@@ -49,9 +49,18 @@ def redact(text: str) -> Redacted:
         spans = _find(text)
         if not spans:
             break
+        # Overlapping spans are joined, so that no byte of either survives; the most telling kind names the whole.
+        merged: list[_Span] = []
+        for span in sorted(spans):
+            if merged and span.start < merged[-1].end:
+                last = merged.pop()
+                kind = min(last.kind, span.kind, key=KINDS.index)
+                merged.append(_Span(last.start, max(last.end, span.end), kind))
+            else:
+                merged.append(span)
         pieces: list[str] = []
         at = 0
-        for span in _merge(spans):
+        for span in merged:
             pieces += (text[at : span.start], f"[REDACTED:{span.kind}]")
             at = span.end
         text = "".join((*pieces, text[at:]))
@@ -71,34 +80,26 @@ class _Span(NamedTuple):
 
 
 def _find(text: str) -> list[_Span]:
-    clues = _plausible(text)
+    # Byte tables turn "sixteen token characters in a row" and "thirteen digits" into operations some twenty times
+    # cheaper than any regular expression over the same text.
+    raw = text.encode("ascii", "replace")
     spans: list[_Span] = []
-    if clues.run:
+    if _SHORTEST_RUN in raw.translate(_RUNS):
         spans += _find_private_keys(text)
-        spans += _find_shapes(text, solid=clues.solid)
-    if clues.url:
+        spans += _find_shapes(text, solid=_SHORTEST_RUN in raw.translate(_SOLID_RUNS))
+    if "@" in text and "://" in text:
         spans += _find_url_passwords(text)
-    if clues.digits:
+    digits = len(raw.translate(None, _NO_DIGITS))
+    if digits >= _SHORTEST_CARD:
         spans += _find_cards(text)
-    if clues.named:
-        # U+0130 is the one character that grows when lowered; offsets must stay those of the original.
-        lowered = text.replace("\u0130", "i").lower()
-        spans += _find_assignments(text, lowered)
-        spans += _find_authorization(text, lowered)
+    if digits or ":" in text or "=" in text:
+        lowered_raw = raw.lower()
+        if any(name in lowered_raw for name in _NAME_STEMS):
+            # U+0130 is the one character that grows when lowered; offsets must stay those of the original.
+            lowered = text.replace("\u0130", "i").lower()
+            spans += _find_assignments(text, lowered)
+            spans += _find_authorization(text, lowered)
     return spans
-
-
-def _merge(spans: list[_Span]) -> list[_Span]:
-    """Join overlapping spans, so that no byte of either survives; the most telling kind names the whole."""
-    merged: list[_Span] = []
-    for span in sorted(spans):
-        if merged and span.start < merged[-1].end:
-            last = merged.pop()
-            kind = min(last.kind, span.kind, key=KINDS.index)
-            merged.append(_Span(last.start, max(last.end, span.end), kind))
-        else:
-            merged.append(span)
-    return merged
 
 
 _MARK = "[REDACTED:"
@@ -107,14 +108,6 @@ _MARK = "[REDACTED:"
 @cache
 def _regex(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern)
-
-
-class _Clues(NamedTuple):
-    run: bool
-    solid: bool
-    url: bool
-    digits: bool
-    named: bool
 
 
 def _table(symbols: dict[int, str]) -> bytes:
@@ -130,23 +123,6 @@ _SHORTEST_RUN = b"a" * 16
 _SHORTEST_CARD = 13
 
 
-def _plausible(text: str) -> _Clues:
-    # Byte tables turn "sixteen token characters in a row" and "thirteen digits" into operations some twenty times
-    # cheaper than any regular expression over the same text.
-    raw = text.encode("ascii", "replace")
-    run = _SHORTEST_RUN in raw.translate(_RUNS)
-    digits = len(raw.translate(None, _NO_DIGITS))
-    valued = digits > 0 or ":" in text or "=" in text
-    lowered = raw.lower() if valued else b""
-    return _Clues(
-        run=run,
-        solid=run and _SHORTEST_RUN in raw.translate(_SOLID_RUNS),
-        url="@" in text and "://" in text,
-        digits=digits >= _SHORTEST_CARD,
-        named=valued and any(name in lowered for name in _NAME_STEMS),
-    )
-
-
 # The frequent ones first.
 _NAME_STEMS = (b"pass", b"key", b"token", b"secret", b"pw", b"credential", b"bearer", b"authorization")
 
@@ -155,13 +131,13 @@ def _scrambled(value: str) -> int:
     """Count the characters of `value` that sit in parts no one would write as a word, a number or a short name."""
     wordlike = _regex(r"[A-Za-z]+|[0-9]+|[A-Za-z]{1,12}[0-9]{1,4}|[0-9]{1,4}[A-Za-z]{1,10}")
     parts = _regex(r"[^A-Za-z0-9]+").split(value)
-    return sum(len(part) for part in parts if part and not wordlike.fullmatch(part) and not _camel(part))
-
-
-def _camel(part: str) -> bool:
-    """Recognise a type name with a number in it, such as `Sha256HashAlgorithm`."""
-    humps = _regex(r"[A-Z][a-z]{2,}").findall(part)
-    return 10 * sum(map(len, humps)) >= 7 * len(part)
+    scrambled = 0
+    for part in parts:
+        # A type name may have a number in it, such as `Sha256HashAlgorithm`.
+        humps = _regex(r"[A-Z][a-z]{2,}").findall(part)
+        if part and not wordlike.fullmatch(part) and 10 * sum(map(len, humps)) < 7 * len(part):
+            scrambled += len(part)
+    return scrambled
 
 
 def _varied(value: str) -> bool:
@@ -265,19 +241,16 @@ def _find_shapes(text: str, *, solid: bool) -> Iterator[_Span]:
             continue
         for match in _regex(pattern).finditer(text):
             group = "secret" if "secret" in match.re.groupindex else 0
-            if judge(match[group]):
-                yield _Span(*match.span(group), kind)
-                if kind == "aws_key_id":
-                    yield from _find_aws_secrets(text, match.start(), match.end())
-
-
-def _find_aws_secrets(text: str, start: int, end: int) -> Iterator[_Span]:
-    """Find the secret that belongs to a key id: forty base64 characters are believed only beside one."""
-    bare = _regex(r"(?<![A-Za-z0-9/+])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+])")
-    hashlike = _regex(r"[0-9a-f]+|[0-9A-F]+|[^A-Z]+|[^a-z]+")
-    for match in bare.finditer(text, max(0, start - _BESIDE), min(len(text), end + _BESIDE)):
-        if _random(match[0]) and not hashlike.fullmatch(match[0]):
-            yield _Span(*match.span(), "aws_secret_key")
+            if not judge(match[group]):
+                continue
+            yield _Span(*match.span(group), kind)
+            if kind == "aws_key_id":
+                # The secret that belongs to a key id: forty base64 characters are believed only beside one.
+                bare = _regex(r"(?<![A-Za-z0-9/+])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+])")
+                hashlike = _regex(r"[0-9a-f]+|[0-9A-F]+|[^A-Z]+|[^a-z]+")
+                for secret in bare.finditer(text, max(0, match.start() - _BESIDE), match.end() + _BESIDE):
+                    if _random(secret[0]) and not hashlike.fullmatch(secret[0]):
+                        yield _Span(*secret.span(), "aws_secret_key")
 
 
 _BESIDE = 200
@@ -295,15 +268,12 @@ def _find_private_keys(text: str) -> Iterator[_Span]:
         if mark["end"] == "END":
             continue
         limit = following.start() if following else len(text)
-        if following and following["end"] == "END" and _mostly_base64(text[mark.end() : limit]):
+        # Headers and log prefixes between the lines are fine; pages of prose between two quoted markers are not.
+        base64 = sum(map(len, _regex(r"[A-Za-z0-9+/=]{20,}").findall(text[mark.end() : limit])))
+        if following and following["end"] == "END" and 2 * base64 >= limit - mark.end():
             yield _Span(mark.start(), following.end(), "private_key")
         elif lines := _regex(_PEM_LINES).match(text, mark.end(), limit):
             yield _Span(mark.start(), lines.end(), "private_key")
-
-
-def _mostly_base64(body: str) -> bool:
-    # Headers and log prefixes between the lines are fine; pages of prose between two quoted markers are not.
-    return 2 * sum(map(len, _regex(r"[A-Za-z0-9+/=]{20,}").findall(body))) >= len(body)
 
 
 _USERINFO = r"://[^\s:@/?#\"'<>\[]*:(?P<secret>[^\s/\"'<>`]+)@(?!sha[0-9]+:)"
@@ -547,16 +517,13 @@ def _find_authorization(text: str, lowered: str) -> Iterator[_Span]:
             if value is None or match.start() < done:
                 continue
             start, end = match.end(), match.end() + len(value[0].rstrip("."))
-            if _random(text[start:end]) or (match["basic"] and _basic(text[start:end])):
+            credential = text[start:end]
+            # Base64 need not hold a digit, but is no word: `Basic Authentication` is not a credential.
+            word = _regex(r"[A-Z]?[a-z]+|[A-Z]+").fullmatch(credential)
+            base64 = _regex(r"(?:[A-Za-z0-9+/]{4})+[A-Za-z0-9+/]{2}[A-Za-z0-9+/=]{2}").fullmatch(credential)
+            if _random(credential) or (match["basic"] and base64 and not word):
                 done = _end_of_run(_CREDENTIAL_REST, text, start, end)
                 yield _Span(start, done, "basic_auth" if match["basic"] else "bearer_token")
-
-
-def _basic(credential: str) -> bool:
-    """Recognise base64 that need not hold a digit, yet is no word: `Basic Authentication` is not a credential."""
-    word = _regex(r"[A-Z]?[a-z]+|[A-Z]+").fullmatch(credential)
-    base64 = _regex(r"(?:[A-Za-z0-9+/]{4})+[A-Za-z0-9+/]{2}[A-Za-z0-9+/=]{2}").fullmatch(credential)
-    return word is None and base64 is not None
 
 
 # Most telling first: where two findings overlap, the earlier kind names the placeholder.

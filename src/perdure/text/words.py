@@ -47,13 +47,6 @@ def searchable(text: str) -> str:
     return _CAMEL.sub(_with_parts, text)
 
 
-def searchable_query(text: str) -> str:
-    """As `searchable`, but a run of an unspaced script asks for its pairs alone: single characters match too much."""
-    if not text.isascii():
-        text = _UNSPACED.sub(_pairs, unicodedata.normalize("NFKC", text))
-    return _CAMEL.sub(_with_parts, text)
-
-
 def unspaced(character: str) -> bool:
     """Whether it is of a script that puts no space between words."""
     return _UNSPACED.match(character) is not None
@@ -90,7 +83,11 @@ def query_words(query: str) -> list[str]:
 
 def all_words(query: str) -> list[str]:
     """The distinct words of a question or a phrase, in order."""
-    text = searchable_query(clean(query[:MAX_QUERY_CHARACTERS]))
+    text = clean(query[:MAX_QUERY_CHARACTERS])
+    if not text.isascii():
+        # A run of an unspaced script asks for its pairs alone: single characters match too much.
+        text = _UNSPACED.sub(_pairs, unicodedata.normalize("NFKC", text))
+    text = _CAMEL.sub(_with_parts, text)
     return list(dict.fromkeys(token for (token, *_) in _tokenize("unicode61", text)))
 
 
