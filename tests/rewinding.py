@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from perdure import Memory, Record
-from perdure.memory import MAX_LIMIT
 from perdure.model import STATES, replace_record
+from perdure.validation import MAX_LIMIT
 
 States: TypeAlias = dict[int, Record]
 

@@ -56,6 +56,7 @@ from perdure.services import CLOSE_PATIENCE, Services
 from perdure.settings import Settings
 from perdure.store.port import Reader, Store, StoreStats
 from perdure.validation import (
+    MAX_LIMIT,
     Fields,
     Filters,
     KeyedFields,
@@ -83,7 +84,6 @@ if TYPE_CHECKING:
 Reference: TypeAlias = int | str
 Progress: TypeAlias = Callable[[int, int | None], None]
 
-MAX_LIMIT: Final = 100
 MAX_LOG: Final = 1000
 MAX_BUDGET: Final = 1_000_000
 MAX_CHECKPOINTS: Final = 10_000
@@ -283,7 +283,7 @@ class Memory:
         words of then. Filters look at the memories as they were. A recall of the past does not count as use, shows no
         use, and surfaces no constitutional memories.
         """
-        request = recall.request.check_request(
+        request = recall.query.check_request(
             self._services, self._namespace, query, filters, concepts=concepts, limit=limit, namespaces=namespaces,
             recipe=recipe, as_of=as_of, known_at=known_at, use_decay=use_decay,
         )  # fmt: skip
@@ -316,7 +316,7 @@ class Memory:
         """
         room = check_int(budget, "budget", 1, MAX_BUDGET)
         check_choice(get_args(Format), format, "format")
-        request = recall.request.check_request(
+        request = recall.query.check_request(
             self._services, self._namespace, check_query(query), filters, concepts=concepts, limit=limit,
             namespaces=namespaces, recipe=recipe, as_of=as_of, known_at=known_at,
         )  # fmt: skip

@@ -17,6 +17,8 @@ from perdure.ids import ContentHash, check_key
 from perdure.model import CATEGORIES, CONTEXT_TYPES, INDEXED_STATES, STATES, TIERS, TRUSTS, Filter, Json, State
 
 MAX_TEXT_BYTES: Final = 1 << 20
+# The most memories that one call answers.
+MAX_LIMIT: Final = 100
 MAX_LINE: Final = 1024
 MAX_KEYWORDS: Final = 10
 MIN_CONCEPTS: Final = 2

@@ -6,9 +6,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from perdure.recall import envelope, pack, past_index, request
+    from perdure.recall import envelope, pack, past_index, query
 
-__all__ = ["envelope", "pack", "past_index", "request"]
+__all__ = ["envelope", "pack", "past_index", "query"]
 
 
 def __getattr__(name: str) -> object:

@@ -8,16 +8,29 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
+from perdure.clock import parse_time
+from perdure.errors import UnknownChoice
 from perdure.model import INDEXED_STATES, Filter, Record, State
 from perdure.recall.phrases import fold, has_phrases, split_phrases
 from perdure.recall.recipe import Recipe
 from perdure.text.entry import columns_of, term_hash
 from perdure.text.stopwords import STOPWORDS
 from perdure.text.words import MAX_QUERY_CHARACTERS, MAX_QUERY_WORDS, all_words, clean, query_words, terms
+from perdure.validation import (
+    MAX_LIMIT,
+    check_bool,
+    check_concepts,
+    check_indexed_filters,
+    check_int,
+    check_namespaces,
+    check_query,
+    optional,
+)
 
 if TYPE_CHECKING:
+    from perdure.services import Services
     from perdure.text.time_expressions import TimeRange
 
 # A phrase of common words: reading so many memories takes about as long as a search may.
@@ -77,6 +90,45 @@ class SearchRequest:
     def known_by(self) -> datetime:
         """The moment by which a memory must be known: one that had expired by then is not known any more."""
         return self.known_at or self.now
+
+
+def check_request(  # noqa: PLR0913 - one for each thing a caller may decide
+    services: Services,
+    namespace: str,
+    query: str | None,
+    filters: Mapping[str, Any],
+    *,
+    concepts: Sequence[str] | None,
+    limit: int,
+    namespaces: Sequence[str] | None,
+    recipe: str | None,
+    as_of: datetime | str | None,
+    known_at: datetime | str | None,
+    use_decay: bool | None = None,
+) -> SearchRequest:
+    """One search, complete: what the caller left out comes from the settings."""
+    settings, now = services.settings, services.context.clock()
+    true_at, known_by = optional(parse_time, as_of, "as_of"), optional(parse_time, known_at, "known_at")
+    chosen = services.recipe(recipe or None)
+    if use_decay is not None and check_bool(use_decay, "use_decay") and not chosen.fades:
+        raise UnknownChoice(
+            f"The recipe {chosen.name} knows no decay.", remedy="Ask with recipe='tiered', or leave use_decay out."
+        )
+    return SearchRequest(
+        query=None if query is None else check_query(query),
+        concepts=check_concepts(concepts),
+        limit=check_int(limit, "limit", 1, MAX_LIMIT),
+        namespaces=(namespace,) if namespaces is None else tuple(dict.fromkeys(check_namespaces(namespaces))),
+        recipe=chosen,
+        filter=check_indexed_filters(
+            filters, settings.categories, true_at or known_by or now, "Recall does not look into memories"
+        ),
+        as_of=true_at,
+        known_at=known_by,
+        use_decay=settings.decay if use_decay is None else use_decay,
+        decay_exempt=settings.decay_exempt,
+        now=now,
+    )
 
 
 @dataclass(frozen=True)
