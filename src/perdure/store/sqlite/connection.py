@@ -25,7 +25,7 @@ WAL_LIMIT: Final = 64 * 1024 * 1024
 # Waits that grow, as SQLite's own do, starve whoever has waited longest; short random ones are fair.
 _SHORTEST: Final = 0.0002
 _LONGEST: Final = 0.002
-_RECENT: Final = 0.1
+RECENT: Final = 0.1
 
 
 class Patience:
@@ -34,7 +34,7 @@ class Patience:
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
         self._deadline = 0.0
-        self._waited_at = -_RECENT
+        self.waited_at = -RECENT
 
     def __call__(self, attempts: int) -> bool:
         now = time.monotonic()
@@ -42,14 +42,9 @@ class Patience:
             self._deadline = now + self.seconds
         if now >= self._deadline:
             return False
-        self._waited_at = now
-        _pause()
+        self.waited_at = now
+        pause()
         return True
-
-    def yield_to_others(self) -> None:
-        """After a commit: a process that had to wait a moment ago knows of others, and lets them go first."""
-        if time.monotonic() - self._waited_at < _RECENT:
-            _pause()
 
 
 def connect(file: StoreFile, role: Role, patience: Patience, vfs: str | None = None) -> Database:
@@ -128,5 +123,5 @@ def exclusive(database: Database, patience: Patience) -> Generator[None]:
                 set_journal(database, journal, patience)
 
 
-def _pause() -> None:
+def pause() -> None:
     time.sleep(random.uniform(_SHORTEST, _LONGEST))  # noqa: S311

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from perdure.embed.port import Generation
 from perdure.store.port import IndexChanges, IndexRow, Position, UseCount
 from perdure.store.sqlite.apsw_types import Database, Row
+from perdure.store.sqlite.reader import generation_id
 from perdure.store.sqlite.rows import NUMBER_MASK, range_of, slot_of
 from perdure.store.sqlite.sql import SQL
-from perdure.store.sqlite.vectors import generation_id
 from perdure.text.question_share import question_share
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Generator
 from contextlib import ExitStack, contextmanager, suppress
 from typing import Final
@@ -13,7 +14,7 @@ from perdure.buggify import point
 from perdure.errors import StoreBusy, StoreClosed, StoreReadOnly, StoreReplaced
 from perdure.store.sqlite import fork
 from perdure.store.sqlite.apsw_types import Database, run
-from perdure.store.sqlite.connection import Patience, Role, deny_all, exclusive
+from perdure.store.sqlite.connection import RECENT, Patience, Role, deny_all, exclusive, pause
 from perdure.store.sqlite.failure import translating
 from perdure.store.sqlite.file import Identity, StoreFile, identity_of
 from perdure.store.sqlite.sql import SQL
@@ -38,6 +39,7 @@ class Pool:
         self, file: StoreFile, connect: Callable[[Role, Patience], Database], seconds: float, *, shared: bool
     ) -> None:
         self._file = file
+        self._wal_path = file.wal_path
         self._connect = connect
         self._seconds = seconds
         self._patience = Patience(seconds)
@@ -105,7 +107,7 @@ class Pool:
                 raise StoreReadOnly(f"{self._file.path} cannot be written.")
             connection.execute(_BEGIN_WRITE)
             if self._wal is None and self._file.identity is not None:
-                self._wal = identity_of(self._file.wal_path)
+                self._wal = identity_of(self._wal_path)
             self._writing = True
             try:
                 yield connection
@@ -122,7 +124,9 @@ class Pool:
             finally:
                 self._writing = False
             point("after commit")
-        self._patience.yield_to_others()
+        # A process that had to wait a moment ago knows of others, and lets them go first.
+        if time.monotonic() - self._patience.waited_at < RECENT:
+            pause()
 
     @contextmanager
     def maintaining(self, patience: float | None = None) -> Generator[Database]:
@@ -186,8 +190,8 @@ class Pool:
             raise StoreClosed("This store has been closed.")
         if identity is not None and identity_of(path) != identity:
             raise StoreReplaced(f"{path} was moved, replaced or deleted while it was open.")
-        if wal is not None and identity_of(self._file.wal_path) != wal:
-            raise StoreReplaced(f"{self._file.wal_path} was deleted or replaced while the store was open.")
+        if wal is not None and identity_of(self._wal_path) != wal:
+            raise StoreReplaced(f"{self._wal_path} was deleted or replaced while the store was open.")
 
     @property
     def read_only(self) -> bool:

@@ -512,9 +512,13 @@ FROM (
 LEFT JOIN entry ON entry.slot = chosen.slot
 ORDER BY chosen.last_used, chosen.slot;
 
--- name: namespace_counters
--- How many memories may be found, how many words and tokens they have, and the limits they are compared with.
-SELECT documents, words, tokens, max_items, max_tokens FROM namespace WHERE id = ?;
+-- name: namespace_load
+-- How many memories may be found, how many tokens they have, and the limits these are compared with.
+SELECT documents, tokens, max_items, max_tokens FROM namespace WHERE id = ?;
+
+-- name: word_totals
+-- The counts of the keyword index, kept by every write.
+SELECT documents, words FROM namespace WHERE id = ?;
 
 -- name: capacity
 -- Counted on demand: only people ask, and rarely.

@@ -20,6 +20,7 @@ from perdure.store.port import CapacityStats, EvictionRule, KeywordSearch, Link,
 from perdure.store.sqlite.apsw_types import Database, Row, Rows, Value
 from perdure.store.sqlite.filters import conditions
 from perdure.store.sqlite.rows import (
+    FLOAT_BYTES,
     NUMBER_MASK,
     RESTORE,
     decode_payload,
@@ -37,7 +38,6 @@ from perdure.store.sqlite.rows import (
 from perdure.store.sqlite.search import DiskSearch, WordCounter, numbers_with_all
 from perdure.store.sqlite.skip_unreadable import UNREADABLE, rows_after
 from perdure.store.sqlite.sql import SQL
-from perdure.store.sqlite.vectors import FLOAT_BYTES, generation_id
 from perdure.text.bm25 import WordCounts
 
 _SELECT: Final = SQL["select_memory"]
@@ -63,6 +63,13 @@ _ALL: Final = 1 << 62
 
 # The id of a namespace that does not exist; ids begin at 1, so every statement finds nothing under it.
 NO_NAMESPACE: Final = 0
+# The id of a generation that no vector has yet, so that everything is pending.
+NO_GENERATION: Final = -1
+
+
+def generation_id(connection: Database, generation: Generation | None) -> int:
+    known = generation and connection.execute(SQL["generation_id"], (generation.name,)).get
+    return known or NO_GENERATION
 
 
 class SqliteReader:
@@ -261,11 +268,16 @@ class SqliteReader:
     ) -> KeywordSearch:
         counter = WordCounter(self._connection, self.namespace_id, words)
         if counts is None:
-            counts = counter.counts(*self._counters()[:2])
+            counts = counter.counts(*self._word_totals())
         return DiskSearch(self._connection, self.namespace_id, counter, counts, filter, now).best(limit)
 
     def word_counts(self, words: Sequence[str]) -> WordCounts:
-        return WordCounter(self._connection, self.namespace_id, words).counts(*self._counters()[:2])
+        return WordCounter(self._connection, self.namespace_id, words).counts(*self._word_totals())
+
+    def _word_totals(self) -> tuple[int, int]:
+        """How many memories may be found, and how many words they have."""
+        rows = self._connection.execute(SQL["word_totals"], (self.namespace_id,)).fetchall()
+        return cast("tuple[int, int]", rows[0]) if rows else (0, 0)
 
     def numbers_with_all(self, words: Sequence[str]) -> NumberSearch:
         return numbers_with_all(self._connection, self.namespace_id, words)
@@ -283,13 +295,8 @@ class SqliteReader:
         return vectors
 
     def load(self) -> Load:
-        items, _, tokens, max_items, max_tokens = self._counters()
-        return Load(items, tokens, max_items, max_tokens)
-
-    def _counters(self) -> tuple[int, int, int, int | None, int | None]:
-        """How many memories may be found, their words and their tokens, and the limits of items and tokens."""
-        rows = self._connection.execute(SQL["namespace_counters"], (self.namespace_id,)).fetchall()
-        return cast("tuple[int, int, int, int | None, int | None]", rows[0]) if rows else (0, 0, 0, None, None)
+        rows = self._connection.execute(SQL["namespace_load"], (self.namespace_id,)).fetchall()
+        return Load(*rows[0]) if rows else Load(0, 0, None, None)
 
     def capacity(self, rule: EvictionRule) -> CapacityStats:
         bindings = {"namespace": self.namespace_id, "tiers": json.dumps(rule.protected_tiers), "high": rule.high}

@@ -25,6 +25,7 @@ RESTORE: Final = (
     "If that is damaged as well, bring the store back from a backup."
 )
 _ID_BYTES: Final = 16
+FLOAT_BYTES: Final = 4
 
 _LISTS: Final = ("tags", "keywords", "references", "trigger_phrases", "evidence")
 _TIMES: Final = ("created_at", "updated_at", "valid_at", "invalid_at", "expires_at")

@@ -9,13 +9,18 @@ from perdure.clock import from_micros
 from perdure.errors import StoreDamaged
 from perdure.store.port import NamespaceStats
 from perdure.store.sqlite.apsw_types import Database
+from perdure.store.sqlite.reader import NO_GENERATION
 from perdure.store.sqlite.sql import SQL
-from perdure.store.sqlite.vectors import NO_GENERATION, pending_count
 
 
 def newest_generation(connection: Database) -> int:
     """Pending vectors are counted against this generation when the caller has no model at hand."""
     return connection.execute(SQL["newest_generation"]).get or NO_GENERATION
+
+
+def pending_count(connection: Database, generation: int, namespace: int) -> int:
+    """How many passages of a namespace have no vector of the generation."""
+    return connection.execute(SQL["pending_count"], {"namespace": namespace, "generation": generation}).get
 
 
 def namespace_statistics(connection: Database, generation: int) -> tuple[NamespaceStats, ...]:

@@ -36,11 +36,10 @@ from perdure.store.sqlite.file import IN_MEMORY, MEMORY, StoreFile, identity_of,
 from perdure.store.sqlite.log_head import LogEnd, LogHead, current_header
 from perdure.store.sqlite.migrate import check_schema_version, migrate, newest_schema
 from perdure.store.sqlite.pool import Pool
-from perdure.store.sqlite.reader import NO_NAMESPACE, SqliteReader
+from perdure.store.sqlite.reader import NO_NAMESPACE, SqliteReader, generation_id
 from perdure.store.sqlite.reserve import Reserve
 from perdure.store.sqlite.rows import NUMBER_BITS, NUMBER_MASK, slot_of
 from perdure.store.sqlite.sql import SQL
-from perdure.store.sqlite.vectors import generation_id, pending_count
 from perdure.store.sqlite.writer import SqliteWriter
 from perdure.text.entry import passage
 
@@ -199,7 +198,7 @@ class SqliteStore:
         with self._pool.reading() as connection:
             known = generation_id(connection, generation)
             every = connection.execute(SQL["namespace_names"]).fetchall()
-            return sum(pending_count(connection, known, namespace) for namespace, _ in every)
+            return sum(statistics.pending_count(connection, known, namespace) for namespace, _ in every)
 
     def note_use(self, uses: Sequence[Use], *, patience: float) -> bool:
         """Counting use is never worth an error."""

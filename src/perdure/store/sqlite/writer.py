@@ -19,15 +19,16 @@ from perdure.embed.port import Generation
 from perdure.errors import Conflict, InvalidInput
 from perdure.ids import ContentHash, MemoryId
 from perdure.model import INDEXED_STATES, Change, Record, replace_record
-from perdure.store.port import LINK_KINDS, LinkKind
+from perdure.store.port import LINK_KINDS, LinkKind, Load
 from perdure.store.sqlite import erasure
 from perdure.store.sqlite.apsw_types import Database, Row
 from perdure.store.sqlite.erasure import ERASE
 from perdure.store.sqlite.erasure_ledger import Erasure
 from perdure.store.sqlite.hash_chain import SALT_BYTES, Line, digest_of, genesis, link
 from perdure.store.sqlite.log_head import LogEnd
-from perdure.store.sqlite.reader import NO_NAMESPACE, SqliteReader
+from perdure.store.sqlite.reader import NO_GENERATION, NO_NAMESPACE, SqliteReader, generation_id
 from perdure.store.sqlite.rows import (
+    FLOAT_BYTES,
     NUMBER_MASK,
     encode_payload,
     encode_row,
@@ -39,7 +40,6 @@ from perdure.store.sqlite.rows import (
     vector_checksum,
 )
 from perdure.store.sqlite.sql import SQL
-from perdure.store.sqlite.vectors import FLOAT_BYTES, NO_GENERATION, generation_id
 from perdure.text.entry import Entry, terms_length
 
 
@@ -84,9 +84,11 @@ class SqliteWriter(SqliteReader):
         """Where the log ends inside this transaction."""
         return LogEnd(self._row.seq, self._row.head)
 
-    def _counters(self) -> tuple[int, int, int, int | None, int | None]:
-        row = self._row
-        return row.documents, row.words, row.tokens, row.max_items, row.max_tokens
+    def load(self) -> Load:
+        return Load(self._row.documents, self._row.tokens, self._row.max_items, self._row.max_tokens)
+
+    def _word_totals(self) -> tuple[int, int]:
+        return self._row.documents, self._row.words
 
     def next_number(self) -> int:
         row = self._row_to_change()
