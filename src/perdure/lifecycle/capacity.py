@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from perdure.errors import CapacityExceeded, NotAllowed, StoreDamaged
@@ -156,12 +157,10 @@ def memories_to_evict(services: Services, writer: Writer, written: Record) -> li
             continue
         records: list[Record] = []
         for candidate in chosen:
-            try:
-                record = writer.by_number(candidate.number)
-            except StoreDamaged:
-                # A damaged memory cannot be written as evicted: it stays for `doctor`, and others go.
-                kept.add(candidate.number)
-            else:
-                records += [record] if record else []
+            with suppress(StoreDamaged):
+                records += [record] if (record := writer.by_number(candidate.number)) else []
         if len(records) == len(chosen):
             return records
+        # A damaged memory cannot be written as evicted: it stays for `doctor`, and others go.
+        readable = {record.number for record in records}
+        kept |= {candidate.number for candidate in chosen if candidate.number not in readable}
