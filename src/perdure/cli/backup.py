@@ -20,8 +20,8 @@ _EXAMPLES: Final = ("perdure backup memories.backup", "perdure backup /media/dis
 def main(target: Target, *, file: str, overwrite: bool) -> View:
     """Copy the whole store to a file, and check the copy.
 
-    All namespaces, while other programs go on working. FILE gets its name once the copy was read again and found in
-    order; its checksum is in FILE.sha256. In a pipe: file, bytes, sha256, memories, changes, with tabs.
+    It copies all namespaces, while other programs go on working. FILE gets its name once the copy was read again and
+    found in order; its checksum is in FILE.sha256. In a pipe: file, bytes, sha256, memories, changes, with tabs.
     """
     with target.memory() as memory, Bar("Copying") as bar:
         made = memory.backup(file, bar, overwrite=overwrite)

@@ -78,8 +78,8 @@ def create(target: Target, *, name: str, everything: bool, **options: Any) -> Vi
 def list_(target: Target, *, spec_folder: str | None, limit: int) -> View:
     """List the checkpoints, newest first.
 
-    Those of the namespace, of its spec folders, and of everything. In a pipe each is one line: name, time, what it is
-    of, memories, actor, description.
+    These are the checkpoints of the namespace, of its spec folders, and of all namespaces. In a pipe each is one line:
+    name, time, what it is of, memories, actor, description.
     """
     with target.memory() as memory:
         checkpoints = memory.checkpoints(spec_folder=spec_folder, limit=limit)

@@ -27,9 +27,9 @@ _EXAMPLES: Final = (
 def main(target: Target, *, what: tuple[str, ...], yes: bool, token: str | None, dry_run: bool, **options: Any) -> View:
     """Remove memories for ever, from every file.
 
-    WHAT is as in `perdure forget`; forgotten memories can be erased too. All versions go, with the index, the vectors
-    and the links; the history keeps when that was and who did it, and not a word of what it said. Nothing brings it
-    back, so it always asks on a terminal. Exports and backups that were made before still hold it.
+    WHAT is as in `perdure forget`; forgotten memories can be erased too. This removes all versions, with their index
+    entries, vectors and links; the history keeps who erased the memory and when, and none of its words. Nothing brings
+    it back, so on a terminal you are always asked. Exports and backups that were made before still hold it.
     """
     meant, again = references_or_sentence(what), partial(target.hint, "erase", *what, **options)
     with target.memory() as memory:

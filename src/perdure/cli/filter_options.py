@@ -44,7 +44,7 @@ _OPTIONS: Final = (
 
 _SEARCH: Final = (
     option("--concept", "concepts", multiple=True, metavar="WORDS",
-           help="Only memories that hold this; two to five of them. The answer says how often."),
+           help="Only memories that hold this; give two to five of them."),
     option("--recipe", metavar="NAME", help="How to weigh the signals.  [default: balanced]"),
     option("--as-of", **time_option("as_of"), help="What was true at this time: 2026-03-14T09:30, 3d, yesterday."),
     KNOWN_AT,

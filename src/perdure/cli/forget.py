@@ -42,10 +42,10 @@ def main(
     """Forget memories; `restore` takes it back.
 
     WHAT is a number, id, content hash or key, or several of them; or `oldest`, `least important`, `before:TIME`; or a
-    sentence: every memory goes that holds all its words, and was made at the time it names. Filters narrow it.
+    sentence, which means every memory that holds all its words and was made at the time it names. Filters narrow it.
 
-    A forgotten memory is found no more, by anyone, but its history stays. What a sentence finds is listed first, and so
-    are several memories that a time or a filter finds; they go when you say yes. All of them go, or none.
+    Nobody finds a forgotten memory any more, but its history stays. What a sentence finds is listed first, and so are
+    several memories that a time or a filter finds; they are forgotten when you say yes, all of them or none.
     """
     meant, mode = references_or_sentence(what), "hard" if hard else "soft"
     again = partial(target.hint, "forget", *what, **options, hard=hard)

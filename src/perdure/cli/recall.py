@@ -69,8 +69,8 @@ def main(
     title, text (with --concept how often each is held, with --explain the signals). Tab, line break and backslash
     inside a field are written \t, \n and \\.
 
-    Constitutional memories come first, with that word in place of a score. With --as-of or --known-at there are none:
-    such an answer shows only what was, and does not count as use.
+    Constitutional memories come first, with that word in place of a score. With --as-of or --known-at they are left
+    out, and the answer does not count as use.
     """
     question = words_or_stdin(query, "The question") if query or not options["concepts"] else None
     asked = " ".join(options["concepts"]) if question is None else question

@@ -23,7 +23,7 @@ def main(target: Target, *, refs: tuple[str, ...]) -> View:
     """Bring forgotten memories back.
 
     REF is a number, id, content hash or key; `perdure list --state deleted` shows what can come back, and so do the
-    states expired and evicted. If one of them cannot, none does.
+    states expired and evicted. If one of them cannot come back, none is restored.
     """
     evicted: list[Record] = []
     with target.memory() as memory:

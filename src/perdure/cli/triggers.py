@@ -26,10 +26,10 @@ _EXAMPLES: Final = (
 def main(target: Target, *, prompt: tuple[str, ...], limit: int) -> View:
     r"""Show which memories a prompt brings to mind.
 
-    PROMPT is what somebody is about to say; `-`, or nothing with a pipe, reads standard input. Found are the memories
-    with a trigger phrase in it, whatever its case, accents and inflection. In a pipe each is one line of fields with
-    tabs between them: number, confidence, namespace, phrase, text. Tab, line break and backslash inside a field are
-    written \t, \n and \\.
+    PROMPT is what somebody is about to say; `-`, or nothing with a pipe, reads standard input. The command finds the
+    memories with a trigger phrase that the prompt holds, whatever its case, accents and inflection. In a pipe each is
+    one line of fields with tabs between them: number, confidence, namespace, phrase, text. Tab, line break and
+    backslash inside a field are written \t, \n and \\.
     """
     words = words_or_stdin(prompt, "The prompt")
     with target.memory() as memory:

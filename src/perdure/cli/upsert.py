@@ -39,7 +39,8 @@ def main(
     """Store a memory under a key, or a new version of it.
 
     KEY is type:identifier, such as person:alice; TEXT is what to remember, and `-`, or nothing with a pipe, reads
-    standard input. What is not named stays as it was. A forgotten memory comes back as a new version.
+    standard input. Fields that you do not name stay as they are. A forgotten
+    memory comes back as a new version.
     """
     words, fields = words_or_stdin(text, "The text to remember"), given_fields(options)
     with target.memory() as memory:

@@ -41,8 +41,8 @@ _COLUMNS: Final[tuple[Column[Version], ...]] = (
 def main(target: Target, *, ref: str) -> View:
     """List the versions of a memory.
 
-    REF is its number, id, content hash or key; forgotten memories have versions too. Other words make a new version,
-    everything else a revision of the same one, which `perdure history` shows. In a pipe each version is one line:
+    REF is its number, id, content hash or key; forgotten memories have versions too. A new text makes a new version;
+    any other change is a revision of the same one, which `perdure history` shows. In a pipe each version is one line:
     version, `current` or `taken back`, the versions it was made from, actor, time, text.
     """
     with target.memory() as memory:
