@@ -21,7 +21,7 @@ from perdure.store.sqlite.sql import SQL
 
 _BY_FORCE: Final = True
 _ALONE_SECONDS: Final = 2.0
-_OPEN_ELSEWHERE: Final = "Another process, or another part of this one, has the store open."
+_OPEN_ELSEWHERE: Final = "Another process, or another Memory object of this process, has the store open."
 _CLOSE_OTHERS: Final = "Close every other program that uses the store, then try again; the store is as it was."
 _BEGIN_READ: Final = SQL["begin_read"]
 _BEGIN_WRITE: Final = SQL["begin_write"]
