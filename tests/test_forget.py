@@ -393,7 +393,7 @@ def test_a_search_that_ran_out_of_time_is_done_again_without_hurry(known: Memory
     def hurried(*_: object, **__: object) -> NumberSearch:
         return NumberSearch(complete=False)
 
-    monkeypatch.setattr(known._services.store, "holding", hurried)
+    monkeypatch.setattr("perdure.store.sqlite.reader.SqliteReader.numbers_with_all", hurried)
     assert meant(known, "osaka flat") == [1, 2]
 
 

@@ -14,6 +14,7 @@ from perdure import Memory, errors, tiers
 from perdure import settings as configuration
 from perdure.model import TIERS
 from perdure.recall import signals
+from perdure.recall.query import SearchRequest
 from perdure.recall.recipe import TIERED
 from perdure.testing.records import draft
 
@@ -48,7 +49,8 @@ def model(memory: Memory) -> Memory:
 def left_of(tier: str, days: float, importance: float, exempt: Collection[str] = ()) -> float:
     """What decay leaves of a memory that was not used for so many days."""
     record = draft("tea", tier=tier, importance=importance, updated_at=NOW - timedelta(days=days))
-    _, share = signals.decay(signals.RecordFeatures(record, NOW, 1, frozenset(), True, exempt), TIERED)
+    request = SearchRequest("tea", ("default",), TIERED, NOW, decay_exempt=tuple(exempt))
+    _, share = signals.decay(signals.RecordFeatures(record, NOW, 1, frozenset()), request)
     return float(cast("float", share))
 
 
