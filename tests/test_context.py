@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 from clocks import START as NOW
 from clocks import HandClock
+from recall.sealed import opened
 from store.behind import behind
 
 from perdure import Memory, errors
-from perdure.recall.envelope import RULE, opened
+from perdure.recall.envelope import RULE
 from perdure.testing.embedder import WordEmbedder
 from perdure.testing.records import read_once
 

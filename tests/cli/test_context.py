@@ -4,9 +4,10 @@ import dataclasses
 from typing import TYPE_CHECKING
 
 import pytest
+from recall.sealed import opened
 
 from perdure.model import Context
-from perdure.recall.envelope import RULE, opened
+from perdure.recall.envelope import RULE
 
 if TYPE_CHECKING:
     from cli.user import User

@@ -10,9 +10,10 @@ from typing import Any, get_args
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from recall.sealed import opened
 
 from perdure.model import ContextItem, Format
-from perdure.recall.envelope import RULE, Style, enclose, item, opened, random_mark, unused_mark
+from perdure.recall.envelope import RULE, Style, enclose, item, random_mark, unused_mark
 from perdure.testing.records import draft
 
 MARK = "9f86d081884c7d65"

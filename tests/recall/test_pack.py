@@ -11,10 +11,11 @@ from typing import Any, get_args
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from recall.sealed import opened
 
 from perdure.embed.local import LocalEmbedder, unavailable
 from perdure.model import Context, Format, Hit, Recall, Record
-from perdure.recall.envelope import Style, opened
+from perdure.recall.envelope import Style
 from perdure.recall.pack import Pack, pack
 from perdure.testing.records import NOON, draft
 from perdure.text.tokens import ESTIMATE, TokenCounter, counter_of, estimate

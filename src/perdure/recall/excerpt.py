@@ -1,10 +1,10 @@
-"""What a long memory says about a question, in fewer words: its own sentences, those that answer best."""
+"""An excerpt of a long memory: its own sentences, those that answer a query best."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
-from typing import Final, NamedTuple
+from collections.abc import Callable, Collection
+from typing import Final
 
 from perdure.text.preview import one_line
 from perdure.text.sentences import sentences
@@ -19,64 +19,48 @@ _MISSES: Final = 8
 _FEW: Final = 20
 
 
-class _Sentence(NamedTuple):
-    place: int
-    text: str
-    worth: float
-
-
-def excerpt(text: str, about: Collection[str], room: int, cost: Callable[[str], int], *, sparing: bool = False) -> str:
-    """The sentences that hold the most of the terms `about`, in their own order, as many as fit; `…` stands for what
+def excerpt(
+    text: str, query_terms: Collection[str], room: int, cost: Callable[[str], int], *, sparing: bool = False
+) -> str:
+    """The sentences that hold the most of the query's terms, in their own order, as many as fit; `…` stands for what
     is missing. Of a sentence that is too long by itself its first words; nothing when there is no room for a few.
     `sparing`: without sentences that hold none of the terms.
     """
-    found = _ranked(text[:_LOOKED_AT], about)
-    chosen = _fitting([one for one in found if one.worth or not sparing], room, cost)
-    while chosen and cost(_joined(chosen, len(found))) > room:
-        chosen.pop()
-    if chosen:
-        return _joined(chosen, len(found))
-    return _cut(found[0].text if found else one_line(text[:_LOOKED_AT]), lambda said: cost(said) <= room)
+    parts = sentences(text[:_LOOKED_AT])[:_SENTENCES]
+    held = [set(terms(searchable(sentence))).intersection(query_terms) for sentence in parts]
+    # A term that few of the sentences hold tells more about the one that does.
+    holding = Counter(term for each in held for term in each)
+    worth = [sum(1 / holding[term] for term in sorted(each)) for each in held]
+    best_first = sorted(range(len(parts)), key=lambda at: (-worth[at], at))
 
+    def joined(chosen: Collection[int]) -> str:
+        pieces: list[str] = []
+        expected = 0
+        for at in sorted(chosen):
+            pieces += [MORE, parts[at]] if at != expected else [parts[at]]
+            expected = at + 1
+        return " ".join([*pieces, MORE] if expected != len(parts) else pieces)
 
-def _fitting(found: Sequence[_Sentence], room: int, cost: Callable[[str], int]) -> list[_Sentence]:
-    """By the sum of their costs, which is quick; what they cost together is for the caller to see."""
-    chosen: list[_Sentence] = []
+    # By the sum of their costs, which is quick; what they cost together is looked at afterwards.
+    chosen: list[int] = []
     nothing, misses = cost(""), 0
     left = room - nothing
-    for sentence in found:
-        price = cost(f"{sentence.text} ") - nothing
+    for at in best_first:
+        price = cost(f"{parts[at]} ") - nothing
+        if sparing and not worth[at]:
+            continue
         if price <= left:
-            chosen.append(sentence)
+            chosen.append(at)
             left -= price
         else:
             misses += 1
         if misses > _MISSES:
             break
-    return chosen
-
-
-def _ranked(text: str, about: Collection[str]) -> list[_Sentence]:
-    """Best first. A term that few of the sentences hold tells more about the one that does."""
-    said = sentences(text)[:_SENTENCES]
-    held = [set(terms(searchable(sentence))).intersection(about) for sentence in said]
-    holding = Counter(term for one in held for term in one)
-    worths = [sum(1 / holding[term] for term in sorted(one)) for one in held]
-    ranked = [_Sentence(*each) for each in zip(range(len(said)), said, worths, strict=True)]
-    return sorted(ranked, key=lambda one: (-one.worth, one.place))
-
-
-def _joined(chosen: Sequence[_Sentence], total: int) -> str:
-    parts: list[str] = []
-    expected = 0
-    for sentence in sorted(chosen):
-        if sentence.place != expected:
-            parts.append(MORE)
-        parts.append(sentence.text)
-        expected = sentence.place + 1
-    if expected != total:
-        parts.append(MORE)
-    return " ".join(parts)
+    while chosen and cost(joined(chosen)) > room:
+        chosen.pop()
+    if chosen:
+        return joined(chosen)
+    return _cut(parts[best_first[0]] if parts else one_line(text[:_LOOKED_AT]), lambda piece: cost(piece) <= room)
 
 
 def _cut(text: str, fits: Callable[[str], bool]) -> str:

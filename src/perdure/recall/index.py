@@ -141,7 +141,7 @@ class Vocabulary:
 @dataclass(frozen=True, slots=True)
 class _Batch:
     """Rows from the store as arrays. `ends` says where in `terms` each row ends. Two rows with the same `signatures`
-    hold the same words.
+    hold the same words. `vectors` has a row for each, of zeros where there is no vector that can be compared.
     """
 
     columns: Columns
@@ -163,33 +163,21 @@ class _Batch:
             for values in (frequencies, terms * frequencies.astype(np.uint64))
         ]
         lengths, signatures = (np.diff(total[ends], prepend=np.uint64(0)) for total in sums)
+        size = _FLOAT_BYTES * dimensions
+        has_vector = np.array([row.vector is not None and len(row.vector) == size for row in rows], np.bool_)
+        packed = b"".join(row.vector for row in rows if row.vector is not None and len(row.vector) == size)
+        vectors = np.frombuffer(packed, "<f4").reshape(int(np.count_nonzero(has_vector)), dimensions)
+        # One NaN or infinity among the vectors would spoil every answer. Their lengths tell it in one pass.
+        with np.errstate(over="ignore", invalid="ignore"):
+            finite = np.isfinite(np.vecdot(vectors, vectors))
+        has_vector[has_vector] = finite
+        if not has_vector.all():
+            known, vectors = vectors[finite], np.zeros((len(rows), dimensions), np.float32)
+            vectors[has_vector] = known
+        columns = vocabulary.columns(rows)
         return cls(
-            vocabulary.columns(rows),
-            terms,
-            frequencies,
-            ends,
-            lengths.astype(np.uint32),
-            signatures,
-            *_matrix([row.vector for row in rows], dimensions),
-        )
-
-
-def _matrix(vectors: Sequence[bytes | None], dimensions: int) -> tuple[Mask, NDArray[np.float32]]:
-    """Which rows have a vector that can be compared, and a row for each, of zeros where there is none.
-
-    One NaN or infinity among the vectors would spoil every answer. Their lengths tell it in one pass.
-    """
-    fitting = [vector for vector in vectors if vector is not None and len(vector) == _FLOAT_BYTES * dimensions]
-    known = np.frombuffer(b"".join(fitting), "<f4").reshape(len(fitting), dimensions)
-    with np.errstate(over="ignore", invalid="ignore"):
-        finite = np.isfinite(np.vecdot(known, known))
-    if len(fitting) == len(vectors) and finite.all():
-        return np.ones(len(vectors), np.bool_), known
-    has_vector = np.array([vector is not None and len(vector) == _FLOAT_BYTES * dimensions for vector in vectors])
-    has_vector[has_vector] = finite
-    matrix = np.zeros((len(vectors), dimensions), np.float32)
-    matrix[has_vector] = known[finite]
-    return has_vector, matrix
+            columns, terms, frequencies, ends, lengths.astype(np.uint32), signatures, has_vector, vectors
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

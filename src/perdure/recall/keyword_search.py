@@ -25,7 +25,7 @@ from perdure.recall.signals import (
     total_of,
     weigh,
 )
-from perdure.store.port import KeywordSearch, Reader, Store
+from perdure.store.port import Reader, Store
 from perdure.text.bm25 import WordCounts
 from perdure.visibility import is_visible
 
@@ -38,7 +38,7 @@ _PAGE: Final = 1024
 
 
 def search_disk(
-    store: Store, request: SearchRequest, query: ParsedQuery, excluded: Collection[Key] = ()
+    store: Store, request: SearchRequest, query: ParsedQuery, unreadable: Collection[Key] = ()
 ) -> tuple[list[Ranked], tuple[str, ...]]:
     """The best memories by words, and notes. IndexDamaged when the words cannot be looked up on disk."""
     counts = None
@@ -48,20 +48,33 @@ def search_disk(
             with store.read(name) as reader:
                 counted.append(reader.word_counts(query.words))
         counts = WordCounts.together(counted)
+    count = max(request.candidates, MOST_SCORED) if request.recipe.prominence_weight else request.candidates
     scores: dict[Key, float] = {}
     records: dict[Key, Record] = {}
     notes: dict[str, None] = {}
     for namespace, name in enumerate(request.namespaces):
         with store.read(name) as reader:
-            search, noted = _keyword_candidates(reader, request, query, counts)
-            keys = {(namespace, number): score for number, score in search.best if (namespace, number) not in excluded}
-            scores |= keys
-            if _needs_records(request, query):
-                fetched = reader.fetch([number for _, number in keys])
+            filter, required = request.filter, query.required
+            if required:
+                numbers, complete = reader.numbers_with_all(required.words)
+                if not complete:
+                    notes[OUT_OF_TIME] = None
+                    continue
+                if not required.decided_by_words:
+                    # Only so many are looked at: none of them should be one that the filter leaves out anyway.
+                    numbers = reader.numbers(replace(filter, numbers=tuple(numbers)))
+                meeting, noted = meeting_requirements(required, numbers, reader.fetch)
+                notes |= dict.fromkeys(noted)
+                filter = replace(filter, numbers=tuple(meeting))
+            best, complete = reader.keyword_search(query.words, filter, request.now, count, counts)
+            if not complete:
+                notes[OUT_OF_TIME] = None
+            found = {(namespace, number): score for number, score in best if (namespace, number) not in unreadable}
+            if needs_records(request, query):
+                fetched = reader.fetch([number for _, number in found])
                 records |= {(namespace, record.number): record for record in fetched}
-            notes |= dict.fromkeys(noted if search.complete else (*noted, OUT_OF_TIME))
-    if _needs_records(request, query):
-        scores = {key: score for key, score in scores.items() if key in records}
+                found = {key: score for key, score in found.items() if key in records}
+            scores |= found
     return rank_records(request, query, scores, records), tuple(notes)
 
 
@@ -82,25 +95,8 @@ def browse_disk(store: Store, request: SearchRequest, query: ParsedQuery) -> lis
     return rank_records(request, query, {}, records)
 
 
-def _keyword_candidates(
-    reader: Reader, request: SearchRequest, query: ParsedQuery, counts: WordCounts | None
-) -> tuple[KeywordSearch, tuple[str, ...]]:
-    filter, notes = request.filter, ()
-    if query.required:
-        holding = reader.numbers_with_all(query.required.words)
-        if not holding.complete:
-            return KeywordSearch([], complete=False), ()
-        numbers = holding.numbers
-        if not query.required.decided_by_words:
-            # Only so many are looked at: none of them should be one that the filter leaves out anyway.
-            numbers = reader.numbers(replace(filter, numbers=tuple(numbers)))
-        meeting, notes = meeting_requirements(query.required, numbers, reader.fetch)
-        filter = replace(filter, numbers=tuple(meeting))
-    count = max(request.candidates, MOST_SCORED) if request.recipe.prominence_weight else request.candidates
-    return reader.keyword_search(query.words, filter, request.now, count, counts), notes
-
-
-def _needs_records(request: SearchRequest, query: ParsedQuery) -> bool:
+def needs_records(request: SearchRequest, query: ParsedQuery) -> bool:
+    """Whether a score depends on more than words."""
     recipe = request.recipe
     signals = recipe.weights.keys() - {"keyword", "vector"}
     return bool(signals or recipe.forgets or recipe.balances or query.time_ranges)

@@ -1,6 +1,6 @@
-"""Whether two memories say the same: the same words of the same speaker about the same day.
+"""Near duplicates: the same words of the same speaker about the same day.
 
-Careful rather than keen. A number, a name or a `not` makes a difference, and what happened twice was said twice.
+The rule is careful: a number, a name or a `not` makes a difference, and what happened twice was said twice.
 """
 
 from __future__ import annotations
@@ -50,9 +50,6 @@ def is_near_duplicate(first: Shingles, second: Shingles) -> bool:
     if shared < _ALIKE * (len(first.runs) + len(second.runs) - shared):
         return False
     ours, theirs = Counter(first.words), Counter(second.words)
-    return not any(map(_tells, [*(ours - theirs), *(theirs - ours)]))
-
-
-def _tells(term: str) -> bool:
-    """A word that turns a sentence into another one."""
-    return term in _NEGATIONS or any(character.isdigit() for character in term)
+    # A negation or a number turns a sentence into another one.
+    different = (*(ours - theirs), *(theirs - ours))
+    return not any(term in _NEGATIONS or any(map(str.isdigit, term)) for term in different)

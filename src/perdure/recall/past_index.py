@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from perdure.clock import to_micros
 from perdure.embed.port import Generation
 from perdure.lineage import true_at
-from perdure.model import INDEXED_STATES, Filter, Record, Revision, replace_record
+from perdure.model import INDEXED_STATES, Filter, Record, replace_record
 from perdure.store.port import IndexRow, Position, Reader, Store
 from perdure.text.entry import entry_of
 from perdure.text.question_share import question_share
@@ -30,6 +30,7 @@ LOST: Final = "Memories that cannot be shown as they were, because their text wa
 
 # After one of these a memory could not be found, whatever it said.
 _ENDS: Final = frozenset({"forget", "expire", "evict", "erase"})
+_TRUE_STATES: Final = frozenset({*INDEXED_STATES, "expired", "evicted"})
 _UNUSED: Final = {"recall_count": 0, "recalled_at": None, "access_count": 0, "accessed_at": None}
 _INDEXES_KEPT: Final = 4
 
@@ -41,6 +42,36 @@ class PastRecord(NamedTuple):
     valid_from: datetime | None
     valid_until: datetime | None
     expires_at: datetime | None
+
+    def index_row(self, words: bytes, vector: bytes | None) -> IndexRow:
+        """As the store's feed tells it of the memories of today."""
+        record, metadata = self.record, self.record.metadata
+        speaker, stability = metadata.get("speaker"), metadata.get("stability")
+        window = (self.valid_from, self.valid_until, self.expires_at)
+        valid_from, valid_until, expires_at = (moment and to_micros(moment) for moment in window)
+        return IndexRow(
+            record.number,
+            words,
+            vector,
+            record.state == "active",
+            record.tier,
+            valid_from,
+            valid_until,
+            expires_at,
+            dated=to_micros(record.valid_at or record.created_at),
+            updated_at=to_micros(record.updated_at),
+            category=record.category,
+            observations=record.observation_count,
+            confidence=record.confidence,
+            importance=record.importance,
+            anchor=record.anchor_id,
+            conversation=record.conversation_id,
+            session=record.session_id,
+            speaker=speaker if isinstance(speaker, str) else None,
+            question_share=0.0 if record.conversation_id is None else question_share(record.text),
+            stability=stability if isinstance(stability, int | float) and not isinstance(stability, bool) else None,
+            trigger_phrases=record.trigger_phrases,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +97,7 @@ class Past:
             vectors = reader.passage_vectors(
                 generation, list(dict.fromkeys(entry.passage_hash for _, entry in entries))
             )
-        return [_index_row(past, entry.terms, vectors.get(entry.passage_hash)) for past, entry in entries]
+        return [past.index_row(entry.terms, vectors.get(entry.passage_hash)) for past, entry in entries]
 
     def records(self, store: Store, namespace: str, numbers: Sequence[int]) -> list[Record]:
         """Those that changed since this was made come from the log, as they were before that."""
@@ -77,35 +108,6 @@ class Past:
             lines = reader.states_at(changed, self.seq).values() if changed else ()
         records += (without_use(record) for record in same if record.seq <= self.seq)
         return records + [without_use(line.record) for line in lines if line.record]
-
-
-def _index_row(past: PastRecord, words: bytes, vector: bytes | None) -> IndexRow:
-    """As the store's feed tells it of the memories of today."""
-    record = past.record
-    speaker, stability = record.metadata.get("speaker"), record.metadata.get("stability")
-    return IndexRow(
-        number=record.number,
-        terms=words,
-        vector=vector,
-        active=record.state == "active",
-        tier=record.tier,
-        valid_from=None if past.valid_from is None else to_micros(past.valid_from),
-        valid_until=None if past.valid_until is None else to_micros(past.valid_until),
-        expires_at=None if past.expires_at is None else to_micros(past.expires_at),
-        dated=to_micros(record.valid_at or record.created_at),
-        updated_at=to_micros(record.updated_at),
-        category=record.category,
-        observations=record.observation_count,
-        confidence=record.confidence,
-        importance=record.importance,
-        anchor=record.anchor_id,
-        conversation=record.conversation_id,
-        session=record.session_id,
-        speaker=speaker if isinstance(speaker, str) else None,
-        question_share=0.0 if record.conversation_id is None else question_share(record.text),
-        stability=stability if isinstance(stability, int | float) and not isinstance(stability, bool) else None,
-        trigger_phrases=record.trigger_phrases,
-    )
 
 
 def without_use(record: Record) -> Record:
@@ -135,21 +137,16 @@ def look_back(reader: Reader, seq: int, as_of: datetime | None, *, known_then: b
             continue
         lines = [line] if line.version == 1 else [one for one in reader.revisions(number) if one.seq <= line.seq]
         true = true_at(lines, as_of)
-        if true is not None and true.record is None:
+        if true is None:
+            continue
+        version = true.record
+        if version is None:
             lost += 1
-        elif true is not None and (past := _true_then(true, record)):
-            old[number] = past
+        elif version.state in _TRUE_STATES:
+            # One that expired or was evicted since was true all the same; one that was forgotten was not.
+            version = version if version.state in INDEXED_STATES else replace_record(version, state="active")
+            old[number] = PastRecord(version, None, None, record and record.expires_at)
     return Past(seq, frozenset(numbers), old, lost)
-
-
-def _true_then(line: Revision, newest: Record | None) -> PastRecord | None:
-    """The version that was true, unless it was forgotten before the next one came."""
-    record = line.record
-    if record is not None and record.state in {"expired", "evicted"}:  # it was true all the same
-        record = replace_record(record, state="active")
-    if record is None or record.state not in INDEXED_STATES:
-        return None
-    return PastRecord(record, None, None, newest and newest.expires_at)
 
 
 class PastIndex(NamedTuple):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from perdure.model import Record, Signal
 from perdure.recall.query import SearchRequest
@@ -21,47 +21,22 @@ from perdure.tiers import MAX_BOOST, TIERS, Tier, last_used
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from perdure.recall.candidates import ArrayFeatures
+
 # Shares are rounded, so that the last bits of a float never decide between two memories.
 DECIMALS: Final = 6
 # In days, of a memory whose metadata gives none.
 DEFAULT_STABILITY: Final = 1.0
 
 Values: TypeAlias = "float | NDArray[Any]"
+# What signals look at, of one memory or of many: both have the same properties.
+Features: TypeAlias = "RecordFeatures | ArrayFeatures"
 
 _LONGEST_STABILITY: Final = 1e9
 _DAY: Final = timedelta(days=1)
 # The forgetting curve of FSRS: after as many days as its stability, 0.9 is left.
 _FORGETTING_FACTOR: Final = 19 / 81
 _FORGETTING_EXPONENT: Final = -0.5
-
-
-class Features(Protocol):
-    """What signals look at, of one memory or of many. Ages are in days, and never below 0: a clock may go backwards.
-    `most_observed` is the highest count of observations in the namespaces asked, `anchor_matches` counts the words of
-    the query that stand in the anchor, `query_words` all of them.
-    """
-
-    @property
-    def observations(self) -> Values: ...
-    @property
-    def most_observed(self) -> int: ...
-    @property
-    def confidence(self) -> Values: ...
-    @property
-    def importance(self) -> Values: ...
-    @property
-    def stability(self) -> Values: ...
-    @property
-    def recalls(self) -> Values: ...
-    @property
-    def update_age(self) -> Values: ...
-    @property
-    def unused_age(self) -> Values: ...
-    @property
-    def anchor_matches(self) -> Values: ...
-    @property
-    def query_words(self) -> int: ...
-    def of_tier(self, value: Callable[[str, Tier], float]) -> Values: ...
 
 
 class SignalColumn(NamedTuple):
@@ -193,7 +168,10 @@ def explain(columns: Mapping[str, SignalColumn], row: int = 0) -> dict[str, Sign
 
 @dataclass(frozen=True, slots=True)
 class RecordFeatures:
-    """The features of one memory, from its record."""
+    """The features of one memory, from its record. Ages are in days, and never below 0: a clock may go backwards.
+    `most_observed` is the highest count of observations in the namespaces asked, `anchor_matches` counts the words of
+    the query that stand in the anchor, `query_words` all of them.
+    """
 
     record: Record
     now: datetime
