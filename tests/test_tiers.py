@@ -49,7 +49,7 @@ def model(memory: Memory) -> Memory:
 def left_of(tier: str, days: float, importance: float, exempt: Collection[str] = ()) -> float:
     """What decay leaves of a memory that was not used for so many days."""
     record = draft("tea", tier=tier, importance=importance, updated_at=NOW - timedelta(days=days))
-    request = SearchRequest("tea", ("default",), TIERED, NOW, decay_exempt=tuple(exempt))
+    request = SearchRequest(query="tea", namespaces=("default",), recipe=TIERED, now=NOW, decay_exempt=tuple(exempt))
     _, share = signals.decay(signals.RecordFeatures(record, NOW, 1, frozenset()), request)
     return float(cast("float", share))
 
