@@ -17,7 +17,7 @@ from perdure.embed.local import LocalEmbedder, unavailable
 from perdure.embed.port import Vectors
 from perdure.errors import IndexDamaged
 from perdure.model import LEARNING_CATEGORIES
-from perdure.store.sqlite.store import SqliteStore
+from perdure.store.sqlite.reader import SqliteReader
 from perdure.testing.embedder import WordEmbedder
 
 if TYPE_CHECKING:
@@ -118,8 +118,8 @@ def test_without_a_full_text_index_meaning_and_prominence_decide(memory: Memory,
         raise IndexDamaged("The full-text index cannot be read.")
 
     learned(memory)
-    for name in ("keyword", "word_counts"):
-        monkeypatch.setattr(SqliteStore, name, damaged)
+    for name in ("keyword_search", "word_counts"):
+        monkeypatch.setattr(SqliteReader, name, damaged)
     answer = memory.recall(QUESTION, recipe="learnings", limit=25)
     assert {"vector", "observations", "confidence", "recency", "recalls"} <= set(answer[0].explain)
     assert about(answer, "parser") > about(answer, "deployment")

@@ -11,7 +11,7 @@ from perdure import Hit, Memory, Recall
 from perdure.embed.port import Generation
 from perdure.errors import IndexDamaged
 from perdure.recall import recaller
-from perdure.store.sqlite.store import SqliteStore
+from perdure.store.sqlite.reader import SqliteReader
 from perdure.testing.embedder import WordEmbedder
 
 if TYPE_CHECKING:
@@ -51,8 +51,8 @@ def no_full_text(monkeypatch: pytest.MonkeyPatch) -> None:
     def damaged(*_: object) -> None:
         raise IndexDamaged("The full-text index cannot be read.")
 
-    for name in ("keyword", "word_counts"):
-        monkeypatch.setattr(SqliteStore, name, damaged)
+    for name in ("keyword_search", "word_counts"):
+        monkeypatch.setattr(SqliteReader, name, damaged)
 
 
 # -- step 1 ------------------------------------------------------------------------------------------------------------
