@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Any, Final
 
 from perdure.cli.command import Target, command, option
@@ -39,19 +38,18 @@ _COLUMNS: Final[tuple[Column[Record], ...]] = (
 @option("--oldest", is_flag=True, help="Oldest first.")
 @KNOWN_AT
 @filter_options(STATES)
-def main(
-    target: Target, *, limit: int, after: int | None, oldest: bool, known_at: datetime | None, **options: Any
-) -> View:
+def main(target: Target, *, limit: int, after: int | None, oldest: bool, **options: Any) -> View:
     r"""List memories, newest first.
 
     In a pipe each memory is one line of fields with tabs between them: number, state, namespace, time, category,
     tags, title, text. Tab, line break and backslash inside a field are written \t, \n and \\.
     """
+    known_at = options["known_at"]
     with target.memory() as memory:
-        page = memory.list(limit=limit, after=after, newest=not oldest, known_at=known_at, **given_options(options))
+        page = memory.list(limit=limit, after=after, newest=not oldest, **given_options(options))
     after_page: tuple[str, ...] = ()
     if page.next is not None:
-        again = target.hint("list", after=page.next, limit=limit, oldest=oldest, known_at=known_at, **options)
+        again = target.hint("list", after=page.next, limit=limit, oldest=oldest, **options)
         after_page = (dim(f"more: {again}"),)
     elif not page and (narrowed := filters_in_words(options)):
         after_page = empty_answer(f"No memories{narrowed}.", f"See them all: {target.hint('list')}")

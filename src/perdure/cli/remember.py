@@ -29,7 +29,7 @@ _EXAMPLES: Final = (
 @field_options()
 @option("--lines", is_flag=True, help="Read standard input; each line is a memory, acknowledged as soon as it is safe.")
 @option("--idempotency-key", metavar="TEXT", help="The same call with the same key is done only once.")
-def main(target: Target, *, text: tuple[str, ...], lines: bool, idempotency_key: str | None, **options: Any) -> View:
+def main(target: Target, *, text: tuple[str, ...], lines: bool, **options: Any) -> View:
     """Store a memory.
 
     TEXT is what to remember; `-`, or nothing with a pipe, reads standard input. Saying the same thing again is
@@ -37,12 +37,12 @@ def main(target: Target, *, text: tuple[str, ...], lines: bool, idempotency_key:
     """
     fields = given_fields(options)
     if lines:
-        if text or idempotency_key:
+        if text or "idempotency_key" in fields:
             raise click.UsageError("--lines reads standard input; give neither a text nor an idempotency key.")
         return _remember_lines(target, fields)
     words = words_or_stdin(text, "The text to remember")
     with target.memory() as memory:
-        return remembered_view(memory.remember(words, idempotency_key=idempotency_key, **fields))
+        return remembered_view(memory.remember(words, **fields))
 
 
 def _remember_lines(target: Target, fields: dict[str, Any]) -> View:

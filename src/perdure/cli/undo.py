@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -37,18 +36,7 @@ _MOST: Final = 1000
 @option("--everywhere", is_flag=True, help="In all namespaces.")
 @DRY_RUN
 @YES
-def main(  # noqa: PLR0913 - one for each option
-    target: Target,
-    *,
-    batch: str | None,
-    session: str | None,
-    actor: str | None,
-    since: datetime | None,
-    force: bool,
-    everywhere: bool,
-    dry_run: bool,
-    yes: bool,
-) -> View:
+def main(target: Target, *, batch: str | None, dry_run: bool, yes: bool, **options: Any) -> View:
     """Take back what one call, one session or one actor did.
 
     BATCH is what one call did: `perdure log` shows its id, of which the first characters will do. Every memory becomes
@@ -56,15 +44,15 @@ def main(  # noqa: PLR0913 - one for each option
     BATCH, --session and --actor it is your own last change. In a pipe each memory is one line: reverted, removed or
     skipped, its number, and why it was skipped.
     """
-    if (batch is not None) + (session is not None) + (actor is not None) > 1:
+    named = [value for value in (batch, options["session"], options["actor"]) if value is not None]
+    if len(named) > 1:
         raise click.UsageError("Name one batch, one session or one actor.")
-    if since is not None and session is None and actor is None:
+    if options["since"] is not None and (batch is not None or not named):
         raise click.UsageError("--since narrows --session or --actor; name one of them.")
     sure, last_change = yes or dry_run or batch is not None, ""
     with target.memory() as memory:
-        if batch is None and session is None and actor is None:
+        if not named:
             batch, last_change = _last_change(memory)
-        options = {"session": session, "actor": actor, "since": since, "force": force, "everywhere": everywhere}
         undo = partial(memory.undo, batch, **options)
         if not sure:
             preview = undo(dry_run=True)

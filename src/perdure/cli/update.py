@@ -34,21 +34,12 @@ _EMPTY: Final[dict[str, Any]] = {
 @command("update", examples=_EXAMPLES)
 @click.argument("ref")
 @option("--text", section=CONTENT, help="What it says now; `-` reads standard input.")
-@option("--add-tag", section=CONTENT, multiple=True, help="Add a tag. Repeatable.")
-@option("--remove-tag", section=CONTENT, multiple=True, help="Take a tag away. Repeatable.")
+@option("--add-tag", "add_tags", section=CONTENT, multiple=True, help="Add a tag. Repeatable.")
+@option("--remove-tag", "remove_tags", section=CONTENT, multiple=True, help="Take a tag away. Repeatable.")
 @option("--clear", section=CONTENT, multiple=True, metavar="FIELD", shell_complete=completing(tuple(_EMPTY)),
         help="Empty a field, such as expires_at. Repeatable.")  # fmt: skip
 @field_options()
-def main(
-    target: Target,
-    *,
-    ref: str,
-    text: str | None,
-    add_tag: tuple[str, ...],
-    remove_tag: tuple[str, ...],
-    clear: tuple[str, ...],
-    **options: Any,
-) -> View:
+def main(target: Target, *, ref: str, clear: tuple[str, ...], **options: Any) -> View:
     """Correct a memory; the old version stays in its history.
 
     REF is its number, id, content hash or key. --tag replaces all tags; --metadata changes the entries it names.
@@ -60,8 +51,9 @@ def main(
         if name not in _EMPTY:
             raise UnknownChoice(f"{name[:60]!r} cannot be cleared.", remedy=f"Use one of {', '.join(_EMPTY)}.")
     changes |= {name: _EMPTY[name] for name in clear}
-    if text is None and not changes and not add_tag and not remove_tag:
+    if not changes:
         raise click.UsageError("Nothing to change was named.")
-    words = read_text() if text == "-" else text
+    if changes.get("text") == "-":
+        changes["text"] = read_text()
     with target.memory() as memory:
-        return remembered_view(memory.update(ref, text=words, add_tags=add_tag, remove_tags=remove_tag, **changes))
+        return remembered_view(memory.update(ref, **changes))

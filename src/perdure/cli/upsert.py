@@ -27,24 +27,12 @@ _EXAMPLES: Final = (
 )
 @field_options(key=False)
 @option("--idempotency-key", metavar="TEXT", help="The same call with the same key is done only once.")
-def main(
-    target: Target,
-    *,
-    key: str,
-    text: tuple[str, ...],
-    expected_version: int | None,
-    idempotency_key: str | None,
-    **options: Any,
-) -> View:
+def main(target: Target, *, key: str, text: tuple[str, ...], **options: Any) -> View:
     """Store a memory under a key, or a new version of it.
 
     KEY is type:identifier, such as person:alice; TEXT is what to remember, and `-`, or nothing with a pipe, reads
-    standard input. Fields that you do not name stay as they are. A forgotten
-    memory comes back as a new version.
+    standard input. Fields that you do not name stay as they are. A forgotten memory comes back as a new version.
     """
-    words, fields = words_or_stdin(text, "The text to remember"), given_fields(options)
+    words = words_or_stdin(text, "The text to remember")
     with target.memory() as memory:
-        remembered = memory.upsert(
-            key, words, expected_version=expected_version, idempotency_key=idempotency_key, **fields
-        )
-    return remembered_view(remembered)
+        return remembered_view(memory.upsert(key, words, **given_fields(options)))
