@@ -46,9 +46,8 @@ def wordy() -> Iterator[Memory]:
 
 
 def asking(query: str, **options: Any) -> SearchRequest:
-    return SearchRequest(
-        **{"namespaces": ("default",), "limit": 5, "recipe": BALANCED, "now": NOW, **options, "query": query}
-    )
+    given: dict[str, Any] = {"namespaces": ("default",), "limit": 5, "recipe": BALANCED, "now": NOW, **options}
+    return SearchRequest(query=query, **given)
 
 
 def found(answer: Recall) -> list[str]:
