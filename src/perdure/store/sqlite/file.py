@@ -72,10 +72,10 @@ def prepare(path: str | os.PathLike[str]) -> StoreFile:
 
 def identity_of(path: str) -> Identity | None:
     try:
-        found = os.lstat(path)
+        status = os.lstat(path)
     except OSError:
         return None
-    return found.st_dev, found.st_ino
+    return status.st_dev, status.st_ino
 
 
 def size_of(path: str) -> int:
@@ -107,26 +107,27 @@ def explain(error: OSError | ValueError, path: str) -> StoreError:
 
 
 def _create_directories(directory: Path) -> None:
-    missing = [directory, *directory.parents]
-    missing = missing[: next(i for i, each in enumerate(missing) if _exists(str(each)))]
-    for each in reversed(missing):
+    """Create what is missing of a path, for its owner alone, on disk before anything is put into it."""
+    ancestors = [directory, *directory.parents]
+    missing = ancestors[: next(depth for depth, path in enumerate(ancestors) if _exists(str(path)))]
+    for path in reversed(missing):
         try:
-            each.mkdir(mode=0o700)
+            path.mkdir(mode=0o700)
         except FileExistsError:
             continue
-        each.chmod(0o700)
-        sync_directory(each.parent)
+        path.chmod(0o700)
+        sync_directory(path.parent)
 
 
 def _check(path: str) -> None:
-    found = os.lstat(path)
-    if stat.S_ISLNK(found.st_mode):
+    status = os.lstat(path)
+    if stat.S_ISLNK(status.st_mode):
         raise StoreUnsafe(f"{path} is a symbolic link.", remedy="Name the file it leads to, or choose another path.")
-    if stat.S_ISDIR(found.st_mode):
+    if stat.S_ISDIR(status.st_mode):
         raise StoreUnreadable(f"{path} is a directory.", remedy="Name a file in it, for example memory.db.")
-    if not stat.S_ISREG(found.st_mode):
+    if not stat.S_ISREG(status.st_mode):
         raise StoreUnreadable(f"{path} is not a regular file.")
-    if hasattr(os, "geteuid") and os.geteuid() not in (found.st_uid, 0):
+    if hasattr(os, "geteuid") and os.geteuid() not in (status.st_uid, 0):
         raise StoreUnsafe(f"{path} belongs to another user.")
     if not os.access(path, os.R_OK, effective_ids=os.access in os.supports_effective_ids):
         raise StoreUnreadable(f"{path} cannot be opened: permission is missing.")

@@ -68,8 +68,8 @@ NO_GENERATION: Final = -1
 
 
 def generation_id(connection: Database, generation: Generation | None) -> int:
-    known = generation and connection.execute(SQL["generation_id"], (generation.name,)).get
-    return known or NO_GENERATION
+    generation_key = generation and connection.execute(SQL["generation_id"], (generation.name,)).get
+    return generation_key or NO_GENERATION
 
 
 class SqliteReader:
@@ -284,11 +284,11 @@ class SqliteReader:
 
     def passage_vectors(self, generation: Generation, passage_hashes: Sequence[bytes]) -> dict[bytes, bytes]:
         """A vector that is not as it was stored is left out."""
-        known = generation_id(self._connection, generation)
+        generation_key = generation_id(self._connection, generation)
         vectors: dict[bytes, bytes] = {}
         for passage_hash in passage_hashes:
             for checksum, data in self._connection.execute(
-                SQL["passage_vector"], (self.namespace_id, known, passage_hash)
+                SQL["passage_vector"], (self.namespace_id, generation_key, passage_hash)
             ):
                 if len(data) == generation.dimensions * FLOAT_BYTES and is_sound_vector(checksum, passage_hash, data):
                     vectors[passage_hash] = data

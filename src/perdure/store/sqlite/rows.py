@@ -174,28 +174,28 @@ def is_sound(row: Row) -> bool:
 
 def encode_payload(record: Record) -> str:
     """The whole record but its use, canonical: keys sorted, nothing empty, times in ISO 8601."""
-    kept: dict[str, object] = {
+    values: dict[str, object] = {
         name: value
         for name, value in zip(_FIELDS, _values(record), strict=True)
         if value is not None and value not in ((), {})
     }
     for name in _TIMES:
-        moment = kept.get(name)
+        moment = values.get(name)
         if isinstance(moment, datetime):
-            kept[name] = format_time(moment)
-    return encode_json(kept)
+            values[name] = format_time(moment)
+    return encode_json(values)
 
 
 def decode_payload(body: str | bytes) -> Record:
     try:
-        kept: dict[str, Any] = json.loads(body)
+        values: dict[str, Any] = json.loads(body)
         for name in _TIMES:
-            if name in kept:
-                kept[name] = datetime.fromisoformat(kept[name])
+            if name in values:
+                values[name] = datetime.fromisoformat(values[name])
         for name in _LISTS:
-            if name in kept:
-                kept[name] = tuple(kept[name])
-        return Record(**kept)
+            if name in values:
+                values[name] = tuple(values[name])
+        return Record(**values)
     except (ValueError, TypeError, AttributeError) as error:
         raise StoreDamaged("A revision's payload cannot be read.") from error
 

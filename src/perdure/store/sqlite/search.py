@@ -193,11 +193,11 @@ class DiskSearch:
     def _score_common(self, words: list[_QueryWord], room: int) -> None:
         """Score the newest memories with all the common words, then with all but the most common one, and so on."""
         sql = f"{SQL['newest_with_words']} {self._conditions} {SQL['only_the_newest']}"
-        kept = [word.quoted for word in words[:_CONJUNCTIONS]]
-        for count in range(len(kept), 0, -1):
-            match = " AND ".join(kept[:count])
-            if count < len(kept):
-                match = f"({match}) NOT {kept[count]}"
+        quoted_words = [word.quoted for word in words[:_CONJUNCTIONS]]
+        for count in range(len(quoted_words), 0, -1):
+            match = " AND ".join(quoted_words[:count])
+            if count < len(quoted_words):
+                match = f"({match}) NOT {quoted_words[count]}"
             rows = self._connection.execute(sql, {**self._bindings, "match": match, "limit": room})
             slots = [slot for (slot,) in rows]
             self._score(slots)

@@ -169,8 +169,9 @@ class SqliteStore:
         self, namespace: str, generation: Generation | None, after: int, limit: int, *, with_triggers: bool = False
     ) -> Sequence[IndexRow]:
         with self._pool.reading() as connection:
-            known = self._id(connection, namespace)
-            return index_feed.index_rows(connection, known, generation, after, limit, with_triggers=with_triggers)
+            return index_feed.index_rows(
+                connection, self._id(connection, namespace), generation, after, limit, with_triggers=with_triggers
+            )
 
     def index_changes(self, namespace: str, generation: Generation | None, since: Position) -> IndexChanges:
         with self._pool.reading() as connection:
@@ -182,10 +183,10 @@ class SqliteStore:
 
     def pending(self, generation: Generation, limit: int) -> list[Pending]:
         with self._pool.reading() as connection:
-            known = generation_id(connection, generation)
+            generation_key = generation_id(connection, generation)
             passages: list[Pending] = []
             for namespace, name in connection.execute(SQL["namespace_names"]).fetchall():
-                bindings = {"namespace": namespace, "generation": known}
+                bindings = {"namespace": namespace, "generation": generation_key}
                 # No name holds the cursor: it must end before the transaction does.
                 for passage_hash, slot in connection.execute(SQL["pending"], bindings):
                     if len(passages) >= limit:
@@ -196,9 +197,9 @@ class SqliteStore:
 
     def pending_count(self, generation: Generation) -> int:
         with self._pool.reading() as connection:
-            known = generation_id(connection, generation)
-            every = connection.execute(SQL["namespace_names"]).fetchall()
-            return sum(statistics.pending_count(connection, known, namespace) for namespace, _ in every)
+            generation_key = generation_id(connection, generation)
+            namespaces = connection.execute(SQL["namespace_names"]).fetchall()
+            return sum(statistics.pending_count(connection, generation_key, namespace) for namespace, _ in namespaces)
 
     def note_use(self, uses: Sequence[Use], *, patience: float) -> bool:
         """Counting use is never worth an error."""
@@ -270,13 +271,15 @@ class SqliteStore:
 
     def stats(self, generation: Generation | None) -> StoreStats:
         with self._pool.reading() as connection:
-            known = generation_id(connection, generation) if generation else statistics.newest_generation(connection)
+            generation_key = (
+                generation_id(connection, generation) if generation else statistics.newest_generation(connection)
+            )
             return StoreStats(
                 path=self._file.path,
                 engine=f"SQLite {apsw.sqlite_lib_version()}",
                 schema=newest_schema(),
                 bytes=statistics.size(connection) + size_of(self._file.wal_path),
-                namespaces=statistics.namespace_statistics(connection, known),
+                namespaces=statistics.namespace_statistics(connection, generation_key),
             )
 
     def check(self) -> Iterator[Finding]:

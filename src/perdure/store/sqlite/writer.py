@@ -149,17 +149,24 @@ class SqliteWriter(SqliteReader):
             raise InvalidInput("A vector that is zero, or not of finite numbers, has no direction.")
         if self.namespace_id == NO_NAMESPACE:
             return False
-        row, known = self._row_to_change(), self._generations.get(generation.name)
-        if known is None:
-            known = generation_id(self._connection, generation)
-            if known == NO_GENERATION:
+        row, generation_key = self._row_to_change(), self._generations.get(generation.name)
+        if generation_key is None:
+            generation_key = generation_id(self._connection, generation)
+            if generation_key == NO_GENERATION:
                 columns = (
                     generation.name, generation.provider, generation.model, generation.dimensions, generation.version,
                 )  # fmt: skip
-                known = cast("int", self._connection.execute(SQL["create_generation"], columns).get)
-            self._generations[generation.name] = known
+                generation_key = cast("int", self._connection.execute(SQL["create_generation"], columns).get)
+            self._generations[generation.name] = generation_key
         checksum = vector_checksum(passage_hash, vector)
-        columns = (slot_of(self.namespace_id, row.vector + 1), self.namespace_id, known, passage_hash, checksum, vector)
+        columns = (
+            slot_of(self.namespace_id, row.vector + 1),
+            self.namespace_id,
+            generation_key,
+            passage_hash,
+            checksum,
+            vector,
+        )
         self._connection.execute(SQL["put_vector"], columns)
         stored = self._connection.changes()
         row.vector += stored
@@ -195,14 +202,14 @@ class SqliteWriter(SqliteReader):
 
     def erase(self, number: int, change: Change, *, traceless: bool = True) -> None:
         row = self._row_to_change()
-        gone = erasure.erase(self._connection, self.namespace_id, number, traceless=traceless)
-        if gone.terms is not None:
+        erased = erasure.erase(self._connection, self.namespace_id, number, traceless=traceless)
+        if erased.terms is not None:
             row.documents -= 1
-            row.words -= terms_length(gone.terms)
-            row.tokens -= gone.tokens
-        memory = unpack_id(gone.memory)
+            row.words -= terms_length(erased.terms)
+            row.tokens -= erased.tokens
+        memory = unpack_id(erased.memory)
         # No payload, and nobody keeps the salt: the digest proves nothing about what the memory said.
-        self._append(number, memory, gone.version, change, digest_of(os.urandom(SALT_BYTES), b""))
+        self._append(number, memory, erased.version, change, digest_of(os.urandom(SALT_BYTES), b""))
         self.erased.append(Erasure(memory, to_micros(change.at)))
         point("erase: line written")
 
