@@ -1,4 +1,4 @@
-"""What all checks share: their SQL, their remedies, and a tally of what is wrong."""
+"""What all checks share: their SQL, their sentences, and a tally of what is wrong."""
 
 from __future__ import annotations
 
@@ -8,13 +8,37 @@ from typing import Final
 
 from perdure.model import Finding
 from perdure.store.queries import load_queries
-from perdure.store.sqlite.rows import NUMBER_BITS, NUMBER_MASK
+from perdure.store.sqlite.rows import NUMBER_BITS, NUMBER_MASK, RESTORE
 
 CHECKS: Final = load_queries(Path(__file__).with_name("checks.sql"))
 
 REBUILD: Final = "Run `perdure doctor --repair`: it rebuilds this from the memories."
+REMOVE: Final = "Run `perdure doctor --repair`: it removes what is invalid."
 RESTORE_BACKUP: Final = "Save what can be read with `perdure export`, then bring the store back from a backup."
+_DELETE_CHECKPOINT: Final = "Delete it with `perdure checkpoint delete`, or bring the store back from a backup."
+_ERASE_REST: Final = "Run `perdure doctor --repair`: it erases the rest."
 _SHOWN: Final = 5
+
+# What a check says when nothing is wrong, what it says before the list of what is wrong, and the remedy.
+_SENTENCES: Final = {
+    "records": ("Every memory is as it was written.", "Memories that are missing or not as they were written", RESTORE),
+    "history": ("Every memory matches its newest log entry.", "Memories unlike their newest log entry", RESTORE),
+    "entries": ("The keyword index matches the memories.", "Memories with a missing or wrong index entry", REBUILD),
+    "tags": ("The tag index matches the memories.", "Memories whose tags are indexed wrongly", REBUILD),
+    "statistics": ("The index statistics are correct.", "Namespaces with wrong index statistics", REBUILD),
+    "counters": ("ID counters are correct.", "Namespaces that would give an ID to a second memory", REBUILD),
+    "chain": ("The log of every namespace is unbroken.", "Log entries that do not fit", RESTORE_BACKUP),
+    "payloads": ("Log contents match their checksums.", "Log entries that lost their content", RESTORE_BACKUP),
+    "erased": ("Erased memories are gone.", "Erased memories that are still partly there", _ERASE_REST),
+    "checkpoints": (
+        "Every checkpoint is a position in the log.", "Checkpoints without a position in the log", _DELETE_CHECKPOINT,
+    ),
+    "vectors": ("Every vector is as it was stored.", "Vectors that are not as they were stored", REBUILD),
+    "facts": ("Store metadata is valid.", "Invalid store metadata", REMOVE),
+    "limits": ("All capacity limits are valid.", "Namespaces with an invalid capacity limit", REMOVE),
+    "links": ("No dangling links.", "Links from or to missing memories", REMOVE),
+    "tombstones": ("Deletion markers are valid.", "Invalid deletion markers, by namespace", REMOVE),
+}  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -22,9 +46,6 @@ class Tally:
     """One check: how many things are wrong, and the names of the first few."""
 
     check: str
-    good: str
-    bad: str
-    remedy: str = REBUILD
     count: int = 0
     names: list[str] = field(default_factory=list[str])
 
@@ -32,10 +53,11 @@ class Tally:
         self.count += len(names)
         self.names.extend(names[: max(0, _SHOWN - len(self.names))])
 
-    def finding(self) -> Finding:
+    def finding(self, *, note: str = "", remedy: str | None = None) -> Finding:
+        good, bad, usual_remedy = _SENTENCES[self.check]
         if not self.count:
-            return Finding(self.check, "ok", self.good)
-        return Finding(self.check, "problem", f"{self.bad}: {self.listed}.", self.remedy)
+            return Finding(self.check, "ok", good + note)
+        return Finding(self.check, "problem", f"{bad}: {self.listed}.", remedy or usual_remedy)
 
     @property
     def listed(self) -> str:

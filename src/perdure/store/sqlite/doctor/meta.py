@@ -14,7 +14,6 @@ from perdure.store.sqlite.sql import SQL
 
 _SECRET_BYTES: Final = 32
 _ENGINE: Final = re.compile(r"\d+(\.\d+)*")
-_REMOVE: Final = "Run `perdure doctor --repair`: it removes what is invalid."
 _ANEW: Final = (
     "Bring the store back from a backup; `perdure doctor --repair` makes a new secret, and then an import may bring "
     "back what was forgotten before."
@@ -31,13 +30,11 @@ _VALID: Final[dict[str, Callable[[object], bool]]] = {
     "repairs": _is_count,
     "secret": lambda value: isinstance(value, bytes) and len(value) == _SECRET_BYTES,
 }
-# The check, the query for the names of what is invalid, and both sentences.
-_ROWS: Final = (
-    ("limits", f"{CHECKS['limits']} {CHECKS['bad_limit']}", "All capacity limits are valid.",
-     "Namespaces with an invalid capacity limit"),
-    ("links", f"{CHECKS['links']} {CHECKS['dangling']}", "No dangling links.", "Links from or to missing memories"),
-    ("tombstones", CHECKS["bad_tombstones"], "Deletion markers are valid.", "Invalid deletion markers, by namespace"),
-)  # fmt: skip
+_INVALID_ROWS: Final = {
+    "limits": f"{CHECKS['limits']} {CHECKS['bad_limit']}",
+    "links": f"{CHECKS['links']} {CHECKS['dangling']}",
+    "tombstones": CHECKS["bad_tombstones"],
+}
 _REPAIRS: Final = (
     (f"{CHECKS['lift_limits']} {CHECKS['bad_limit']}", "namespaces had an invalid capacity limit; it was removed."),
     (f"{CHECKS['delete_links']} {CHECKS['dangling']}", "dangling links were removed."),
@@ -59,17 +56,14 @@ def _invalid_names(connection: Database) -> list[str]:
 
 
 def check_meta(connection: Database) -> list[Finding]:
-    invalid = _invalid_names(connection)
-    facts = Tally(
-        "facts", "Store metadata is valid.", "Invalid store metadata", _ANEW if "secret" in invalid else _REMOVE
-    )
-    facts.add(*invalid)
-    tallies = [facts]
-    for check, query, good, bad in _ROWS:
-        tally = Tally(check, good, bad, _REMOVE)
+    metadata = Tally("facts")
+    metadata.add(*_invalid_names(connection))
+    findings = [metadata.finding(remedy=_ANEW if "secret" in metadata.names else None)]
+    for check, query in _INVALID_ROWS.items():
+        tally = Tally(check)
         tally.add(*(name for (name,) in connection.execute(query)))
-        tallies.append(tally)
-    return [tally.finding() for tally in tallies]
+        findings.append(tally.finding())
+    return findings
 
 
 def repair_meta(connection: Database) -> Iterator[Finding]:

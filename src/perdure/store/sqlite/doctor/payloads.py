@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from perdure.model import Finding
 from perdure.store.sqlite.apsw_types import Database, Row
-from perdure.store.sqlite.doctor.findings import CHECKS, RESTORE_BACKUP, Tally
+from perdure.store.sqlite.doctor.findings import CHECKS, Tally
 from perdure.store.sqlite.erasure import ERASE, dropped_until
 from perdure.store.sqlite.hash_chain import Line, digest_of, genesis, link
 from perdure.store.sqlite.rows import NUMBER_MASK, unpack_id, unpack_name
@@ -58,10 +58,7 @@ def proved_from(connection: Database, namespace: int, name: str) -> int:
 
 
 def check_log(connection: Database) -> list[Finding]:
-    broken = Tally("chain", "The log of every namespace is unbroken.", "Log entries that do not fit", RESTORE_BACKUP)
-    lost = Tally(
-        "payloads", "Log contents match their checksums.", "Log entries that lost their content", RESTORE_BACKUP
-    )
+    broken, lost = Tally("chain"), Tally("payloads")
     emptied = 0
     for namespace, name, end, _, head, *_ in connection.execute(CHECKS["counters"]).fetchall():
         last = (0, genesis(name))
@@ -89,6 +86,5 @@ def check_log(connection: Database) -> list[Finding]:
             newest = first_payload.get(number, seqs[-1])
             lost.add(*(f"{name!r} at {seq}" for seq in seqs if seq >= newest or seq > dropped))
     lost.add(*(f"none at {slot & NUMBER_MASK}" for (slot,) in connection.execute(CHECKS["payloads_nowhere"])))
-    if emptied:
-        broken.good += f" The content of {emptied} log entries was erased or dropped."
-    return [broken.finding(), lost.finding()]
+    note = f" The content of {emptied} log entries was erased or dropped." if emptied else ""
+    return [broken.finding(note=note), lost.finding()]

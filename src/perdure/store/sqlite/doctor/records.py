@@ -17,7 +17,6 @@ from perdure.store.sqlite.doctor.findings import CHECKS, REBUILD, RESTORE_BACKUP
 from perdure.store.sqlite.rows import (
     NUMBER_BITS,
     NUMBER_MASK,
-    RESTORE,
     decode_payload,
     decode_sound,
     entry_columns,
@@ -29,11 +28,9 @@ from perdure.store.sqlite.statistics import namespace_statistics, newest_generat
 from perdure.text.entry import entry_of, passage_hash, terms_length
 from perdure.text.tokens import estimate
 
-_DELETE_CHECKPOINT: Final = "Delete it with `perdure checkpoint delete`, or bring the store back from a backup."
 # What a repair makes anew: SQLite's indexes and the full-text index; and links, which another check names.
 _DERIVED: Final = re.compile(r"fts5|entry_fts|(from|in) index|CHECK constraint failed in link")
 _DERIVED_TABLES: Final = {"entry", "tag", "use", "vector"}
-_ERASE_REST: Final = "Run `perdure doctor --repair`: it erases the rest."
 # In `examine_memory`: the hash that a vector is found by, and where the columns of the record end.
 _PASSAGE: Final = 3
 _RECORD: Final = 45
@@ -107,22 +104,7 @@ def examined_rows(connection: Database, namespace: int, name: str) -> Iterator[E
 
 def check_records(connection: Database) -> list[Finding]:
     """One pass over all records, which answers four questions."""
-    damaged = Tally(
-        "records",
-        "Every memory is as it was written.",
-        "Memories that are missing or not as they were written",
-        RESTORE,
-    )
-    history = Tally(
-        "history",
-        "Every memory matches its newest log entry.",
-        "Memories that differ from their newest log entry",
-        RESTORE,
-    )
-    entries = Tally(
-        "entries", "The keyword index matches the memories.", "Memories whose keyword index entry is missing or wrong"
-    )
-    tags = Tally("tags", "The tag index matches the memories.", "Memories whose tags are indexed wrongly")
+    damaged, history, entries, tags = Tally("records"), Tally("history"), Tally("entries"), Tally("tags")
     names = namespace_names(connection)
     for tally, query in (
         (entries, f"{CHECKS['entry_slots']} {CHECKS['not_indexed']}"),
@@ -156,7 +138,7 @@ def erased_leftovers(connection: Database, namespace: int) -> dict[int, int]:
 
 
 def check_erasures(connection: Database) -> list[Finding]:
-    left = Tally("erased", "Erased memories are gone.", "Erased memories that are still partly there", _ERASE_REST)
+    left = Tally("erased")
     names = namespace_names(connection)
     for namespace in names:
         left.add(*(memory_label(names, slot) for slot in erased_leftovers(connection, namespace)))
@@ -164,10 +146,7 @@ def check_erasures(connection: Database) -> list[Finding]:
 
 
 def check_counters(connection: Database) -> list[Finding]:
-    statistics = Tally(
-        "statistics", "The statistics of the keyword index are correct.", "Namespaces with wrong index statistics"
-    )
-    counters = Tally("counters", "ID counters are correct.", "Namespaces that would give an ID to a second memory")
+    statistics, counters = Tally("statistics"), Tally("counters")
     for namespace, name, _, number, _, *counted, vector, tokens in connection.execute(CHECKS["counters"]).fetchall():
         first, last = range_of(namespace)
         if (*counted, tokens) != count_entries(connection, namespace):
@@ -190,10 +169,7 @@ def count_entries(connection: Database, namespace: int) -> tuple[int, int, int]:
 
 
 def check_checkpoints(connection: Database) -> list[Finding]:
-    wrong = Tally(
-        "checkpoints", "Every checkpoint is a position in the log.", "Checkpoints without a position in the log",
-        _DELETE_CHECKPOINT,
-    )  # fmt: skip
+    wrong = Tally("checkpoints")
     ends = {name: seq for _, name, seq, *_ in connection.execute(CHECKS["counters"])}
     names = namespace_names(connection)
     for row in connection.execute(CHECKS["examine_checkpoints"]).fetchall():
@@ -220,7 +196,7 @@ def bad_vectors(connection: Database) -> Iterator[int]:
 
 
 def check_vectors(connection: Database) -> list[Finding]:
-    bad = Tally("vectors", "Every vector is as it was stored.", "Vectors that are not as they were stored")
+    bad = Tally("vectors")
     generations = connection.execute(f"{CHECKS['generation_names']} {CHECKS['bad_generation']}")
     bad.add(*(f"all of {name!r}" for (name,) in generations))
     bad.add(*(str(vector_id & NUMBER_MASK) for vector_id in bad_vectors(connection)))

@@ -101,7 +101,7 @@ def _refill_indexes(connection: Database) -> int:
 
 def _restore_records(connection: Database) -> Iterator[Finding]:
     """The triggers and the full-text index are gone by now: nothing has to be told of what changes here."""
-    restored, erased, left = (Tally("repair_records", "", "") for _ in range(3))
+    restored, erased, left = (Tally("repair_records") for _ in range(3))
     names = namespace_names(connection)
     for namespace, name in names.items():
         leftovers = erased_leftovers(connection, namespace)
