@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perdure.recall.speakers import SpeakerIndex, find_speakers
+from perdure.recall.conversation import SpeakerIndex, find_speakers
 
 
 def speaking(*names: str) -> SpeakerIndex:

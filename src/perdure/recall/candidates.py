@@ -160,40 +160,27 @@ class Retriever:
         if any(one.conversation for one in found):
             features = [one.conversation or ConversationFeatures.none(len(one.rows)) for one in found]
             conversation = ConversationFeatures.joined(features) if len(features) > 1 else features[0]
+        number = column_of(parts, "number")
+        cosine, has_vector = np.zeros(len(number), np.float32), np.zeros(len(number), np.bool_)
+        chance = np.empty(0, np.float32)
+        if self.embedding is not None:
+            vectors = [(partition.snapshot.vectors, rows) for partition, rows in parts]
+            cosine = np.concatenate([each.cosines(self.embedding.vector, rows) for each, rows in vectors])
+            has_vector = np.concatenate([each.present[rows] for each, rows in vectors])
+            chance = np.concatenate([each.sample(self.embedding.vector) for each, _ in vectors])
         candidates = Candidates(
             parts,
             np.repeat(np.arange(len(parts)), [len(rows) for _, rows in parts]),
-            column_of(parts, "number"),
+            number,
             np.concatenate(keyword),
-            *self._cosines(parts),
+            cosine,
+            has_vector,
             by_keyword=np.concatenate([one.by_keyword for one in found]),
             by_vector=np.concatenate([one.by_vector for one in found]),
-            chance=self._chance(partitions),
+            chance=chance,
             conversation=conversation,
         )
         return candidates, tuple(notes)
-
-    def _cosines(self, parts: Sequence[tuple[Partition, NDArray[np.intp]]]) -> tuple[NDArray[np.float32], Mask]:
-        """The cosine of each row, and whether it has a vector at all."""
-        cosines: list[NDArray[np.float32]] = []
-        has_vector: list[Mask] = []
-        for partition, rows in parts:
-            vectors = partition.snapshot.vectors
-            if self.embedding is None:
-                cosines.append(np.zeros(len(rows), np.float32))
-                has_vector.append(np.zeros(len(rows), np.bool_))
-                continue
-            # Gathering most rows of a matrix costs more than comparing all.
-            many = 2 * len(rows) > len(vectors.matrix)
-            vector = self.embedding.vector
-            cosines.append(np.vecdot(vectors.matrix, vector)[rows] if many else vectors.cosines(vector, rows))
-            has_vector.append(vectors.present[rows])
-        return np.concatenate(cosines), np.concatenate(has_vector)
-
-    def _chance(self, partitions: Sequence[Partition]) -> NDArray[np.float32]:
-        if self.embedding is None:
-            return np.empty(0, np.float32)
-        return np.concatenate([each.snapshot.vectors.sample(self.embedding.vector) for each in partitions])
 
     def _allowed_rows(self, partition: Partition) -> tuple[Mask, tuple[str, ...]]:
         """The rows that may be shown, pass the filter and hold what the query requires."""

@@ -17,11 +17,10 @@ import numpy as np
 from perdure.clock import to_micros
 from perdure.model import Filter
 from perdure.recall.append_array import AppendOnlyArray
-from perdure.recall.conversation import NOBODY, ConversationIndex
+from perdure.recall.conversation import NOBODY, ConversationIndex, SpeakerIndex
 from perdure.recall.lexical import Lexical, LexicalBuilder
 from perdure.recall.refresh import read_changes, read_rows
 from perdure.recall.signals import DEFAULT_STABILITY, is_stability
-from perdure.recall.speakers import SpeakerIndex
 from perdure.recall.vectors import VectorBuilder, Vectors
 from perdure.store.port import IndexRow, Position, Store
 from perdure.text.entry import TERM_BYTES

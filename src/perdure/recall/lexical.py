@@ -156,6 +156,7 @@ class LexicalBuilder:
         self._lengths = AppendOnlyArray(np.uint32)
 
     def _clear(self) -> None:
+        self.untidy = False
         self._terms = AppendOnlyArray(np.uint32)
         self._frequencies = AppendOnlyArray(np.uint8)
         self._ends = AppendOnlyArray(np.intp)
@@ -169,14 +170,11 @@ class LexicalBuilder:
         growing = (self._terms, self._frequencies, self._ends, self._lengths)
         return sum(part.nbytes for part in (*self._sorted, *growing))
 
-    @property
-    def untidy(self) -> bool:
-        return len(self._terms) > SCANNED_ENTRIES
-
     def extend(
         self, terms: NDArray[np.uint32], frequencies: Counts, ends: NDArray[np.intp], lengths: NDArray[np.uint32]
     ) -> None:
         self._ends.extend(ends + len(self._terms))
+        self.untidy = len(self._terms) + len(terms) > SCANNED_ENTRIES
         self._terms.extend(terms)
         self._frequencies.extend(frequencies)
         self._lengths.extend(lengths)

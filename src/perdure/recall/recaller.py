@@ -77,9 +77,12 @@ class Recaller:
         browsing = request.query is None and not request.concepts and request.recipe.prominence_weight > 0
         if not (query.text or browsing) or request.limit < 1:
             return Recall((), "none", (NOTHING_ASKED,))
-        if not all(query.required.stems.values()):
+        if query.required.concepts and not all(query.required.stems.values()):
             return Recall((), "none", (NO_CONCEPT,))
-        self._count_asked(request)
+        with self._lock:
+            if len(self._asked) >= _NAMESPACES_COUNTED:
+                self._asked.clear()
+            self._asked.update(request.namespaces)
         ranking = self._rank(request, query, ())
         hits = self._hits(request, query, ranking)
         unreadable: set[Key] = set()
@@ -174,11 +177,11 @@ class Recaller:
     ) -> tuple[QueryVector | None, str]:
         """The embedding of a query, or a note why there is none."""
         from perdure.recall.candidates import QueryVector
-        from perdure.recall.speakers import NamedSpeakers, find_speakers
+        from perdure.recall.conversation import NamedSpeakers, find_speakers
 
         named = NamedSpeakers(frozenset(), query.text)
-        if request.recipe.conversation.named:
-            spoken = [one.snapshot.conversation for one in partitions if one.snapshot.conversation is not None]
+        spoken = [one.snapshot.conversation for one in partitions if one.snapshot.conversation is not None]
+        if spoken and request.recipe.conversation.named:
             named = find_speakers(query.text, spoken)
         try:
             return QueryVector(checked_query(embedder, named.rest), named.words), ""
@@ -209,12 +212,6 @@ class Recaller:
 
                 self._indexes = IndexCache(self._store, self._memory_bytes)
         return self._indexes.snapshot(name, generation)
-
-    def _count_asked(self, request: SearchRequest) -> None:
-        with self._lock:
-            if len(self._asked) >= _NAMESPACES_COUNTED:
-                self._asked.clear()
-            self._asked.update(request.namespaces)
 
     def _prefers_disk(self, request: SearchRequest) -> bool:
         """Whether a search by words reads from disk: the first few of a process that has no index of a namespace. With

@@ -124,17 +124,13 @@ def vector_shares(candidates: Candidates, recipe: Recipe) -> NDArray[np.float64]
         top = float(cosines.max(initial=0.0))
         return (cosines / top).round(DECIMALS) if top > 0 else None
     top = float(np.where(has_vector, cosines, -1.0).max(initial=-1.0))
-    floor = min(chance_floor(candidates.chance), top - _LEAST_SPREAD)
+    floor, chance = top - _LEAST_SPREAD, candidates.chance
+    if len(chance):
+        # Below two deviations a cosine says nothing: of memories taken at random about one in forty is farther away.
+        mean = float(chance.sum()) / len(chance)
+        variance = float(chance @ chance) / len(chance) - mean * mean
+        floor = min(floor, mean - max(_DEVIATIONS * max(variance, 0.0) ** 0.5, _LEAST_SPREAD))
     return np.maximum((cosines - floor) / (top - floor), 0.0).round(DECIMALS) * has_vector
-
-
-def chance_floor(chance: NDArray[np.float32]) -> float:
-    """Below this a cosine says nothing: of memories taken at random about one in forty is farther away."""
-    if not len(chance):
-        return 1.0
-    mean = float(chance.sum()) / len(chance)
-    variance = float(chance @ chance) / len(chance) - mean * mean
-    return mean - max(_DEVIATIONS * max(variance, 0.0) ** 0.5, _LEAST_SPREAD)
 
 
 def rank_shares(ranks: NDArray[np.intp], constant: int) -> NDArray[np.float64] | None:

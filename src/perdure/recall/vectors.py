@@ -68,7 +68,10 @@ class Vectors:
     signs: Signs | None
 
     def cosines(self, query: NDArray[np.float32], rows: NDArray[np.intp]) -> NDArray[np.float32]:
-        # Row by row, not as one product: that may wake threads, and depends on where a row stands.
+        # Row by row, not as one product: that may wake threads, and depends on where a row stands. Gathering most rows
+        # of a matrix costs more than comparing all.
+        if 2 * len(rows) > len(self.matrix):
+            return np.vecdot(self.matrix, query)[rows]
         return np.vecdot(self.matrix.take(rows, axis=0), query)
 
     def nearest(self, query: NDArray[np.float32], allowed: NDArray[np.bool_] | None, count: int) -> Near:
@@ -76,20 +79,18 @@ class Vectors:
         possible = self.present if allowed is None else allowed & self.present
         number = self.count if allowed is None else int(np.count_nonzero(possible))
         if self.signs is None or number <= EXACT_ROWS:
-            return _best(self._exact(query, np.flatnonzero(possible)), count)
+            rows = np.flatnonzero(possible)
+            return _best(Near(rows, self.cosines(query, rows)), count)
         agreed = self.signs.agreement(query)
         if number < len(possible):
             agreed *= possible
         looked_at = max(_LEAST_RESCORED + len(possible) // _RESCORED_SHARE, _RESCORED_PER_WANTED * count)
         while True:
-            near = self._exact(query, top_k(agreed, looked_at))
+            rows = top_k(agreed, looked_at)
+            near = Near(rows, self.cosines(query, rows))
             if len(near.rows) >= number or _certain(near, agreed, 1 + count // _SURE_SHARE):
                 return _best(near, count)
             looked_at *= _MORE
-
-    def _exact(self, query: NDArray[np.float32], rows: NDArray[np.intp]) -> Near:
-        whole = len(rows) == len(self.matrix)
-        return Near(rows, np.vecdot(self.matrix, query) if whole else self.cosines(query, rows))
 
     def sample(self, query: NDArray[np.float32]) -> NDArray[np.float32]:
         """The cosines of rows taken at equal steps: how near a row is that has nothing to do with the query."""
