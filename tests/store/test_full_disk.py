@@ -14,9 +14,11 @@ SKIPPED = 77
 
 
 @pytest.mark.skipif(shutil.which("unshare") is None or os.geteuid() != 0, reason="only root can mount a small disk")
-def test_a_full_disk_refuses_writes_serves_reads_and_takes_writes_again_when_there_is_space(tmp_path: Path):
-    script = Path(__file__).with_name("full_disk.py")
-    command = ["unshare", "-m", sys.executable, str(script), str(tmp_path)]
+@pytest.mark.parametrize("script", ["full_disk", "full_disk_restoring"])
+def test_a_full_disk_refuses_writes_serves_reads_and_takes_writes_again_when_there_is_space(
+    tmp_path: Path, script: str
+):
+    command = ["unshare", "-m", sys.executable, str(Path(__file__).with_name(f"{script}.py")), str(tmp_path)]
     done = subprocess.run(
         command,
         capture_output=True,
