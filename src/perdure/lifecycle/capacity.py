@@ -143,7 +143,7 @@ def memories_to_evict(services: Services, writer: Writer, written: Record) -> li
     limit = _FIRST + (0 if max_items is None else max(0, load.items - max_items))
     while True:
         page = writer.eviction_candidates(services.eviction_rule, limit + len(kept))
-        chosen = choose((one for one in page if one.number not in kept), load, max_items, max_tokens)
+        chosen = choose((candidate for candidate in page if candidate.number not in kept), load, max_items, max_tokens)
         if chosen is None and len(page) < limit + len(kept):
             usages = ((load.items, max_items, "memory", "memories"), (load.tokens, max_tokens, "token", "tokens"))
             over = [

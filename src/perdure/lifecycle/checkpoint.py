@@ -110,7 +110,7 @@ def visible(store: Store, namespace: str, spec_folder: str | None) -> list[Check
 def find(store: Store, namespace: str, name: str) -> Checkpoint:
     """The checkpoint of the namespace, or the one of everything; no two have the same name."""
     name = check_name(name)
-    checkpoint = next((one for one in store.checkpoints(namespace) if one.name == name), None)
+    checkpoint = next((each for each in store.checkpoints(namespace) if each.name == name), None)
     if checkpoint is None:
         raise NotFound(f"There is no checkpoint {name[:80]!r}.", remedy="`perdure checkpoint list` shows them.")
     return checkpoint

@@ -54,7 +54,8 @@ def erase(scope: SelectionScope, request: ForgetRequest) -> Forgotten:
         selection = select(scope, request.what, now)
         preview = preview_of(scope, selection, "hard")
         selected = {record.number for record in selection.records}
-        earlier = [one for one in matching_earlier_versions(scope, request.what, now) if one.number not in selected]
+        matching = matching_earlier_versions(scope, request.what, now)
+        earlier = [record for record in matching if record.number not in selected]
         if earlier:
             preview = replace(preview, suggested=tuple(earlier), notes=(*preview.notes, _EARLIER_VERSIONS))
         certain = selection.kind == "reference" and len(selection.records) == 1

@@ -293,19 +293,19 @@ def _import_group(
     counts = Counter(inactive=len(group) - len(active), redacted=sum(record.redacted for record in active))
     # A file that is not a person's own may only propose a constitutional memory.
     authoritative = trusted and services.context.is_person
-    fields = [one.fields if authoritative else demote_to_proposal(one.fields) for one in active]
-    plans = [plan_write(None, namespace, each, batch.at) for each in fields]
+    allowed = [record.fields if authoritative else demote_to_proposal(record.fields) for record in active]
+    plans = [plan_write(None, namespace, fields, batch.at) for fields in allowed]
     prepared = [PreparedWrite(entry_of(plan.record, services.tokens.count)) for plan in plans]
     last: Record | None = None
     with services.store.write(namespace) as writer:
-        for record, each, plan, write in zip(active, fields, plans, prepared, strict=True):
-            existing = lookup(writer, each)
+        for record, fields, plan, write in zip(active, allowed, plans, prepared, strict=True):
+            existing = lookup(writer, fields)
             # A time that has not come yet says nothing about when the record was stated.
             stated_at = record.stated_at if record.stated_at and record.stated_at <= batch.at else None
-            decision = decide(writer, existing, each, stated_at, authoritative=authoritative, revive=revive)
+            decision = decide(writer, existing, fields, stated_at, authoritative=authoritative, revive=revive)
             counts[decision] += 1
             if decision == "updated":
-                content = {name: value for name, value in each.items() if name not in _HISTORY}
+                content = {name: value for name, value in fields.items() if name not in _HISTORY}
                 replanned = plan_write(existing, namespace, cast("RecordFields", content), batch.at)
                 last = apply_plan(services, writer, replanned, batch, room=False).record
             elif decision == "inserted":

@@ -152,8 +152,10 @@ def _prepare(services: Services, source: RevertSource) -> PreparedRevert:
         plan = source.plan(reader)
         writes, notes = plan_writes(plan, source.operation, reader.by_key)
     _require_permission(services, writes)
-    prepared = {one.record.number: PreparedWrite(entry_of(one.record, services.tokens.count)) for one in writes}
-    indexed = {prepared[one.record.number].entry.passage_hash for one in writes if one.record.state in INDEXED_STATES}
+    prepared = {write.record.number: PreparedWrite(entry_of(write.record, services.tokens.count)) for write in writes}
+    indexed = {
+        prepared[write.record.number].entry.passage_hash for write in writes if write.record.state in INDEXED_STATES
+    }
     if embedder and indexed:
         # Vectors outlive the texts they were made of, so mostly none is missing.
         with store.read(source.namespace) as reader:

@@ -76,10 +76,10 @@ def select(scope: SelectionScope, what: object, now: datetime) -> Selection:
             understood += f", of {name.replace('_', ' ')} {text}"
     if instruction.kind in {"oldest", "least important"}:
         return Selection(_least(scope, instruction.kind), understood, instruction.kind)
-    found = list(islice(_matches(scope, instruction), MAX_SELECTED + 1))
-    if len(found) > MAX_SELECTED:
+    matches = list(islice(_matches(scope, instruction), MAX_SELECTED + 1))
+    if len(matches) > MAX_SELECTED:
         raise _too_many()
-    return Selection(tuple(sorted(found, key=lambda record: record.number)), understood, instruction.kind)
+    return Selection(tuple(sorted(matches, key=lambda record: record.number)), understood, instruction.kind)
 
 
 def matching_earlier_versions(scope: SelectionScope, what: object, now: datetime) -> Iterator[Record]:
@@ -101,7 +101,7 @@ def _by_references(scope: SelectionScope, references: Sequence[Reference]) -> Se
     if len(references) > MAX_SELECTED:
         raise _too_many()
     store = scope.services.store
-    found: dict[int, Record] = {}
+    selected: dict[int, Record] = {}
     for reference in references:
         try:
             record = find(store, scope.namespace, reference.text)
@@ -113,11 +113,11 @@ def _by_references(scope: SelectionScope, references: Sequence[Reference]) -> Se
             if not logged:
                 raise
             record = logged[-1]
-        found[record.number] = record
-    numbers = ", ".join(f"#{number}" for number in list(found)[:_LISTED])
-    more = f" and {len(found) - _LISTED:,} more" if len(found) > _LISTED else ""
-    noun = "memory" if len(found) == 1 else "memories"
-    return Selection(tuple(found.values()), f"{noun} {numbers}{more}", "reference")
+        selected[record.number] = record
+    numbers = ", ".join(f"#{number}" for number in list(selected)[:_LISTED])
+    more = f" and {len(selected) - _LISTED:,} more" if len(selected) > _LISTED else ""
+    noun = "memory" if len(selected) == 1 else "memories"
+    return Selection(tuple(selected.values()), f"{noun} {numbers}{more}", "reference")
 
 
 def _least(scope: SelectionScope, kind: Kind) -> tuple[Record, ...]:
@@ -152,8 +152,8 @@ def _matches(scope: SelectionScope, instruction: Instruction) -> Iterator[Record
             filters = [replace(filter, states=indexed, numbers=tuple(search.numbers))] if indexed else []
             filters += [replace(filter, states=others)] if others else []
     needed = _term_hashes(instruction)
-    for each in filters:
-        for record in records(store, namespace, each):
+    for part in filters:
+        for record in records(store, namespace, part):
             if needed and not needed <= _terms_of(record):
                 continue
             fields = (record.text, record.title or "", record.reasoning or "", *record.tags, *record.keywords)

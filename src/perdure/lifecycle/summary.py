@@ -140,7 +140,7 @@ def summarize(
             if count(line) <= limit:
                 chosen, text = [best], line
                 break
-    sources = tuple({one.record.number: one.record for one in _by_group(chosen)}.values())
+    sources = tuple({sentence.record.number: sentence.record for sentence in _by_group(chosen)}.values())
     omitted = len(material) - len(sources) + beyond
     return Summary(text, count(text) if text else 0, limit, sources, omitted, counter.name)
 
