@@ -6,16 +6,18 @@ meaning and one type in all of them, and docs/reference/json.md lists every key.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 from perdure.clock import format_time
 from perdure.model import Context, Exported, Finding, Page, Recall, Record, RevertResult, Revision
 
 if TYPE_CHECKING:
     from perdure.store.port import StoreStats
+
+ListName: TypeAlias = Literal["revisions", "versions", "checkpoints", "triggered", "remembered"]
 
 
 def to_jsonable(value: object) -> Any:
@@ -32,7 +34,10 @@ def to_jsonable(value: object) -> Any:
 
 
 def past_document(
-    answer: Recall | Context | Page, *, as_of: datetime | None = None, known_at: datetime | None = None
+    answer: Recall | Context | Page | Mapping[str, Any],
+    *,
+    as_of: datetime | None = None,
+    known_at: datetime | None = None,
 ) -> dict[str, Any]:
     """An answer about the past names the time it is about; one about now is the answer alone."""
     times = {"as_of": as_of, "known_at": known_at}
@@ -50,6 +55,11 @@ def brief_document(recall: Recall) -> dict[str, Any]:
             for record in records
         ]
     }
+
+
+def list_document(name: ListName, values: Iterable[object]) -> dict[str, Any]:
+    """A list is an object with one key, so that the answer can grow."""
+    return {name: to_jsonable(list(values))}
 
 
 def log_document(revisions: Sequence[Revision], limit: int) -> dict[str, Any]:

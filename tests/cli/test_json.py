@@ -49,7 +49,7 @@ list --limit 2
 list --tag nowhere
 list --known-at now
 recall tea --explain
-recall tea --brief
+recall tea --brief --as-of now
 recall --concept green --concept tea
 recall tea --as-of now --known-at now
 recall nothing --tag nowhere

@@ -14,6 +14,7 @@ from perdure.cli.revert_view import revert_view
 from perdure.cli.terminal import count_memories, dim, safe
 from perdure.cli.time_options import age
 from perdure.clock import format_time
+from perdure.jsonable import list_document
 from perdure.model import Checkpoint
 
 
@@ -83,16 +84,15 @@ def list_(target: Target, *, spec_folder: str | None, limit: int) -> View:
     """
     with target.memory() as memory:
         checkpoints = memory.checkpoints(spec_folder=spec_folder, limit=limit)
-    if not checkpoints:
-        make_one = f"Make one: {target.hint('checkpoint', 'create', 'before-refactor')}"
-        return View(json={"checkpoints": []}, after=empty_answer("There is no checkpoint here yet.", make_one))
+    make_one = f"Make one: {target.hint('checkpoint', 'create', 'before-refactor')}"
     return View(
-        json={"checkpoints": checkpoints},
-        lines=[Table(_COLUMNS, checkpoints)],
+        json=list_document("checkpoints", checkpoints),
+        lines=[Table(_COLUMNS, checkpoints)] if checkpoints else [],
         rows=[
             (each.name, format_time(each.created_at), _scope(each), each.memory_count, each.actor, each.description)
             for each in checkpoints
         ],
+        after=() if checkpoints else empty_answer("There is no checkpoint here yet.", make_one),
     )
 
 

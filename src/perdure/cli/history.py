@@ -11,6 +11,7 @@ from perdure.cli.command import Target, command
 from perdure.cli.render import View
 from perdure.cli.terminal import dim
 from perdure.clock import format_time
+from perdure.jsonable import list_document
 from perdure.model import Record
 from perdure.text.diff import changed_fields, word_diff
 
@@ -46,4 +47,4 @@ def main(target: Target, *, ref: str) -> View:
         lines += change_lines(changes, 11)
         who_and_when = (change.actor, change.surface, change.session, format_time(change.at))
         rows.append((revision.seq, revision.version, change.operation, *who_and_when, "; ".join(changes)))
-    return View(json={"revisions": revisions}, lines=lines, rows=rows)
+    return View(json=list_document("revisions", revisions), lines=lines, rows=rows)

@@ -89,7 +89,7 @@ def main(
         document = brief_document(recall)
         heads = (f"{each['namespace']} " if target.several else "" for each in document["lines"])
         lines = [safe(head + each["line"]) for head, each in zip(heads, document["lines"], strict=True)]
-        return View(json=document, lines=lines, before=before)
+        return View(json=past_document(document, **times), lines=lines, before=before)
     rows: list[Sequence[object]] = [_row(record, _ALWAYS) for record in recall.constitutional]
     for hit in recall:
         concepts = [_counted(hit.concepts)] if hit.concepts else []

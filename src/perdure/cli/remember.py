@@ -14,6 +14,7 @@ from perdure.cli.render import View
 from perdure.cli.stdin import read_lines, words_or_stdin
 from perdure.cli.terminal import err, note
 from perdure.errors import PerdureError
+from perdure.jsonable import list_document
 from perdure.model import Remembered
 
 _EXAMPLES: Final = (
@@ -65,4 +66,4 @@ def _remember_lines(target: Target, fields: dict[str, Any]) -> View:
             for line in evictions(remembered.evicted):
                 err(line)
 
-    return View(json=lambda: {"remembered": list(remember())}, lines=acknowledge(), after=map(note, notes))
+    return View(json=lambda: list_document("remembered", remember()), lines=acknowledge(), after=map(note, notes))

@@ -12,6 +12,7 @@ from perdure.cli.render import View, empty_answer
 from perdure.cli.stdin import words_or_stdin
 from perdure.cli.terminal import dim, glyphs, number_label, safe, width
 from perdure.cli.text_layout import clip
+from perdure.jsonable import list_document
 
 _EXAMPLES: Final = (
     "perdure triggers 'please save context for the auth work'",
@@ -43,7 +44,7 @@ def main(target: Target, *, prompt: tuple[str, ...], limit: int) -> View:
         lines.append(f"    {safe(clip(title_and_text(each.record), width() - 4, more))}")
     give_one = f"Give a memory one: {target.hint('update', 'NUMBER', trigger_phrase='save context')}"
     return View(
-        json={"triggered": triggered},
+        json=list_document("triggered", triggered),
         lines=lines,
         rows=(
             (each.record.number, f"{each.confidence:.2f}", each.record.namespace, each.phrase, each.record.text)

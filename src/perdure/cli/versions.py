@@ -11,6 +11,7 @@ from perdure.cli.render import Column, Table, View
 from perdure.cli.terminal import dim
 from perdure.cli.time_options import age
 from perdure.clock import format_time
+from perdure.jsonable import list_document
 from perdure.model import Version
 
 
@@ -49,7 +50,7 @@ def main(target: Target, *, ref: str) -> View:
         versions = memory.versions(ref)
     readable = sum(version.record is not None for version in versions)
     return View(
-        json={"versions": versions},
+        json=list_document("versions", versions),
         lines=[Table(_COLUMNS, versions)],
         rows=[
             (each.version, _standing(each), _lineage(each), each.change.actor, format_time(each.change.at), _text(each))
