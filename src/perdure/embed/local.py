@@ -96,7 +96,16 @@ class LocalEmbedder:
         # At most four processors: the rest is somebody else's.
         allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         workers = min(allowed, _MAX_WORKERS)
-        batches = _batches([len(ids) for ids in tokens], workers)
+        # Texts of about equal length together, longest first; fewer together when there would be idle workers.
+        lengths = [len(ids) for ids in tokens]
+        order = sorted(range(len(lengths)), key=lengths.__getitem__, reverse=True)
+        budget = min(_BATCH_TOKENS, -(-sum(lengths) // workers))
+        batches: list[list[int]] = []
+        start = 0
+        while start < len(order):
+            size = max(1, budget // lengths[order[start]])
+            batches.append(order[start : start + size])
+            start += size
         vectors = np.empty((len(texts), DIMENSIONS), dtype=np.float32)
         done = 0
         for rows, embedded in zip(batches, _embed_all(model, tokens, batches, workers), strict=True):
@@ -240,16 +249,3 @@ def _embed(model: Model, tokens: Sequence[list[int]]) -> Vectors:
     if not (np.abs(np.linalg.norm(vectors, axis=1) - 1) < _UNIT_TOLERANCE).all():
         raise EmbedderUnavailable("The local model gave a vector that is no direction.", remedy=_INSTALL_RUNTIME)
     return vectors
-
-
-def _batches(lengths: Sequence[int], workers: int) -> list[list[int]]:
-    """Rows of about equal length together, longest first; fewer together when there would be idle workers."""
-    order = sorted(range(len(lengths)), key=lengths.__getitem__, reverse=True)
-    budget = min(_BATCH_TOKENS, -(-sum(lengths) // workers))
-    batches: list[list[int]] = []
-    start = 0
-    while start < len(order):
-        size = max(1, budget // lengths[order[start]])
-        batches.append(order[start : start + size])
-        start += size
-    return batches

@@ -137,7 +137,13 @@ def fold(source: Tensors) -> Tensors:
 
 
 def quantise(folded: Tensors) -> Tensors:
-    """The same tensors with the word table and every matrix in int8, each beside its scales."""
+    """The same tensors with the word table and every matrix in int8, each beside its scales: one per column.
+
+    x86 without VNNI multiplies unsigned by signed bytes two rows at a time and adds the pair in sixteen bits, where
+    255 x (127 + 127) does not fit and is cut off silently. So the scale is set by the largest pair of one sign, not by
+    the largest weight, and no pair sums to more than 128. Scaled the usual way, a Haswell's vectors differed from a
+    newer machine's by cosine 0.997; now they agree to the last digits.
+    """
     import numpy as np
 
     words = folded["words"]
@@ -152,25 +158,12 @@ def quantise(folded: Tensors) -> Tensors:
             matrix = folded[name]
             if part in ("attend", "widen"):
                 matrix = matrix / balance[:, np.newaxis]
-            tensors[name], tensors[name + ".scale"] = _quantise_columns(matrix)
+            pairs = matrix.reshape(-1, 2, matrix.shape[1])
+            above = np.maximum(pairs, 0).sum(axis=1).max(axis=0)
+            below = np.maximum(-pairs, 0).sum(axis=1).max(axis=0)
+            scale = np.maximum(above, below).astype(np.float32) / np.float32(127)
+            tensors[name], tensors[name + ".scale"] = np.rint(matrix / scale).astype(np.int8), scale
     return tensors
-
-
-def _quantise_columns(matrix: Matrix) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
-    """Eight bits per weight and one scale per column, such that products stay exact on older processors.
-
-    x86 without VNNI multiplies unsigned by signed bytes two rows at a time and adds the pair in sixteen bits, where
-    255 x (127 + 127) does not fit and is cut off silently. So the scale is set by the largest pair of one sign, not by
-    the largest weight, and no pair sums to more than 128. Scaled the usual way, a Haswell's vectors differed from a
-    newer machine's by cosine 0.997; now they agree to the last digits.
-    """
-    import numpy as np
-
-    pairs = matrix.reshape(-1, 2, matrix.shape[1])
-    above = np.maximum(pairs, 0).sum(axis=1).max(axis=0)
-    below = np.maximum(-pairs, 0).sum(axis=1).max(axis=0)
-    scale = np.maximum(above, below).astype(np.float32) / np.float32(127)
-    return np.rint(matrix / scale).astype(np.int8), scale
 
 
 def _read_cache(path: Path) -> Tensors | None:

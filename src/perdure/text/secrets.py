@@ -161,11 +161,6 @@ _VARIED = 8
 _RANDOM = 8
 
 
-def _aws_key_id(value: str) -> bool:
-    # ASIA opens ordinary capitalised words; AKIA does not.
-    return not value.startswith("ASIA") or any(character.isdigit() for character in value)
-
-
 class _Shape(NamedTuple):
     kind: str
     anchors: tuple[str, ...]
@@ -188,6 +183,8 @@ def _words(*literals: str) -> str:
 
 _URLSAFE = r"[A-Za-z0-9_-]"
 _AWS = ("AKIA", "ASIA", "ABIA", "ACCA")
+# ASIA opens ordinary capitalised words, so a digit has to follow; the others do not.
+_ASIA = r"(?:(?<!ASIA)|(?=[A-Z]{0,15}[0-9]))"
 
 _SHAPES = (
     _Shape("jwt", ("eyJ",), rf"{_word('eyJ')}{_URLSAFE}{{8,}}\.{_URLSAFE}{{8,}}(?:\.{_URLSAFE}+)*"),
@@ -221,7 +218,7 @@ _SHAPES = (
     _Shape("huggingface_token", ("api_org_",), r"api_org_[A-Za-z0-9]{30}[A-Za-z0-9_]*", solid=True),
     _Shape("sendgrid_key", ("SG.",), rf"SG\.{_URLSAFE}{{16,}}\.{_URLSAFE}{{16,}}"),
     _Shape("twilio_key", ("SK", "AC"), rf"{_words('SK', 'AC')}[0-9a-f]{{32}}(?![A-Za-z0-9])", solid=True),
-    _Shape("aws_key_id", _AWS, rf"{_words(*_AWS)}[A-Z0-9]{{16}}(?![A-Za-z0-9])", _aws_key_id, solid=True),
+    _Shape("aws_key_id", _AWS, rf"{_words(*_AWS)}{_ASIA}[A-Z0-9]{{16}}(?![A-Za-z0-9])", bool, solid=True),
     _Shape("service_token", ("shp",), r"shp(?:at|ca|pa|ss)_[A-Za-z0-9]{32,}", solid=True),  # Shopify
     _Shape("service_token", ("_v1_",), r"do[opr]_v1_[A-Za-z0-9]{40,}", solid=True),  # DigitalOcean
     _Shape("service_token", ("dckr_",), rf"dckr_[a-z]{{3}}_{_URLSAFE}{{20,}}", _random),  # Docker Hub
@@ -300,17 +297,14 @@ _NEARBY = 80
 def _find_cards(text: str) -> Iterator[_Span]:
     for match in _regex(_CARD).finditer(text):
         digits = match[0].replace(" ", "").replace("-", "")
-        if not _regex(_ISSUED).fullmatch(digits) or not _luhn(digits) or len(set(digits)) == 1:
+        doubled = sum(sum(divmod(2 * int(digit), 10)) for digit in digits[-2::-2])
+        luhn = (doubled + sum(int(digit) for digit in digits[::-2])) % 10
+        if luhn or not _regex(_ISSUED).fullmatch(digits) or len(set(digits)) == 1:
             continue
         # One bare number in ten passes Luhn by chance, so an ungrouped one needs a word to explain it.
         around = text[max(0, match.start() - _NEARBY) : match.end() + _NEARBY]
         if _regex(_GROUPED).fullmatch(match[0]) or (match[0] == digits and _regex(_CARD_WORDS).search(around)):
             yield _Span(*match.span(), "card")
-
-
-def _luhn(digits: str) -> bool:
-    doubled = (sum(divmod(2 * int(digit), 10)) for digit in digits[-2::-2])
-    return (sum(doubled) + sum(int(digit) for digit in digits[::-2])) % 10 == 0
 
 
 # Matched against lowered text. Only the value is replaced, so what stands before the name matters for keys alone:
@@ -420,8 +414,15 @@ def _secret_value(value: _Value) -> bool:
     text = value.text
     if _template(text) or _regex(r"\s").search(text):
         return False
-    if not value.quoted and (value.after[:1] in ("(", "[") or _code(text)):
-        return False
+    if not value.quoted:
+        # An expression is no secret: a call, an index, an attribute, a constant, a numbered variable.
+        call = rf"{_IDENTIFIER}(?:\.{_IDENTIFIER})*[(\[]|{_IDENTIFIER}(?:\.{_IDENTIFIER})+=[A-Za-z]"
+        name = (
+            rf"{_IDENTIFIER}(?:\.{_IDENTIFIER})+"
+            r"|[A-Z][A-Z0-9]{0,20}(?:_[A-Z0-9]{1,20})+|[a-z]{1,20}(?:_[a-z]{1,20})+_?[0-9]{0,2}"
+        )
+        if value.after[:1] in ("(", "[") or _regex(call).match(text) or _regex(name).fullmatch(text):
+            return False
     if value.kind == "password" or (value.kind == "secret" and (value.quoted or value.line) and "-" not in text):
         return _password(value)
     if not _regex(r"[A-Za-z]").search(text) or not _regex(r"[0-9]").search(text):
@@ -439,17 +440,6 @@ def _template(text: str) -> bool:
     return bool(
         _regex(r"\$\{|\{\{|\$\(|%\(|\[REDACTED:|\.\.\.|…|<[^<>\s]+>|&lt;|\{[A-Za-z_][A-Za-z0-9_.]*\}").search(text)
         or _regex(r"\$[A-Za-z_][A-Za-z0-9_]*|%[A-Za-z0-9_]+%|\{[^{}]*\}|:[a-z_]+").fullmatch(text)
-    )
-
-
-def _code(text: str) -> bool:
-    """Recognise an expression: a call, an index, an attribute, a constant, a numbered variable."""
-    return bool(
-        _regex(rf"{_IDENTIFIER}(?:\.{_IDENTIFIER})*[(\[]|{_IDENTIFIER}(?:\.{_IDENTIFIER})+=[A-Za-z]").match(text)
-        or _regex(
-            rf"{_IDENTIFIER}(?:\.{_IDENTIFIER})+"
-            r"|[A-Z][A-Z0-9]{0,20}(?:_[A-Z0-9]{1,20})+|[a-z]{1,20}(?:_[a-z]{1,20})+_?[0-9]{0,2}"
-        ).fullmatch(text)
     )
 
 

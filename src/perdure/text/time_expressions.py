@@ -192,11 +192,6 @@ def _day(moment: datetime) -> _Range:
     return start, start + _DAY
 
 
-def _week(moment: datetime) -> _Range:
-    start = _midnight(moment) - moment.weekday() * _DAY
-    return start, start + _WEEK
-
-
 def _month(moment: datetime, back: int = 0) -> _Range:
     months = moment.year * 12 + moment.month - 1 - back
     return _month_start(months), _month_start(months + 1)
@@ -220,7 +215,8 @@ def _unit_ago(unit: str, count: int, now: datetime) -> _Range:
         case "d":
             return _day(now - count * _DAY)
         case "w":
-            return _week(now - count * _WEEK)
+            monday = _midnight(now - count * _WEEK) - now.weekday() * _DAY
+            return monday, monday + _WEEK
         case "mo":
             return _month(now, count)
         case "y":
@@ -285,13 +281,6 @@ def _read_day_word(match: re.Match[str], now: datetime) -> _Range:
     return _part(day, part.lower()) if part else _day(day)
 
 
-def _read_night(match: re.Match[str], now: datetime) -> _Range:
-    if match[1].lower() == "tonight":
-        return _part(now, "evening")
-    start = _midnight(now)
-    return start - timedelta(hours=6), start + timedelta(hours=6)
-
-
 def _read_last_name(match: re.Match[str], now: datetime) -> _Range:
     """`last Monday` and `last March` are over; `this` one is of this week or year."""
     which, name = match[1].lower(), match[2]
@@ -346,7 +335,9 @@ _EXACT: Final[tuple[tuple[re.Pattern[str], _Reading], ...]] = (
     (_compiled(rf"(?P<month>{_MONTH}) (?:of )?(?P<year>{_YEAR})"),
      lambda match, _: _month_named(match["month"], int(match["year"]))),
     (_compiled(rf"(?:earlier )?(today|yesterday|day before yesterday)(?: {_PART})?"), _read_day_word),
-    (_compiled("(tonight|last night)"), _read_night),
+    (_compiled("tonight"), lambda _, now: _part(now, "evening")),
+    (_compiled("last night"),
+     lambda _, now: (_midnight(now) - timedelta(hours=6), _midnight(now) + timedelta(hours=6))),
     (_compiled("this (morning|afternoon|evening)"), lambda match, now: _part(now, match[1].lower())),
     (_compiled("this (week|month|year)"), lambda match, now: _unit_ago(_unit(match[1]), 0, now)),
     (_compiled("(?:last|previous) (week|month|year)(?! of )"), lambda match, now: _unit_ago(_unit(match[1]), 1, now)),
