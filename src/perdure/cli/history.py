@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 
 import click
 
@@ -12,7 +12,7 @@ from perdure.cli.render import View
 from perdure.cli.terminal import dim
 from perdure.clock import format_time
 from perdure.jsonable import list_document
-from perdure.model import Record
+from perdure.model import Record, Revision
 from perdure.text.diff import changed_fields, word_diff
 
 
@@ -28,23 +28,38 @@ def main(target: Target, *, ref: str) -> View:
     with target.memory() as memory:
         revisions = memory.history(ref)
     gone = "(erased)" if revisions[-1].change.operation == "erase" else "(not kept)"
-    before: Record | None = None
-    lines: list[str] = []
-    rows: list[Sequence[object]] = []
-    for revision in revisions:
-        change, after = revision.change, revision.record
-        if after is None:
-            changes = [gone]
-        elif before is None:
-            facts = {"title": after.title, "key": after.key, "category": after.category, "tags": after.tags}
-            changes = [after.text, *(f"{name}: {readable(value)}" for name, value in facts.items() if value)]
-        else:
-            changes = list(describe_changes(word_diff(before.text, after.text), changed_fields(before, after)))
-        before = after or before
-        who, when = author_and_age(change, change.surface), dim(f"{change.at:%Y-%m-%d %H:%M:%S}")
-        version = f"v{revision.version:<3}"
-        lines.append(f"{dim(f'{revision.seq:>4}')}  {version} {operation_label(change.operation)}  {who}  {when}")
-        lines += change_lines(changes, 11)
-        who_and_when = (change.actor, change.surface, change.session, format_time(change.at))
-        rows.append((revision.seq, revision.version, change.operation, *who_and_when, "; ".join(changes)))
-    return View(json=list_document("revisions", revisions), lines=lines, rows=rows)
+
+    def described() -> Iterator[tuple[Revision, list[str]]]:
+        """Each revision, and what it changed in words."""
+        before: Record | None = None
+        for revision in revisions:
+            after = revision.record
+            if after is None:
+                yield revision, [gone]
+            elif before is None:
+                facts = {"title": after.title, "key": after.key, "category": after.category, "tags": after.tags}
+                named = (f"{name}: {readable(value)}" for name, value in facts.items() if value)
+                yield revision, [after.text, *named]
+            else:
+                text_diff, field_changes = word_diff(before.text, after.text), changed_fields(before, after)
+                yield revision, list(describe_changes(text_diff, field_changes))
+            before = after or before
+
+    def page() -> Iterator[str]:
+        for revision, changes in described():
+            change, version = revision.change, f"v{revision.version:<3}"
+            who, when = author_and_age(change, change.surface), dim(f"{change.at:%Y-%m-%d %H:%M:%S}")
+            yield f"{dim(f'{revision.seq:>4}')}  {version} {operation_label(change.operation)}  {who}  {when}"
+            yield from change_lines(changes, 11)
+
+    return View(
+        json=list_document("revisions", revisions),
+        lines=page(),
+        rows=(
+            (
+                revision.seq, revision.version, revision.change.operation, revision.change.actor,
+                revision.change.surface, revision.change.session, format_time(revision.change.at), "; ".join(changes),
+            )
+            for revision, changes in described()
+        ),
+    )  # fmt: skip
