@@ -206,6 +206,7 @@ class Reader(Protocol):
     """One namespace at one moment: what others write meanwhile is not seen. A namespace that does not exist is empty.
 
     A read should be short, and its caller must not begin to write inside it: a store may make writers wait for readers.
+    A reader ends with its block.
     """
 
     def find(self, reference: Reference) -> list[Record]:

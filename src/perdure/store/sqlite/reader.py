@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from itertools import islice
 from math import inf
-from typing import Final, cast
+from typing import Final, Never, cast
 
 from perdure.clock import from_micros, to_micros
 from perdure.embed.port import Generation
@@ -72,6 +72,11 @@ def generation_id(connection: Database, generation: Generation | None) -> int:
     return generation_key or NO_GENERATION
 
 
+class _Ended:
+    def execute(self, *_: object) -> Never:
+        raise RuntimeError("the transaction has ended")
+
+
 class SqliteReader:
     """A namespace, by its id and its name, as one connection sees it in one transaction."""
 
@@ -80,6 +85,10 @@ class SqliteReader:
         self.namespace_id = namespace
         self._name = name
         self._secret: bytes | None = None
+
+    def end(self) -> None:
+        """After its transaction the connection serves others, and every statement would be a transaction of its own."""
+        self._connection = cast("Database", _Ended())
 
     def find(self, reference: Reference) -> list[Record]:
         """Each way to read the reference; a memory that several ways lead to counts once."""

@@ -159,7 +159,11 @@ class SqliteStore:
     @contextmanager
     def read(self, namespace: str) -> Generator[SqliteReader]:
         with self._pool.reading() as connection:
-            yield SqliteReader(connection, self._id(connection, namespace), namespace)
+            reader = SqliteReader(connection, self._id(connection, namespace), namespace)
+            try:
+                yield reader
+            finally:
+                reader.end()
 
     def position(self, namespace: str, generation: Generation | None) -> Position:
         with self._pool.reading() as connection:

@@ -9,7 +9,7 @@ import struct
 from dataclasses import dataclass, fields
 from datetime import datetime
 from operator import attrgetter
-from typing import Final, Never, cast
+from typing import Final, cast
 
 import apsw
 
@@ -59,11 +59,6 @@ class _Namespace:
 
 
 _namespace_columns: Final = attrgetter(*(column.name for column in fields(_Namespace)))
-
-
-class _Ended:
-    def execute(self, *_: object) -> Never:
-        raise RuntimeError("the write transaction has ended")
 
 
 class SqliteWriter(SqliteReader):
@@ -216,10 +211,6 @@ class SqliteWriter(SqliteReader):
     def finish(self) -> None:
         if self._changed:
             self._connection.execute(SQL["close_namespace"], (*_namespace_columns(self._row), self.namespace_id))
-
-    def end(self) -> None:
-        """After the transaction every statement would be one of its own, half of a change."""
-        self._connection = cast("Database", _Ended())
 
     def _row_to_change(self) -> _Namespace:
         """The row of the namespace, which the first change makes."""

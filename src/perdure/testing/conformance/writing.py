@@ -242,6 +242,15 @@ class WritingTests(StoreTestBase):
         thread.join()
         assert read_once(store).fetch([1])[0].text == "green tea"
 
+    def test_neither_a_reader_nor_a_writer_outlives_its_transaction(self, store: Store) -> None:
+        with store.write(NAMESPACE) as writer:
+            insert(writer, draft("tea"))
+        with store.read(NAMESPACE) as reader:
+            assert reader.by_number(1)
+        for ended in (reader, writer):
+            with pytest.raises(RuntimeError, match="ended"):
+                ended.by_number(1)
+
     def test_a_namespace_that_does_not_exist_reads_as_empty_and_is_not_made(self, store: Store) -> None:
         with store.read("nowhere") as reader:
             assert reader.fetch([1]) == reader.page(Filter(), after=None, limit=9, newest=True) == []
