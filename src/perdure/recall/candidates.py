@@ -108,16 +108,16 @@ class Candidates:
 
     def categories(self, names: Sequence[str]) -> NDArray[np.intp]:
         """Which of these categories each candidate has, by position; -1 for any other."""
-        found: list[NDArray[np.intp]] = []
+        columns: list[NDArray[np.intp]] = []
         for partition, rows in self.parts:
             values = partition.snapshot.vocabulary.categories.values
             # One place more than there are codes, so that the code of no category falls on it.
             positions = np.array([*(names.index(value) if value in names else -1 for value in values), -1], np.intp)
-            found.append(positions[partition.snapshot.columns.category[rows]])
-        return np.concatenate(found)
+            columns.append(positions[partition.snapshot.columns.category[rows]])
+        return np.concatenate(columns)
 
 
-class _Found(NamedTuple):
+class _Retrieved(NamedTuple):
     """The candidate rows of one partition, ascending."""
 
     rows: NDArray[np.intp]
@@ -145,7 +145,7 @@ class Retriever:
             lexicals = (partition.snapshot.lexical for partition in partitions)
             counts = WordCounts.together(lexical.counts(self.query.terms) for lexical in lexicals)
         retrieve = self._every_match if self.request.recipe.prominence_weight else self._best_matches
-        found: list[_Found] = []
+        retrieved: list[_Retrieved] = []
         keyword: list[NDArray[np.float32]] = []
         notes: dict[str, None] = {}
         for partition in partitions:
@@ -153,12 +153,12 @@ class Retriever:
             notes |= dict.fromkeys(noted)
             scores = partition.snapshot.lexical.scores(self.query.terms, counts)
             scores *= allowed
-            found.append(retrieve(partition, allowed, scores))
-            keyword.append(scores[found[-1].rows])
-        parts = [(partition, one.rows) for partition, one in zip(partitions, found, strict=True)]
+            retrieved.append(retrieve(partition, allowed, scores))
+            keyword.append(scores[retrieved[-1].rows])
+        parts = [(partition, part.rows) for partition, part in zip(partitions, retrieved, strict=True)]
         conversation = None
-        if any(one.conversation for one in found):
-            features = [one.conversation or ConversationFeatures.none(len(one.rows)) for one in found]
+        if any(part.conversation for part in retrieved):
+            features = [part.conversation or ConversationFeatures.none(len(part.rows)) for part in retrieved]
             conversation = ConversationFeatures.joined(features) if len(features) > 1 else features[0]
         number = column_of(parts, "number")
         cosine, has_vector = np.zeros(len(number), np.float32), np.zeros(len(number), np.bool_)
@@ -175,8 +175,8 @@ class Retriever:
             np.concatenate(keyword),
             cosine,
             has_vector,
-            by_keyword=np.concatenate([one.by_keyword for one in found]),
-            by_vector=np.concatenate([one.by_vector for one in found]),
+            by_keyword=np.concatenate([part.by_keyword for part in retrieved]),
+            by_vector=np.concatenate([part.by_vector for part in retrieved]),
             chance=chance,
             conversation=conversation,
         )
@@ -203,7 +203,7 @@ class Retriever:
         meeting, notes = meeting_requirements(required, numbers, lambda some: partition.records(self.store, some))
         return holding & snapshot.rows_with(meeting), notes
 
-    def _best_matches(self, partition: Partition, allowed: Mask, scores: NDArray[np.float32]) -> _Found:
+    def _best_matches(self, partition: Partition, allowed: Mask, scores: NDArray[np.float32]) -> _Retrieved:
         """The best by words and the nearest by meaning, with their neighbours where conversations count."""
         snapshot, count, embedding = partition.snapshot, self.request.candidates, self.embedding
         numbers, conversation = snapshot.columns.number, snapshot.conversation
@@ -211,7 +211,7 @@ class Retriever:
         if self.query.terms:
             worded = np.sort(top_k_newest(top_k(scores, count), scores, numbers, count))
         if embedding is None:
-            return _Found(worded, np.ones(len(worded), np.bool_), np.zeros(len(worded), np.bool_))
+            return _Retrieved(worded, np.ones(len(worded), np.bool_), np.zeros(len(worded), np.bool_))
         near = snapshot.vectors.nearest(embedding.vector, None if allowed.all() else allowed, count)
         nearest = near.rows[top_k_newest(np.arange(len(near.rows)), near.cosines, numbers[near.rows], count)]
         rows, features = _union(worded, nearest), None
@@ -232,9 +232,9 @@ class Retriever:
         listed = np.zeros((2, len(rows)), np.bool_)
         listed[0, np.searchsorted(rows, worded)] = True
         listed[1, np.searchsorted(rows, nearest)] = True
-        return _Found(rows, listed[0], listed[1], features)
+        return _Retrieved(rows, listed[0], listed[1], features)
 
-    def _every_match(self, partition: Partition, allowed: Mask, scores: NDArray[np.float32]) -> _Found:
+    def _every_match(self, partition: Partition, allowed: Mask, scores: NDArray[np.float32]) -> _Retrieved:
         """Every row that has a word of the query or any vector to compare with it; without a query every row. Of too
         many, the union of the best by words, by prominence and by meaning.
         """
@@ -255,7 +255,7 @@ class Retriever:
                 best.append(np.searchsorted(rows, snapshot.vectors.nearest(embedding.vector, allowed, count).rows))
             rows = rows[np.unique(np.concatenate(best))]
         by_vector = snapshot.vectors.present[rows] if embedding is not None else np.zeros(len(rows), np.bool_)
-        return _Found(rows, scores[rows] > 0, by_vector)
+        return _Retrieved(rows, scores[rows] > 0, by_vector)
 
 
 def _union(some: NDArray[np.intp], others: NDArray[np.intp]) -> NDArray[np.intp]:
@@ -311,12 +311,12 @@ class ArrayFeatures:
     def of_tier(self, value: Callable[[str, Tier], float]) -> NDArray[np.float64]:
         """A value of each row's tier; a tier that is damaged counts as normal."""
         normal = TIERS["normal"]
-        found: list[NDArray[np.float64]] = []
+        columns: list[NDArray[np.float64]] = []
         for partition, rows in self._parts:
             tiers = partition.snapshot.vocabulary.tiers.values
             values = np.array([value(tier, TIERS.get(tier, normal)) for tier in tiers], np.float64)
-            found.append(values[partition.snapshot.columns.tier[rows]])
-        return np.concatenate(found)
+            columns.append(values[partition.snapshot.columns.tier[rows]])
+        return np.concatenate(columns)
 
     @property
     def observations(self) -> NDArray[np.int64]:
@@ -325,7 +325,7 @@ class ArrayFeatures:
     @property
     def most_observed(self) -> int:
         snapshots = [partition.snapshot for partition, _ in self._parts]
-        return max(int(one.columns.observations[one.alive].max(initial=0)) for one in snapshots)
+        return max(int(each.columns.observations[each.alive].max(initial=0)) for each in snapshots)
 
     @property
     def confidence(self) -> NDArray[np.float64]:

@@ -120,7 +120,7 @@ class ConversationIndex:
 
     def said_by(self, rows: NDArray[np.intp], words: Collection[str]) -> NDArray[np.bool_]:
         """Which of the rows are said by somebody of such a name."""
-        # One place more than there are speakers, so that the code of nobody falls on it.
+        # One place more than around are speakers, so that the code of nobody falls on it.
         meant = np.zeros(len(self._heard) + 1, np.bool_)
         meant[[code for code in self.speakers.called(words) if code < len(self._heard)]] = True
         return meant[self.speaker[rows]]
@@ -129,26 +129,26 @@ class ConversationIndex:
     def _order(self) -> NDArray[np.intp]:
         """The living rows of conversations, as they were said: numbers are given in the order of writing."""
         rows = np.flatnonzero(self.alive & (self.group != NOBODY))
-        said = (self.group[rows].astype(np.int64) << 32) | self.numbers[rows]
+        keys = (self.group[rows].astype(np.int64) << 32) | self.numbers[rows]
         # Mostly in order already, from which this kind of sorting profits.
-        return rows[np.argsort(said, kind="stable")]
+        return rows[np.argsort(keys, kind="stable")]
 
     @cached_property
-    def _place(self) -> NDArray[np.intp]:
+    def _positions(self) -> NDArray[np.intp]:
         """Where each row stands in `_order`, or -1."""
-        place = np.full(len(self.numbers), -1, np.intp)
-        place[self._order] = np.arange(len(self._order))
-        return place
+        positions = np.full(len(self.numbers), -1, np.intp)
+        positions[self._order] = np.arange(len(self._order))
+        return positions
 
     def neighbours(self, rows: NDArray[np.intp]) -> NDArray[np.intp]:
-        """The rows before and after each, the nearest before it in the first column; -1 where there is none."""
+        """The rows before and after each, the nearest before it in the first column; -1 where around is none."""
         if not len(self._order):
             return np.full((len(rows), 2 * REACH), -1, np.intp)
-        place = self._place[rows][:, np.newaxis]
-        there = place + _STEPS
-        neighbours = self._order.take(there, mode="clip")
-        known = (self.group[neighbours] == self.group[rows][:, np.newaxis]) & (place >= 0)
-        return np.where(known & (there >= 0) & (there < len(self._order)), neighbours, -1)
+        position = self._positions[rows][:, np.newaxis]
+        around = position + _STEPS
+        neighbours = self._order.take(around, mode="clip")
+        same_group = (self.group[neighbours] == self.group[rows][:, np.newaxis]) & (position >= 0)
+        return np.where(same_group & (around >= 0) & (around < len(self._order)), neighbours, -1)
 
 
 def find_speakers(text: str, known: Iterable[ConversationIndex | SpeakerIndex]) -> NamedSpeakers:
@@ -253,7 +253,7 @@ def conversation_boost(
     lent[:, 0] *= 1 + asking * features.question_share[features.neighbours[:, 0]]
     neighbours = lent.max(axis=1, initial=0.0) / (1 + asking)
     asked = match * features.question_share
-    # Where there is no neighbour or no session, a memory itself counts for it.
+    # Where around is no neighbour or no session, a memory itself counts for it.
     own, whole = np.where(features.alone, 1 + given.neighbours, 1.0), 1 + near
     lifted = match * own + near * neighbours - asking * asked
     _, which = np.unique(features.group, return_inverse=True)

@@ -59,9 +59,9 @@ class Postings:
         keys = _keys(terms_, self.rows.astype(np.uint64) - np.uint64(first), self.frequencies)
         return keys[alive[self.rows]]
 
-    def find(self, wanted: Sequence[int]) -> Iterator[tuple[int, Rows, Counts]]:
-        """Which of the wanted terms, then the rows and how often."""
-        hashes = np.array(wanted, np.uint32)
+    def find(self, query_terms: Sequence[int]) -> Iterator[tuple[int, Rows, Counts]]:
+        """Which of the query_terms terms, then the rows and how often."""
+        hashes = np.array(query_terms, np.uint32)
         places = np.searchsorted(self.terms, hashes)
         known = self.terms[np.minimum(places, len(self.terms) - 1)] == hashes if len(self.terms) else ()
         for which in np.flatnonzero(known).tolist():
@@ -95,34 +95,36 @@ class Lexical:
     def _norms(self) -> NDArray[np.float32]:
         return length_norm(self.lengths.astype(np.float32), self._own.average)
 
-    def counts(self, wanted: Sequence[int]) -> WordCounts:
-        found = list(self._find(wanted))
-        held = self._holding([which for which, _, _ in found], [rows for _, rows, _ in found])
-        return replace(self._own, containing={wanted[which]: count for which, count in held})
+    def counts(self, query_terms: Sequence[int]) -> WordCounts:
+        postings = list(self._find(query_terms))
+        held = self._holding([which for which, _, _ in postings], [rows for _, rows, _ in postings])
+        return replace(self._own, containing={query_terms[which]: count for which, count in held})
 
-    def scores(self, wanted: Sequence[int], counts: WordCounts | None = None) -> NDArray[np.float32]:
+    def scores(self, query_terms: Sequence[int], counts: WordCounts | None = None) -> NDArray[np.float32]:
         """BM25 of every row, over this namespace or over the counts of several together; what rows that are gone get
         means nothing.
         """
         scores = np.zeros(len(self.lengths), np.float32)
-        found = list(self._find(wanted))
-        if found:
+        postings = list(self._find(query_terms))
+        if postings:
             # All words at once: for most queries the number of calls costs more than what they do.
-            which, each_rows, each_frequencies = zip(*found, strict=True)
+            which, each_rows, each_frequencies = zip(*postings, strict=True)
             rows = np.concatenate(each_rows)
             norms = self._norms.take(rows) if counts is None else self._norms_among(rows, counts)
             gains = saturation(np.concatenate(each_frequencies).astype(np.float32), norms)
-            worths = [(counts or self._own).idf(wanted[word], held) for word, held in self._holding(which, each_rows)]
+            worths = [
+                (counts or self._own).idf(query_terms[word], held) for word, held in self._holding(which, each_rows)
+            ]
             gains *= np.repeat(np.array(worths, np.float32), list(map(len, each_rows)))
             np.add.at(scores, rows, gains)
         return scores
 
-    def holding(self, wanted: Sequence[int]) -> NDArray[np.bool_]:
+    def holding(self, query_terms: Sequence[int]) -> NDArray[np.bool_]:
         """The rows that hold each of these words; what it says of rows that are gone means nothing."""
         held = np.zeros(len(self.lengths), np.uint16)
-        for _, rows, _ in self._find(wanted):
+        for _, rows, _ in self._find(query_terms):
             held[rows] += 1
-        return held == len(wanted)
+        return held == len(query_terms)
 
     def _norms_among(self, rows: Rows, counts: WordCounts) -> NDArray[np.float32]:
         return length_norm(self.lengths.take(rows).astype(np.float32), counts.average)
@@ -135,11 +137,11 @@ class Lexical:
             holding[word] += len(rows) if everyone_lives else int(np.count_nonzero(self.alive.take(rows)))
         return [(word, holding[word]) for word in which]
 
-    def _find(self, wanted: Sequence[int]) -> Iterator[tuple[int, Rows, Counts]]:
+    def _find(self, query_terms: Sequence[int]) -> Iterator[tuple[int, Rows, Counts]]:
         for postings in self.sorted:
-            yield from postings.find(wanted)
+            yield from postings.find(query_terms)
         if len(self.terms):
-            for which, term in enumerate(wanted):
+            for which, term in enumerate(query_terms):
                 at = np.flatnonzero(self.terms == term)
                 if len(at):
                     rows = np.searchsorted(self.ends, at, side="right") + self.first_unsorted
@@ -191,9 +193,9 @@ class LexicalBuilder:
         self._first_unsorted += len(ends)
         self._clear()
         while len(self._sorted) > 1 and _worth_merging(*self._sorted[-2:]):
-            *others, one, two = self._sorted
-            keys = np.concatenate([one.keys(one.first, alive), two.keys(one.first, alive)])
-            self._sorted = (*others, Postings.sort(one.first, two.last, keys))
+            *others, older, newer = self._sorted
+            keys = np.concatenate([older.keys(older.first, alive), newer.keys(older.first, alive)])
+            self._sorted = (*others, Postings.sort(older.first, newer.last, keys))
 
     def view(self, alive: NDArray[np.bool_], documents: int, words: int) -> Lexical:
         return Lexical(
@@ -211,5 +213,5 @@ def _keys(terms_: NDArray[np.uint32], rows: NDArray[np.uint64], frequencies: Cou
     return keys
 
 
-def _worth_merging(one: Postings, two: Postings) -> bool:
-    return len(one.rows) < _FANOUT * len(two.rows) and two.last - one.first <= _MOST_ROWS
+def _worth_merging(older: Postings, newer: Postings) -> bool:
+    return len(older.rows) < _FANOUT * len(newer.rows) and newer.last - older.first <= _MOST_ROWS

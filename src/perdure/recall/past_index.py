@@ -135,7 +135,11 @@ def look_back(reader: Reader, seq: int, as_of: datetime | None, *, known_then: b
             else:
                 old[number] = PastRecord(record, record.valid_at, record.invalid_at, record.expires_at)
             continue
-        lines = [line] if line.version == 1 else [one for one in reader.revisions(number) if one.seq <= line.seq]
+        lines = (
+            [line]
+            if line.version == 1
+            else [earlier for earlier in reader.revisions(number) if earlier.seq <= line.seq]
+        )
         true = true_at(lines, as_of)
         if true is None:
             continue
@@ -193,7 +197,7 @@ class PastIndexCache:
                 changed = NamespaceIndex(namespace, generation).filled(past.rows(reader, generation))
                 index = PastIndex(past, present.without(list(past.changed)), changed)
         with self._lock:
-            for other in [one for one in self._indexes if one[:2] == key[:2] and one.position != key.position]:
+            for other in [kept for kept in self._indexes if kept[:2] == key[:2] and kept.position != key.position]:
                 del self._indexes[other]
             self._indexes[key] = index
             self._indexes.move_to_end(key)
@@ -203,7 +207,7 @@ class PastIndexCache:
 
     def drop(self, namespace: str) -> None:
         with self._lock:
-            for key in [one for one in self._indexes if one.namespace == namespace]:
+            for key in [kept for kept in self._indexes if kept.namespace == namespace]:
                 del self._indexes[key]
 
 

@@ -103,8 +103,8 @@ def boost_by_time(ranked: Sequence[Ranked], ranges: Sequence[TimeRange], recipe:
 
 def _explain_time(signals: Mapping[str, Signal], part: float, time: Signal) -> dict[str, Signal]:
     lessened = {
-        name: Signal(one.raw, one.rank, one.normalised, one.weight * part, one.contribution * part)
-        for name, one in signals.items()
+        name: Signal(signal.raw, signal.rank, signal.normalised, signal.weight * part, signal.contribution * part)
+        for name, signal in signals.items()
     }
     return lessened | {"time": time}
 

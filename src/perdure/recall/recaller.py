@@ -89,7 +89,7 @@ class Recaller:
         for _ in range(_MORE_ATTEMPTS):
             if len(hits) == len(ranking.ranked):
                 break
-            unreadable |= {(one.namespace, one.number) for one in ranking.ranked} - hits.keys()
+            unreadable |= {(candidate.namespace, candidate.number) for candidate in ranking.ranked} - hits.keys()
             ranking = self._rank(request, query, unreadable)
             hits = self._hits(request, query, ranking)
         notes = list(ranking.notes)
@@ -169,7 +169,7 @@ class Recaller:
     def _count(self, request: SearchRequest, query: ParsedQuery) -> int:
         """How many memories hold a word of another query, as far as a search tells; without words, how many it has."""
         ranked = self._rank(replace(request, limit=_COUNTED), query, ()).ranked
-        with_words = [one for one in ranked if "keyword" in one.explain and one.explain["keyword"].raw > 0]
+        with_words = [hit for hit in ranked if "keyword" in hit.explain and hit.explain["keyword"].raw > 0]
         return len(with_words) or len(ranked)
 
     def _embed(
@@ -180,7 +180,7 @@ class Recaller:
         from perdure.recall.conversation import NamedSpeakers, find_speakers
 
         named = NamedSpeakers(frozenset(), query.text)
-        spoken = [one.snapshot.conversation for one in partitions if one.snapshot.conversation is not None]
+        spoken = [each.snapshot.conversation for each in partitions if each.snapshot.conversation is not None]
         if spoken and request.recipe.conversation.named:
             named = find_speakers(query.text, spoken)
         try:
@@ -226,7 +226,7 @@ class Recaller:
         """The records of the chosen candidates, as they are or as they were; those that are gone are left out."""
         records: dict[Key, Record] = {}
         for namespace, name in enumerate(request.namespaces):
-            numbers = [one.number for one in ranking.ranked if one.namespace == namespace]
+            numbers = [candidate.number for candidate in ranking.ranked if candidate.namespace == namespace]
             if not numbers:
                 continue
             if ranking.pasts:

@@ -23,13 +23,13 @@ def top_k(values: NDArray[Any], count: int) -> NDArray[np.intp]:
     sample = sample[sample > 0]
     rank = 2 * count // stride + 8
     sampled = stride > 1 and rank < len(sample)
-    found = np.flatnonzero(values >= np.partition(sample, -rank)[-rank]) if sampled else np.empty(0, np.intp)
-    if len(found) < count:
-        found = np.flatnonzero(values > 0)
-    if len(found) <= count:
-        return found
-    chosen = values[found]
-    return found[chosen >= np.partition(chosen, -count)[-count]]
+    candidates = np.flatnonzero(values >= np.partition(sample, -rank)[-rank]) if sampled else np.empty(0, np.intp)
+    if len(candidates) < count:
+        candidates = np.flatnonzero(values > 0)
+    if len(candidates) <= count:
+        return candidates
+    chosen = values[candidates]
+    return candidates[chosen >= np.partition(chosen, -count)[-count]]
 
 
 def top_k_newest(

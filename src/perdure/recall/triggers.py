@@ -96,37 +96,33 @@ class Phrases:
         """The best match of each memory: by confidence, then the longest phrase, the most important, the newest."""
         moment = to_micros(now)
         best: dict[int, Match] = {}
-        for match, row in self._found(prompt[:_LOOKED_AT]):
+        for phrase, confidence in self._occurrences(prompt[:_LOOKED_AT]):
+            row = phrase.row
             ends = (end for end in (row.valid_until, row.expires_at) if end is not None)
             if (row.valid_from is not None and row.valid_from > moment) or any(end <= moment for end in ends):
                 continue
-            known = best.get(match.number)
-            if known is None or _order(match) < _order(known):
-                best[match.number] = match
+            match = Match(row.number, phrase.text, confidence, len(phrase.words), row.importance)
+            if row.number not in best or _order(match) < _order(best[row.number]):
+                best[row.number] = match
         return sorted(best.values(), key=_order)
 
-    def _found(self, prompt: str) -> Iterator[tuple[Match, IndexRow]]:
-        for spoken in _readings(prompt):
-            yield from self._spoken(spoken)
+    def _occurrences(self, prompt: str) -> Iterator[tuple[_Phrase, float]]:
+        """The phrases that stand in the prompt, and how sure that is."""
+        for reading in _readings(prompt):
+            words, stems = tuple(word for word, _ in reading), tuple(stem for _, stem in reading)
+            forms: defaultdict[Stems, set[tuple[str, ...]]] = defaultdict(set)
+            for start, stem in enumerate(stems[:_PROMPT_WORDS]):
+                for length in self._lengths.get(stem, ()):
+                    key, form = stems[start : start + length], words[start : start + length]
+                    if key not in self._phrases or form in forms[key] or len(forms[key]) >= _FORMS:
+                        continue
+                    forms[key].add(form)
+                    yield from ((one, _confidence(one.words, form, len(words))) for one in self._phrases[key])
         if self._signs:
-            said = _sign(prompt)
+            text = _sign(prompt)
             for sign, phrases in self._signs.items():
-                if sign in said:
-                    confidence = _ALL if sign == said else _WITHIN
-                    yield from (_match(phrase, confidence) for phrase in phrases)
-
-    def _spoken(self, spoken: Sequence[tuple[str, str]]) -> Iterator[tuple[Match, IndexRow]]:
-        words = tuple(word for word, _ in spoken)
-        stems = tuple(stem for _, stem in spoken)
-        forms: defaultdict[Stems, set[tuple[str, ...]]] = defaultdict(set)
-        for place, stem in enumerate(stems[:_PROMPT_WORDS]):
-            for length in self._lengths.get(stem, ()):
-                key, said = stems[place : place + length], words[place : place + length]
-                if key not in self._phrases or said in forms[key] or len(forms[key]) >= _FORMS:
-                    continue
-                forms[key].add(said)
-                for phrase in self._phrases[key]:
-                    yield _match(phrase, _confidence(phrase.words, said, len(words)))
+                if sign in text:
+                    yield from ((one, _ALL if sign == text else _WITHIN) for one in phrases)
 
 
 class Triggers:
@@ -209,10 +205,10 @@ class _TriggerIndex:
 def _keys(row: IndexRow) -> Iterator[tuple[_Phrase, Stems]]:
     """Every phrase with its stems; `parseFile` also as the two words it is made of."""
     for text in row.trigger_phrases:
-        for spoken in _readings(text):
-            counting = spoken[:_PHRASE_WORDS]
-            words = tuple(word for word, _ in counting)
-            yield _Phrase(row, text, words), tuple(stem for _, stem in counting)
+        for reading in _readings(text):
+            first_words = reading[:_PHRASE_WORDS]
+            words = tuple(word for word, _ in first_words)
+            yield _Phrase(row, text, words), tuple(stem for _, stem in first_words)
 
 
 def _readings(text: str) -> Iterator[list[tuple[str, str]]]:
@@ -232,14 +228,9 @@ def _sign(text: str) -> str:
     return unicodedata.normalize("NFKC", clean(text)).casefold().strip()
 
 
-def _match(phrase: _Phrase, confidence: float) -> tuple[Match, IndexRow]:
-    row = phrase.row
-    return Match(row.number, phrase.text, confidence, len(phrase.words), row.importance), row
-
-
-def _confidence(phrase: tuple[str, ...], said: tuple[str, ...], total: int) -> float:
-    inflected = sum(first != second for first, second in zip(phrase, said, strict=True))
-    most = _ALL if len(said) == total else _WITHIN
+def _confidence(phrase: tuple[str, ...], form: tuple[str, ...], total: int) -> float:
+    inflected = sum(first != second for first, second in zip(phrase, form, strict=True))
+    most = _ALL if len(form) == total else _WITHIN
     return round(most - _INFLECTED * inflected / len(phrase), 4)
 
 
