@@ -281,7 +281,7 @@ def shown(value: object, most: int = 60) -> str:
 
 def all_errors() -> list[type[PerdureError]]:
     """The whole tree, base first, for the reference page and the tests that keep it true."""
-    found: list[type[PerdureError]] = [PerdureError]
-    for cls in found:
-        found.extend(cls.__subclasses__())
-    return found
+    classes: list[type[PerdureError]] = [PerdureError]
+    for cls in classes:
+        classes.extend(cls.__subclasses__())
+    return classes

@@ -73,12 +73,12 @@ def parse_reference(ref: int | str) -> Reference:
         return Reference(text, id=MemoryId(lowered))
     number = _NUMBER.fullmatch(text)
     value = int(number[1]) if number else None
-    known = Reference(
+    reference = Reference(
         text,
         number=value if value is not None and 0 < value <= MAX_NUMBER else None,
         hash=ContentHash(lowered) if _HASH.fullmatch(lowered) else None,
         key=text if _KEY.fullmatch(text) else None,
     )
-    if known.number is None and known.hash is None and known.key is None:
+    if reference.number is None and reference.hash is None and reference.key is None:
         raise InvalidReference(f"{shown(text)} does not name a memory.")
-    return known
+    return reference

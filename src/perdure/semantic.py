@@ -256,14 +256,14 @@ class SemanticMemoryStore:
         )
 
     def get_version(self, item_id: Reference, version: int) -> ItemVersion:
-        """An item as it was. An evicted item is gone with all its versions."""
-        found = self._memory.version(item_id, version)
+        """Get an item as one version had it. An evicted item is gone with all its versions."""
+        stored = self._memory.version(item_id, version)
         newest = self._memory.history(item_id)[-1].record
-        if found.record is None or newest is None or newest.state == "evicted":
+        if stored.record is None or newest is None or newest.state == "evicted":
             raise NotFound(f"Version {version} of {shown(item_id)} is gone.", remedy="See what is left: `versions`.")
-        item = Item(**_fields_of(found.record, found.lineage))
-        change = found.change
-        return ItemVersion(item, version, found.lineage, found.current, change.operation, change.actor, change.at)
+        item = Item(**_fields_of(stored.record, stored.lineage))
+        change = stored.change
+        return ItemVersion(item, version, stored.lineage, stored.current, change.operation, change.actor, change.at)
 
     query_version = get_version
 

@@ -36,10 +36,10 @@ class WordCounts:
     def together(cls, counts: Iterable[WordCounts]) -> WordCounts:
         documents, words = 0, 0
         containing: Counter[int] = Counter()
-        for one in counts:
-            documents += one.documents
-            words += one.words
-            containing.update(one.containing)
+        for each in counts:
+            documents += each.documents
+            words += each.words
+            containing.update(each.containing)
         return cls(documents, words, containing)
 
     @property
@@ -48,7 +48,7 @@ class WordCounts:
         return max(self.words, 1) / max(self.documents, 1)
 
     def idf(self, term: int, seen: int) -> float:
-        """`seen` memories with the term are certain, whatever was counted before."""
+        """The weight of a term. At least `seen` memories hold it, whatever was counted before."""
         containing = max(self.containing.get(term, 0), seen)
         return idf(max(self.documents, containing), containing)
 

@@ -19,7 +19,7 @@ _DENSE_COST: Final = 3
 
 
 def when(record: Record) -> datetime:
-    """When it became true, else when it was made."""
+    """The time of a memory: when it became true, else when it was created."""
     return record.valid_at or record.created_at
 
 
@@ -28,8 +28,8 @@ def one_line_preview(record: Record) -> str:
     category = f"[{one_line(record.category)}] " if record.category else ""
     head = f"#{record.number} {when(record).date().isoformat()} {category}"
     title = f"{record.title}: " if record.title else ""
-    said = title + (record.abstract or _first(record.text, _LINE))
-    return head + clip(one_line(said), _LINE - len(head))
+    text = title + (record.abstract or _first(record.text, _LINE))
+    return head + clip(one_line(text), _LINE - len(head))
 
 
 def abstract(record: Record) -> str:
@@ -70,10 +70,10 @@ def _cost(text: str) -> int:
 def _first(text: str, room: int) -> str:
     """As many sentences from the beginning as fit, at least a part of the first."""
     beginning = text[:_LOOKED_AT]
-    said = ""
+    head = ""
     for sentence in sentences(beginning):
-        longer = f"{said} {sentence}" if said else sentence
-        if said and _cost(longer) > room:
+        longer = f"{head} {sentence}" if head else sentence
+        if head and _cost(longer) > room:
             break
-        said = longer
-    return clip(said or one_line(beginning), room)
+        head = longer
+    return clip(head or one_line(beginning), room)

@@ -56,7 +56,7 @@ _Reading: TypeAlias = Callable[[re.Match[str], datetime], _Range]
 
 
 def find_time_ranges(text: str, now: datetime) -> tuple[TimeRange, ...]:
-    """Every stretch of time that the text names, in its order, none inside another. Never an error."""
+    """Every range of time that the text names, in the order of the text, none inside another. Never an error."""
     now = now.astimezone(UTC)
     ranges: list[TimeRange] = []
     end = 0
@@ -73,9 +73,9 @@ def find_time_ranges(text: str, now: datetime) -> tuple[TimeRange, ...]:
 
 
 def read_time_range(text: str, now: datetime) -> TimeRange | None:
-    """The stretch of time that a text means, if it is nothing but words of time; also `March` and `2025` alone."""
-    said = text.strip()
-    for words in (said, f"in {said}"):
+    """The range that a text means, if it holds nothing but words of time; also `March` and `2025` alone."""
+    stripped = text.strip()
+    for words in (stripped, f"in {stripped}"):
         spans = find_time_ranges(words, now)
         if len(spans) == 1 and (spans[0].start, spans[0].end) == (0, len(words)):
             return spans[0]
@@ -112,10 +112,10 @@ def _between(text: str, start: int, now: datetime) -> _Open | None:
 
 def _bounded(text: str, start: int, now: datetime) -> _Open | None:
     bound = _BOUND.match(text, start)
-    found = bound and _moment(text, bound.end(), now)
-    if not bound or not found:
+    moment = bound and _moment(text, bound.end(), now)
+    if not bound or not moment:
         return None
-    (since, until), end = found
+    (since, until), end = moment
     match bound[1].lower():
         case "before":
             return None, since, end
@@ -141,17 +141,17 @@ def _aged(text: str, start: int, now: datetime) -> _Open | None:
 
 def _simple(text: str, start: int, now: datetime) -> _Open | None:
     inside, around = _INSIDE.match(text, start), _AROUND.match(text, start)
-    found = _moment(text, inside.end(), now) if inside else _exact(text, around.end() if around else start, now)
-    if found is None:
+    moment = _moment(text, inside.end(), now) if inside else _exact(text, around.end() if around else start, now)
+    if moment is None:
         return None
-    (since, until), end = found
+    (since, until), end = moment
     onwards = _ONWARDS.match(text, end) if inside and inside[1].lower() == "from" else None
     return (since, None, onwards.end()) if onwards else (since, until, end)
 
 
 def _moment(text: str, start: int, now: datetime, real: datetime | None = None) -> tuple[_Range, int] | None:
-    """What a word of time may be followed by. Names that come again every week or year are the latest before `now`;
-    everything else is reckoned from the `real` now.
+    """The range that begins at `start` in the text. A name that comes again every week or year means the latest before
+    `now`; everything else is reckoned from the `real` now.
     """
     article = _ARTICLE.match(text, start)
     return _exact(text, start, real or now) or _read(_RECURRING, text, article.end() if article else start, now)
