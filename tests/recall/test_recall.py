@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import subprocess
 import sys
 import threading
@@ -498,3 +500,47 @@ def test_a_closed_store_is_named(tmp_path: Path):
     store.close()
     with pytest.raises(Exception, match="closed"):
         engine.recall(asking("tea"))
+
+
+# -- one scorer --------------------------------------------------------------------------------------------------------
+
+
+turns = st.fixed_dictionaries({
+    "text": texts,
+    "tier": st.sampled_from(["normal", "critical", "temporary"]),
+    "importance": st.sampled_from([0.2, 0.5, 1.0]),
+    "metadata": st.sampled_from([{}, {"stability": 12}, {"stability": "long"}]),
+    "anchor_id": st.sampled_from(["tea", "rain monday", "x"]),
+})  # fmt: skip
+
+
+@pytest.mark.parametrize("recipe", ["balanced", "facts", "tiered", "episodes"])
+@given(memories=st.lists(turns, min_size=1, max_size=8), query=texts)
+def test_every_recipe_scores_the_same_from_disk_and_from_memory(
+    recipe: str, memories: list[dict[str, Any]], query: str
+):
+    now = [NOW]
+    with Memory(":memory:", embedder="none", clock=lambda: now[0]) as memory:
+        for number, fields in enumerate(memories):
+            memory.remember(**fields, key=f"memory:{number}")
+            now[0] += timedelta(hours=30)
+        disk = memory.recall(query, recipe=recipe, limit=20)
+        assert memory._services.recaller()._indexes is None
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(recaller, "_RECALLS_FROM_DISK", 0)
+            index = memory.recall(query, recipe=recipe, limit=20)
+        assert [hit.record.number for hit in disk] == [hit.record.number for hit in index]
+        for one, other in zip(disk, index, strict=True):
+            assert one.score == pytest.approx(other.score, abs=1e-5)
+            assert {name: signal.normalised for name, signal in one.explain.items()} == pytest.approx(
+                {name: signal.normalised for name, signal in other.explain.items()}, abs=2e-6
+            )
+
+
+def test_an_explanation_can_be_copied_and_compared(memory: Memory):
+    memory.remember("tea on monday")
+    (hit,) = memory.recall("tea")
+    again = pickle.loads(pickle.dumps(hit))  # noqa: S301
+    assert (again, copy.deepcopy(hit)) == (hit, hit)
+    assert dict(hit.explain) == again.explain
+    assert repr(hit.explain) == repr(dict(hit.explain))
