@@ -65,7 +65,6 @@ from perdure.validation import (
     check_choice,
     check_fields,
     check_filters,
-    check_indexed_filters,
     check_int,
     check_namespace,
     check_namespaces,
@@ -146,7 +145,7 @@ class Memory:
         A call repeated with the same `idempotency_key` does nothing and answers what the first one stored.
         """
         checked, notes = self._check(check_text(text), fields)
-        key = optional(check_single_line, idempotency_key, "idempotency_key")
+        key = None if idempotency_key is None else check_single_line(idempotency_key, "idempotency_key")
         request = lifecycle.write.WriteRequest(checked, key)
         return self._written(lifecycle.write.remember(self._services, self._namespace, request), notes)
 
@@ -363,7 +362,7 @@ class Memory:
         services, now = self._services, self._services.context.clock()
         limit = check_int(token_limit, "token_limit", 1, MAX_BUDGET)
         refusal = "A summary is not made of memories"
-        filter = check_indexed_filters(filters, services.settings.categories, now, refusal)
+        filter = check_filters(filters, services.settings.categories, now, refusal=refusal)
         if scope is not None and not check_query(scope).strip():
             raise InvalidInput("The scope is empty.", remedy="Leave it out to summarise everything.")
         material, beyond = lifecycle.summary.gather(services, self._namespace, scope, filter, now)

@@ -246,10 +246,15 @@ def check_namespaces(names: object) -> list[str]:
 
 
 def check_filters(
-    filters: Mapping[str, Any], known_categories: Collection[str] = CATEGORIES, now: datetime | None = None
+    filters: Mapping[str, Any],
+    known_categories: Collection[str] = CATEGORIES,
+    now: datetime | None = None,
+    *,
+    refusal: str | None = None,
 ) -> Filter:
     """Values that no memory can have are errors too: a misspelt filter must not look like an empty memory. `when` is a
     time in words, reckoned from `now`; together with `since` and `until` it leaves the time that all of them allow.
+    A verb that sees only what recall sees gives a `refusal`, with which the error for other states begins.
     """
     if unknown := set(filters) - set(Filters.__annotations__):
         raise UnknownChoice(
@@ -262,6 +267,11 @@ def check_filters(
     states = _one_or_several(given.get("states", "active"), "states")
     for state in states:
         check_choice(STATES, state, "states")
+    if refusal and not set(states) <= set(INDEXED_STATES):
+        raise UnknownChoice(
+            f"{refusal} that are {', '.join(states)}.",
+            remedy=f"Ask for {' or '.join(INDEXED_STATES)} ones; `list` shows all.",
+        )
     categories = _one_or_several(given.get("category", ()), "category")
     for category in categories:
         _check_category(category, known_categories)
@@ -291,19 +301,6 @@ def check_filters(
         until=until,
         states=cast("tuple[State, ...]", states),
     )
-
-
-def check_indexed_filters(
-    filters: Mapping[str, Any], known_categories: Collection[str], now: datetime, refusal: str
-) -> Filter:
-    """Filters of a verb that sees only what recall sees: memories that are active or superseded."""
-    filter = check_filters(filters, known_categories, now)
-    if not set(filter.states) <= set(INDEXED_STATES):
-        raise UnknownChoice(
-            f"{refusal} that are {', '.join(filter.states)}.",
-            remedy=f"Ask for {' or '.join(INDEXED_STATES)} ones; `list` shows all.",
-        )
-    return filter
 
 
 def changes_content(fields: Mapping[str, object]) -> bool:

@@ -22,11 +22,10 @@ from perdure.validation import (
     MAX_LIMIT,
     check_bool,
     check_concepts,
-    check_indexed_filters,
+    check_filters,
     check_int,
     check_namespaces,
     check_query,
-    optional,
 )
 
 if TYPE_CHECKING:
@@ -108,7 +107,8 @@ def check_request(  # noqa: PLR0913 - one for each thing a caller may decide
 ) -> SearchRequest:
     """One search, complete: what the caller left out comes from the settings."""
     settings, now = services.settings, services.context.clock()
-    true_at, known_by = optional(parse_time, as_of, "as_of"), optional(parse_time, known_at, "known_at")
+    true_at = None if as_of is None else parse_time(as_of, "as_of")
+    known_by = None if known_at is None else parse_time(known_at, "known_at")
     chosen = services.recipe(recipe or None)
     if use_decay is not None and check_bool(use_decay, "use_decay") and not chosen.fades:
         raise UnknownChoice(
@@ -120,8 +120,8 @@ def check_request(  # noqa: PLR0913 - one for each thing a caller may decide
         limit=check_int(limit, "limit", 1, MAX_LIMIT),
         namespaces=(namespace,) if namespaces is None else tuple(dict.fromkeys(check_namespaces(namespaces))),
         recipe=chosen,
-        filter=check_indexed_filters(
-            filters, settings.categories, true_at or known_by or now, "Recall does not look into memories"
+        filter=check_filters(
+            filters, settings.categories, true_at or known_by or now, refusal="Recall does not look into memories"
         ),
         as_of=true_at,
         known_at=known_by,
