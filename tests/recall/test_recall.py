@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import copy
+import gc
 import pickle
 import subprocess
 import sys
 import threading
+import types
 from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -21,6 +23,7 @@ from hypothesis import strategies as st
 from perdure import Memory
 from perdure.model import Recall, Record
 from perdure.recall import lexical, recaller, vectors
+from perdure.recall.index import Snapshot
 from perdure.recall.query import SearchRequest
 from perdure.recall.recaller import Recaller
 from perdure.recall.recipe import BALANCED
@@ -544,3 +547,17 @@ def test_an_explanation_can_be_copied_and_compared(memory: Memory):
     assert (again, copy.deepcopy(hit)) == (hit, hit)
     assert dict(hit.explain) == again.explain
     assert repr(hit.explain) == repr(dict(hit.explain))
+
+
+def test_an_answer_that_nobody_looked_at_keeps_no_index_alive(memory: Memory):
+    memory.remember("tea on monday", conversation_id="c", metadata={"speaker": "Ann"})
+    answer = memory.recall("what did Ann say of tea")
+    waiting: list[Any] = [hit.explain for hit in answer]
+    seen: set[int] = set()
+    while waiting:
+        value = waiting.pop()
+        if id(value) in seen or isinstance(value, type | types.FunctionType | types.ModuleType):
+            continue
+        seen.add(id(value))
+        assert not isinstance(value, Snapshot)
+        waiting += gc.get_referents(value)

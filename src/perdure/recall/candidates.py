@@ -69,6 +69,29 @@ class Partition(NamedTuple):
 
 
 @dataclass(frozen=True)
+class Ranks:
+    """The ranks of candidates in the list of one retriever, sorted out when somebody asks. It holds no part of an
+    index: an explanation may live longer.
+    """
+
+    partition: NDArray[np.intp]
+    number: NDArray[np.int64]
+    values: NDArray[np.float32]
+    listed: Mask
+
+    @cached_property
+    def every(self) -> NDArray[np.intp]:
+        """The 1-based rank of each row, 0 where it is not in the list."""
+        order = np.lexsort((self.partition, -self.number, -self.values, ~self.listed))
+        ranks = np.empty(len(order), np.intp)
+        ranks[order] = np.arange(1, len(order) + 1)
+        return np.where(self.listed, ranks, 0)
+
+    def __call__(self, row: int) -> int | None:
+        return int(self.every[row]) or None
+
+
+@dataclass(frozen=True)
 class Candidates:
     """The candidate rows of all partitions as columns. `by_keyword` and `by_vector` say which retriever found a row,
     `chance` holds the cosines of rows taken at random. `conversation` is None where it does not count.
@@ -85,26 +108,13 @@ class Candidates:
     chance: NDArray[np.float32]
     conversation: ConversationFeatures | None
 
-    def keyword_rank(self, row: int) -> int | None:
-        return int(self.keyword_ranks[row]) or None
-
-    def vector_rank(self, row: int) -> int | None:
-        return int(self.vector_ranks[row]) or None
+    @cached_property
+    def keyword_ranks(self) -> Ranks:
+        return Ranks(self.partition, self.number, self.keyword, self.by_keyword)
 
     @cached_property
-    def keyword_ranks(self) -> NDArray[np.intp]:
-        return self._ranks(self.keyword, self.by_keyword)
-
-    @cached_property
-    def vector_ranks(self) -> NDArray[np.intp]:
-        return self._ranks(self.cosine, self.by_vector)
-
-    def _ranks(self, values: NDArray[np.float32], listed: Mask) -> NDArray[np.intp]:
-        """The 1-based rank of each row in the list of one retriever, 0 where it is not in the list."""
-        order = np.lexsort((self.partition, -self.number, -values, ~listed))
-        ranks = np.empty(len(values), np.intp)
-        ranks[order] = np.arange(1, len(values) + 1)
-        return np.where(listed, ranks, 0)
+    def vector_ranks(self) -> Ranks:
+        return Ranks(self.partition, self.number, self.cosine, self.by_vector)
 
     def categories(self, names: Sequence[str]) -> NDArray[np.intp]:
         """Which of these categories each candidate has, by position; -1 for any other."""

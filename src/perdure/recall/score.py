@@ -78,12 +78,12 @@ def score(
         if recipe.fusion == "chance" and by_meaning is not None and weights["keyword"]:
             # The words of a memory whose vector is still to come count for both.
             weight[~candidates.has_vector] += recipe.scale * weights["vector"]
-        columns["keyword"] = SignalColumn(candidates.keyword, by_words, weight, candidates.keyword_rank)
+        columns["keyword"] = SignalColumn(candidates.keyword, by_words, weight, candidates.keyword_ranks)
     if by_meaning is not None:
         weight = recipe.scale * np.full(len(by_meaning), weights["vector"])
         if recipe.fusion == "chance":
             weight[~candidates.has_vector] = 0.0
-        columns["vector"] = SignalColumn(candidates.cosine, by_meaning, weight, candidates.vector_rank)
+        columns["vector"] = SignalColumn(candidates.cosine, by_meaning, weight, candidates.vector_ranks)
     features = ArrayFeatures(candidates.parts, request, query, store)
     columns |= weigh(request, weights, features)
     if recipe.forgets:
@@ -104,7 +104,7 @@ def score(
 def keyword_shares(candidates: Candidates, recipe: Recipe) -> NDArray[np.float64] | None:
     """BM25 as a share of the best; by rank, as a share of the best possible rank. None when words tell nothing here."""
     if recipe.fusion == "rank":
-        return rank_shares(candidates.keyword_ranks, recipe.rank_constant)
+        return rank_shares(candidates.keyword_ranks.every, recipe.rank_constant)
     scores = candidates.keyword.astype(float)
     if recipe.fusion == "maximum":
         scores = np.where(candidates.by_keyword, scores, 0.0)
@@ -117,7 +117,7 @@ def keyword_shares(candidates: Candidates, recipe: Recipe) -> NDArray[np.float64
 def vector_shares(candidates: Candidates, recipe: Recipe) -> NDArray[np.float64] | None:
     """Cosines as shares of the best, from what chance reaches or from 0; or by rank. None when they tell nothing."""
     if recipe.fusion == "rank":
-        return rank_shares(candidates.vector_ranks, recipe.rank_constant)
+        return rank_shares(candidates.vector_ranks.every, recipe.rank_constant)
     cosines, has_vector = candidates.cosine.astype(float), candidates.has_vector
     if recipe.fusion == "maximum":
         cosines = np.where(has_vector, cosines, 0.0).clip(0.0)
