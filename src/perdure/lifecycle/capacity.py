@@ -127,11 +127,10 @@ def limits(load: Load, settings: Settings) -> tuple[int | None, int | None]:
     )
 
 
-def memories_to_evict(services: Services, writer: Writer, written: Record) -> list[Record]:
+def memories_to_evict(services: Services, writer: Writer, load: Load, written: Record) -> list[Record]:
     """The memories that the namespace has no room for after `written`, which stays. CapacityExceeded when those that
     may go are not enough.
     """
-    load = writer.load()
     max_items, max_tokens = limits(load, services.settings)
     if not is_over(load.items, load.tokens, max_items, max_tokens):
         return []

@@ -20,7 +20,7 @@ from perdure.clock import format_time
 from perdure.errors import StoreReadOnly
 from perdure.lifecycle.write import Plan, PreparedWrite, apply_plan, is_unchanged
 from perdure.model import Record, replace_record
-from perdure.store.port import Store, Writer
+from perdure.store.port import Writer
 from perdure.text.entry import entry_of
 
 if TYPE_CHECKING:
@@ -58,9 +58,17 @@ def trusted(start: datetime, times: Iterable[datetime], now: datetime, step: tim
 def expire_and_purge(services: Services, *, confirmed: bool) -> ExpiryResult:
     """Expire and purge what is due, in every namespace. `confirmed` says that the clock is right."""
     store, now = services.store, services.context.clock()
-    noted, until = _noted_and_trusted_time(store, now)
-    if confirmed:
-        until = now
+    try:
+        noted = datetime.fromisoformat(store.note(_CLOCK_NOTE) or "").astimezone(UTC)
+    except ValueError:
+        noted = None
+    until = now
+    if not confirmed and noted is not None and noted <= now:
+        until = now if now - noted <= STEP else trusted(noted, store.write_times_after(noted), now)
+    elif not confirmed:
+        # There is no note yet, or one from a future that never came: the times of the writes have to tell.
+        times = store.write_times_after(_BEGINNING)
+        until = trusted(times[0], times, now) if times and times[0] <= now else now
     batch = services.context.batch()
 
     def prepare(record: Record) -> PreparedWrite:
@@ -94,19 +102,6 @@ def clock_jump_note(held: int, until: datetime, now: datetime) -> str:
         f"{what} due to expire or to be purged, but the clock went from {until:%Y-%m-%d} to {now:%Y-%m-%d} and left "
         "more than a day without a trace. If it is right, say so: perdure work --expire"
     )
-
-
-def _noted_and_trusted_time(store: Store, now: datetime) -> tuple[datetime | None, datetime]:
-    """Until when time was trusted at the last run, and until when it can be trusted now."""
-    try:
-        noted = datetime.fromisoformat(store.note(_CLOCK_NOTE) or "").astimezone(UTC)
-    except ValueError:
-        noted = None
-    if noted is not None and noted <= now:
-        return noted, now if now - noted <= STEP else trusted(noted, store.write_times_after(noted), now)
-    # There is no note yet, or one from a future that never came: the times of the writes have to tell.
-    times = store.write_times_after(_BEGINNING)
-    return noted, trusted(times[0], times, now) if times and times[0] <= now else now
 
 
 def _each_page(

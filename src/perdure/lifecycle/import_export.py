@@ -4,7 +4,7 @@ An import is checked whole before its first write, so that a bad line leaves not
 `source: import` and low trust; a person's own export may be imported as `trusted`, which keeps what it says.
 """
 
-# `with_content_hash` gives every record of an import its text and content hash.
+# `_check` gives every record of an import its text and content hash.
 # pyright: reportTypedDictNotRequiredAccess=false
 
 from __future__ import annotations
@@ -24,17 +24,10 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TextIO, TypeAlias, cast
 
 from perdure.clock import format_time, parse_time
 from perdure.errors import CapacityExceeded, ExportFailed, ImportFailed, PerdureError, shown
+from perdure.ids import content_hash
 from perdure.jsonable import to_jsonable
 from perdure.lifecycle.tier_policy import ONLY_PEOPLE, demote_to_proposal
-from perdure.lifecycle.write import (
-    PreparedWrite,
-    apply_plan,
-    lookup,
-    make_room,
-    plan_write,
-    redact_fields,
-    with_content_hash,
-)
+from perdure.lifecycle.write import PreparedWrite, apply_plan, lookup, make_room, plan_write, redact_fields
 from perdure.lifecycle.write_context import WriteBatch
 from perdure.model import Exported, Filter, Imported, Record, State
 from perdure.store.paging import RECORDS_PER_PAGE, records
@@ -154,11 +147,39 @@ def import_from(
             stream.seek(0)
             checked = _check(services, _parse_lines(stream), trusted=trusted)
         elif isinstance(source, Iterable):
-            checked = list(_check(services, cast("Iterable[object]", source), trusted=trusted))
-            total = len(checked)
+            whole = list(_check(services, cast("Iterable[object]", source), trusted=trusted))
+            checked, total = iter(whole), len(whole)
         else:
             raise ImportFailed(f"{shown(source)} holds no records.", remedy="Give a path, a file or mappings.")
-        return _import_records(services, namespace, checked, total, trusted=trusted, revive=revive, progress=progress)
+        batch = services.context.batch()
+        counts: Counter[str] = Counter()
+        processed = 0
+        # Short transactions let other processes write in between. Vectors come later, from `work`.
+        while group := list(islice(checked, _RECORDS_PER_TRANSACTION)):
+            try:
+                counts += _import_group(services, namespace, group, batch, trusted=trusted, revive=revive)
+            except CapacityExceeded as error:
+                stored = counts["inserted"] + counts["updated"]
+                if not stored:
+                    raise
+                raise CapacityExceeded(
+                    f"{error.sentence} {stored:,} memories of the file are stored.",
+                    remedy=f"Raise the limit and import again, or take them back: perdure undo {batch.id}",
+                ) from error
+            processed += len(group)
+            if progress:
+                progress(processed, total)
+    numbers = ((counts[name], text) for name, text in _NOTES.items())
+    notes = (f"{number:,} {'record' if number == 1 else 'records'} {text}" for number, text in numbers if number)
+    return Imported(
+        counts["inserted"],
+        counts["updated"],
+        counts["present"],
+        batch.id if counts["inserted"] or counts["updated"] else None,
+        tuple(notes),
+        counts["skipped_deleted"],
+        counts["evicted"],
+    )
 
 
 @contextmanager
@@ -210,80 +231,34 @@ def _parse_lines(source: TextIO) -> Iterator[Mapping[str, Any]]:
 
 
 def _check(services: Services, items: Iterable[object], *, trusted: bool) -> Iterator[ImportRecord]:
-    for number, item in enumerate(items, 1):
+    for position, item in enumerate(items, 1):
         try:
             if not isinstance(item, Mapping):
                 raise ImportFailed(f"{shown(item)} is not a mapping.")
-            yield _check_record(services, cast("Mapping[str, Any]", item), trusted=trusted)
+            record = cast("Mapping[str, Any]", item)
+            unknown = next((name for name in record if name not in _KNOWN), None)
+            if unknown is not None:
+                raise ImportFailed(f"A memory has no field {shown(unknown)}.")
+            given = {name: value for name, value in record.items() if value is not None}
+            content = {name: given[name] for name in Fields.__annotations__ if name in given}
+            fields: RecordFields = {"text": check_text(given.get("text"))}
+            fields |= check_fields(content, services.settings.categories)
+            stated_at = parse_time(given["updated_at"], "updated_at") if "updated_at" in given else None
+            if trusted:
+                for name in (name for name in _HISTORY if name in given):
+                    is_time = name.endswith("_at")
+                    value = parse_time(given[name], name) if is_time else check_int(given[name], name, 0, 2**62)
+                    fields |= cast("RecordFields", {name: value})
+            else:
+                fields |= {"source": "import", "trust": "low"}
+            notes: tuple[str, ...] = ()
+            if services.settings.redact:
+                fields, notes = redact_fields(fields)
+            fields |= {"content_hash": content_hash(fields["text"])}
+            active = given.get("state", "active") == "active"
+            yield ImportRecord(fields, stated_at, active, redacted=bool(notes))
         except PerdureError as error:
-            raise ImportFailed(f"Record {number}: {error.sentence}") from error
-
-
-def _check_record(services: Services, item: Mapping[str, Any], *, trusted: bool) -> ImportRecord:
-    unknown = next((name for name in item if name not in _KNOWN), None)
-    if unknown is not None:
-        raise ImportFailed(f"A memory has no field {shown(unknown)}.")
-    given = {name: value for name, value in item.items() if value is not None}
-    content = {name: given[name] for name in Fields.__annotations__ if name in given}
-    fields: RecordFields = {"text": check_text(given.get("text"))}
-    fields |= check_fields(content, services.settings.categories)
-    stated_at = parse_time(given["updated_at"], "updated_at") if "updated_at" in given else None
-    if trusted:
-        history = {
-            name: parse_time(given[name], name) if name.endswith("_at") else check_int(given[name], name, 0, 2**62)
-            for name in _HISTORY
-            if name in given
-        }
-        fields |= cast("RecordFields", history)
-    else:
-        fields |= {"source": "import", "trust": "low"}
-    notes: tuple[str, ...] = ()
-    if services.settings.redact:
-        fields, notes = redact_fields(fields)
-    active = given.get("state", "active") == "active"
-    return ImportRecord(with_content_hash(fields), stated_at, active, redacted=bool(notes))
-
-
-def _import_records(
-    services: Services,
-    namespace: str,
-    checked: Iterable[ImportRecord],
-    total: int,
-    *,
-    trusted: bool,
-    revive: bool,
-    progress: Progress | None,
-) -> Imported:
-    """Short transactions let other processes write in between. Vectors come later, from `work`."""
-    batch = services.context.batch()
-    counts: Counter[str] = Counter()
-    processed = 0
-    waiting = iter(checked)
-    while group := list(islice(waiting, _RECORDS_PER_TRANSACTION)):
-        try:
-            counts += _import_group(services, namespace, group, batch, trusted=trusted, revive=revive)
-        except CapacityExceeded as error:
-            stored = counts["inserted"] + counts["updated"]
-            if not stored:
-                raise
-            raise CapacityExceeded(
-                f"{error.sentence} {stored:,} memories of the file are stored.",
-                remedy=f"Raise the limit and import again, or take them back: perdure undo {batch.id}",
-            ) from error
-        processed += len(group)
-        if progress:
-            progress(processed, total)
-    numbers = ((counts[name], text) for name, text in _NOTES.items())
-    notes = (f"{number:,} {'record' if number == 1 else 'records'} {text}" for number, text in numbers if number)
-    return Imported(
-        counts["inserted"],
-        counts["updated"],
-        counts["present"],
-        batch.id if counts["inserted"] or counts["updated"] else None,
-        tuple(notes),
-        counts["skipped_deleted"],
-        counts["evicted"],
-    )
+            raise ImportFailed(f"Record {position}: {error.sentence}") from error
 
 
 def _import_group(

@@ -24,7 +24,7 @@ from perdure.model import (
     replace_record,
     same_history,
 )
-from perdure.store.port import LogFilter, Position, Reader, Writer
+from perdure.store.port import LogFilter, Position, Reader, Store, Writer
 from perdure.text.entry import entry_of
 
 if TYPE_CHECKING:
@@ -83,6 +83,15 @@ class PreparedRevert:
     prepared: Mapping[int, PreparedWrite] = field(default_factory=dict[int, PreparedWrite])
     notes: tuple[str, ...] = ()
 
+    def is_current(self, store: Store, writer: Writer) -> bool:
+        """Whether nobody wrote anything since that may change the plan."""
+        now = store.position(self.source.namespace, None)
+        if now.repairs != self.position.repairs or now.seq < self.position.seq:
+            return False
+        lines = writer.log(LogFilter(after=self.position.seq), limit=_MAX_NEW_LINES)
+        changed = any(line.number in self.plan.targets or self.source.may_change_plan(line) for line in lines)
+        return not changed and len(lines) < _MAX_NEW_LINES
+
 
 def revert(services: Services, sources: Sequence[RevertSource], *, dry_run: bool = False) -> RevertResult:
     """The writes are planned outside the transaction and checked inside it. When others write too fast for that, they
@@ -97,7 +106,7 @@ def revert(services: Services, sources: Sequence[RevertSource], *, dry_run: bool
         point("rewind: planned")
         with store.write_together(namespaces) as writers:
             pairs = list(zip(writers, prepared, strict=True))
-            if all(_is_current(services, writer, each) for writer, each in pairs):
+            if all(each.is_current(store, writer) for writer, each in pairs):
                 return _result(batch.id, [_apply(services, writer, each, batch) for writer, each in pairs])
     with store.write_together(namespaces) as writers:
         written = [
@@ -166,17 +175,6 @@ def _prepare(services: Services, source: RevertSource) -> PreparedRevert:
             )
             notes = (*notes, f"{waiting}: found by keyword now, by meaning after `perdure work`.")
     return PreparedRevert(source, plan, position, writes, prepared, notes)
-
-
-def _is_current(services: Services, writer: Writer, prepared: PreparedRevert) -> bool:
-    """Whether nobody wrote anything since that may change the plan."""
-    source, position = prepared.source, prepared.position
-    now = services.store.position(source.namespace, None)
-    if now.repairs != position.repairs or now.seq < position.seq:
-        return False
-    lines = writer.log(LogFilter(after=position.seq), limit=_MAX_NEW_LINES)
-    changed = any(line.number in prepared.plan.targets or source.may_change_plan(line) for line in lines)
-    return not changed and len(lines) < _MAX_NEW_LINES
 
 
 def _apply(services: Services, writer: Writer, prepared: PreparedRevert, batch: WriteBatch) -> PreparedRevert:

@@ -74,12 +74,22 @@ def select(scope: SelectionScope, what: object, now: datetime) -> Selection:
             text = format_time(value) if isinstance(value, datetime) else value
             text = ", ".join(cast("tuple[str, ...]", text)) if isinstance(text, tuple) else text
             understood += f", of {name.replace('_', ' ')} {text}"
-    if instruction.kind in {"oldest", "least important"}:
-        return Selection(_least(scope, instruction.kind), understood, instruction.kind)
+    kind = instruction.kind
+    if kind in {"oldest", "least important"}:
+        # The least recently used or the least important active memory; of equal ones the one with the lowest number.
+        scope.services.usage.flush(patience=_USE_PATIENCE)
+        with scope.services.store.read(scope.namespace) as reader:
+            allowed = set(reader.numbers(replace(scope.filter or Filter(), states=("active",))))
+            least = min(
+                (each for each in reader.eviction_candidates(_NOTHING_PROTECTED, _ALL) if each.number in allowed),
+                key=lambda each: (each.last_used if kind == "oldest" else each.importance, each.number),
+                default=None,
+            )
+            return Selection(tuple(reader.fetch([least.number])) if least else (), understood, kind)
     matches = list(islice(_matches(scope, instruction), MAX_SELECTED + 1))
     if len(matches) > MAX_SELECTED:
         raise _too_many()
-    return Selection(tuple(sorted(matches, key=lambda record: record.number)), understood, instruction.kind)
+    return Selection(tuple(sorted(matches, key=lambda record: record.number)), understood, kind)
 
 
 def matching_earlier_versions(scope: SelectionScope, what: object, now: datetime) -> Iterator[Record]:
@@ -118,20 +128,6 @@ def _by_references(scope: SelectionScope, references: Sequence[Reference]) -> Se
     more = f" and {len(selected) - _LISTED:,} more" if len(selected) > _LISTED else ""
     noun = "memory" if len(selected) == 1 else "memories"
     return Selection(tuple(selected.values()), f"{noun} {numbers}{more}", "reference")
-
-
-def _least(scope: SelectionScope, kind: Kind) -> tuple[Record, ...]:
-    """The least recently used or the least important active memory; of equal ones the one with the lowest number."""
-    scope.services.usage.flush(patience=_USE_PATIENCE)
-    with scope.services.store.read(scope.namespace) as reader:
-        allowed = set(reader.numbers(replace(scope.filter or Filter(), states=("active",))))
-        candidates = reader.eviction_candidates(_NOTHING_PROTECTED, _ALL)
-        least = min(
-            (candidate for candidate in candidates if candidate.number in allowed),
-            key=lambda candidate: (candidate.last_used if kind == "oldest" else candidate.importance, candidate.number),
-            default=None,
-        )
-        return tuple(reader.fetch([least.number])) if least else ()
 
 
 def _matches(scope: SelectionScope, instruction: Instruction) -> Iterator[Record]:

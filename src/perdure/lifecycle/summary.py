@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import cache
 from itertools import chain
 from math import log1p
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
@@ -147,16 +146,21 @@ def summarize(
 
 def rank(material: Iterable[Material], now: datetime) -> list[Sentence]:
     """Score every sentence: by its memory, by how central its terms are, by relations and by its position."""
+    stopwords = frozenset(terms(" ".join(STOPWORDS)))
     split: list[tuple[Material, int, str, tuple[str, ...]]] = []
     for each in material:
         for index, text in enumerate(sentences(each.record.text[:_MAX_CHARACTERS])[:_MAX_SENTENCES]):
             shown = text if len(text) <= _MAX_SENTENCE else text[:_MAX_SENTENCE].rstrip() + _MORE
             # A tuple keeps the order: sets of strings differ from one process to the next, and so would sums.
-            telling = dict.fromkeys(term for term in terms(searchable(shown)) if term not in _stopword_terms())
+            telling = dict.fromkeys(term for term in terms(searchable(shown)) if term not in stopwords)
             split.append((each, index, shown, tuple(telling)))
     containing = Counter(term for *_, telling in split for term in telling)
     most = log1p(max(containing.values(), default=1))
-    entities = _entities(each.record for each, *_ in split)
+    # The names that keys give to things, each as its terms, by the first of them: location:new_york under `new`.
+    entities: defaultdict[str, set[tuple[str, ...]]] = defaultdict(set)
+    for key in {each.record.key for each, *_ in split if each.record.key and not _is_relationship(each.record)}:
+        if name := tuple(terms(searchable(key.partition(":")[2]))):
+            entities[name[0]].add(name)
     ranked: list[Sentence] = []
     for (record, relevance), index, text, telling in split:
         # Shared terms make a sentence central; a term that no other sentence has says little about the whole.
@@ -181,21 +185,6 @@ def rank(material: Iterable[Material], now: datetime) -> list[Sentence]:
     return ranked
 
 
-@cache
-def _stopword_terms() -> frozenset[str]:
-    return frozenset(terms(" ".join(STOPWORDS)))
-
-
-def _entities(records: Iterable[Record]) -> Mapping[str, set[tuple[str, ...]]]:
-    """The names that keys give to things, each as its terms, by the first of them: location:new_york under new."""
-    entities: defaultdict[str, set[tuple[str, ...]]] = defaultdict(set)
-    for key in {record.key for record in records if record.key and not _is_relationship(record)}:
-        name = tuple(terms(searchable(key.partition(":")[2])))
-        if name:
-            entities[name[0]].add(name)
-    return entities
-
-
 def _is_relationship(record: Record) -> bool:
     return record.category == _RELATIONSHIP or (record.key or "").startswith(f"{_RELATIONSHIP}:")
 
@@ -217,7 +206,14 @@ def choose(ranked: Sequence[Sentence], limit: int, count: Counting) -> list[Sent
     while heap and misses < _MAX_MISSES:
         _, index = heapq.heappop(heap)
         sentence = ordered[index]
-        value = (-sentence.score * _novelty(sentence, told_terms, told_memories), index)
+        weights = sentence.weights
+        # The share of the sentence that was not told yet, from 0 to 1.
+        novelty = _SAME_MEMORY ** told_memories[sentence.record.number]
+        if weights:
+            new = sum(weight * _REPEATED_TERM ** told_terms[term] for term, weight in weights.items())
+            novelty *= new / sum(weights.values())
+            novelty *= _NOTHING_NEW if all(told_terms[term] for term in weights) else 1.0
+        value = (-sentence.score * novelty, index)
         if heap and value > heap[0]:
             heapq.heappush(heap, value)
             continue
@@ -233,21 +229,11 @@ def choose(ranked: Sequence[Sentence], limit: int, count: Counting) -> list[Sent
         room, exact = room - cost, False
         chosen.append(sentence)
         groups.add(group)
-        told_terms.update(sentence.weights.keys())
+        told_terms.update(weights.keys())
         told_memories[record.number] += 1
     while chosen and count(render(chosen)) > limit:
         del chosen[-max(1, len(chosen) // 8) :]
     return chosen
-
-
-def _novelty(sentence: Sentence, told_terms: Counter[str], told_memories: Counter[int]) -> float:
-    """The share of a sentence that was not told yet, from 0 to 1."""
-    novelty = _SAME_MEMORY ** told_memories[sentence.record.number]
-    if not sentence.weights:
-        return novelty
-    new = sum(weight * _REPEATED_TERM ** told_terms[term] for term, weight in sentence.weights.items())
-    novelty *= new / sum(sentence.weights.values())
-    return novelty * (_NOTHING_NEW if all(told_terms[term] for term in sentence.weights) else 1.0)
 
 
 def render(chosen: Sequence[Sentence]) -> str:

@@ -4,7 +4,7 @@ What takes time (index entry, vector) is prepared before the transaction begins.
 again; if somebody else was faster, the plan is made again on what is there now.
 """
 
-# The fields of a write have a text, and `with_content_hash` adds its hash.
+# The fields of a write have a text, and `remember` adds its hash.
 # pyright: reportTypedDictNotRequiredAccess=false
 
 from __future__ import annotations
@@ -118,7 +118,8 @@ Planner: TypeAlias = Callable[[Record | None, datetime], Plan]
 
 def remember(services: Services, namespace: str, request: WriteRequest) -> Remembered:
     """Store a memory: a new one, one more observation of the same text, or a new version of its key."""
-    fields = with_content_hash(request.fields)
+    # The hash says whether a text is stored already; a megabyte should be hashed once.
+    fields = request.fields | {"content_hash": content_hash(request.fields["text"])}
 
     def plan(existing: Record | None, at: datetime) -> Plan:
         allowed, notes = apply_tier(services, fields, at, existing)
@@ -176,7 +177,17 @@ def write(
         if request and request.force_new_version:
             writer.touch(result.record.number, batch.at)
             result = replace(result, record=replace_record(result.record, accessed_at=batch.at))
-    return to_result(services, plan, prepared, result, batch)
+    notes = list(plan.notes)
+    if result.tombstone_since and plan.operation != "restore":
+        notes.append(
+            f"This text was forgotten or corrected on {result.tombstone_since:%Y-%m-%d}; it is remembered again."
+        )
+    if prepared.vector_pending and services.embedder:
+        notes.append("Stored without a vector: recall finds it by keyword now, and by meaning after `perdure work`.")
+    record = result.record
+    return Remembered(
+        record, plan.outcome, batch.id, prepared.vector_pending, tuple(notes), result.evicted, offered_tier(record)
+    )
 
 
 def apply_plan(
@@ -205,8 +216,9 @@ def apply_plan(
     tombstone_since = update_tombstones(writer, plan.operation, previous, record, batch.at)
     if prepared and prepared.vector is not None and services.embedder is not None:
         writer.put_vector(services.embedder.generation, entry.passage_hash, prepared.vector)
-    growing = room and plan.operation in _GROWING
-    evicted = make_room(services, writer, batch, record, previous) if growing else ()
+    evicted: tuple[Record, ...] = ()
+    if room and plan.operation in _GROWING:
+        evicted = make_room(services, writer, batch, record, previous)
     return WriteResult(record, tombstone_since, evicted)
 
 
@@ -216,8 +228,11 @@ def make_room(
     """Evict what the namespace has no room for any more, never the record that was just written. CapacityExceeded takes
     the write back when evicting is not enough; but a correction that makes a memory shorter is always welcome.
     """
+    load, settings = writer.load(), services.settings
+    if not (load.max_items or load.max_tokens or settings.max_items or settings.max_tokens):
+        return ()
     try:
-        chosen = memories_to_evict(services, writer, written)
+        chosen = memories_to_evict(services, writer, load, written)
     except CapacityExceeded:
         count = services.tokens.count
         if previous and previous.state == "active" and count(written.text) <= count(previous.text):
@@ -273,32 +288,6 @@ def prepare(services: Services, plan: Plan, overtaken: PreparedWrite | None = No
     except EmbedderUnavailable:
         return PreparedWrite(entry, vector_pending=True)
     return PreparedWrite(entry, vector)
-
-
-def to_result(
-    services: Services, plan: Plan, prepared: PreparedWrite, result: WriteResult, batch: WriteBatch
-) -> Remembered:
-    notes = list(plan.notes)
-    if result.tombstone_since and plan.operation != "restore":
-        notes.append(
-            f"This text was forgotten or corrected on {result.tombstone_since:%Y-%m-%d}; it is remembered again."
-        )
-    if prepared.vector_pending and services.embedder:
-        notes.append("Stored without a vector: recall finds it by keyword now, and by meaning after `perdure work`.")
-    return Remembered(
-        result.record,
-        plan.outcome,
-        batch.id,
-        prepared.vector_pending,
-        tuple(notes),
-        result.evicted,
-        offered_tier(result.record),
-    )
-
-
-def with_content_hash(fields: RecordFields) -> RecordFields:
-    """The hash says whether a text is stored already; a megabyte should be hashed once."""
-    return fields | {"content_hash": content_hash(fields["text"])}
 
 
 def lookup(reader: Reader, fields: RecordFields) -> Record | None:
