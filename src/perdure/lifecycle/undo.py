@@ -11,7 +11,7 @@ from perdure.errors import AmbiguousReference, Conflict, InvalidInput, NotFound
 from perdure.lifecycle.revert import DAMAGED, RevertPlan, revert, why_missing
 from perdure.model import Operation, Record, RevertResult, Revision, Skipped, same_history
 from perdure.store.paging import revisions
-from perdure.store.port import LogFilter, Reader, Store
+from perdure.store.port import LogFilter, Reader
 
 if TYPE_CHECKING:
     from perdure.services import Services
@@ -85,7 +85,26 @@ def undo(
         raise InvalidInput("A batch is one moment; `since` goes with a session or an actor.", remedy=_HOW_TO_UNDO)
     store = services.store
     if filter.batch is not None:
-        filter = replace(filter, batch=_complete_batch_id(store, namespaces, filter.batch))
+        batch = filter.batch.strip().lower()
+        if len(batch) < SHORTEST_PREFIX:
+            raise InvalidInput(
+                f"{filter.batch[:80]!r} is too short for a batch.",
+                remedy=f"Give its id, or at least {SHORTEST_PREFIX} characters of it; `perdure log` shows them.",
+            )
+        if len(batch) < _ID_LENGTH:
+            batches: dict[str, None] = {}
+            for namespace in namespaces:
+                with store.read(namespace) as reader:
+                    newest = islice(revisions(reader, LogFilter(), newest=True), _MAX_LINES)
+                    ids = (line.change.batch for line in newest)
+                    batches |= dict.fromkeys(id for id in ids if id.startswith(batch))
+            if len(batches) > 1:
+                raise AmbiguousReference(
+                    f"{len(batches)} batches begin with {batch[:80]!r}: {_listed(batches)}.",
+                    remedy="Give more of the id.",
+                )
+            batch = next(iter(batches), batch)
+        filter = replace(filter, batch=batch)
     sources: list[BatchRevert] = []
     for namespace in namespaces:
         with store.read(namespace) as reader:
@@ -94,7 +113,9 @@ def undo(
     if sources:
         return revert(services, sources, dry_run=dry_run)
     if filter.batch is not None:
-        raise _unknown_batch(filter.batch)
+        raise NotFound(
+            f"There is no batch {filter.batch[:80]!r} in this namespace.", remedy="`perdure log` lists them."
+        )
     who = f"session {filter.session!r}" if filter.session is not None else f"{filter.actor!r}"
     return RevertResult(None, (), notes=(f"There is nothing to undo: {who} wrote nothing here.",))
 
@@ -159,35 +180,6 @@ def _require_no_conflict(
             f"in batch {change.batch}.",
             remedy=f"Undo that to bring it back: perdure undo {change.batch}",
         )
-
-
-def _complete_batch_id(store: Store, namespaces: Sequence[str], prefix: str) -> str:
-    """The one batch whose id begins like this."""
-    name = prefix.strip().lower()
-    if len(name) >= _ID_LENGTH:
-        return name
-    if len(name) < SHORTEST_PREFIX:
-        raise InvalidInput(
-            f"{prefix[:80]!r} is too short for a batch.",
-            remedy=f"Give its id, or at least {SHORTEST_PREFIX} characters of it; `perdure log` shows them.",
-        )
-    batches: dict[str, None] = {}
-    for namespace in namespaces:
-        with store.read(namespace) as reader:
-            for line in islice(revisions(reader, LogFilter(), newest=True), _MAX_LINES):
-                if line.change.batch.startswith(name):
-                    batches[line.change.batch] = None
-    if len(batches) > 1:
-        raise AmbiguousReference(
-            f"{len(batches)} batches begin with {name[:80]!r}: {_listed(batches)}.", remedy="Give more of the id."
-        )
-    if not batches:
-        raise _unknown_batch(name)
-    return next(iter(batches))
-
-
-def _unknown_batch(batch: str) -> NotFound:
-    return NotFound(f"There is no batch {batch[:80]!r} in this namespace.", remedy="`perdure log` lists them.")
 
 
 def _listed(items: Iterable[str]) -> str:

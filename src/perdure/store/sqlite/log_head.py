@@ -26,6 +26,7 @@ from perdure.store.sqlite.sql import SQL
 
 _MAGIC: Final = b"perdure-head-1\x00\x00"
 _HEADER: Final = struct.Struct("<16s16sQI20x")
+# The header is as long as a slot. Ids of namespaces begin at 1, so it stands where slot 0 would be.
 _SLOT: Final = struct.Struct("<Q32sI20x")
 # Namespaces beyond it are not noted: the file stays below 64 MiB, whatever an id claims to be.
 _MOST: Final = 1_000_000
@@ -74,7 +75,8 @@ class LogHead:
                         return
                     os.ftruncate(descriptor, 0)
                     os.pwrite(descriptor, header, 0)
-                slot = os.pread(descriptor, _SLOT.size, _offset(namespace))
+                offset = namespace * _SLOT.size
+                slot = os.pread(descriptor, _SLOT.size, offset)
                 earlier = _parse_end(slot) if slot != _pack_end(before) else None
                 if earlier is not None:
                     with self._pool.reading() as connection:
@@ -82,12 +84,12 @@ class LogHead:
                     # An end that the log no longer has stays for doctor to find, however far the log has come since.
                     if earlier.seq >= before.seq or not known:
                         return
-                os.pwrite(descriptor, _pack_end(after), _offset(namespace))
+                os.pwrite(descriptor, _pack_end(after), offset)
         except (OSError, StoreError):
             return
 
     def renew(self, connection: Database) -> None:
-        """The store as it is now becomes what the file says. An OSError when it cannot be written."""
+        """Note the ends of all logs anew. An OSError when the file cannot be written."""
         header = current_header(connection)
         if header is None:
             raise StoreDamaged("The store has lost its secret.")
@@ -97,7 +99,7 @@ class LogHead:
             os.pwrite(descriptor, header, 0)
             for namespace, seq, head in rows:
                 if seq and namespace < _MOST:
-                    os.pwrite(descriptor, _pack_end(LogEnd(seq, head)), _offset(namespace))
+                    os.pwrite(descriptor, _pack_end(LogEnd(seq, head)), namespace * _SLOT.size)
 
     def read(self) -> NotedEnds | None:
         """None when there is no such file, or its content is not ours."""
@@ -106,9 +108,9 @@ class LogHead:
                 header = _parse_header(os.pread(descriptor, _HEADER.size, 0))
                 if header is None:
                     return None
-                count = (min(os.fstat(descriptor).st_size, _offset(_MOST)) - _HEADER.size) // _SLOT.size
-                slots = ((n, _parse_end(os.pread(descriptor, _SLOT.size, _offset(n)))) for n in range(1, count + 1))
-                return NotedEnds(*header, {namespace: end for namespace, end in slots if end is not None})
+                slots = min(os.fstat(descriptor).st_size // _SLOT.size, _MOST)
+                ends = ((n, _parse_end(os.pread(descriptor, _SLOT.size, n * _SLOT.size))) for n in range(1, slots))
+                return NotedEnds(*header, {namespace: end for namespace, end in ends if end is not None})
         except OSError:
             return None
 
@@ -170,11 +172,6 @@ def check_log_head(connection: Database, noted: NotedEnds | None) -> list[Findin
 
 def _hash_at(connection: Database, namespace: int, seq: int) -> bytes | None:
     return connection.execute(SIDECAR_SQL["hash_at"], (namespace, seq)).get
-
-
-def _offset(namespace: int) -> int:
-    """Ids begin at 1."""
-    return _HEADER.size + (namespace - 1) * _SLOT.size
 
 
 def _pack_end(end: LogEnd) -> bytes:

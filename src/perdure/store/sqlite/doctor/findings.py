@@ -29,7 +29,7 @@ _SENTENCES: Final = {
     "counters": ("ID counters are correct.", "Namespaces that would give an ID to a second memory", REBUILD),
     "chain": ("The log of every namespace is unbroken.", "Log entries that do not fit", RESTORE_BACKUP),
     "payloads": ("Log contents match their checksums.", "Log entries that lost their content", RESTORE_BACKUP),
-    "erased": ("Erased memories are gone.", "Erased memories that are still partly there", _ERASE_REST),
+    "erased": ("No erased text is left.", "Erased memories that are still partly there", _ERASE_REST),
     "checkpoints": (
         "Every checkpoint is a position in the log.", "Checkpoints without a position in the log", _DELETE_CHECKPOINT,
     ),

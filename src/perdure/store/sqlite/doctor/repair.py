@@ -7,6 +7,7 @@ The log itself is not touched.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 
 import apsw
 
@@ -114,9 +115,17 @@ def _restore_records(connection: Database) -> Iterator[Finding]:
             if seq >= proved:
                 erase(connection, namespace, slot & NUMBER_MASK, traceless=True)
             (erased if seq >= proved else left).add(memory_label(names, slot))
-        found = {slot: _from_log(connection, namespace, name, slot & NUMBER_MASK, proved) for slot in sorted(damaged)}
-        back = _put_back(connection, namespace, {slot: record for slot, record in found.items() if record is not None})
-        for slot in found:
+        logged: dict[int, Record] = {}
+        for slot in sorted(damaged):
+            rows = connection.execute(CHECKS["newest_payload"], (namespace, slot & NUMBER_MASK)).fetchall()
+            seq, operation, digest, salt, body = rows[0] if rows else (0, ERASE, b"", b"", None)
+            if operation != ERASE and body is not None and seq >= proved and digest_of(salt, body) == digest:
+                with suppress(StoreDamaged):
+                    record = decode_payload(body)
+                    if (record.namespace, record.number) == (name, slot & NUMBER_MASK):
+                        logged[slot] = record
+        back = _put_back(connection, namespace, logged)
+        for slot in sorted(damaged):
             (restored if slot in back else left).add(memory_label(names, slot))
     if restored.count:
         yield Finding("repair_records", "ok", f"Restored from the log: {restored.listed}.")
@@ -125,20 +134,6 @@ def _restore_records(connection: Database) -> Iterator[Finding]:
     if left.count:
         sentence = f"Damaged, and not restored because their log entries are damaged as well: {left.listed}."
         yield Finding("repair_records_left", "problem", sentence, RESTORE_BACKUP)
-
-
-def _from_log(connection: Database, namespace: int, name: str, number: int, proved: int) -> Record | None:
-    rows = connection.execute(CHECKS["newest_payload"], (namespace, number)).fetchall()
-    if not rows:
-        return None
-    seq, operation, digest, salt, body = rows[0]
-    if operation == ERASE or body is None or seq < proved or digest_of(salt, body) != digest:
-        return None
-    try:
-        record = decode_payload(body)
-    except StoreDamaged:
-        return None
-    return record if (record.namespace, record.number) == (name, number) else None
 
 
 def _put_back(connection: Database, namespace: int, records: dict[int, Record]) -> set[int]:
