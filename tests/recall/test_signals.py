@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from perdure.recall.recipe import LEARNINGS, RECIPES, TIERED, Recipe
@@ -15,6 +15,7 @@ recipes = st.sampled_from(list(RECIPES.values()))
 
 
 @given(weights, st.sets(names))
+@example({"keyword": 0.5, "vector": 5e-324}, {"keyword"})
 def test_the_sum_stays_and_only_what_is_missing_loses(given_: dict[str, float], missing: set[str]):
     shared = redistribute(given_, missing)
     assert set(shared) == set(given_) - missing

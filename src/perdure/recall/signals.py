@@ -148,7 +148,7 @@ def redistribute(weights: Mapping[str, float], missing: Collection[str]) -> dict
     left = {name: weight for name, weight in weights.items() if name not in missing}
     total, remaining = sum(weights.values()), sum(left.values())
     if remaining > 0:
-        return {name: weight * total / remaining for name, weight in left.items()}
+        return {name: weight / remaining * total for name, weight in left.items()}
     return {name: total / len(left) for name in left}
 
 
