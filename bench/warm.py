@@ -6,13 +6,12 @@ The question's embedding is in no figure: its vector is given.
 from __future__ import annotations
 
 import argparse
-import io
 import os
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, redirect_stdout
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
@@ -32,7 +31,6 @@ from bench.run import told
 from bench.synthetic import GivenVectors, fill, synthetic
 from bench.turns import Clock, Samples, alone, in_turn
 from perdure import Memory
-from perdure.cli.recall import show_hits
 from perdure.model import CATEGORIES
 from perdure.recall.recipe import RECIPES
 
@@ -161,11 +159,9 @@ def _ways(memory: Memory, corpus: Corpus) -> dict[str, Callable[[int], object]]:
     def printed(turn: int, recipe: str) -> str:
         question = corpus.questions[turn % len(corpus.questions)]
         found = memory.recall(question, limit=_SHOWN, recipe=recipe)
-        with redirect_stdout(io.StringIO()) as text:
-            show_hits(found, question, explain=False)
-        if len(text.getvalue().splitlines()) != _SHOWN:
+        if len(found) != _SHOWN:
             raise RuntimeError(f"{recipe} answered with {len(found)} memories.")
-        return text.getvalue()
+        return "\n".join(f"{hit.record.number}\t{hit.score:.3f}\t{hit.line}" for hit in found)
 
     ways: dict[str, Callable[[int], object]] = {
         f"recall by `{name}`, printed": lambda turn, name=name: printed(turn, name) for name in RECIPES
