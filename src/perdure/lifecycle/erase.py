@@ -1,4 +1,4 @@
-"""Erasing: what a memory said is gone from every file of the store, and nothing brings it back."""
+"""Erasing memories: their text is removed from every file of the store, and nothing brings it back."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ _EARLIER_VERSIONS: Final = (
     "Some memories held these words in an earlier version only. They are suggested, and stay unless you name them."
 )
 _SCRUB_PENDING: Final = (
-    "The erased bytes are still in a log or an unfinished copy that another process holds. They go when it lets go, or "
-    "the next time anybody opens the store."
+    "The erased bytes are still in a log or an unfinished copy that another process uses. They are removed when it is "
+    "done, or the next time anybody opens the store."
 )
 _RESTORING: Final = (
     "Restoring one over this store erases it again; into another file only with this store's list of what was erased "

@@ -1,8 +1,8 @@
 """Expiring memories whose time has come, and purging evicted ones after their grace period.
 
 Expiring can be taken back, purging cannot; so a clock that is suddenly a year ahead must not decide about either. Time
-is trusted as far as there are traces of it: from a known moment it goes on over everything that was written, in steps
-of a day at most. Whatever is due beyond that waits until somebody confirms that the clock is right.
+is trusted as far as writes prove it: from a known moment over every write after it, in steps of a day at most. Memories
+that are due later than that wait until somebody confirms that the clock is right.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ STEP: Final = timedelta(days=1)
 _CLOCK_NOTE: Final = "clock"
 _WORTH_NOTING: Final = timedelta(hours=1)
 _BEGINNING: Final = datetime(1, 1, 1, tzinfo=UTC)
-# Per transaction, so that nobody waits long for it.
+# Memories per transaction: few enough that no other writer waits long.
 _PAGE: Final = 256
-# At most so many are counted when they are held back.
+# Held-back memories are counted up to this number.
 _MAX_HELD: Final = 10_000
 
 

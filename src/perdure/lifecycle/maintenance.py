@@ -23,7 +23,7 @@ _BATCH: Final = 1024
 _PATIENCE: Final = 2.0
 _PASSING: Final = 0.25
 _UNSCRUBBED: Final = (
-    "What was erased may still be in the log of the store, because another process uses it; the next run looks again."
+    "Erased text may still be in the write-ahead log, because another process uses it; the next run tries again."
 )
 
 

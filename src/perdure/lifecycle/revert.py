@@ -1,5 +1,5 @@
-"""Making memories again what they were, for `undo` and for checkpoints. Nothing is removed from the log: what they were
-is written once more, any number of memories in one transaction or none.
+"""Reverting memories to an earlier state, for `undo` and for checkpoints. Nothing is removed from the log: the earlier
+state is written once more, for all memories in one transaction or for none.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ _agreed: Final = attrgetter(
 
 @dataclass(frozen=True, slots=True)
 class RevertPlan:
-    """What memories should become: a record out of their past, or None for a memory that should not be there.
+    """The target of each memory: a record out of its past, or None for a memory that should not be there.
 
-    `current` has the record of each of them as it is now, `skipped` names those that cannot be brought back.
+    `current` has the record of each memory as it is now, `skipped` names the memories that cannot be reverted.
     """
 
     targets: Mapping[int, Record | None] = field(default_factory=dict[int, Record | None])
@@ -57,7 +57,7 @@ class RevertPlan:
 
 
 class RevertSource(Protocol):
-    """What is to be reverted in one namespace: a batch, a session, or everything since a checkpoint."""
+    """One namespace to revert: a batch in it, a session, or everything since a checkpoint."""
 
     @property
     def namespace(self) -> str: ...

@@ -10,9 +10,9 @@ from typing import Final
 from perdure.model import Record
 from perdure.store.port import Store, Use
 
-# A write flushes at least so many counts with it: a second commit for fewer would double what the write costs.
+# After a write, counts are flushed when there are this many: a second commit for fewer would double its cost.
 _FLUSH_WITH_WRITE: Final = 64
-# A process that only reads flushes so many counts itself.
+# A process that only reads flushes when there are this many.
 _FLUSH_AT: Final = 4096
 
 

@@ -1,7 +1,7 @@
 """The one write path. Every change of a memory is a `Plan` that `apply_plan` carries out inside a transaction.
 
-What takes time (index entry, vector) is prepared before the transaction begins. Inside it the same question is asked
-again; if somebody else was faster, the plan is made again on what is there now.
+Slow work (index entry, vector) is done before the transaction begins. Inside it the memory is read again; if somebody
+else changed it meanwhile, the plan is made again on the record as it is now.
 """
 
 # The fields of a write have a text, and `remember` adds its hash.
@@ -35,11 +35,11 @@ if TYPE_CHECKING:
 _TOMBSTONE_REASONS: Final[dict[Operation, str]] = {
     "update": "corrected", "forget": "forgotten", "erase": "erased", "undo": "taken back", "rewind": "taken back",
 }  # fmt: skip
-# These also end the text of a memory that had expired or been evicted before.
+# These also leave a tombstone for a memory that had expired or been evicted before.
 _DELETING: Final[frozenset[Operation]] = frozenset({"forget", "erase"})
-# Nobody took these away, so they may come back from any file.
+# Nobody deleted these memories on purpose, so an import may bring them back.
 _LEAVES_NO_TOMBSTONE: Final[frozenset[Operation]] = frozenset({"expire", "evict"})
-# These take room that was not taken before.
+# These operations may need more room than before.
 _GROWING: Final[frozenset[Operation]] = frozenset({"insert", "update", "restore"})
 
 
@@ -96,7 +96,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class PreparedWrite:
-    """What is computed before the transaction begins. Without a vector none is needed, or it is `vector_pending`."""
+    """Computed before the transaction begins. `vector` is None when none is needed, or when it is `vector_pending`."""
 
     entry: Entry
     vector: bytes | None = None

@@ -1,4 +1,4 @@
-"""Erase a memory: everything that holds its content. Works on damaged memories as well."""
+"""Erasing a memory: everything that holds its content is deleted. This works on damaged memories as well."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Erased(NamedTuple):
 
 
 def erase(connection: Database, namespace: int, number: int, *, traceless: bool) -> Erased:
-    """All but the `erase` entry of the log, which the writer appends."""
+    """Delete the content of a memory. Its log entries stay without their payloads; the writer appends `erase`."""
     lines = connection.execute(SQL["memory_lines"], (namespace, number)).fetchall()
     slot = slot_of(namespace, number)
     traces = connection.execute(SQL["memory_traces"], (slot,)).fetchall()
@@ -50,7 +50,7 @@ def erase(connection: Database, namespace: int, number: int, *, traceless: bool)
 
 
 def drop_payloads(connection: Database, namespace: int, number: int) -> None:
-    """The payloads of all log entries but the newest. A mark is left, so that doctor does not take it for damage."""
+    """Delete the payloads of all log entries but the newest. A mark tells doctor that this is not damage."""
     lines = connection.execute(SQL["memory_lines"], (namespace, number)).fetchall()[1:]
     for seq, *_, body in lines:
         if body is not None:
@@ -66,8 +66,8 @@ def dropped_until(connection: Database, namespace: int) -> int:
 
 
 def _delete_passages(connection: Database, namespace: int, bodies: Iterable[bytes | None], known: set[bytes]) -> None:
-    """The passages of all versions, unless another memory has the same one. A payload that is gone took its passage
-    with it; when one cannot be read, every vector without a memory goes.
+    """Delete the vectors of all versions, unless another memory has the same passage. The passage of a payload that is
+    gone is gone too; when a payload cannot be read, every vector without a memory is deleted.
     """
     passages, unreadable = set(known), False
     for body in bodies:

@@ -1,4 +1,4 @@
-"""What was erased, noted outside the database by a hash of its id, so that no backup brings it back.
+"""The list of erased memories, kept outside the database as hashes of their ids, so that no backup brings them back.
 
 The `erase` entries of the log are the ledger of record. This file survives when the database itself is lost, and a
 backup that is older than an erasure is compared with it.
@@ -59,12 +59,12 @@ class Ledger:
         self._append({fingerprint(erasure.memory): format_time(from_micros(erasure.at)) for erasure in erased})
 
     def complete(self, erased: Iterable[Erasure]) -> None:
-        """Add what is missing: a process may have died between its commit and its line here."""
+        """Add the missing ones: a process may have died between its commit and its line in the ledger."""
         listed = self.fingerprints()
         self.append(erasure for erasure in erased if fingerprint(erasure.memory) not in listed)
 
     def adopt(self, lines: LedgerLines) -> None:
-        """Add what another store's ledger lists: from here on it counts here as well."""
+        """Add the lines of another store's ledger: from now on they count here as well."""
         listed = self.fingerprints()
         self._append({memory: at for memory, at in lines.items() if memory not in listed})
 

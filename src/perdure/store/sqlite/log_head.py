@@ -1,10 +1,10 @@
-"""Where the log of each namespace ends, noted once more outside the database.
+"""A note of where the log of each namespace ends, kept outside the database.
 
 SQLite drops the tail of a damaged write-ahead log without a word, and the file may be replaced by an older one: both
 leave a store that is sound in itself. Only a file beside it can show that changes are missing.
 
-The database is on disk before this file is written, so the file is never ahead. It is not synced: when it is lost or
-older, nothing is known, and nothing is wrong.
+The database is on disk before this file is written, so the file is never ahead. The file is not synced: when it is lost
+or older, missing changes go unnoticed, and that is no error.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _MAGIC: Final = b"perdure-head-1\x00\x00"
 _HEADER: Final = struct.Struct("<16s16sQI20x")
 # The header is as long as a slot. Ids of namespaces begin at 1, so it stands where slot 0 would be.
 _SLOT: Final = struct.Struct("<Q32sI20x")
-# Namespaces beyond it are not noted: the file stays below 64 MiB, whatever an id claims to be.
+# Namespaces with larger ids are not noted: the file stays below 64 MiB, whatever a damaged id says.
 _MOST: Final = 1_000_000
 
 _LOST: Final = (
@@ -45,7 +45,7 @@ class LogEnd(NamedTuple):
 
 
 class NotedEnds(NamedTuple):
-    """Which store they belong to, how often a backup had been restored into it, and the end of each namespace's log."""
+    """The store, its era (how often a backup was restored into it), and the end of each namespace's log."""
 
     store: bytes
     era: int

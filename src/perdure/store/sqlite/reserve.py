@@ -1,4 +1,4 @@
-"""A little space kept for the moment when the disk is full: to forget something needs space too."""
+"""A little disk space in reserve: forgetting a memory needs space too, also when the disk is full."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from perdure.store.sqlite.file import StoreFile, size_of
 from perdure.store.sqlite.sidecar import opened
 
 SIZE: Final = 1 << 20
-# With less than this left, the space is of more use to whoever is about to need it.
+# With less free space than this, no reserve is made: others need the space more.
 _ROOM: Final = 3 * SIZE
 
 
@@ -22,7 +22,7 @@ class Reserve:
         self._path = f"{file.path}-reserve"
 
     def keep(self) -> bool:
-        """Whether the space is there now."""
+        """Make the reserve if it is missing. True when it is there."""
         if size_of(self._path) >= SIZE:
             return True
         try:
@@ -40,7 +40,7 @@ class Reserve:
         return True
 
     def release(self) -> bool:
-        """Whether there was anything to release."""
+        """Give the reserve up. True when there was one."""
         had = size_of(self._path) > 0
         try:
             Path(self._path).unlink(missing_ok=True)

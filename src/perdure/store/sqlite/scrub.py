@@ -1,6 +1,6 @@
-"""Make sure that what was erased is in no file any more.
+"""Remove erased text from every file of the store.
 
-Three places still hold it after the deletion is committed. The write-ahead log has pages as they were. The full-text
+Three places still hold it after the erasure is committed. The write-ahead log has pages as they were. The full-text
 index keeps words until its pieces are merged. And SQLite, when it moves rows from page to page, leaves copies of them
 in the unused parts of pages, which `secure_delete` does not reach: only writing the file anew does. Besides, a
 process that died while it made or restored a backup has left a part of a copy.
@@ -28,12 +28,12 @@ from perdure.store.sqlite.sidecar import SIDECAR_SQL
 from perdure.store.sqlite.sql import SQL
 
 _PASSING: Final = 0.25
-# Before a request of which only the log is left to do.
+# The prefix of a request whose file is rewritten already, so that only the log is left to empty.
 _REWRITTEN: Final = "log "
 
 
 def scrub(pool: Pool, file: StoreFile, ledger: Ledger | None, patience: float) -> bool:
-    """True when nothing erased is left in any file. What is left to do is for the next process that opens the store."""
+    """True when no erased text is left in any file. Otherwise the next process that opens the store does the rest."""
     in_file = file.identity is not None
     try:
         request = _request(pool)

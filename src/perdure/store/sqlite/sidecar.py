@@ -1,4 +1,4 @@
-"""A file of ours beside the store's: never the store's own, never through a link, for its owner alone."""
+"""Opens a file beside the store: never the store itself, never through a link, readable by its owner alone."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _PAUSE: Final = 0.0002
 
 @contextmanager
 def opened(file: StoreFile, path: str, flags: int, *, lock: bool = False) -> Generator[int]:
-    """A descriptor of `path`, locked on request. An OSError when it is not a regular file, is the store's own by
-    another name (to close that would drop the locks that SQLite holds on it), or stays locked: a process that stopped
-    while it held the lock must not stop others.
+    """A descriptor of `path`, locked on request. An OSError when the file is not a regular one, is the store itself
+    (closing it would drop the locks that SQLite holds on it), or stays locked: a process that hangs while it holds the
+    lock must not stop others.
     """
     if file.identity is not None and identity_of(path) == file.identity:
         raise OSError("it is the store itself")

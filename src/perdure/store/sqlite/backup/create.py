@@ -56,7 +56,7 @@ def backup(
 def copy_to(
     pool: Pool, target: str, clock: Clock, *, overwrite: bool, sound: bool = True, progress: Progress | None = None
 ) -> Backup:
-    """To a path that is noted already. With `sound`, a copy in which doctor finds a problem is refused."""
+    """Copy the store to a path that is noted already. `sound`: a copy in which doctor finds a problem is refused."""
     created_at = clock()
     try:
         with partial_files.create_partial(target, "partial") as partial:
@@ -98,9 +98,9 @@ def copy_to(
 
 
 def note_paths(pool: Pool, *paths: str) -> bool:
-    """Note where copies are, newest first, so that an erasure can name those that still hold what was erased.
+    """Note the paths of copies, newest first, so that an erasure can name the copies that still hold the erased text.
 
-    Before the copy is made: a process that dies in the middle leaves a part of it. False when it could not be noted.
+    This happens before a copy is made: a process that dies in the middle leaves a part of it. False when it failed.
     """
     with suppress(StoreError):
         with pool.writing() as connection:

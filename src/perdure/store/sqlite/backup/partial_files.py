@@ -1,7 +1,7 @@
 """A copy that is being made: `<path>.<kind>-<number>`, which its maker keeps locked.
 
-A lock ends with the process that holds it, however that ends, and is seen from every container. So whoever finds such a
-file and can lock it knows that nobody will finish it, and removes it: it may hold what was erased since.
+A lock ends with the process that holds it, however that ends, and is seen from every container. A process that can lock
+such a file knows that nobody will finish it, and removes it, because it may hold text that was erased since.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from perdure.store.sqlite.file import identity_of
 Kind: TypeAlias = Literal["partial", "restoring"]
 
 _NUMBER: Final = re.compile(r"\d+")
-# The copy itself last, so that a removal that is cut short is taken up again.
+# The copy itself goes last, so that a removal that was cut short is found and finished later.
 _SIDES: Final = ("-journal", "-wal", "-shm", "")
 _FLAGS: Final = os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 
-# What this process is making. To open such a file a second time and close it would drop its locks on some file systems.
+# Files that this process is making. Opening and closing one a second time would drop its lock on some file systems.
 _in_progress: Final[set[str]] = set()
 
 
@@ -49,7 +49,7 @@ def create_partial(path: str, kind: Kind) -> Generator[str]:
 
 
 def remove_abandoned(paths: Iterable[str], kind: Kind) -> bool:
-    """Remove what nobody will finish. True when nothing unfinished is left beside any of the paths."""
+    """Remove the copies that nobody will finish. True when no unfinished copy is left beside any of the paths."""
     copies: list[str] = []
     for path in map(Path, set(paths)):
         prefix = f"{path.name}.{kind}-"

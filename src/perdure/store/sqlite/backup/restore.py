@@ -1,4 +1,4 @@
-"""Make a store what a backup was, all or nothing, while no other connection has the store open.
+"""Restore a backup over a store, all or nothing, while no other connection has the store open.
 
 The backup is copied to a staging file beside the store, brought up to date, checked, and rid of everything that was
 erased since. Only then do its pages go into the store's file, in one transaction of SQLite's own. The file is not
@@ -49,8 +49,8 @@ _NAME_LEDGER: Final = "Name the file beside the store that it was erased from; i
 _NEW_FILE: Final = "Choose a new file for it: perdure restore-backup FILE --store NEW"
 _NO_CHECKSUM: Final = "There is no checksum beside the backup; its content was checked all the same."
 _NO_LEDGER: Final = (
-    "If anything was erased after the backup was made, it is back. The list of it stands beside the store it was "
-    "erased from, in a file whose name ends in -erased; restore once more with it, and keep no copy of this: "
+    "If memories were erased after the backup was made, they are back. The store they were erased from lists them in a "
+    "file beside it, whose name ends in -erased; restore once more with that file, and keep no copy of this: "
     "erased=FILE, keep=False (--erased FILE --no-keep)."
 )
 
@@ -203,8 +203,8 @@ def _erase_again(copy: Pool, erased_ids: set[str], clock: Clock) -> int:
 
 
 def _carry_over(live: Database, copy: Pool, copies: list[str]) -> None:
-    """What a store keeps when its content is replaced: numbers that were given out, tombstones of erased texts, the
-    clock, and where its copies are. The era and the count of repairs tell everyone that all may be different.
+    """Carry over what a store keeps when its content is replaced: ID counters, tombstones of erased texts, the trusted
+    time, and the paths of its backups. The era and the count of repairs rise, so that running processes read it anew.
     """
     counters = live.execute(SIDECAR_SQL["namespace_counters"]).fetchall()
     tombstones = live.execute(SIDECAR_SQL["erased_texts"]).fetchall()

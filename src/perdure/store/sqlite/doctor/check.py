@@ -1,4 +1,4 @@
-"""Doctor: one look at everything that can be wrong, each check in a transaction of its own."""
+"""Doctor: every check of a store, each in a transaction of its own."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ def check(pool: Pool, file: StoreFile, log_head: LogHead | None = None) -> Itera
 
 
 def check_content(pool: Pool) -> Iterator[Finding]:
-    """The database alone, wherever it stands."""
-    # One that read the full-text index before another process changed it would find it damaged.
+    """The checks of the database alone, which a backup has to pass as well."""
+    # A connection that read the full-text index before another process changed it would report damage.
     yield from _run(pool, "integrity", check_integrity, fresh=True)
     yield from _run(pool, "schema", check_schema)
     yield from _run(pool, "foreign_keys", check_foreign_keys)

@@ -1,4 +1,4 @@
-"""Checks of what a store stands on: SQLite's version, the file system, the permissions, the write-ahead log."""
+"""Checks of a store's environment: SQLite's version, the file system, the permissions, the write-ahead log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What all checks share: their SQL, their sentences, and a tally of what is wrong."""
+"""Shared by all checks: their SQL, their sentences, and a tally of the problems they find."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _DELETE_CHECKPOINT: Final = "Delete it with `perdure checkpoint delete`, or brin
 _ERASE_REST: Final = "Run `perdure doctor --repair`: it erases the rest."
 _SHOWN: Final = 5
 
-# What a check says when nothing is wrong, what it says before the list of what is wrong, and the remedy.
+# For each check: the sentence of a sound store, the words before a list of problems, and the remedy.
 _SENTENCES: Final = {
     "records": ("Every memory is as it was written.", "Memories that are missing or not as they were written", RESTORE),
     "history": ("Every memory matches its newest log entry.", "Memories unlike their newest log entry", RESTORE),
@@ -43,7 +43,7 @@ _SENTENCES: Final = {
 
 @dataclass(slots=True)
 class Tally:
-    """One check: how many things are wrong, and the names of the first few."""
+    """One check: how many problems it found, and the names of the first few."""
 
     check: str
     count: int = 0

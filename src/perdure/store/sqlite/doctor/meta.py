@@ -1,4 +1,4 @@
-"""What no log can prove: the store's metadata, capacity limits, links and tombstones."""
+"""Checks of data that no log proves: the store's metadata, capacity limits, links and tombstones."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def check_meta(connection: Database) -> list[Finding]:
 
 
 def repair_meta(connection: Database) -> Iterator[Finding]:
-    """Nothing tells what these were, so every removal is reported. An invalid limit would evict every memory."""
+    """The right values are lost, so every removal is reported. An invalid limit would evict every memory."""
     invalid = _invalid_names(connection)
     for name in invalid:
         connection.execute(CHECKS["delete_meta"], (name,))

@@ -37,7 +37,7 @@ class ChainEntry(NamedTuple):
 
 
 def walk_chain(connection: Database, namespace: int, name: str) -> Iterator[ChainEntry]:
-    """Goes on from the stored hash, so that one broken entry is met once."""
+    """Each entry is checked against the stored hash before it, so that one broken entry is reported once."""
     head, last = genesis(name), 0
     for row in connection.execute(CHECKS["examine_revisions"], (namespace,)):
         line, stored, salt, body = line_of(row)

@@ -1,7 +1,7 @@
 """Repair in one transaction: records from the log, then everything derived from schema.sql and the records.
 
-The log is the truth: a record is only its newest log entry. What is derived is not compared but dropped and made anew.
-The log itself is not touched.
+The log is the truth: a record is its newest log entry. Derived data is not compared but dropped and rebuilt. The log
+itself is not touched.
 """
 
 from __future__ import annotations
@@ -75,14 +75,14 @@ def repair(pool: Pool) -> list[Finding]:
         if lost := lost_tables(differences):
             sentence = f"These tables were made anew, and what they held is lost: {', '.join(lost)}."
             findings.append(Finding("repair_schema_lost", "problem", sentence, RESTORE_BACKUP))
-        # What a repair changes is in no log: the recall indexes of running processes learn of it by this count.
+        # The log does not show what a repair changed: running processes reread their indexes when this count changes.
         repairs = valid_meta(connection, "repairs")
         connection.execute(SQL["change_meta"], ("repairs", repairs + 1 if isinstance(repairs, int) else 1))
     return findings
 
 
 def _refill_indexes(connection: Database) -> int:
-    """The entries, from which the full-text index is made last, and the tags, whose table is empty by now."""
+    """Rebuild the index entries and the tags. The full-text index is made of the entries afterwards."""
     run(connection, f"{CHECKS['delete_entries']} {CHECKS['not_indexed']}")
     run(connection, CHECKS["delete_use_left_over"])
     wrong = 0
@@ -101,7 +101,7 @@ def _refill_indexes(connection: Database) -> int:
 
 
 def _restore_records(connection: Database) -> Iterator[Finding]:
-    """The triggers and the full-text index are gone by now: nothing has to be told of what changes here."""
+    """The triggers and the full-text index are dropped by now, so no index follows these changes."""
     restored, erased, left = (Tally("repair_records") for _ in range(3))
     names = namespace_names(connection)
     for namespace, name in names.items():

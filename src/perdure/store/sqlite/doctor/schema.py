@@ -80,7 +80,7 @@ def schema_differences(connection: Database) -> list[SchemaDifference]:
 
 
 def unrepairable(differences: Sequence[SchemaDifference]) -> bool:
-    """Whether a repair has nothing to stand on: a table is not ours, or one that holds the truth is gone."""
+    """Whether a repair is impossible: a table is not ours, or a table that nothing can rebuild is missing."""
     tables = [each for each in differences if each.kind == "table" and not each.name.startswith(_FULL_TEXT)]
     return any(each.what == "differs" or each.name in _SOURCES for each in tables)
 
