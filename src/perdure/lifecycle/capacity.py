@@ -10,8 +10,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from perdure.errors import CapacityExceeded, NotAllowed, StoreDamaged
-from perdure.model import INDEXED_STATES, Capacity, EvictionCandidate, Json, Record
-from perdure.store.port import EvictionRule, Load, Writer
+from perdure.model import Capacity, EvictionCandidate, Json, Record
+from perdure.store.port import Load, Writer
 from perdure.validation import check_int
 
 if TYPE_CHECKING:
@@ -78,27 +78,6 @@ def capacity(services: Services, namespace: str) -> Capacity:
         eviction_order=eviction_order,
         policy=policy,
     )
-
-
-def may_go(candidate: EvictionCandidate, rule: EvictionRule) -> bool:
-    """Pure: whether eviction may ever take this memory."""
-    return (
-        candidate.state in INDEXED_STATES
-        and candidate.importance < rule.high
-        and candidate.tier not in rule.protected_tiers
-    )
-
-
-def order(candidates: Iterable[EvictionCandidate], rule: EvictionRule) -> list[EvictionCandidate]:
-    """Pure: the memories that may go, first to last. Superseded ones go first, then those of low importance, then the
-    others; inside each class the least recently used first, of equal ones the oldest.
-    """
-
-    def rank(candidate: EvictionCandidate) -> tuple[int, object, int]:
-        group = 0 if candidate.state == "superseded" else 1 if candidate.importance < rule.low else 2
-        return group, candidate.last_used, candidate.number
-
-    return sorted((candidate for candidate in candidates if may_go(candidate, rule)), key=rank)
 
 
 def choose(

@@ -318,7 +318,9 @@ class Reader(Protocol):
     def capacity(self, rule: EvictionRule) -> CapacityStats: ...
 
     def eviction_candidates(self, rule: EvictionRule, limit: int) -> list[EvictionCandidate]:
-        """Memories that may be found and are not protected, in the order of `perdure.lifecycle.capacity.order`."""
+        """Memories that may be found and are not protected, in the order in which they are evicted: superseded ones,
+        then those of low importance, then the others; of each class the least recently used first.
+        """
         ...
 
 

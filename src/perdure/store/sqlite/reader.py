@@ -319,7 +319,7 @@ class SqliteReader:
         )
 
     def eviction_candidates(self, rule: EvictionRule, limit: int) -> list[EvictionCandidate]:
-        """Class by class, in the order of `perdure.lifecycle.capacity.order`."""
+        """Class by class, in the order that the port states."""
         classes = (
             ("superseded", -inf, rule.high),
             ("active", -inf, min(rule.low, rule.high)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import closing
 from datetime import timedelta
 from typing import Any
@@ -11,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from perdure.errors import InvalidInput
-from perdure.lifecycle.capacity import order
 from perdure.model import INDEXED_STATES, STATES, TIERS, EvictionCandidate
 from perdure.store.port import EvictionRule, Load, Store, Use
 from perdure.testing.conformance.store_fixture import RELAXED, StoreTestBase
@@ -36,6 +36,23 @@ MEMORIES = st.fixed_dictionaries(
 def load(store: Store, namespace: str = NAMESPACE) -> Load:
     with store.write(namespace) as writer:
         return writer.load()
+
+
+def eviction_order(candidates: Iterable[EvictionCandidate], rule: EvictionRule) -> list[EvictionCandidate]:
+    """Pure: the memories that may be evicted, first to last, as every store has to list them. Superseded ones go first,
+    then those of low importance, then the others; inside each class the least recently used first, of equal ones the
+    oldest.
+    """
+
+    def may_go(candidate: EvictionCandidate) -> bool:
+        indexed = candidate.state in INDEXED_STATES
+        return indexed and candidate.importance < rule.high and candidate.tier not in rule.protected_tiers
+
+    def rank(candidate: EvictionCandidate) -> tuple[int, object, int]:
+        group = 0 if candidate.state == "superseded" else 1 if candidate.importance < rule.low else 2
+        return group, candidate.last_used, candidate.number
+
+    return sorted(filter(may_go, candidates), key=rank)
 
 
 class CapacityTests(StoreTestBase):
@@ -106,7 +123,7 @@ class CapacityTests(StoreTestBase):
                 )
                 for record in read_once(store).fetch(range(1, 9))
             ]
-            expected = order(standings, RULE)
+            expected = eviction_order(standings, RULE)
             assert read_once(store).eviction_candidates(RULE, limit) == expected[:limit]
             with store.write(NAMESPACE) as writer:
                 assert writer.eviction_candidates(RULE, 99) == expected
