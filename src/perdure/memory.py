@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import builtins
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, Literal, Self, TextIO, TypeAlias, Unpack, get_args
 
@@ -18,8 +18,7 @@ from perdure import lifecycle, recall
 from perdure import settings as configuration
 from perdure.clock import Clock, parse_time, system_clock
 from perdure.embed.port import Embedder
-from perdure.errors import InvalidInput, NotAllowed, UnknownChoice, shown
-from perdure.ids import MAX_NUMBER
+from perdure.errors import InvalidInput, UnknownChoice, shown
 from perdure.lifecycle.capacity import UNCHANGED, Limit
 from perdure.lifecycle.write_context import WriteContext
 from perdure.model import (
@@ -52,15 +51,14 @@ from perdure.model import (
     Triggered,
     Version,
 )
-from perdure.services import CLOSE_PATIENCE, Services
+from perdure.services import Services
 from perdure.settings import Settings
-from perdure.store.port import Reader, Store, StoreStats
+from perdure.store.port import Progress, Store, StoreStats
 from perdure.validation import (
     MAX_LIMIT,
     Fields,
     Filters,
     KeyedFields,
-    RecordFields,
     check_bool,
     check_choice,
     check_fields,
@@ -72,21 +70,17 @@ from perdure.validation import (
     check_query,
     check_references,
     check_single_line,
-    check_text,
     optional,
 )
 
 if TYPE_CHECKING:
-    from perdure.lifecycle.selection import SelectionScope
     from perdure.recall.query import SearchRequest
 
 Reference: TypeAlias = int | str
-Progress: TypeAlias = Callable[[int, int | None], None]
 
 MAX_LOG: Final = 1000
 MAX_BUDGET: Final = 1_000_000
 MAX_CHECKPOINTS: Final = 10_000
-_MAX_VERSION: Final = 2**31
 
 
 class Memory:
@@ -144,9 +138,7 @@ class Memory:
 
         A call repeated with the same `idempotency_key` does nothing and answers what the first one stored.
         """
-        checked, notes = self._check(check_text(text), fields)
-        key = None if idempotency_key is None else check_single_line(idempotency_key, "idempotency_key")
-        request = lifecycle.write.WriteRequest(checked, key)
+        request, notes = lifecycle.write.check_request(self._services, text, fields, idempotency_key)
         return self._written(lifecycle.write.remember(self._services, self._namespace, request), notes)
 
     def upsert(
@@ -164,17 +156,8 @@ class Memory:
         With `expected_version` it is stored only if the memory has that version now; 0 means that no memory with this
         key may be active.
         """
-        if key is None:  # pyright: ignore[reportUnnecessaryComparison]
-            raise InvalidInput(
-                "A memory is upserted under a key.", remedy="Write it as type:identifier, or use remember."
-            )
-        checked, notes = self._check(check_text(text), {**fields, "key": key})
-        expected = None if expected_version is None else check_int(expected_version, "expected_version", 0, 2**31)
-        request = lifecycle.write.WriteRequest(
-            checked,
-            optional(check_single_line, idempotency_key, "idempotency_key"),
-            force_new_version=True,
-            expected_version=expected,
+        request, notes = lifecycle.write.check_request(
+            self._services, text, {**fields, "key": key}, idempotency_key, expected_version, force_new_version=True
         )
         return self._written(lifecycle.write.remember(self._services, self._namespace, request), notes)
 
@@ -190,11 +173,9 @@ class Memory:
         """Correct a memory. Other words (text, title, abstract, summary, reasoning) make a new version, anything else
         makes a revision of the same version. `metadata` changes the entries it names; an empty one removes them all.
         """
-        checked, notes = self._check(None if text is None else check_text(text), fields)
+        checked, notes = lifecycle.write.check_write(self._services, text, fields)
         added, removed = check_filters({"tags": add_tags}).tags, check_filters({"tags": remove_tags}).tags
-
-        done = lifecycle.update.update(self._services, self._find(ref), checked, added, removed)
-        return self._written(done, notes)
+        return self._written(lifecycle.update.update(self._services, self._find(ref), checked, added, removed), notes)
 
     def restore(self, ref: Reference) -> Record:
         """Bring a forgotten, expired or evicted memory back, as it was."""
@@ -205,9 +186,8 @@ class Memory:
         of 0.9 or more it is offered the tier `critical`, which `promote` accepts.
         """
         judged = check_bool(useful, "useful")
-        return self._written(
-            lifecycle.feedback.validate(self._services, self._find(ref), useful=judged), check_budget=False
-        )
+        done = lifecycle.feedback.validate(self._services, self._find(ref), useful=judged)
+        return self._written(done, check_budget=False)
 
     def promote(self, ref: Reference, tier: str | None = None) -> Remembered:
         """Give a memory the tier that is on offer for it, or the one named. Only a person may do this."""
@@ -235,7 +215,7 @@ class Memory:
         if mode != "soft":
             raise UnknownChoice(f"There is no way to forget called {shown(mode)}.", remedy="Use 'soft' or 'hard'.")
         request = lifecycle.forget.ForgetRequest(what, confirm, check_bool(dry_run, "dry_run"))
-        return lifecycle.forget.forget(self._scope(filters, every_state=False), request)
+        return lifecycle.forget.forget(lifecycle.selection.scope(self._services, self._namespace, filters), request)
 
     def erase(
         self,
@@ -251,8 +231,9 @@ class Memory:
         `confirm`.
         """
         request = lifecycle.forget.ForgetRequest(what, confirm, check_bool(dry_run, "dry_run"))
+        scope = lifecycle.selection.scope(self._services, self._namespace, filters, every_state=True)
         try:
-            return lifecycle.erase.erase(self._scope(filters, every_state=True), request)
+            return lifecycle.erase.erase(scope, request)
         finally:
             self._services.drop(self._namespace)
 
@@ -332,15 +313,8 @@ class Memory:
         'abstract' a few sentences, 'full' the whole text. It counts as access, not as recall. If one of the memories is
         not there, NotFound is raised and none is answered.
         """
-        from perdure.text.preview import at_level
-
-        check_choice(get_args(Level), level, "level")
-        now = self._services.context.clock()
         references = check_references(refs, MAX_LIMIT)
-        records = [lifecycle.lookup.find_present(self._services.store, self._namespace, ref, now) for ref in references]
-        for record in records:
-            self._services.usage.accessed(record, now)
-        return tuple(Detail(record, level, at_level(record, level)) for record in records)
+        return lifecycle.lookup.details(self._services, self._namespace, references, level)
 
     def match_triggers(
         self, prompt: str, *, limit: int = 3, namespaces: Sequence[str] | None = None
@@ -359,16 +333,8 @@ class Memory:
         """Make one text of at most `token_limit` tokens of the most telling sentences of all memories, or of those that
         `scope` (a question, some words, a key) and the filters find. Each line names the memory it comes from.
         """
-        services, now = self._services, self._services.context.clock()
         limit = check_int(token_limit, "token_limit", 1, MAX_BUDGET)
-        refusal = "A summary is not made of memories"
-        filter = check_filters(filters, services.settings.categories, now, refusal=refusal)
-        if scope is not None and not check_query(scope).strip():
-            raise InvalidInput("The scope is empty.", remedy="Leave it out to summarise everything.")
-        material, beyond = lifecycle.summary.gather(services, self._namespace, scope, filter, now)
-        summary = lifecycle.summary.summarize(material, limit, services.tokens, now, beyond)
-        services.usage.recalled(summary.sources, now)
-        return summary
+        return lifecycle.summary.summarize_namespace(self._services, self._namespace, scope, limit, filters)
 
     # -- reading -------------------------------------------------------------------------------------------------------
 
@@ -395,31 +361,22 @@ class Memory:
         """List memories by number, newest first, as they are now or as they were known at a time. `Page.next` is the
         `after` of the following page.
         """
-        most = check_int(limit, "limit", 1, MAX_LIMIT)
-        if after is not None:
-            check_int(after, "after", 0, MAX_NUMBER)
         moment = optional(parse_time, known_at, "known_at")
         now = moment or self._services.context.clock()
         filter = check_filters(filters, self._services.settings.categories, now)
         if filter.states == ("active",):
             filter = replace(filter, unexpired_at=now)
-        with self._read() as reader:
-            if moment is None:
-                records = reader.page(filter, after=after, limit=most + 1, newest=newest)
-            else:
-                page_at, seq = recall.past_index.page_at, reader.seq_at(moment)
-                records = page_at(reader, filter, seq, after=after, limit=most + 1, newest=newest)
-        return lifecycle.lookup.page_of(records, most)
+        with self._services.store.read(self._namespace) as reader:
+            read = reader.page
+            if moment is not None:
+                read = partial(recall.past_index.page_at, reader, seq=reader.seq_at(moment))
+            return lifecycle.lookup.page(read, filter, after, check_int(limit, "limit", 1, MAX_LIMIT), newest=newest)
 
     def offers(self, *, limit: int = 20, after: int | None = None) -> Page:
         """List the memories that wait for a person to `promote` them, newest first."""
-        most = check_int(limit, "limit", 1, MAX_LIMIT)
-        if after is not None:
-            check_int(after, "after", 0, MAX_NUMBER)
         filter = Filter(offered=True, unexpired_at=self._services.context.clock())
-        with self._read() as reader:
-            records = reader.page(filter, after=after, limit=most + 1, newest=True)
-        return lifecycle.lookup.page_of(records, most)
+        with self._services.store.read(self._namespace) as reader:
+            return lifecycle.lookup.page(reader.page, filter, after, check_int(limit, "limit", 1, MAX_LIMIT))
 
     def constitution(self) -> Constitution:
         """Get the memories that every recall surfaces, oldest first, as many as fit their budget of tokens."""
@@ -453,13 +410,11 @@ class Memory:
 
     def version(self, ref: Reference, n: int) -> Version:
         """Get one version of a memory, also of a forgotten one."""
-        return lifecycle.versions.version_of(self.history(ref), check_int(n, "version", 1, _MAX_VERSION))
+        return lifecycle.versions.version_of(self.history(ref), n)
 
     def diff(self, ref: Reference, before: int | None = None, after: int | None = None) -> Diff:
         """Compare two versions: by default the current version with the one that it was made from."""
-        first = None if before is None else check_int(before, "before", 1, _MAX_VERSION)
-        second = None if after is None else check_int(after, "after", 1, _MAX_VERSION)
-        return lifecycle.versions.difference(self.history(ref), first, second)
+        return lifecycle.versions.difference(self.history(ref), before, after)
 
     def log(
         self,
@@ -477,7 +432,7 @@ class Memory:
         filter = lifecycle.lookup.check_log_filter(
             batch=batch, session=session, actor=actor, operation=operation, since=since, until=until, before=before
         )
-        with self._read() as reader:
+        with self._services.store.read(self._namespace) as reader:
             return reader.log(filter, limit=check_int(limit, "limit", 1, MAX_LOG))
 
     def undo(
@@ -554,9 +509,6 @@ class Memory:
         memories that have none. If the clock leapt, memories that are due only because of that are held until
         `expire=True` says that the clock is right; `expire=False` expires nothing.
         """
-        optional(check_bool, expire, "expire")
-        if limit is not None:
-            check_int(limit, "limit", 0, MAX_NUMBER)
         return lifecycle.maintenance.work(self._services, limit=limit, expire=expire, progress=progress)
 
     def export(
@@ -595,9 +547,8 @@ class Memory:
         """Copy the whole store, all namespaces, to a file while others go on working. The copy is read again and
         checked before it gets its name; its checksum stands in `<path>.sha256`.
         """
-        services = self._services
-        services.usage.flush(patience=CLOSE_PATIENCE)
-        return services.store.backup(check_path(path), progress, overwrite=check_bool(overwrite, "overwrite"))
+        overwrite = check_bool(overwrite, "overwrite")
+        return lifecycle.maintenance.backup(self._services, check_path(path), overwrite=overwrite, progress=progress)
 
     def restore_backup(
         self,
@@ -612,13 +563,10 @@ class Memory:
         backup is erased again. Elsewhere nobody knows of it, unless `erased` names the list beside the store that it
         was erased from, `<store>-erased`. With `keep`, a backup of what was there is made first.
         """
-        services = self._services
-        if not services.context.is_person:
-            raise NotAllowed("Only a person may put a backup in the place of the store.")
-        keep = check_bool(keep, "keep")
-        services.usage.flush(patience=CLOSE_PATIENCE)
         ledger = None if erased is None else check_path(erased)
-        return services.store.restore_backup(check_path(path), keep=keep, erased=ledger, progress=progress)
+        return lifecycle.maintenance.restore_backup(
+            self._services, check_path(path), keep=check_bool(keep, "keep"), erased=ledger, progress=progress
+        )
 
     def doctor(self, *, repair: bool = False) -> Iterator[Finding]:
         """Check everything that can be wrong with a store. `repair` first brings damaged records back from their
@@ -630,19 +578,8 @@ class Memory:
 
     # -- shared by the verbs -------------------------------------------------------------------------------------------
 
-    def _read(self) -> AbstractContextManager[Reader]:
-        return self._services.store.read(self._namespace)
-
     def _find(self, ref: Reference) -> Record:
         return lifecycle.lookup.find(self._services.store, self._namespace, ref)
-
-    def _check(self, text: str | None, fields: Mapping[str, object]) -> tuple[RecordFields, tuple[str, ...]]:
-        """The fields of a write, checked and without secrets, and a note when there were some."""
-        checked: RecordFields = {} if text is None else {"text": text}
-        checked |= check_fields(fields, self._services.settings.categories)
-        if checked.get("metadata", {}) is None:
-            checked["metadata"] = {}
-        return lifecycle.write.redact_fields(checked) if self._services.settings.redact else (checked, ())
 
     def _written(self, done: Remembered, notes: tuple[str, ...] = (), *, check_budget: bool = True) -> Remembered:
         """The answer of a write, with everything that its caller should hear."""
@@ -652,24 +589,11 @@ class Memory:
         notes = (*notes, *done.notes, *(self._services.note_missing_embedder() if done.vector_pending else ()))
         return replace(done, notes=notes) if notes else done
 
-    def _scope(self, filters: Mapping[str, Any], *, every_state: bool) -> SelectionScope:
-        """What an order to forget or erase may look at."""
-        services = self._services
-        given = {name: value for name, value in filters.items() if value is not None}
-        filter = check_filters(given, services.settings.categories, services.context.clock()) if given else None
-        if filter is not None and "states" not in given:
-            filter = replace(filter, states=())
-        return lifecycle.selection.SelectionScope(services, self._namespace, filter, every_state)
-
     def _recall(self, request: SearchRequest, include_constitutional: bool) -> Recall:  # noqa: FBT001 - as recall has it
         """What recall finds, with the constitutional memories of the present; nothing is counted as used yet."""
         surfaces = check_bool(include_constitutional, "include_constitutional") and not request.is_past
         answer = self._services.recaller().recall(request)
         if not surfaces:
             return answer
-        surfaced = [
-            record
-            for name in request.namespaces
-            for record in lifecycle.constitution.constitution(self._services, name).records
-        ]
-        return replace(answer, constitutional=tuple(surfaced))
+        constitutions = [lifecycle.constitution.constitution(self._services, name) for name in request.namespaces]
+        return replace(answer, constitutional=tuple(record for each in constitutions for record in each.records))

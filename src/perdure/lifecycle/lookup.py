@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import Final, get_args
+from typing import TYPE_CHECKING, Final, Protocol, get_args
 
 from perdure.clock import parse_time
 from perdure.errors import AmbiguousReference, NotFound, StoreDamaged
-from perdure.ids import parse_reference
-from perdure.model import Operation, Page, Record, Revision
+from perdure.ids import MAX_NUMBER, parse_reference
+from perdure.model import Detail, Filter, Level, Operation, Page, Record, Revision
 from perdure.store.paging import revisions
 from perdure.store.port import LogFilter, Reader, Store
+from perdure.text.preview import at_level
 from perdure.validation import check_choice, check_int, check_single_line, optional
 from perdure.visibility import GONE_STATES, has_expired
+
+if TYPE_CHECKING:
+    from perdure.services import Services
 
 _MAX_SEQ: Final = 2**62
 
@@ -43,6 +47,16 @@ def find_present(store: Store, namespace: str, ref: int | str, now: datetime) ->
     if record.expires_at and has_expired(record, now):
         raise NotFound(f"Memory #{record.number} expired on {record.expires_at:%Y-%m-%d}.", remedy=remedy)
     return record
+
+
+def details(services: Services, namespace: str, refs: Iterable[int | str], level: Level) -> tuple[Detail, ...]:
+    """Memories by reference, each in as much detail as the level says. It counts as access."""
+    check_choice(get_args(Level), level, "level")
+    now = services.context.clock()
+    records = [find_present(services.store, namespace, ref, now) for ref in refs]
+    for record in records:
+        services.usage.accessed(record, now)
+    return tuple(Detail(record, level, at_level(record, level)) for record in records)
 
 
 def find_known(store: Store, namespace: str, ref: int | str, moment: datetime) -> Record:
@@ -83,8 +97,16 @@ def history(store: Store, namespace: str, ref: int | str) -> list[Revision]:
             return lines
 
 
-def page_of(records: Sequence[Record], limit: int) -> Page:
-    """A page of at most `limit` records. One record more than that says that there is a following page."""
+class PageReader(Protocol):
+    """Reads records by number, as `Reader.page` does."""
+
+    def __call__(self, filter: Filter, *, after: int | None, limit: int, newest: bool) -> Sequence[Record]: ...
+
+
+def page(read: PageReader, filter: Filter, after: int | None, limit: int, *, newest: bool = True) -> Page:
+    """A page of at most `limit` records. One record more is read: it says that there is a following page."""
+    start = None if after is None else check_int(after, "after", 0, MAX_NUMBER)
+    records = read(filter, after=start, limit=limit + 1, newest=newest)
     return Page(tuple(records[:limit]), records[limit - 1].number if len(records) > limit else None)
 
 

@@ -8,11 +8,13 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from perdure.embed.port import Embedder, Progress, checked_passages
+from perdure.embed.port import Embedder, checked_passages
 from perdure.errors import EmbedderUnavailable, NotAllowed, StoreReadOnly
+from perdure.ids import MAX_NUMBER
 from perdure.lifecycle.expiry import ExpiryResult, expire_and_purge
-from perdure.model import MaintenanceResult
-from perdure.store.port import Store
+from perdure.model import Backup, BackupRestored, MaintenanceResult
+from perdure.store.port import Progress, Store
+from perdure.validation import check_bool, check_int, optional
 
 if TYPE_CHECKING:
     from perdure.services import Services
@@ -31,6 +33,9 @@ def work(
     services: Services, *, limit: int | None = None, expire: bool | None = None, progress: Progress | None = None
 ) -> MaintenanceResult:
     """`expire` says that the clock is right (True), or that nothing is to expire now (False)."""
+    optional(check_bool, expire, "expire")
+    if limit is not None:
+        check_int(limit, "limit", 0, MAX_NUMBER)
     if expire and not services.context.is_person:
         raise NotAllowed("Only a person may confirm that the clock is right after it jumped.")
     services.usage.flush(patience=_PASSING)
@@ -54,6 +59,22 @@ def work(
         purged=expiry.purged,
         held=expiry.held,
     )
+
+
+def backup(services: Services, path: str, *, overwrite: bool, progress: Progress | None) -> Backup:
+    """A copy of the whole store, with the use that was counted until now."""
+    services.usage.flush(patience=_PASSING)
+    return services.store.backup(path, progress, overwrite=overwrite)
+
+
+def restore_backup(
+    services: Services, path: str, *, keep: bool, erased: str | None, progress: Progress | None
+) -> BackupRestored:
+    """Put a backup in the place of the store. The copy that is kept has the use that was counted until now."""
+    if not services.context.is_person:
+        raise NotAllowed("Only a person may put a backup in the place of the store.")
+    services.usage.flush(patience=_PASSING)
+    return services.store.restore_backup(path, keep=keep, erased=erased, progress=progress)
 
 
 def embed_pending(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, KeysView, Sequence
+from collections.abc import Iterator, KeysView, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from itertools import islice
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from perdure.clock import format_time
 from perdure.errors import InvalidInput, StoreDamaged
@@ -18,6 +18,7 @@ from perdure.store.paging import records
 from perdure.store.port import EvictionRule
 from perdure.text.entry import entry_of, term_hash, unpack_terms
 from perdure.text.words import clean, terms
+from perdure.validation import check_filters
 
 if TYPE_CHECKING:
     from perdure.services import Services
@@ -51,6 +52,17 @@ class Selection:
     records: tuple[Record, ...]
     understood: str
     kind: Kind
+
+
+def scope(
+    services: Services, namespace: str, filters: Mapping[str, Any], *, every_state: bool = False
+) -> SelectionScope:
+    """Where a call looks, with its filters checked."""
+    given = {name: value for name, value in filters.items() if value is not None}
+    filter = check_filters(given, services.settings.categories, services.context.clock()) if given else None
+    if filter is not None and "states" not in given:
+        filter = replace(filter, states=_NO_STATES)
+    return SelectionScope(services, namespace, filter, every_state)
 
 
 def select(scope: SelectionScope, what: object, now: datetime) -> Selection:

@@ -15,10 +15,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import chain
 from math import log1p
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from perdure import tiers
-from perdure.errors import InvalidReference
+from perdure.errors import InvalidInput, InvalidReference
 from perdure.ids import parse_reference
 from perdure.model import Filter, Record, Summary
 from perdure.store.paging import records
@@ -26,6 +26,7 @@ from perdure.text.sentences import sentences
 from perdure.text.stopwords import STOPWORDS
 from perdure.text.tokens import TokenCounter
 from perdure.text.words import searchable, terms
+from perdure.validation import check_filters, check_query
 from perdure.visibility import is_visible
 
 if TYPE_CHECKING:
@@ -87,6 +88,20 @@ class Sentence:
     text: str
     score: float
     weights: Mapping[str, float]
+
+
+def summarize_namespace(
+    services: Services, namespace: str, scope: str | None, limit: int, filters: Mapping[str, Any]
+) -> Summary:
+    """A summary of the memories that the scope and the filters find; its sources count as recalled."""
+    now = services.context.clock()
+    filter = check_filters(filters, services.settings.categories, now, refusal="A summary is not made of memories")
+    if scope is not None and not check_query(scope).strip():
+        raise InvalidInput("The scope is empty.", remedy="Leave it out to summarise everything.")
+    material, beyond = gather(services, namespace, scope, filter, now)
+    summary = summarize(material, limit, services.tokens, now, beyond)
+    services.usage.recalled(summary.sources, now)
+    return summary
 
 
 def gather(

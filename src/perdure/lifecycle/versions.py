@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from perdure.errors import NotFound
 from perdure.lineage import version_spans
 from perdure.model import Diff, Record, Revision, Version
 from perdure.text.diff import changed_fields, word_diff
+from perdure.validation import check_int
+
+_MAX_VERSION: Final = 2**31
 
 
 def versions_of(revisions: Sequence[Revision]) -> list[Version]:
@@ -30,11 +34,15 @@ def versions_of(revisions: Sequence[Revision]) -> list[Version]:
 
 def version_of(revisions: Sequence[Revision], number: int) -> Version:
     """One version with its text, or an error that says why there is none."""
-    return _with_record(revisions, number)[0]
+    return _with_record(revisions, check_int(number, "version", 1, _MAX_VERSION))[0]
 
 
 def difference(revisions: Sequence[Revision], before: int | None, after: int | None) -> Diff:
     """The difference of two versions: by default of the current one and the version that it was made from."""
+    if before is not None:
+        check_int(before, "before", 1, _MAX_VERSION)
+    if after is not None:
+        check_int(after, "after", 1, _MAX_VERSION)
     newer, new = _with_record(revisions, revisions[-1].version if after is None else after)
     if before is None and not newer.lineage:
         raise NotFound(

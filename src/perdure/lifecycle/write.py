@@ -9,7 +9,7 @@ else changed it meanwhile, the plan is made again on the record as it is now.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -26,7 +26,15 @@ from perdure.model import Operation, Outcome, Record, Remembered, replace_record
 from perdure.store.port import LogFilter, Reader, Writer
 from perdure.text.entry import Entry, entry_of, passage
 from perdure.tiers import offered_tier
-from perdure.validation import MAX_ITEMS, RecordFields, check_validity
+from perdure.validation import (
+    MAX_ITEMS,
+    RecordFields,
+    check_fields,
+    check_int,
+    check_single_line,
+    check_text,
+    check_validity,
+)
 
 if TYPE_CHECKING:
     from perdure.services import Services
@@ -365,6 +373,35 @@ def _new_version(existing: Record, fields: RecordFields, at: datetime) -> Plan:
         notes = (f"It was constitutional and comes back as normal: `perdure promote {existing.number}` changes that.",)
     changes |= {**fields, "version": existing.version + 1, "state": "active"}
     return Plan(existing, replace_record(existing, **changes), "update", "updated", notes)
+
+
+def check_request(
+    services: Services,
+    text: str,
+    fields: Mapping[str, object],
+    idempotency_key: str | None = None,
+    expected_version: int | None = None,
+    *,
+    force_new_version: bool = False,
+) -> tuple[WriteRequest, tuple[str, ...]]:
+    """One checked write, and a note when secrets were taken out."""
+    checked, notes = check_write(services, check_text(text), fields)
+    if force_new_version and checked.get("key") is None:
+        raise InvalidInput("A memory is upserted under a key.", remedy="Write it as type:identifier, or use remember.")
+    key = None if idempotency_key is None else check_single_line(idempotency_key, "idempotency_key")
+    expected = None if expected_version is None else check_int(expected_version, "expected_version", 0, 2**31)
+    return WriteRequest(checked, key, force_new_version=force_new_version, expected_version=expected), notes
+
+
+def check_write(
+    services: Services, text: str | None, fields: Mapping[str, object]
+) -> tuple[RecordFields, tuple[str, ...]]:
+    """The fields of a write, checked and without secrets, and a note when there were some. No text: it stays."""
+    checked: RecordFields = {} if text is None else {"text": check_text(text)}
+    checked |= check_fields(fields, services.settings.categories)
+    if checked.get("metadata", {}) is None:
+        checked["metadata"] = {}
+    return redact_fields(checked) if services.settings.redact else (checked, ())
 
 
 def redact_fields(fields: RecordFields) -> tuple[RecordFields, tuple[str, ...]]:
