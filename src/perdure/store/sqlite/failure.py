@@ -57,23 +57,19 @@ def translating(file: StoreFile, database: Database | None = None) -> Generator[
         system_error = 0
         with suppress(apsw.ConnectionClosedError):
             system_error = database.system_errno if database else 0
-        raise _translated(error, file, system_error) from error
-
-
-def _translated(error: Exception, file: StoreFile, system_error: int) -> PerdureError:
-    if not isinstance(error, _SYSTEM):
-        matching = (make(error, file) for kind, make in _TRANSLATIONS if isinstance(error, kind))
-        return next(matching, StoreError(f"SQLite refused: {error}."))
-    if system_error in _NO_SPACE:
-        return StoreFull()
-    if system_error == errno.EROFS or _is_closed(file):
-        return _read_only(file)
-    if isinstance(error, apsw.CantOpenError):
-        return StoreUnreadable(f"{file.path} cannot be opened: {error}.")
-    return StoreError(
-        f"Reading or writing {file.path} failed: {error}.",
-        remedy="Check the disk, then try again; everything reported as stored is safe.",
-    )
+        if not isinstance(error, _SYSTEM):
+            matching = (make(error, file) for kind, make in _TRANSLATIONS if isinstance(error, kind))
+            raise next(matching, StoreError(f"SQLite refused: {error}.")) from error
+        if system_error in _NO_SPACE:
+            raise StoreFull from error
+        if system_error == errno.EROFS or _is_closed(file):
+            raise _read_only(file) from error
+        if isinstance(error, apsw.CantOpenError):
+            raise StoreUnreadable(f"{file.path} cannot be opened: {error}.") from error
+        raise StoreError(
+            f"Reading or writing {file.path} failed: {error}.",
+            remedy="Check the disk, then try again; everything reported as stored is safe.",
+        ) from error
 
 
 def _is_closed(file: StoreFile) -> bool:
