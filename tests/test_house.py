@@ -147,7 +147,7 @@ def test_no_function_is_longer_than_eighty_lines():
     assert too_long == {}
 
 
-def test_at_most_a_quarter_of_the_private_helpers_is_used_once():
+def test_few_private_helpers_are_used_only_once():
     """A helper has two callers, or a name that is a term of the field."""
     uses = {
         f"{named(path)}: {function.name}": names_in(path)[function.name]
