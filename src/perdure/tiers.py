@@ -26,7 +26,7 @@ TIERS: Final[Mapping[str, Tier]] = {
     "important": Tier(1.5, 0.005, 0.3),
     "normal": Tier(1.0, 0.01, 0.1, expires_after=90),
     "temporary": Tier(0.5, 0.05, 0.1, expires_after=7),
-    # Leaves ordinary results at once; a date would hide it from those who ask for it as well.
+    # A deprecated memory leaves ordinary results at once; an expiry date would hide it from every question.
     "deprecated": Tier(0.25, 0.1, 0.05),
 }
 MAX_BOOST: Final = 3.0

@@ -23,7 +23,7 @@ UNCHANGED: Final = "unchanged"
 
 _LISTED: Final = 10
 _MAX_LIMIT: Final = 10**12
-# Candidates that are read first, beside those that must go by their number alone, and how this grows.
+# The first page has this many candidates more than the limit of items demands; each further page is longer.
 _FIRST: Final = 8
 _GROWTH: Final = 8
 _ORDER: Final = (

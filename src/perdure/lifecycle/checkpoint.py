@@ -1,4 +1,4 @@
-"""A checkpoint is a name for a position in the log. Restoring one appends what makes everything as it was then."""
+"""A checkpoint is a name for a position in the log. Restoring it writes every memory once more as it was then."""
 
 from __future__ import annotations
 

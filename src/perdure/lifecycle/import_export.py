@@ -44,7 +44,7 @@ Decision: TypeAlias = Literal["inserted", "updated", "present", "skipped_deleted
 FORMAT: Final = 1
 _RECORDS_PER_TRANSACTION: Final = 128
 _MAX_LINE: Final = 1 << 23
-# An export carries these besides; only a trusted import takes them over.
+# An export has these fields too; only a trusted import takes them over.
 _HISTORY: Final = ("observation_count", "validation_count", "created_at", "updated_at")
 _IGNORED: Final = (
     "id", "number", "namespace", "content_hash", "version", "seq",

@@ -67,7 +67,7 @@ def scope(
 
 def select(scope: SelectionScope, what: object, now: datetime) -> Selection:
     filter = scope.filter or Filter(states=_NO_STATES)
-    # The states that recall sees narrow nothing: they are everything there is.
+    # A filter that names states which recall sees does not restrict anything.
     hidden = filter.states != _NO_STATES and not set(filter.states) & set(INDEXED_STATES)
     narrowed = hidden or replace(filter, states=_NO_STATES) != Filter(states=_NO_STATES)
     # Bytes are a sequence of numbers too, but hardly meant as such.

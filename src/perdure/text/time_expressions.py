@@ -14,7 +14,7 @@ from typing import Final, TypeAlias
 
 _DAY: Final = timedelta(days=1)
 _WEEK: Final = timedelta(weeks=1)
-# A moment that is stretched to the shortest range there is.
+# The length of the shortest range: a single moment.
 _INSTANT: Final = timedelta(microseconds=1)
 
 

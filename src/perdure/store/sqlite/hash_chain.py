@@ -14,7 +14,7 @@ _encode: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).enc
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """What the chain proves of one revision, in the order it is hashed."""
+    """The fields of a revision that the chain proves, in the order in which they are hashed."""
 
     seq: int
     number: int

@@ -87,7 +87,7 @@ def restore_backup(
             if has_content and len(secrets) > 1:
                 sentence = f"{source} is the backup of another store, and this one is not empty."
                 raise BackupFailed(sentence, remedy=_NEW_FILE)
-            # Before the copy of the old store is made, so that an erasure can name it whatever happens next.
+            # The paths are noted before the old store is copied, so that an erasure can name the copy in any case.
             copies = [path for path in (kept, source) if path is not None]
             note_paths(target.pool, *copies)
             erased_ids = _erased_ids(target, live, erased)

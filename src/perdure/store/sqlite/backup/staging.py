@@ -27,7 +27,7 @@ _SECONDS: Final = 30.0
 
 @contextmanager
 def opened(path: str) -> Generator[tuple[StoreFile, Pool]]:
-    """One connection, which nobody shares."""
+    """The file and a pool with a single connection to it."""
     file = StoreFile(path, identity_of(path), detect_file_system(path))
 
     def open_connection(role: Role, patience: Patience) -> Database:
@@ -56,13 +56,13 @@ def copy_pages(target: Database, source: Database, progress: Progress | None, la
 
 
 def damage_of(pool: Pool) -> str | None:
-    """The first problem, in one sentence."""
+    """The sentence of the first problem that doctor finds."""
     problems = (finding.sentence for finding in check_content(pool) if finding.level == "problem")
     return next(problems, None)
 
 
 def counts(pool: Pool) -> tuple[int, int]:
-    """How many memories and how many log entries."""
+    """The number of memories and of log entries."""
     with pool.reading() as connection:
         ((memories, revisions),) = connection.execute(SIDECAR_SQL["contents"]).fetchall()
         return memories, revisions

@@ -28,7 +28,7 @@ from perdure.store.sqlite.statistics import namespace_statistics, newest_generat
 from perdure.text.entry import entry_of, passage_hash, terms_length
 from perdure.text.tokens import estimate
 
-# What a repair makes anew: SQLite's indexes and the full-text index; and links, which another check names.
+# Reports about data that a repair rebuilds (indexes, full-text index), and about links, which have a check.
 _DERIVED: Final = re.compile(r"fts5|entry_fts|(from|in) index|CHECK constraint failed in link")
 _DERIVED_TABLES: Final = {"entry", "tag", "use", "vector"}
 # In `examine_memory`: the hash that a vector is found by, and where the columns of the record end.
@@ -55,7 +55,7 @@ class ExaminedRow:
 
     @property
     def entry_is_right(self) -> bool:
-        """True for a memory that is not indexed: an entry it has all the same counts as left over."""
+        """True for a memory that is not indexed: another check finds an entry that it should not have."""
         if self.record is None or self.record.state not in INDEXED_STATES:
             return True
         terms, *texts, _ = entry_columns(entry_of(self.record))
@@ -159,7 +159,7 @@ def check_counters(connection: Database) -> list[Finding]:
 
 
 def count_entries(connection: Database, namespace: int) -> tuple[int, int, int]:
-    """How many entries, their words, and their tokens."""
+    """The number of index entries, of their words and of their tokens."""
     documents = words = sum_of_tokens = 0
     for packed, tokens in connection.execute(CHECKS["entry_terms"], range_of(namespace)):
         documents += 1
@@ -183,7 +183,7 @@ def check_checkpoints(connection: Database) -> list[Finding]:
 
 
 def bad_vectors(connection: Database) -> Iterator[int]:
-    """Ids of vectors that are not what was stored, are there twice, or are no vectors."""
+    """Ids of vectors that were changed, are stored twice, or are not valid vectors."""
     import numpy as np
 
     for vector_id, namespace, passage, checksum, data, dimensions in connection.execute(CHECKS["examine_vectors"]):

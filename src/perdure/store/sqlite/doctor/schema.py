@@ -16,7 +16,7 @@ from perdure.store.sqlite.doctor.findings import CHECKS, REBUILD, RESTORE_BACKUP
 
 _SCHEMA: Final = Path(__file__).parents[1] / "schema.sql"
 _FULL_TEXT: Final = "entry_fts"
-# Nothing else can say what these tables held.
+# Nothing can rebuild the content of these tables.
 _SOURCES: Final = frozenset({"meta", "namespace", "revision", "payload"})
 # A repair makes these tables anew, but empty.
 _NOT_DERIVED: Final = frozenset({"link", "tombstone", "checkpoint"})
