@@ -318,6 +318,7 @@ def plan_write(
     """Pure. A memory is inserted, observed once more, or gets a new version. Fields that are not given stay as they
     are, except the times of validity: a new version is a new statement.
     """
+    notes: list[str] = []
     if existing is None:
         values = cast("dict[str, Any]", {"created_at": at, "updated_at": at} | fields)
         plan = Plan(None, Record(id=new_id(), number=0, namespace=namespace, **values), "insert", "inserted")
@@ -328,51 +329,40 @@ def plan_write(
         # Without a key, case and white space do not count; a text with a key is taken to the letter.
         and (existing.key is None or existing.text == fields["text"])
     ):
-        plan = _observe(existing, fields, at)
+        changes: dict[str, Any] = {**fields, "observation_count": existing.observation_count + 1, "updated_at": at}
+        if existing.text != fields["text"]:
+            notes.append("Already stored with different case or spacing; the original wording is kept.")
+            changes["text"] = existing.text
+        if "expires_at" not in fields and existing.expires_at and existing.expires_at <= at:
+            changes["expires_at"] = None
+        for name, given in (("tags", fields.get("tags", ())), ("evidence", fields.get("evidence", ()))):
+            together = tuple(dict.fromkeys((*getattr(existing, name), *given)))
+            if len(together) > MAX_ITEMS:
+                notes.append(f"A memory has at most {MAX_ITEMS} {name}: the newest were left out.")
+            changes[name] = together[:MAX_ITEMS]
+        plan = Plan(existing, replace_record(existing, **changes), "observe", "observed")
     else:
-        plan = _new_version(existing, fields, at)
+        returns = existing.state != "active"
+        changes = {"updated_at": at}
+        if returns or existing.text != fields["text"]:
+            changes |= {"valid_at": None, "invalid_at": None}
+        if existing.expires_at and existing.expires_at <= at:
+            changes["expires_at"] = None
+        if returns and existing.tier == ONLY_PEOPLE and "tier" not in fields:
+            # A person agreed to the tier of the memory that was deleted, not of the one that comes back.
+            changes["tier"] = "normal"
+            promote = f"`perdure promote {existing.number}` changes that"
+            notes.append(f"It was constitutional and comes back as normal: {promote}.")
+        changes |= {**fields, "version": existing.version + 1, "state": "active"}
+        plan = Plan(existing, replace_record(existing, **changes), "update", "updated")
     check_validity(plan.record.valid_at, plan.record.invalid_at)
     begins = fields.get("valid_at")
     if begins and begins > at:
-        note = (
+        notes.append(
             f"It becomes true on {begins:%Y-%m-%d}. Until then recall shows neither it nor what it replaces, unless it "
             "is asked with as_of (--as-of)."
         )
-        plan = replace(plan, notes=(*plan.notes, note))
-    return plan
-
-
-def _observe(existing: Record, fields: RecordFields, at: datetime) -> Plan:
-    notes: list[str] = []
-    changes = cast("dict[str, Any]", {**fields})
-    if existing.text != fields["text"]:
-        notes.append("Already stored with different case or spacing; the original wording is kept.")
-        changes["text"] = existing.text
-    changes |= {"observation_count": existing.observation_count + 1, "updated_at": at}
-    if "expires_at" not in fields and existing.expires_at and existing.expires_at <= at:
-        changes["expires_at"] = None
-    for name, given in (("tags", fields.get("tags", ())), ("evidence", fields.get("evidence", ()))):
-        together = tuple(dict.fromkeys((*getattr(existing, name), *given)))
-        if len(together) > MAX_ITEMS:
-            notes.append(f"A memory has at most {MAX_ITEMS} {name}: the newest were left out.")
-        changes[name] = together[:MAX_ITEMS]
-    return Plan(existing, replace_record(existing, **changes), "observe", "observed", tuple(notes))
-
-
-def _new_version(existing: Record, fields: RecordFields, at: datetime) -> Plan:
-    returns = existing.state != "active"
-    notes: tuple[str, ...] = ()
-    changes: dict[str, Any] = {"updated_at": at}
-    if returns or existing.text != fields["text"]:
-        changes |= {"valid_at": None, "invalid_at": None}
-    if existing.expires_at and existing.expires_at <= at:
-        changes["expires_at"] = None
-    if returns and existing.tier == ONLY_PEOPLE and "tier" not in fields:
-        # A person agreed to the tier of the memory that was deleted, not of the one that comes back.
-        changes["tier"] = "normal"
-        notes = (f"It was constitutional and comes back as normal: `perdure promote {existing.number}` changes that.",)
-    changes |= {**fields, "version": existing.version + 1, "state": "active"}
-    return Plan(existing, replace_record(existing, **changes), "update", "updated", notes)
+    return replace(plan, notes=tuple(notes)) if notes else plan
 
 
 def check_request(
