@@ -173,7 +173,7 @@ class Memory:
         """Correct a memory. Other words (text, title, abstract, summary, reasoning) make a new version, anything else
         makes a revision of the same version. `metadata` changes the entries it names; an empty one removes them all.
         """
-        checked, notes = lifecycle.write.check_write(self._services, text, fields)
+        checked, notes = lifecycle.write.check_write(self._services, text, fields, partial=True)
         added, removed = check_filters({"tags": add_tags}).tags, check_filters({"tags": remove_tags}).tags
         return self._written(lifecycle.update.update(self._services, self._find(ref), checked, added, removed), notes)
 

@@ -27,13 +27,13 @@ from perdure.errors import CapacityExceeded, ExportFailed, ImportFailed, Perdure
 from perdure.ids import content_hash
 from perdure.jsonable import to_jsonable
 from perdure.lifecycle.tier_policy import ONLY_PEOPLE, demote_to_proposal
-from perdure.lifecycle.write import PreparedWrite, apply_plan, lookup, make_room, plan_write, redact_fields
+from perdure.lifecycle.write import PreparedWrite, apply_plan, check_write, lookup, make_room, plan_write
 from perdure.lifecycle.write_context import WriteBatch
 from perdure.model import Exported, Filter, Imported, Record, State
 from perdure.store.paging import RECORDS_PER_PAGE, records
 from perdure.store.port import Writer
 from perdure.text.entry import entry_of
-from perdure.validation import Fields, RecordFields, check_fields, check_int, check_text
+from perdure.validation import Fields, RecordFields, check_int
 
 if TYPE_CHECKING:
     from perdure.services import Services
@@ -241,8 +241,7 @@ def _check(services: Services, items: Iterable[object], *, trusted: bool) -> Ite
                 raise ImportFailed(f"A memory has no field {shown(unknown)}.")
             given = {name: value for name, value in record.items() if value is not None}
             content = {name: given[name] for name in Fields.__annotations__ if name in given}
-            fields: RecordFields = {"text": check_text(given.get("text"))}
-            fields |= check_fields(content, services.settings.categories)
+            fields, notes = check_write(services, given.get("text"), content)
             stated_at = parse_time(given["updated_at"], "updated_at") if "updated_at" in given else None
             if trusted:
                 for name in (name for name in _HISTORY if name in given):
@@ -251,9 +250,6 @@ def _check(services: Services, items: Iterable[object], *, trusted: bool) -> Ite
                     fields |= cast("RecordFields", {name: value})
             else:
                 fields |= {"source": "import", "trust": "low"}
-            notes: tuple[str, ...] = ()
-            if services.settings.redact:
-                fields, notes = redact_fields(fields)
             fields |= {"content_hash": content_hash(fields["text"])}
             active = given.get("state", "active") == "active"
             yield ImportRecord(fields, stated_at, active, redacted=bool(notes))

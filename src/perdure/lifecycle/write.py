@@ -375,7 +375,7 @@ def check_request(
     force_new_version: bool = False,
 ) -> tuple[WriteRequest, tuple[str, ...]]:
     """One checked write, and a note when secrets were taken out."""
-    checked, notes = check_write(services, check_text(text), fields)
+    checked, notes = check_write(services, text, fields)
     if force_new_version and checked.get("key") is None:
         raise InvalidInput("A memory is upserted under a key.", remedy="Write it as type:identifier, or use remember.")
     key = None if idempotency_key is None else check_single_line(idempotency_key, "idempotency_key")
@@ -384,18 +384,17 @@ def check_request(
 
 
 def check_write(
-    services: Services, text: str | None, fields: Mapping[str, object]
+    services: Services, text: object, fields: Mapping[str, object], *, partial: bool = False
 ) -> tuple[RecordFields, tuple[str, ...]]:
-    """The fields of a write, checked and without secrets, and a note when there were some. No text: it stays."""
-    checked: RecordFields = {} if text is None else {"text": check_text(text)}
+    """The fields of a write, checked and without secrets, and one note that names the kinds of secrets, if there were
+    any. A `partial` write may be without a text: then the text stays.
+    """
+    checked: RecordFields = {} if partial and text is None else {"text": check_text(text)}
     checked |= check_fields(fields, services.settings.categories)
     if checked.get("metadata", {}) is None:
         checked["metadata"] = {}
-    return redact_fields(checked) if services.settings.redact else (checked, ())
-
-
-def redact_fields(fields: RecordFields) -> tuple[RecordFields, tuple[str, ...]]:
-    """The fields without their secrets, and one note that names the kinds of secrets, if there were any."""
+    if not services.settings.redact:
+        return checked, ()
     from perdure.text.secrets import redact
 
     kinds: list[str] = []
@@ -414,12 +413,12 @@ def redact_fields(fields: RecordFields) -> tuple[RecordFields, tuple[str, ...]]:
             return {redacted(name): redacted(item) for name, item in cast("dict[Any, Any]", value).items()}
         return value
 
-    result = cast("RecordFields", redacted(fields))
+    safe = cast("RecordFields", redacted(checked))
     if not kinds:
-        return fields, ()
-    if result.get("key") != fields.get("key"):
+        return checked, ()
+    if safe.get("key") != checked.get("key"):
         raise InvalidInput("The key holds a secret.", remedy="Choose a key that may be seen; nothing was changed.")
-    return result, (f"Redacted before storing: {', '.join(dict.fromkeys(kinds))}.",)
+    return safe, (f"Redacted before storing: {', '.join(dict.fromkeys(kinds))}.",)
 
 
 def _is_same(current: Record | None, read: Record | None) -> bool:
