@@ -270,12 +270,9 @@ def update_tombstones(
     alive = after.content_hash if after and after.state == "active" else None
     if ended == alive:
         return None
-    if ended and not writer.has_active_text(ended):
+    if ended:
         writer.add_tombstone(ended, _TOMBSTONE_REASONS.get(operation, "replaced"), at)
-    since = writer.tombstone_since(alive) if alive else None
-    if alive and since:
-        writer.lift_tombstone(alive)
-    return since
+    return writer.lift_tombstone(alive) if alive else None
 
 
 def prepare(services: Services, plan: Plan, overtaken: PreparedWrite | None = None) -> PreparedWrite:

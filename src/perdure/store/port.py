@@ -225,10 +225,6 @@ class Reader(Protocol):
         """The active memory without a key that has this text, if there is one."""
         ...
 
-    def has_active_text(self, content_hash: ContentHash) -> bool:
-        """Whether an active memory, with a key or without, has this text."""
-        ...
-
     def fetch(self, numbers: Sequence[int]) -> list[Record]:
         """In the order asked for; numbers that are gone or damaged are left out."""
         ...
@@ -346,12 +342,15 @@ class Writer(Reader, Protocol):
         ...
 
     def add_tombstone(self, content_hash: ContentHash, reason: str, at: datetime) -> None:
-        """A tombstone for a text that must not come back from evidence older than `at`. It is kept as a keyed digest,
-        from which neither the text nor its hash can be guessed; so the reason must not quote the text.
+        """A tombstone for a text that must not come back from evidence older than `at`; none while an active memory,
+        with a key or without, has this text. It is kept as a keyed digest, from which neither the text nor its hash can
+        be guessed; so the reason must not quote the text.
         """
         ...
 
-    def lift_tombstone(self, content_hash: ContentHash) -> None: ...
+    def lift_tombstone(self, content_hash: ContentHash) -> datetime | None:
+        """The time of the tombstone that this text had, if it had one."""
+        ...
 
     def touch(self, number: int, at: datetime) -> None:
         """Note in this transaction that the memory was used; counts stay as they are."""

@@ -33,8 +33,10 @@ _OFFERED: Final[Bindings] = {
 _ACTIVE: Final = ("active",)
 
 
-def conditions(namespace: int, filter: Filter) -> tuple[list[str], Bindings]:
-    """What `filter` asks, and the namespace's own range of slots."""
+def conditions(namespace: int, filter: Filter, now: datetime | None = None) -> tuple[str, Bindings]:
+    """What `filter` asks, and the namespace's own range of slots. With `now`, also what a search asks unless the filter
+    does: memories that are not deprecated, and are true now.
+    """
     first, last = range_of(namespace)
     clauses = [SQL["in_namespace"], SQL["where_active" if filter.states == _ACTIVE else "where_states"]]
     bindings: Bindings = {"first": first, "last": last, "namespace": namespace, "states": json.dumps(filter.states)}
@@ -53,14 +55,10 @@ def conditions(namespace: int, filter: Filter) -> tuple[list[str], Bindings]:
         tags = list(dict.fromkeys(filter.tags))
         clauses.append(SQL["where_tags"])
         bindings |= {"tags": json.dumps(tags), "tag_count": len(tags)}
-    return clauses, bindings
-
-
-def ordinary_conditions(filter: Filter, now: datetime) -> tuple[list[str], Bindings]:
-    """What a search leaves out unless the filter asks for it: deprecated memories, and those that are not true now."""
-    clauses: list[str] = []
-    if filter.tier is None:
-        clauses.append(SQL["where_not_deprecated"])
-    if filter.states == _ACTIVE:
-        clauses.append(SQL["where_valid"])
-    return clauses, {"now": to_micros(now)}
+    if now is not None:
+        bindings["now"] = to_micros(now)
+        if filter.tier is None:
+            clauses.append(SQL["where_not_deprecated"])
+        if filter.states == _ACTIVE:
+            clauses.append(SQL["where_valid"])
+    return " AND ".join(clauses), bindings

@@ -14,14 +14,6 @@ from perdure.store.sqlite.sql import SQL
 from perdure.text.question_share import question_share
 
 
-def position(connection: Database, name: str, generation: Generation | None) -> Position:
-    rows = connection.execute(SQL["position"], (name,)).fetchall()
-    if not rows:
-        return Position()
-    seq, vector, repairs = rows[0]
-    return Position(seq, vector if generation else 0, repairs)
-
-
 def index_rows(
     connection: Database,
     namespace: int,

@@ -2,21 +2,34 @@
 
 from __future__ import annotations
 
+import errno
 import threading
 import time
 from collections.abc import Callable, Generator
 from contextlib import ExitStack, contextmanager, suppress
-from typing import Final
+from typing import Final, TypeAlias
 
 import apsw
 
 from perdure.buggify import point
-from perdure.errors import StoreBusy, StoreClosed, StoreReadOnly, StoreReplaced
+from perdure.errors import (
+    Conflict,
+    InvalidInput,
+    PerdureError,
+    StoreBusy,
+    StoreClosed,
+    StoreDamaged,
+    StoreError,
+    StoreForeign,
+    StoreFull,
+    StoreReadOnly,
+    StoreReplaced,
+    StoreUnreadable,
+)
 from perdure.store.sqlite import fork
 from perdure.store.sqlite.apsw_types import Database, run
 from perdure.store.sqlite.connection import RECENT, Patience, Role, deny_all, exclusive, pause
-from perdure.store.sqlite.failure import translating
-from perdure.store.sqlite.file import Identity, StoreFile, identity_of
+from perdure.store.sqlite.file import Identity, StoreFile, can_write, identity_of
 from perdure.store.sqlite.sql import SQL
 
 _BY_FORCE: Final = True
@@ -27,6 +40,28 @@ _BEGIN_READ: Final = SQL["begin_read"]
 _BEGIN_WRITE: Final = SQL["begin_write"]
 _COMMIT: Final = SQL["commit"]
 _ROLLBACK: Final = SQL["rollback"]
+
+ErrorFactory: TypeAlias = Callable[[Exception, StoreFile], PerdureError]
+
+_NO_SPACE: Final = (errno.ENOSPC, errno.EDQUOT)
+
+_TRANSLATIONS: Final[tuple[tuple[type[Exception], ErrorFactory], ...]] = (
+    (apsw.BusyError, lambda _, __: StoreBusy()),
+    (apsw.LockedError, lambda _, __: StoreBusy()),
+    (apsw.FullError, lambda _, __: StoreFull()),
+    (apsw.ReadOnlyError, lambda _, file: _read_only(file)),
+    (apsw.CorruptError, lambda error, file: StoreDamaged(f"{file.path} is damaged: {error}.")),
+    (UnicodeDecodeError, lambda error, file: StoreDamaged(f"{file.path} is damaged: {error}.")),
+    (apsw.NotADBError, lambda _, file: StoreForeign(f"{file.path} is not a Perdure store, nor any database.")),
+    (apsw.ConnectionClosedError, lambda _, __: StoreClosed()),
+    # Only a connection that was inherited through a fork is denied anything.
+    (apsw.AuthError, lambda _, __: fork.forked()),
+    (apsw.ConstraintError, lambda error, _: Conflict(f"That contradicts what is stored: {error}.")),
+    (apsw.TooBigError, lambda _, __: InvalidInput("A value is too large to be stored.")),
+    (OverflowError, lambda _, __: InvalidInput("A value is too large to be stored.")),
+    (UnicodeEncodeError, lambda _, __: InvalidInput("Half of a surrogate pair is no text that can be stored.")),
+)
+_SYSTEM: Final = (apsw.CantOpenError, apsw.IOError, apsw.PermissionsError)
 
 # Inherited through a fork, and never closed by this process: see fork.py.
 _inherited: Final[list[Database]] = []
@@ -63,7 +98,7 @@ class Pool:
         anything yet. Where one connection is shared, its lock takes the place of the transaction.
         """
         if self._shared:
-            with self._use_of_writer() as connection:
+            with self.maintaining(nested=True) as connection:
                 yield connection
             return
         with self._gate:
@@ -73,31 +108,28 @@ class Pool:
         reusable = False
         try:
             if connection is None:
-                with translating(self._file):
+                with _translating(self._file):
                     connection = self._connect("read", Patience(self._seconds))
-            with translating(self._file, connection):
+            with _translating(self._file, connection):
                 connection.execute(_BEGIN_READ)
                 yield connection
                 connection.execute(_COMMIT)
             reusable = not fresh
         finally:
-            self._give_back(connection, reusable=reusable)
-
-    def _give_back(self, connection: Database | None, *, reusable: bool) -> None:
-        if self._file.identity in fork.inherited:
-            _inherited.extend([connection] if connection else [])
-            return
-        if connection is not None and not reusable:
-            # A cursor may still be held by a traceback; closing by force ends its read transaction.
-            connection.close(_BY_FORCE)
-        with self._gate:
-            if connection is not None and reusable:
-                if self._closed:
+            if self._file.identity in fork.inherited:
+                _inherited.extend([connection] if connection else [])
+            else:
+                if connection is not None and not reusable:
+                    # A cursor may still be held by a traceback; closing by force ends its read transaction.
                     connection.close(_BY_FORCE)
-                else:
-                    self._idle.append(connection)
-            # Last: a fork between two of these lines must find the connection in one place or the other.
-            self._borrowed -= 1
+                with self._gate:
+                    if connection is not None and reusable:
+                        if self._closed:
+                            connection.close(_BY_FORCE)
+                        else:
+                            self._idle.append(connection)
+                    # Last: a fork between two of these lines must find the connection in one place or the other.
+                    self._borrowed -= 1
 
     @contextmanager
     def writing(self, patience: float | None = None, *, keep: bool = True) -> Generator[Database]:
@@ -129,14 +161,31 @@ class Pool:
             pause()
 
     @contextmanager
-    def maintaining(self, patience: float | None = None) -> Generator[Database]:
-        """The writing connection outside any transaction, for what SQLite does in none."""
+    def maintaining(self, patience: float | None = None, *, nested: bool = False) -> Generator[Database]:
+        """The writing connection outside any transaction, for what SQLite does in none. One thread at a time uses it.
+        With `nested` it may be in a transaction of this thread, and other threads wait for ever.
+        """
         seconds = self._seconds if patience is None else patience
-        with self._use_of_writer(seconds) as connection:
-            if self._writing:
-                raise RuntimeError("a write transaction cannot begin inside another one")
-            self._patience.seconds = seconds
-            yield connection
+        turn = self._turn
+        if not turn.acquire(timeout=-1 if nested else seconds):
+            raise StoreBusy("Another thread held the store for too long.")
+        # Counted before the connection is opened, so that a fork sees it.
+        self._writer_uses += 1
+        try:
+            self._require_usable()
+            if self._writer is None:
+                with _translating(self._file):
+                    self._writer = self._connect("write", self._patience)
+                self._wal = None
+            if not nested:
+                if self._writing:
+                    raise RuntimeError("a write transaction cannot begin inside another one")
+                self._patience.seconds = seconds
+            with _translating(self._file, self._writer):
+                yield self._writer
+        finally:
+            self._writer_uses -= 1
+            turn.release()
 
     @contextmanager
     def alone(self) -> Generator[Database]:
@@ -161,26 +210,6 @@ class Pool:
                     # The write-ahead log is a new file.
                     self._shared, self._wal = False, None
 
-    @contextmanager
-    def _use_of_writer(self, seconds: float = -1) -> Generator[Database]:
-        """The writing connection, which one thread at a time uses; others wait for so many seconds, or for ever."""
-        turn = self._turn
-        if not turn.acquire(timeout=seconds):
-            raise StoreBusy("Another thread held the store for too long.")
-        # Counted before the connection is opened, so that a fork sees it.
-        self._writer_uses += 1
-        try:
-            self._require_usable()
-            if self._writer is None:
-                with translating(self._file):
-                    self._writer = self._connect("write", self._patience)
-                self._wal = None
-            with translating(self._file, self._writer):
-                yield self._writer
-        finally:
-            self._writer_uses -= 1
-            turn.release()
-
     def _require_usable(self, *, wal: Identity | None = None) -> None:
         """What is written must reach the file that others open by this path, and what is read must come from it."""
         path, identity = self._file.path, self._file.identity
@@ -195,7 +224,7 @@ class Pool:
 
     @property
     def read_only(self) -> bool:
-        with self._use_of_writer() as connection:
+        with self.maintaining(nested=True) as connection:
             return self._file.identity is not None and connection.readonly("main")
 
     def is_writing(self, connection: Database) -> bool:
@@ -203,7 +232,7 @@ class Pool:
 
     def configure(self, set_up: Callable[[Database, Patience], None]) -> None:
         """What has to be done on the writing connection outside any transaction, once, when the store is opened."""
-        with self._use_of_writer() as connection:
+        with self.maintaining(nested=True) as connection:
             set_up(connection, self._patience)
 
     def close(self) -> None:
@@ -264,3 +293,40 @@ class Pool:
             with suppress(apsw.Error):
                 connection.close(_BY_FORCE)
         self._idle, self._writer = [], None
+
+
+@contextmanager
+def _translating(file: StoreFile, database: Database | None = None) -> Generator[None]:
+    """The driver's exceptions as our own. Nothing above the store ever sees an exception of apsw."""
+    try:
+        yield
+    except (apsw.Error, UnicodeError, OverflowError) as error:
+        system_error = 0
+        with suppress(apsw.ConnectionClosedError):
+            system_error = database.system_errno if database else 0
+        if not isinstance(error, _SYSTEM):
+            matching = (make(error, file) for kind, make in _TRANSLATIONS if isinstance(error, kind))
+            raise next(matching, StoreError(f"SQLite refused: {error}.")) from error
+        if system_error in _NO_SPACE:
+            raise StoreFull from error
+        if system_error == errno.EROFS or _is_closed(file):
+            raise _read_only(file) from error
+        if isinstance(error, apsw.CantOpenError):
+            raise StoreUnreadable(f"{file.path} cannot be opened: {error}.") from error
+        raise StoreError(
+            f"Reading or writing {file.path} failed: {error}.",
+            remedy="Check the disk, then try again; everything reported as stored is safe.",
+        ) from error
+
+
+def _is_closed(file: StoreFile) -> bool:
+    return file.identity is not None and not can_write(file.directory)
+
+
+def _read_only(file: StoreFile) -> StoreReadOnly:
+    if not _is_closed(file):
+        return StoreReadOnly(f"{file.path} cannot be written.")
+    return StoreReadOnly(
+        f"{file.path} is in a directory that cannot be written, and SQLite needs its side files there.",
+        remedy=f"Give yourself write permission on {file.directory}, or copy the store to another directory.",
+    )

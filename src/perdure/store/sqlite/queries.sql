@@ -176,7 +176,7 @@ SELECT at FROM tombstone WHERE namespace = ? AND digest = ?;
 
 -- name: lift_tombstone
 -- The text was remembered again, so older evidence may mention it.
-DELETE FROM tombstone WHERE namespace = ? AND digest = ?;
+DELETE FROM tombstone WHERE namespace = ? AND digest = ? RETURNING at;
 
 -- name: generation_id
 -- A generation is one vector space.
@@ -243,7 +243,7 @@ namespace = ? AND content_hash = ? ORDER BY memory.slot
 -- The memory that a new one without a key would duplicate.
 namespace = ? AND content_hash = ? AND key IS NULL AND state = 'active' ORDER BY memory.slot LIMIT 1
 
--- name: says
+-- name: has_active_text
 -- Whether an active memory, with a key or without, has this text.
 SELECT EXISTS (SELECT 1 FROM memory WHERE namespace = ? AND content_hash = ? AND state = 'active');
 

@@ -17,7 +17,7 @@ from perdure.errors import StoreDamaged
 from perdure.ids import ContentHash, MemoryId, Reference
 from perdure.model import Change, EvictionCandidate, Filter, Record, Revision
 from perdure.store.port import CapacityStats, EvictionRule, KeywordSearch, Link, Load, LogFilter, NumberSearch
-from perdure.store.sqlite.apsw_types import Database, Row, Rows, Value
+from perdure.store.sqlite.apsw_types import Database, Row, Value
 from perdure.store.sqlite.filters import conditions
 from perdure.store.sqlite.rows import (
     FLOAT_BYTES,
@@ -136,9 +136,6 @@ class SqliteReader:
         except (StoreDamaged, *UNREADABLE):
             return None
 
-    def has_active_text(self, content_hash: ContentHash) -> bool:
-        return self._connection.execute(SQL["says"], (self.namespace_id, bytes.fromhex(content_hash))).get == 1
-
     def fetch(self, numbers: Sequence[int]) -> list[Record]:
         slots = [slot_of(self.namespace_id, number) for number in numbers if 0 < number <= NUMBER_MASK]
         rows: list[Row] = []
@@ -159,19 +156,13 @@ class SqliteReader:
             slot = slot_of(self.namespace_id, max(0, min(after, NUMBER_MASK)))
         else:
             slot = last + 1 if newest else first
-        clauses, bindings = conditions(self.namespace_id, filter)
-        clauses.append(SQL["below" if newest else "above"])
-        rest = f"{' AND '.join(clauses)} {SQL['newest_first' if newest else 'oldest_first']}"
-
-        def rows_from(slot: int) -> Rows:
-            return self._connection.execute(f"{_SELECT} {rest}", {**bindings, "after": slot, "limit": missing})
-
-        def next_slot(slot: int) -> int | None:
-            return self._connection.execute(f"{_SELECT_SLOT} {rest}", {**bindings, "after": slot, "limit": 1}).get
-
+        where, bindings = conditions(self.namespace_id, filter)
+        where += f" AND {SQL['below' if newest else 'above']} {SQL['newest_first' if newest else 'oldest_first']}"
         records: list[Record] = []
         while (missing := limit - len(records)) > 0:
-            rows = list(islice(rows_after(slot, rows_from, next_slot), missing))
+            bindings["limit"] = missing
+            statements = (f"{_SELECT} {where}", f"{_SELECT_SLOT} {where}")
+            rows = list(islice(rows_after(self._connection, slot, *statements, bindings), missing))
             records += [record for _, row in rows if (record := decode_sound(row, self._name))]
             if len(rows) < missing:
                 break
@@ -179,17 +170,13 @@ class SqliteReader:
         return records
 
     def numbers(self, filter: Filter) -> Sequence[int]:
-        clauses, bindings = conditions(self.namespace_id, filter)
-        numbers: str = self._connection.execute(f"{SQL['matching']} {' AND '.join(clauses)}", bindings).get
+        where, bindings = conditions(self.namespace_id, filter)
+        numbers: str = self._connection.execute(f"{SQL['matching']} {where}", bindings).get
         return array("q", json.loads(numbers))
 
     def damaged(self) -> list[int]:
         first, last = range_of(self.namespace_id)
-        rows = rows_after(
-            first,
-            lambda slot: self._connection.execute(_ALL_AFTER, {"after": slot, "last": last, "limit": -1}),
-            lambda slot: self._connection.execute(_SLOT_AFTER, {"after": slot, "last": last, "limit": 1}).get,
-        )
+        rows = rows_after(self._connection, first, _ALL_AFTER, _SLOT_AFTER, {"last": last, "limit": -1})
         return [slot & NUMBER_MASK for slot, row in rows if row is None or not is_sound(row)]
 
     def revisions(self, number: int) -> list[Revision]:

@@ -16,7 +16,7 @@ from perdure.errors import IndexDamaged
 from perdure.model import Filter
 from perdure.store.port import KeywordSearch, NumberSearch, Scored
 from perdure.store.sqlite.apsw_types import Database
-from perdure.store.sqlite.filters import Bindings, conditions, ordinary_conditions
+from perdure.store.sqlite.filters import conditions
 from perdure.store.sqlite.rows import NUMBER_MASK, range_of
 from perdure.store.sqlite.sql import SQL
 from perdure.text.bm25 import K1, WordCounts, length_norm, saturation
@@ -117,15 +117,12 @@ class DiskSearch:
         filter: Filter,
         now: datetime,
     ) -> None:
-        clauses, bindings = conditions(namespace, filter)
-        ordinary_clauses, ordinary_bindings = ordinary_conditions(filter, now)
         self._connection = connection
         self._range = range_of(namespace)
         self._counter = counter
         self._average = counts.average
         self._has_filter = filter != _NO_FILTER
-        self._conditions = " AND ".join(clauses + ordinary_clauses)
-        self._bindings: Bindings = bindings | ordinary_bindings
+        self._conditions, self._bindings = conditions(namespace, filter, now)
         self._words = [
             _QueryWord(quoted, term.to_bytes(4, "little"), containing, counts.idf(term, containing))
             for term, quoted, containing in sorted(counter.counted, key=lambda word: word.containing)

@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 import apsw
 
-from perdure.store.sqlite.apsw_types import Row, Rows
+from perdure.store.sqlite.apsw_types import Database, Row, Value
 
 # What reading a row raises when its bytes are no text any more, or its pages no pages.
 UNREADABLE: Final = (UnicodeDecodeError, apsw.CorruptError)
 
 
 def rows_after(
-    slot: int, read: Callable[[int], Rows], next_slot: Callable[[int], int | None]
+    connection: Database, slot: int, select: str, select_slot: str, bindings: Mapping[str, Value]
 ) -> Iterator[tuple[int, Row | None]]:
-    """The rows that `read` finds after a slot, in its order; None for one that cannot be read.
+    """The rows that `select` finds after a slot (`:after`), in its order; None for one that cannot be read.
 
-    `next_slot` finds where such a row stands, by reading nothing else of it.
+    `select_slot` finds where such a row stands, by reading nothing else of it.
     """
     while True:
         try:
-            for row in read(slot):
+            for row in connection.execute(select, {**bindings, "after": slot}):
                 slot = row[0]
                 yield slot, row
         except UNREADABLE:
-            unreadable = next_slot(slot)
+            unreadable: int | None = connection.execute(select_slot, {**bindings, "after": slot, "limit": 1}).get
             if unreadable is None:
                 raise
             slot = unreadable

@@ -33,7 +33,7 @@ from perdure.store.sqlite.doctor import check, repair
 from perdure.store.sqlite.doctor.environment import running_engine
 from perdure.store.sqlite.erasure_ledger import Ledger
 from perdure.store.sqlite.file import IN_MEMORY, MEMORY, StoreFile, identity_of, prepare, size_of
-from perdure.store.sqlite.log_head import LogEnd, LogHead, current_header
+from perdure.store.sqlite.log_head import LogHead, current_header
 from perdure.store.sqlite.migrate import check_schema_version, migrate, newest_schema
 from perdure.store.sqlite.pool import Pool
 from perdure.store.sqlite.reader import NO_NAMESPACE, SqliteReader, generation_id
@@ -133,20 +133,17 @@ class SqliteStore:
             finally:
                 for writer in writers:
                     writer.end()
+        # The commit has happened, so nothing may fail that brings the files beside the store up to date.
         for writer, end in zip(writers, before, strict=True):
-            self._after_commit(writer, header, end)
-
-    def _after_commit(self, writer: SqliteWriter, header: bytes | None, before: LogEnd) -> None:
-        """Bring the sidecar files up to date. The commit has happened, so nothing here may fail."""
-        if writer.erased and self._ledger is not None:
-            # What is not noted now is noted by the scrub, which the erasure has asked for.
-            with suppress(OSError):
-                self._ledger.append(writer.erased)
-            point("erase: noted")
-        if self._reserve is not None and not self._has_reserve:
-            self._has_reserve = self._reserve.keep()
-        if self._log_head is not None:
-            self._log_head.note(header, writer.namespace_id, before, writer.end_of_log)
+            if writer.erased and self._ledger is not None:
+                # What is not noted now is noted by the scrub, which the erasure has asked for.
+                with suppress(OSError):
+                    self._ledger.append(writer.erased)
+                point("erase: noted")
+            if self._reserve is not None and not self._has_reserve:
+                self._has_reserve = self._reserve.keep()
+            if self._log_head is not None:
+                self._log_head.note(header, writer.namespace_id, end, writer.end_of_log)
 
     def _record_engine(self, connection: Database) -> None:
         """Note the SQLite version with the first write, for doctor: some versions may not share a store with others."""
@@ -167,7 +164,11 @@ class SqliteStore:
 
     def position(self, namespace: str, generation: Generation | None) -> Position:
         with self._pool.reading() as connection:
-            return index_feed.position(connection, namespace, generation)
+            rows = connection.execute(SQL["position"], (namespace,)).fetchall()
+        if not rows:
+            return Position()
+        seq, vector, repairs = rows[0]
+        return Position(seq, vector if generation else 0, repairs)
 
     def index_rows(
         self, namespace: str, generation: Generation | None, after: int, limit: int, *, with_triggers: bool = False

@@ -14,7 +14,7 @@ from typing import Final, cast
 import apsw
 
 from perdure.buggify import point
-from perdure.clock import Clock, to_micros
+from perdure.clock import Clock, from_micros, to_micros
 from perdure.embed.port import Generation
 from perdure.errors import Conflict, InvalidInput
 from perdure.ids import ContentHash, MemoryId
@@ -175,12 +175,16 @@ class SqliteWriter(SqliteReader):
         self._connection.execute(SQL["put_link"], row)
 
     def add_tombstone(self, content_hash: ContentHash, reason: str, at: datetime) -> None:
+        if self._connection.execute(SQL["has_active_text"], (self.namespace_id, bytes.fromhex(content_hash))).get:
+            return
         self._row_to_change()
         row = (self.namespace_id, self.tombstone_digest(content_hash), to_micros(at), reason)
         self._connection.execute(SQL["add_tombstone"], row)
 
-    def lift_tombstone(self, content_hash: ContentHash) -> None:
-        self._connection.execute(SQL["lift_tombstone"], (self.namespace_id, self.tombstone_digest(content_hash)))
+    def lift_tombstone(self, content_hash: ContentHash) -> datetime | None:
+        row = (self.namespace_id, self.tombstone_digest(content_hash))
+        at: int | None = self._connection.execute(SQL["lift_tombstone"], row).get
+        return None if at is None else from_micros(at)
 
     def touch(self, number: int, at: datetime) -> None:
         if 0 < number <= NUMBER_MASK:

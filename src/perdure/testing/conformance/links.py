@@ -11,11 +11,11 @@ from perdure.errors import InvalidInput
 from perdure.ids import content_hash, new_id
 from perdure.store.port import LINK_KINDS, Link, Store
 from perdure.testing.conformance.store_fixture import StoreTestBase
-from perdure.testing.records import NAMESPACE, NOON, read_once, remember
+from perdure.testing.records import NAMESPACE, NOON, amend, read_once, remember
 
 HOUR = timedelta(hours=1)
 TARGETS = ["https://example.org/ä", "0" * 32, "sixteen letters.", "0198a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b"]
-TEA = content_hash("tea")
+TEA, COFFEE = content_hash("tea"), content_hash("coffee")
 
 
 class LinksTests(StoreTestBase):
@@ -63,11 +63,22 @@ class TombstonesTests(StoreTestBase):
             assert writer.tombstone_since(TEA) == NOON
         with store.read(NAMESPACE) as reader:
             assert reader.tombstone_since(TEA) == NOON
-            assert reader.tombstone_since(content_hash("coffee")) is None
+            assert reader.tombstone_since(COFFEE) is None
         with store.write(NAMESPACE) as writer:
-            writer.lift_tombstone(TEA)
-            writer.lift_tombstone(content_hash("coffee"))
+            assert writer.lift_tombstone(TEA) == NOON
+            assert writer.lift_tombstone(TEA) is writer.lift_tombstone(COFFEE) is None
         assert read_once(store).tombstone_since(TEA) is None
+
+    def test_a_text_gets_no_tombstone_while_an_active_memory_has_it_with_a_key_or_without(self, store: Store) -> None:
+        for key in (None, "drink:tea"):
+            record = remember(store, "tea", key=key)
+            with store.write(NAMESPACE) as writer:
+                writer.add_tombstone(TEA, "forgotten", NOON)
+                assert writer.tombstone_since(TEA) is None
+            amend(store, record, "forget", state="deleted")
+        with store.write(NAMESPACE) as writer:
+            writer.add_tombstone(TEA, "forgotten", NOON)
+            assert writer.tombstone_since(TEA) == NOON
 
     def test_of_two_tombstones_of_a_text_the_later_time_counts(self, store: Store) -> None:
         for at in (NOON, NOON + HOUR, NOON - HOUR):
@@ -94,10 +105,10 @@ class TombstonesTests(StoreTestBase):
         def fail() -> None:
             with store.write(NAMESPACE) as writer:
                 writer.put_link(source, "evidence", "e1", NOON)
-                writer.add_tombstone(TEA, "forgotten", NOON)
+                writer.add_tombstone(COFFEE, "forgotten", NOON)
                 raise ZeroDivisionError
 
         with pytest.raises(ZeroDivisionError):
             fail()
         assert read_once(store).links(source) == []
-        assert read_once(store).tombstone_since(TEA) is None
+        assert read_once(store).tombstone_since(COFFEE) is None

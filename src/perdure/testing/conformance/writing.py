@@ -266,16 +266,6 @@ class WritingTests(StoreTestBase):
             writer.put(replace(record, number=7), change(), entry_of(record))
         assert store.namespaces() == ["other"]
 
-    def test_a_text_is_said_while_an_active_memory_says_it_with_a_key_or_without(self, store: Store) -> None:
-        with store.write(NAMESPACE) as writer:
-            assert not writer.has_active_text(content_hash("tea"))
-        record = remember(store, "tea", key="drink:tea")
-        with store.write(NAMESPACE) as writer:
-            assert writer.has_active_text(record.content_hash)
-        amend(store, record, "forget", state="deleted")
-        with store.write(NAMESPACE) as writer:
-            assert not writer.has_active_text(record.content_hash)
-
     def test_several_namespaces_are_written_together_or_not_at_all(self, store: Store) -> None:
         with store.write_together(["one", "two"]) as (one, two):
             insert(one, draft("tea", "one"))

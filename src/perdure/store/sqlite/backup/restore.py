@@ -191,7 +191,7 @@ def _erase_again(copy: Pool, erased_ids: set[str], clock: Clock) -> int:
             for number in numbers[namespace]:
                 record = writer.by_number(number)
                 writer.erase(number, change)
-                if record is not None and not writer.has_active_text(record.content_hash):
+                if record is not None:
                     writer.add_tombstone(record.content_hash, "erased", change.at)
             writer.finish()
     if numbers:

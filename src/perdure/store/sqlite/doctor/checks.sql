@@ -182,7 +182,7 @@ ORDER BY memory.slot;
 
 -- name: next_memory
 -- The slot of a record that cannot be read.
-SELECT min(slot) FROM memory WHERE slot > ? AND slot <= ?;
+SELECT min(slot) FROM memory WHERE slot > :after AND slot <= :last;
 
 -- name: memories_nowhere
 -- Memories in no namespace, which a pass over the namespaces does not meet.

@@ -80,12 +80,7 @@ class ExaminedRow:
 
 def examined_rows(connection: Database, namespace: int, name: str) -> Iterator[ExaminedRow]:
     first, last = range_of(namespace)
-    rows = rows_after(
-        first,
-        lambda slot: connection.execute(CHECKS["examine_memory"], {"after": slot, "last": last}),
-        lambda slot: connection.execute(CHECKS["next_memory"], (slot, last)).get,
-    )
-    for slot, row in rows:
+    for slot, row in rows_after(connection, first, CHECKS["examine_memory"], CHECKS["next_memory"], {"last": last}):
         record = decode_sound(row, name)
         if row is None or record is None:
             yield ExaminedRow(slot)
