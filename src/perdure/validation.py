@@ -166,9 +166,7 @@ def check_query(query: object) -> str:
 
 
 def check_concepts(concepts: object) -> tuple[str, ...]:
-    """Two to five words or groups of words, each of which an answer must hold; None is none."""
-    if concepts is None:
-        return ()
+    """Two to five words or groups of words, each of which an answer must hold."""
     if isinstance(concepts, str) or not isinstance(concepts, Iterable):
         raise InvalidInput("concepts must be a list of texts.", remedy="Write concepts=['oauth', 'errors'].")
     given = list(islice(cast("Iterable[object]", concepts), MAX_ITEMS))

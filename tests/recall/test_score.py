@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perdure.recall.candidates import Candidates, Partition
-from perdure.recall.query import ParsedQuery, RequiredTerms, SearchRequest
+from perdure.recall.candidates import Candidates, Partition, Ranks
+from perdure.recall.query import ParsedQuery, SearchRequest
 from perdure.recall.ranking import Ranked
 from perdure.recall.recipe import BALANCED, FACTS, Recipe
 from perdure.recall.score import rank, vector_shares
@@ -27,7 +27,7 @@ MATCHING = [
     replace(BALANCED, keyword_weight=0.0, vector_weight=1.0),
     replace(BALANCED, keyword_weight=0.3, vector_weight=0.7, scale=10.0),
 ]
-QUERY = ParsedQuery("tea", ["tea"], RequiredTerms())
+QUERY = ParsedQuery("tea", ["tea"])
 
 
 class Row(NamedTuple):
@@ -164,7 +164,9 @@ def test_reciprocal_rank_fusion_is_the_sum_over_both_lists_divided_by_its_maximu
 
 def shares(cosines: list[float], chance: list[float]) -> list[float]:
     found = [Row(0, number, 0.0, cosine) for number, cosine in enumerate(cosines, 1)]
-    answer = vector_shares(candidates(found, chance), BALANCED)
+    columns = candidates(found, chance)
+    ranks = Ranks(columns.partition, columns.number, columns.cosine, columns.by_vector)
+    answer = vector_shares(columns, ranks, BALANCED)
     assert answer is not None
     return answer.tolist()
 

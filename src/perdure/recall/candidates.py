@@ -91,7 +91,7 @@ class Ranks:
         return int(self.every[row]) or None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Candidates:
     """The candidate rows of all partitions as columns. `by_keyword` and `by_vector` say which retriever found a row,
     `chance` holds the cosines of rows taken at random. `conversation` is None where it does not count.
@@ -107,14 +107,6 @@ class Candidates:
     by_vector: Mask
     chance: NDArray[np.float32]
     conversation: ConversationFeatures | None
-
-    @cached_property
-    def keyword_ranks(self) -> Ranks:
-        return Ranks(self.partition, self.number, self.keyword, self.by_keyword)
-
-    @cached_property
-    def vector_ranks(self) -> Ranks:
-        return Ranks(self.partition, self.number, self.cosine, self.by_vector)
 
     def categories(self, names: Sequence[str]) -> NDArray[np.intp]:
         """Which of these categories each candidate has, by position; -1 for any other."""
@@ -206,7 +198,7 @@ class Retriever:
         unreadable = [number for namespace, number in self.unreadable if namespace == partition.namespace]
         if unreadable:
             allowed = allowed & ~snapshot.rows_with(unreadable)
-        if not required:
+        if required is None:
             return allowed, ()
         holding = allowed & snapshot.lexical.holding(term_hashes(required.words))
         numbers = snapshot.columns.number[holding].tolist()
@@ -257,7 +249,7 @@ class Retriever:
         if len(rows) > MOST_SCORED:
             recipe, count, numbers = request.recipe, request.candidates, snapshot.columns.number[rows]
             # Use is left out here: reading that of so many memories takes too long.
-            features = ArrayFeatures([(partition, rows)], request, self.query, None)
+            features = ArrayFeatures([(partition, rows)], request, self.query.stems, None)
             weights = {name: weight for name, weight in recipe.weights.items() if name in PROMINENCE}
             prominence = np.asarray(total_of(weigh(request, weights, features)), np.float64)
             best = [top_k_newest(top_k(values, count), values, numbers, count) for values in (scores[rows], prominence)]
@@ -280,37 +272,30 @@ def column_of(parts: Sequence[tuple[Partition, NDArray[np.intp]]], name: str) ->
     return np.concatenate([getattr(partition.snapshot.columns, name)[rows] for partition, rows in parts])
 
 
+@dataclass(frozen=True)
 class ArrayFeatures:
     """The features of candidate rows, from the columns of the index. Without a store, use counts for nothing."""
 
-    def __init__(
-        self,
-        parts: Sequence[tuple[Partition, NDArray[np.intp]]],
-        request: SearchRequest,
-        query: ParsedQuery,
-        store: Store | None,
-    ) -> None:
-        self._parts = parts
-        self._request = request
-        self._store = store
-        self._now = to_micros(request.known_by)
-        self._stems = query.stems
+    parts: Sequence[tuple[Partition, NDArray[np.intp]]]
+    request: SearchRequest
+    query_stems: Collection[str]
+    store: Store | None
 
     @cached_property
     def _use(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """How often each row was recalled, and when it was last used or changed. Use is not in the log, and the past
         has none.
         """
-        numbers, used = column_of(self._parts, "number"), column_of(self._parts, "updated_at")
+        numbers, used = column_of(self.parts, "number"), column_of(self.parts, "updated_at")
         recalls = np.zeros(len(numbers), np.int64)
         start = 0
-        for partition, rows in self._parts:
+        for partition, rows in self.parts:
             part = slice(start, start + len(rows))
             start += len(rows)
-            if self._store is None or self._request.is_past or not len(rows):
+            if self.store is None or self.request.is_past or not len(rows):
                 continue
             few = numbers[part].tolist() if len(rows) <= _FEW else None
-            counts = np.array(self._store.use_counts(partition.name, few), np.int64).reshape(-1, 3)
+            counts = np.array(self.store.use_counts(partition.name, few), np.int64).reshape(-1, 3)
             by_number = np.zeros((int(numbers[part].max()) + 1, 2), np.int64)
             counts = counts[counts[:, 0] < len(by_number)]
             by_number[counts[:, 0]] = counts[:, 1:]
@@ -322,7 +307,7 @@ class ArrayFeatures:
         """A value of each row's tier; a tier that is damaged counts as normal."""
         normal = TIERS["normal"]
         columns: list[NDArray[np.float64]] = []
-        for partition, rows in self._parts:
+        for partition, rows in self.parts:
             tiers = partition.snapshot.vocabulary.tiers.values
             values = np.array([value(tier, TIERS.get(tier, normal)) for tier in tiers], np.float64)
             columns.append(values[partition.snapshot.columns.tier[rows]])
@@ -330,24 +315,24 @@ class ArrayFeatures:
 
     @property
     def observations(self) -> NDArray[np.int64]:
-        return column_of(self._parts, "observations")
+        return column_of(self.parts, "observations")
 
     @property
     def most_observed(self) -> int:
-        snapshots = [partition.snapshot for partition, _ in self._parts]
+        snapshots = [partition.snapshot for partition, _ in self.parts]
         return max(int(each.columns.observations[each.alive].max(initial=0)) for each in snapshots)
 
     @property
     def confidence(self) -> NDArray[np.float64]:
-        return column_of(self._parts, "confidence")
+        return column_of(self.parts, "confidence")
 
     @property
     def importance(self) -> NDArray[np.float64]:
-        return column_of(self._parts, "importance")
+        return column_of(self.parts, "importance")
 
     @property
     def stability(self) -> NDArray[np.float64]:
-        return column_of(self._parts, "stability")
+        return column_of(self.parts, "stability")
 
     @property
     def recalls(self) -> NDArray[np.int64]:
@@ -355,21 +340,21 @@ class ArrayFeatures:
 
     @property
     def update_age(self) -> NDArray[np.float64]:
-        return ((self._now - column_of(self._parts, "updated_at")) / _DAY_MICROS).clip(0.0)
+        return ((to_micros(self.request.known_by) - column_of(self.parts, "updated_at")) / _DAY_MICROS).clip(0.0)
 
     @property
     def unused_age(self) -> NDArray[np.float64]:
-        return ((self._now - self._use[1]) / _DAY_MICROS).clip(0.0)
+        return ((to_micros(self.request.known_by) - self._use[1]) / _DAY_MICROS).clip(0.0)
 
     @property
     def anchor_matches(self) -> NDArray[np.int64]:
         matches: list[int] = []
-        for partition, rows in self._parts:
+        for partition, rows in self.parts:
             anchors = partition.snapshot.vocabulary.anchors.values
             codes = partition.snapshot.columns.anchor[rows].tolist()
-            matches += (anchor_matches(anchors[code] if code >= 0 else None, self._stems) for code in codes)
+            matches += (anchor_matches(anchors[code] if code >= 0 else None, self.query_stems) for code in codes)
         return np.array(matches, np.int64)
 
     @property
     def query_words(self) -> int:
-        return len(self._stems)
+        return len(self.query_stems)

@@ -96,25 +96,25 @@ class Lexical:
         return length_norm(self.lengths.astype(np.float32), self._own.average)
 
     def counts(self, query_terms: Sequence[int]) -> WordCounts:
-        postings = list(self._find(query_terms))
-        held = self._holding([which for which, _, _ in postings], [rows for _, rows, _ in postings])
-        return replace(self._own, containing={query_terms[which]: count for which, count in held})
+        _, holding = self._find(query_terms)
+        return replace(self._own, containing={query_terms[which]: count for which, count in holding.items()})
 
     def scores(self, query_terms: Sequence[int], counts: WordCounts | None = None) -> NDArray[np.float32]:
         """BM25 of every row, over this namespace or over the counts of several together; what rows that are gone get
         means nothing.
         """
         scores = np.zeros(len(self.lengths), np.float32)
-        postings = list(self._find(query_terms))
+        postings, holding = self._find(query_terms)
         if postings:
             # All words at once: for most queries the number of calls costs more than what they do.
-            which, each_rows, each_frequencies = zip(*postings, strict=True)
+            _, each_rows, each_frequencies = zip(*postings, strict=True)
             rows = np.concatenate(each_rows)
-            norms = self._norms.take(rows) if counts is None else self._norms_among(rows, counts)
+            if counts is None:
+                counts, norms = self._own, self._norms.take(rows)
+            else:
+                norms = length_norm(self.lengths.take(rows).astype(np.float32), counts.average)
             gains = saturation(np.concatenate(each_frequencies).astype(np.float32), norms)
-            worths = [
-                (counts or self._own).idf(query_terms[word], held) for word, held in self._holding(which, each_rows)
-            ]
+            worths = [counts.idf(query_terms[which], holding[which]) for which, _, _ in postings]
             gains *= np.repeat(np.array(worths, np.float32), list(map(len, each_rows)))
             np.add.at(scores, rows, gains)
         return scores
@@ -122,30 +122,25 @@ class Lexical:
     def holding(self, query_terms: Sequence[int]) -> NDArray[np.bool_]:
         """The rows that hold each of these words; what it says of rows that are gone means nothing."""
         held = np.zeros(len(self.lengths), np.uint16)
-        for _, rows, _ in self._find(query_terms):
+        for _, rows, _ in self._find(query_terms)[0]:
             held[rows] += 1
         return held == len(query_terms)
 
-    def _norms_among(self, rows: Rows, counts: WordCounts) -> NDArray[np.float32]:
-        return length_norm(self.lengths.take(rows).astype(np.float32), counts.average)
-
-    def _holding(self, which: Sequence[int], each_rows: Sequence[Rows]) -> list[tuple[int, int]]:
-        """Each of these words, and how many living rows hold it in all parts of the index together."""
+    def _find(self, query_terms: Sequence[int]) -> tuple[list[tuple[int, Rows, Counts]], Counter[int]]:
+        """In each part of the index: which of the terms, the rows that hold it, and how often. Then, for each term, how
+        many living rows of all parts together hold it.
+        """
+        postings = [found for part in self.sorted for found in part.find(query_terms)]
+        for which, term in enumerate(query_terms if len(self.terms) else ()):
+            at = np.flatnonzero(self.terms == term)
+            if len(at):
+                rows = np.searchsorted(self.ends, at, side="right") + self.first_unsorted
+                postings.append((which, rows, self.frequencies[at]))
         everyone_lives = self.documents == len(self.lengths)
         holding: Counter[int] = Counter()
-        for word, rows in zip(which, each_rows, strict=True):
-            holding[word] += len(rows) if everyone_lives else int(np.count_nonzero(self.alive.take(rows)))
-        return [(word, holding[word]) for word in which]
-
-    def _find(self, query_terms: Sequence[int]) -> Iterator[tuple[int, Rows, Counts]]:
-        for postings in self.sorted:
-            yield from postings.find(query_terms)
-        if len(self.terms):
-            for which, term in enumerate(query_terms):
-                at = np.flatnonzero(self.terms == term)
-                if len(at):
-                    rows = np.searchsorted(self.ends, at, side="right") + self.first_unsorted
-                    yield which, rows, self.frequencies[at]
+        for which, rows, _ in postings:
+            holding[which] += len(rows) if everyone_lives else int(np.count_nonzero(self.alive.take(rows)))
+        return postings, holding
 
 
 class LexicalBuilder:
@@ -192,8 +187,10 @@ class LexicalBuilder:
             self._sorted += (Postings.sort(first + begin, first + end, keys),)
         self._first_unsorted += len(ends)
         self._clear()
-        while len(self._sorted) > 1 and _worth_merging(*self._sorted[-2:]):
+        while len(self._sorted) > 1:
             *others, older, newer = self._sorted
+            if len(older.rows) >= _FANOUT * len(newer.rows) or newer.last - older.first > _MOST_ROWS:
+                break
             keys = np.concatenate([older.keys(older.first, alive), newer.keys(older.first, alive)])
             self._sorted = (*others, Postings.sort(older.first, newer.last, keys))
 
@@ -211,7 +208,3 @@ def _keys(terms_: NDArray[np.uint32], rows: NDArray[np.uint64], frequencies: Cou
     keys <<= np.uint64(8)
     keys |= frequencies
     return keys
-
-
-def _worth_merging(older: Postings, newer: Postings) -> bool:
-    return len(older.rows) < _FANOUT * len(newer.rows) and newer.last - older.first <= _MOST_ROWS

@@ -39,7 +39,11 @@ def explain_no_results(
     request: SearchRequest, query: ParsedQuery, store: Store, count: Callable[[SearchRequest, ParsedQuery], int]
 ) -> list[str]:
     """`count` says how many memories another search would find."""
-    if not any(_has_memories(store, name) for name in request.namespaces):
+    for name in request.namespaces:
+        with store.read(name) as reader:
+            if reader.page(_ANY, after=None, limit=1, newest=True):
+                break
+    else:
         # Of other namespaces nothing is said here, not even their names: who asks may not see them.
         return [NO_MEMORIES.format(" or ".join(map(repr, request.namespaces)) or "no namespace")]
     notes: list[str] = []
@@ -51,27 +55,23 @@ def explain_no_results(
             if others:
                 words = " to ".join(_in_words(value) for value in given.values() if value is not None)
                 notes.append(FILTERED.format(f"{name} {words}".strip(), _there_are(others)))
-    concepts, phrases = query.required.concepts, query.required.phrases
+    required = query.required or RequiredTerms()
+    concepts = required.concepts
     if concepts:
         holding = {
             concept: count(request, replace(query, words=query_words(concept), required=RequiredTerms((concept,))))
             for concept in concepts
         }
         notes.append(NOT_ALL.format(", ".join(f"{concept} ({number:,})" for concept, number in holding.items())))
-    if phrases:
-        others = count(request, replace(query, required=RequiredTerms(concepts)))
+    if required.phrases:
+        others = count(request, replace(query, required=RequiredTerms(concepts) if concepts else None))
         if others:
             notes.append(NO_PHRASE.format(_there_are(others)))
     if not notes and query.words:
-        anything = replace(query, required=RequiredTerms())
+        anything = replace(query, required=None)
         if not count(replace(request, filter=_NO_FILTER), anything):
             notes.append(OTHER_WORDS)
     return notes
-
-
-def _has_memories(store: Store, namespace: str) -> bool:
-    with store.read(namespace) as reader:
-        return bool(reader.page(_ANY, after=None, limit=1, newest=True))
 
 
 def _in_words(value: Any) -> str:

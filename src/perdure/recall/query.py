@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
@@ -50,7 +50,13 @@ class SearchRequest:
     """One search, checked and complete: what is asked, where, about which time, and how matches are weighed.
 
     `as_of` asks what was true at a time, `known_at` what was known at a time. Without a query and concepts, a recipe
-    with a prominence weight orders every memory by prominence.
+    with a prominence weight orders every memory by prominence. The fields from `is_past` on follow from the others:
+
+    - `candidates`: how many of the best by words, and of the best by meaning, are compared.
+    - `shortlist`: how many of the best are compared by the time that the query names. A time alone is no reason.
+    - `states`: what a memory may be in now. A memory that was true at a time may be superseded by now.
+    - `true_at`: when a memory must be true. What was known at a time was known about that time.
+    - `known_by`: when a memory must be known. One that had expired by then is not known any more.
     """
 
     query: str | None
@@ -64,31 +70,21 @@ class SearchRequest:
     known_at: datetime | None = None
     use_decay: bool = True
     decay_exempt: tuple[str, ...] = ()
+    is_past: bool = field(init=False)
+    candidates: int = field(init=False)
+    shortlist: int = field(init=False)
+    states: tuple[State, ...] = field(init=False)
+    true_at: datetime = field(init=False)
+    known_by: datetime = field(init=False)
 
-    @property
-    def is_past(self) -> bool:
-        return self.as_of is not None or self.known_at is not None
-
-    @property
-    def candidates(self) -> int:
-        """How many of the best by words, and of the best by meaning, are compared."""
-        return max(self.recipe.candidates, 2 * self.limit)
-
-    @property
-    def states(self) -> tuple[State, ...]:
-        """The states that a memory may be in now. A memory that was true at a time may be superseded by now."""
+    def __post_init__(self) -> None:
         true_then = self.as_of is not None and self.filter.states == ("active",)
-        return INDEXED_STATES if true_then else self.filter.states
-
-    @property
-    def true_at(self) -> datetime:
-        """The moment at which a memory must be true. What was known at a time was known about that time."""
-        return self.as_of or self.known_at or self.now
-
-    @property
-    def known_by(self) -> datetime:
-        """The moment by which a memory must be known: one that had expired by then is not known any more."""
-        return self.known_at or self.now
+        object.__setattr__(self, "is_past", self.as_of is not None or self.known_at is not None)
+        object.__setattr__(self, "candidates", max(self.recipe.candidates, 2 * self.limit))
+        object.__setattr__(self, "shortlist", max(self.recipe.candidates // 2, self.limit))
+        object.__setattr__(self, "states", INDEXED_STATES if true_then else self.filter.states)
+        object.__setattr__(self, "true_at", self.as_of or self.known_at or self.now)
+        object.__setattr__(self, "known_by", self.known_at or self.now)
 
 
 def check_request(  # noqa: PLR0913 - one for each thing a caller may decide
@@ -116,7 +112,7 @@ def check_request(  # noqa: PLR0913 - one for each thing a caller may decide
         )
     return SearchRequest(
         query=None if query is None else check_query(query),
-        concepts=check_concepts(concepts),
+        concepts=() if concepts is None else check_concepts(concepts),
         limit=check_int(limit, "limit", 1, MAX_LIMIT),
         namespaces=(namespace,) if namespaces is None else tuple(dict.fromkeys(check_namespaces(namespaces))),
         recipe=chosen,
@@ -139,9 +135,6 @@ class RequiredTerms:
 
     concepts: tuple[str, ...] = ()
     phrases: tuple[str, ...] = ()
-
-    def __bool__(self) -> bool:
-        return bool(self.concepts or self.phrases)
 
     @cached_property
     def words(self) -> tuple[str, ...]:
@@ -175,25 +168,24 @@ class RequiredTerms:
         return {concept: min((held[stem] for stem in stems), default=0) for concept, stems in self.stems.items()}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class ParsedQuery:
-    """A query taken apart: `text` is what a model embeds, `words` are what the keyword index is asked for,
-    `time_ranges` are the times it names, where the recipe weighs them.
+    """A query taken apart: `text` is what a model embeds, `words` are what the keyword index is asked for, `terms` are
+    the same words as the index in memory knows them, stemmed and hashed. `time_ranges` are the times it names, where
+    the recipe weighs them.
     """
 
     text: str
     words: Sequence[str]
-    required: RequiredTerms
+    required: RequiredTerms | None = None
     time_ranges: tuple[TimeRange, ...] = ()
+    stems: tuple[str, ...] = field(init=False)
+    terms: list[int] = field(init=False)
 
-    @cached_property
-    def stems(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(terms(" ".join(self.words))))
-
-    @cached_property
-    def terms(self) -> list[int]:
-        """The words as the index in memory knows them: stemmed and hashed."""
-        return term_hashes(self.words)
+    def __post_init__(self) -> None:
+        stems = tuple(dict.fromkeys(terms(" ".join(self.words))))
+        object.__setattr__(self, "stems", stems)
+        object.__setattr__(self, "terms", list(dict.fromkeys(map(term_hash, stems))))
 
 
 def meeting_requirements(
@@ -216,7 +208,8 @@ def term_hashes(words: Sequence[str]) -> list[int]:
 def parse_query(request: SearchRequest) -> ParsedQuery:
     """Never an error, whatever the text. Times are reckoned from the moment that the question is about."""
     quoted = split_phrases(clean((request.query or "")[:MAX_QUERY_CHARACTERS]).strip())
-    required = RequiredTerms(tuple(dict.fromkeys(map(clean, request.concepts))), quoted.phrases)
+    concepts = tuple(dict.fromkeys(map(clean, request.concepts)))
+    required = RequiredTerms(concepts, quoted.phrases) if concepts or quoted.phrases else None
     unquoted, ranges = quoted.unquoted, ()
     if _TIME_WORDS.search(unquoted.lower()):
         from perdure.text.time_expressions import find_time_ranges, without_spans
@@ -224,9 +217,9 @@ def parse_query(request: SearchRequest) -> ParsedQuery:
         ranges = find_time_ranges(unquoted, request.true_at)
         # `yesterday` is no word of a memory of that day; `March` may be.
         unquoted = without_spans(unquoted, tuple(found for found in ranges if not found.is_named))
-    needed = (*quoted.phrases, *required.concepts)
+    needed = (*quoted.phrases, *concepts)
     words = query_words(" ".join((unquoted, *needed)))
     if STOPWORDS.issuperset(words):
         words = query_words(" ".join((quoted.unquoted, *needed)))
     ranges = ranges if request.recipe.time_weight else ()
-    return ParsedQuery(quoted.text or " ".join(required.concepts), words, required, ranges)
+    return ParsedQuery(quoted.text or " ".join(concepts), words, required, ranges)

@@ -73,16 +73,10 @@ class Ranked(NamedTuple):
         return -self.score, -self.number, self.namespace
 
 
-def shortlist_size(request: SearchRequest, query: ParsedQuery) -> int:
-    """How many of the best are compared by time as well, where the query names one: a time alone is no reason."""
-    return max(request.limit, request.candidates // 2) if query.time_ranges else request.limit
-
-
 def choose(request: SearchRequest, query: ParsedQuery, ranked: Sequence[Ranked]) -> list[Ranked]:
     """Of candidates in their order, those that become hits."""
     if query.time_ranges:
-        shortlist = ranked[: shortlist_size(request, query)]
-        ranked = boost_by_time(shortlist, query.time_ranges, request.recipe)
+        ranked = boost_by_time(ranked[: request.shortlist], query.time_ranges, request.recipe)
     return select(request.recipe, ranked, request.limit, lambda candidate: candidate.category)
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -77,7 +77,7 @@ class Recaller:
         browsing = request.query is None and not request.concepts and request.recipe.prominence_weight > 0
         if not (query.text or browsing) or request.limit < 1:
             return Recall((), "none", (NOTHING_ASKED,))
-        if query.required.concepts and not all(query.required.stems.values()):
+        if query.required and not all(query.required.stems.values()):
             return Recall((), "none", (NO_CONCEPT,))
         with self._lock:
             if len(self._asked) >= _NAMESPACES_COUNTED:
@@ -240,7 +240,10 @@ class Recaller:
         for candidate in ranking.ranked:
             key = (candidate.namespace, candidate.number)
             record = records.get(key)
-            if record is not None and all((counts := query.required.counts(record)).values()):
+            if record is None:
+                continue
+            counts: Mapping[str, int] = query.required.counts(record) if query.required else {}
+            if all(counts.values()):
                 hits[key] = Hit(record, candidate.score, candidate.explain, counts)
         return hits
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from perdure.errors import UnknownChoice, shown
@@ -18,9 +19,6 @@ class ConversationWeights(NamedTuple):
     named: float = 0.0
     asking: float = 0.0
 
-    def __bool__(self) -> bool:
-        return any(self)
-
 
 Fusion: TypeAlias = Literal["chance", "maximum", "rank"]
 
@@ -28,7 +26,7 @@ Fusion: TypeAlias = Literal["chance", "maximum", "rank"]
 MOST_SCORED: Final = 10_000
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Recipe:
     """The weights are shares of the score and add up to 1, but for `time_weight`; a signal that is missing leaves its
     share to the others. What each field is, `FIELDS` says.
@@ -61,8 +59,8 @@ class Recipe:
     named_weight: float = 0.0
     asking_weight: float = 0.0
 
-    @property
-    def weights(self) -> dict[str, float]:
+    @cached_property
+    def weights(self) -> Mapping[str, float]:
         """The weight of each signal, by the name it has in an explanation; words and meaning are always there."""
         prominence = self.prominence_weight
         others = {
@@ -77,7 +75,7 @@ class Recipe:
         matching = {"keyword": self.keyword_weight, "vector": self.vector_weight}
         return matching | {name: weight for name, weight in others.items() if weight}
 
-    @property
+    @cached_property
     def conversation(self) -> ConversationWeights:
         """They count where a score is nothing but how well words and meaning match."""
         others = self.prominence_weight or self.tier_weight or self.decay_weight or self.anchor_weight
@@ -90,7 +88,7 @@ class Recipe:
         """Whether a memory counts less when it is not used."""
         return bool(self.decay_weight or self.forgets)
 
-    @property
+    @cached_property
     def balances(self) -> bool:
         return bool(self.per_category and self.balanced_categories)
 

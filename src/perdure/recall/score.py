@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from perdure.recall.candidates import ArrayFeatures, Candidates, column_of
+from perdure.recall.candidates import ArrayFeatures, Candidates, Ranks, column_of
 from perdure.recall.conversation import conversation_boost
-from perdure.recall.ranking import Explanation, Ranked, shortlist_size
+from perdure.recall.ranking import Explanation, Ranked
 from perdure.recall.signals import DECIMALS, SignalColumn, effective_weights, explain, forgotten, total_of, weigh
 from perdure.recall.top_k import top_k_newest
 
@@ -37,7 +37,7 @@ def rank(
     """The best candidates, best first, and of each balanced category as many as the recipe may need. `vector`: the
     query has an embedding.
     """
-    recipe, count = request.recipe, shortlist_size(request, query)
+    recipe, count = request.recipe, request.shortlist if query.time_ranges else request.limit
     columns, total = score(candidates, request, query, store, vector=vector)
     rows = top_k_newest(np.arange(len(total)), total, candidates.number, count)
     categories: NDArray[np.intp] | None = None
@@ -66,11 +66,11 @@ def score(
 ) -> tuple[dict[str, SignalColumn], NDArray[np.float64]]:
     """The signals of each candidate, and their weighted sum."""
     recipe = request.recipe
-    by_words = by_meaning = None
-    if query.terms:
-        by_words = keyword_shares(candidates, recipe)
-    if vector:
-        by_meaning = vector_shares(candidates, recipe)
+    partition, number = candidates.partition, candidates.number
+    keyword_ranks = Ranks(partition, number, candidates.keyword, candidates.by_keyword)
+    vector_ranks = Ranks(partition, number, candidates.cosine, candidates.by_vector)
+    by_words = keyword_shares(candidates, keyword_ranks, recipe) if query.terms else None
+    by_meaning = vector_shares(candidates, vector_ranks, recipe) if vector else None
     weights = effective_weights(recipe, keyword=by_words is not None, vector=by_meaning is not None)
     columns: dict[str, SignalColumn] = {}
     if by_words is not None:
@@ -78,13 +78,13 @@ def score(
         if recipe.fusion == "chance" and by_meaning is not None and weights["keyword"]:
             # The words of a memory whose vector is still to come count for both.
             weight[~candidates.has_vector] += recipe.scale * weights["vector"]
-        columns["keyword"] = SignalColumn(candidates.keyword, by_words, weight, candidates.keyword_ranks)
+        columns["keyword"] = SignalColumn(candidates.keyword, by_words, weight, keyword_ranks)
     if by_meaning is not None:
         weight = recipe.scale * np.full(len(by_meaning), weights["vector"])
         if recipe.fusion == "chance":
             weight[~candidates.has_vector] = 0.0
-        columns["vector"] = SignalColumn(candidates.cosine, by_meaning, weight, candidates.vector_ranks)
-    features = ArrayFeatures(candidates.parts, request, query, store)
+        columns["vector"] = SignalColumn(candidates.cosine, by_meaning, weight, vector_ranks)
+    features = ArrayFeatures(candidates.parts, request, query.stems, store)
     columns |= weigh(request, weights, features)
     if recipe.forgets:
         columns["forgotten"] = forgotten(total_of(columns), features, request)
@@ -101,10 +101,10 @@ def score(
     return columns, total + np.zeros(len(candidates.number))
 
 
-def keyword_shares(candidates: Candidates, recipe: Recipe) -> NDArray[np.float64] | None:
+def keyword_shares(candidates: Candidates, ranks: Ranks, recipe: Recipe) -> NDArray[np.float64] | None:
     """BM25 as a share of the best; by rank, as a share of the best possible rank. None when words tell nothing here."""
     if recipe.fusion == "rank":
-        return rank_shares(candidates.keyword_ranks.every, recipe.rank_constant)
+        return rank_shares(ranks.every, recipe.rank_constant)
     scores = candidates.keyword.astype(float)
     if recipe.fusion == "maximum":
         scores = np.where(candidates.by_keyword, scores, 0.0)
@@ -114,10 +114,10 @@ def keyword_shares(candidates: Candidates, recipe: Recipe) -> NDArray[np.float64
     return (scores / top).round(DECIMALS)
 
 
-def vector_shares(candidates: Candidates, recipe: Recipe) -> NDArray[np.float64] | None:
+def vector_shares(candidates: Candidates, ranks: Ranks, recipe: Recipe) -> NDArray[np.float64] | None:
     """Cosines as shares of the best, from what chance reaches or from 0; or by rank. None when they tell nothing."""
     if recipe.fusion == "rank":
-        return rank_shares(candidates.vector_ranks.every, recipe.rank_constant)
+        return rank_shares(ranks.every, recipe.rank_constant)
     cosines, has_vector = candidates.cosine.astype(float), candidates.has_vector
     if recipe.fusion == "maximum":
         cosines = np.where(has_vector, cosines, 0.0).clip(0.0)

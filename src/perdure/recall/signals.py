@@ -135,12 +135,12 @@ def effective_weights(recipe: Recipe, *, keyword: bool, vector: bool) -> dict[st
     Fusion by rank makes one signal of words and meaning: what one of them lacks, the other has. Otherwise each is a
     signal of its own, and leaves its share to all others.
     """
-    weights = recipe.weights
+    weights = dict(recipe.weights)
     missing = {name for name, given in (("keyword", keyword), ("vector", vector)) if not given}
     if recipe.fusion == "rank" and len(missing) == 1:
         matching = {name: weights.pop(name) for name in ("keyword", "vector")}
         return redistribute(matching, missing) | weights
-    return redistribute(weights, missing)
+    return redistribute(weights, missing) if missing else weights
 
 
 def redistribute(weights: Mapping[str, float], missing: Collection[str]) -> dict[str, float]:
