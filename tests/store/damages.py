@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 from zlib import crc32
@@ -90,7 +90,7 @@ def rewritten(raw: Any) -> None:
         line, _, salt, _ = line_of(row)
         if line.seq == record.seq:
             raw.execute("UPDATE payload SET body = ? WHERE id = ?", (forged, DEFAULT + line.seq))
-            line = replace(line, digest=digest_of(salt, forged.encode()))
+            line = line._replace(digest=digest_of(salt, forged.encode()))
         head = link(head, line)
         edited = (line.digest, head, line.seq)
         raw.execute("UPDATE revision SET digest = ?, hash = ? WHERE namespace = 1 AND seq = ?", edited)

@@ -52,7 +52,14 @@ def prepare(path: str | os.PathLike[str]) -> StoreFile:
     """Create the file if there is none, and refuse one that is not safely ours."""
     absolute = Path(path).absolute()
     try:
-        _create_directories(absolute.parent)
+        # What is missing of the path is created for its owner alone, and is on disk before anything is put into it.
+        ancestors = [absolute.parent, *absolute.parent.parents]
+        missing = ancestors[: next(depth for depth, path in enumerate(ancestors) if _exists(str(path)))]
+        for directory in reversed(missing):
+            with suppress(FileExistsError):
+                directory.mkdir(mode=0o700)
+                directory.chmod(0o700)
+                sync_directory(directory.parent)
         # Links on the way are the user's own business; the last step may not be one.
         real = str(absolute.parent.resolve() / absolute.name)
         if not _exists(real):
@@ -64,8 +71,20 @@ def prepare(path: str | os.PathLike[str]) -> StoreFile:
                     os.fchmod(descriptor, 0o600)
                 finally:
                     os.close(descriptor)
-        _check(real)
-        return StoreFile(real, identity_of(real), detect_file_system(real))
+        status = os.lstat(real)
+        if stat.S_ISLNK(status.st_mode):
+            raise StoreUnsafe(
+                f"{real} is a symbolic link.", remedy="Name the file it leads to, or choose another path."
+            )
+        if stat.S_ISDIR(status.st_mode):
+            raise StoreUnreadable(f"{real} is a directory.", remedy="Name a file in it, for example memory.db.")
+        if not stat.S_ISREG(status.st_mode):
+            raise StoreUnreadable(f"{real} is not a regular file.")
+        if hasattr(os, "geteuid") and os.geteuid() not in (status.st_uid, 0):
+            raise StoreUnsafe(f"{real} belongs to another user.")
+        if not os.access(real, os.R_OK, effective_ids=os.access in os.supports_effective_ids):
+            raise StoreUnreadable(f"{real} cannot be opened: permission is missing.")
+        return StoreFile(real, (status.st_dev, status.st_ino), detect_file_system(real))
     except (OSError, ValueError) as error:
         raise explain(error, str(absolute)) from error
 
@@ -104,33 +123,6 @@ def explain(error: OSError | ValueError, path: str) -> StoreError:
         return StoreUnreadable(f"{path} cannot be opened: permission is missing.")
     detail = os.strerror(reason) if reason else str(error)
     return StoreUnreadable(f"{path} cannot be opened: {detail}.")
-
-
-def _create_directories(directory: Path) -> None:
-    """Create what is missing of a path, for its owner alone, on disk before anything is put into it."""
-    ancestors = [directory, *directory.parents]
-    missing = ancestors[: next(depth for depth, path in enumerate(ancestors) if _exists(str(path)))]
-    for path in reversed(missing):
-        try:
-            path.mkdir(mode=0o700)
-        except FileExistsError:
-            continue
-        path.chmod(0o700)
-        sync_directory(path.parent)
-
-
-def _check(path: str) -> None:
-    status = os.lstat(path)
-    if stat.S_ISLNK(status.st_mode):
-        raise StoreUnsafe(f"{path} is a symbolic link.", remedy="Name the file it leads to, or choose another path.")
-    if stat.S_ISDIR(status.st_mode):
-        raise StoreUnreadable(f"{path} is a directory.", remedy="Name a file in it, for example memory.db.")
-    if not stat.S_ISREG(status.st_mode):
-        raise StoreUnreadable(f"{path} is not a regular file.")
-    if hasattr(os, "geteuid") and os.geteuid() not in (status.st_uid, 0):
-        raise StoreUnsafe(f"{path} belongs to another user.")
-    if not os.access(path, os.R_OK, effective_ids=os.access in os.supports_effective_ids):
-        raise StoreUnreadable(f"{path} cannot be opened: permission is missing.")
 
 
 def _exists(path: str) -> bool:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from hashlib import sha256
-from typing import Final
+from typing import Final, NamedTuple
 
 SALT_BYTES: Final = 16
 
 _encode: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(NamedTuple):
     """The fields of a revision that the chain proves, in the order in which they are hashed."""
 
     seq: int
@@ -42,8 +40,5 @@ def digest_of(salt: bytes, body: bytes) -> bytes:
 
 def link(head: bytes, line: Line) -> bytes:
     """The hash of a revision, which is the head for the next one."""
-    fields = (
-        line.seq, line.number, line.memory, line.version, line.operation, line.actor, line.surface, line.session,
-        line.request, line.at, line.batch, line.digest.hex(),
-    )  # fmt: skip
+    fields = (*line[:-1], line.digest.hex())
     return sha256(head + _encode(fields).encode()).digest()

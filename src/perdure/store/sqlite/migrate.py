@@ -56,10 +56,23 @@ def check_schema_version(connection: Database, file: StoreFile) -> int:
 
 
 def migrate(connection: Database, file: StoreFile) -> None:
-    """One transaction, which first looks again: another process may have done it while we waited."""
+    """Make a new store, or run the migrations that an old one lacks: one transaction, which first looks again, because
+    another process may have done it while we waited.
+    """
     try:
         with _transaction(connection):
-            _advance(connection, check_schema_version(connection, file))
+            version = check_schema_version(connection, file)
+            if version == 0:
+                run(connection, (_HERE / "schema.sql").read_text(encoding="utf-8"))
+                connection.execute(SQL["put_meta"], ("engine", apsw.sqlite_lib_version()))
+                connection.execute(SQL["put_meta"], ("secret", secrets.token_bytes(32)))
+                _stamp(connection)
+            elif version < newest_schema():
+                for migration in migrations()[version:]:
+                    for statement in statements(migration.read_text(encoding="utf-8")):
+                        run(connection, statement)
+                        point("migrate: between statements")
+                _stamp(connection)
     except apsw.SQLError as error:
         with _transaction(connection):
             if schema_differences(connection):
@@ -81,22 +94,6 @@ def _transaction(connection: Database) -> Generator[None]:
         if connection.in_transaction:
             run(connection, SQL["rollback"])
         raise
-
-
-def _advance(connection: Database, version: int) -> None:
-    """Make a new store, or run the migrations that an old one lacks."""
-    if version == newest_schema():
-        return
-    if version == 0:
-        run(connection, (_HERE / "schema.sql").read_text(encoding="utf-8"))
-        connection.execute(SQL["put_meta"], ("engine", apsw.sqlite_lib_version()))
-        connection.execute(SQL["put_meta"], ("secret", secrets.token_bytes(32)))
-    else:
-        for migration in migrations()[version:]:
-            for statement in statements(migration.read_text(encoding="utf-8")):
-                run(connection, statement)
-                point("migrate: between statements")
-    _stamp(connection)
 
 
 def _stamp(connection: Database) -> None:

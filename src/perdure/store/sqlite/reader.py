@@ -23,6 +23,7 @@ from perdure.store.sqlite.rows import (
     FLOAT_BYTES,
     NUMBER_MASK,
     RESTORE,
+    UNREADABLE,
     decode_payload,
     decode_row,
     decode_sound,
@@ -31,12 +32,12 @@ from perdure.store.sqlite.rows import (
     pack_id,
     pack_name,
     range_of,
+    rows_after,
     slot_of,
     unpack_id,
     unpack_name,
 )
 from perdure.store.sqlite.search import DiskSearch, WordCounter, numbers_with_all
-from perdure.store.sqlite.skip_unreadable import UNREADABLE, rows_after
 from perdure.store.sqlite.sql import SQL
 from perdure.text.bm25 import WordCounts
 

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from datetime import datetime
 from operator import attrgetter
 from typing import Any, Final, cast
 from zlib import crc32
 
+import apsw
+
 from perdure.clock import format_time, from_micros, to_micros
 from perdure.errors import InvalidInput, StoreDamaged
 from perdure.ids import ContentHash, MemoryId
 from perdure.model import USE_FIELDS, Json, Record
-from perdure.store.sqlite.apsw_types import Row
+from perdure.store.sqlite.apsw_types import Database, Row, Value
 from perdure.text.entry import Entry
 
 NUMBER_BITS: Final = 32
@@ -26,8 +28,11 @@ RESTORE: Final = (
 )
 _ID_BYTES: Final = 16
 FLOAT_BYTES: Final = 4
+# What reading a row raises when its bytes are no text any more, or its pages no pages.
+UNREADABLE: Final = (UnicodeDecodeError, apsw.CorruptError)
 
 _LISTS: Final = ("tags", "keywords", "references", "trigger_phrases", "evidence")
+_COLLECTIONS: Final = (*_LISTS, "metadata")
 _TIMES: Final = ("created_at", "updated_at", "valid_at", "invalid_at", "expires_at")
 _FIELDS: Final = tuple(sorted({field.name for field in fields(Record)} - set(USE_FIELDS)))
 _values: Final = attrgetter(*_FIELDS)
@@ -37,10 +42,19 @@ entry_columns: Final[Callable[[Entry], Row]] = attrgetter(
     "terms", "title", "text", "keywords", "reasoning", "tags", "anchor", "folder", "tokens"
 )
 
-# Of the statement `select_memory`: the checksum's own place, and the columns after it that it covers.
+# The columns that the checksum covers, in the order of the statements `put_memory` and `select_memory`.
+_COVERED: Final = (
+    "key", "version", "seq", "state", "tier", "category", "context_type", "source", "source_project",
+    "conversation_id", "session_id", "channel", "spec_folder", "file_path", "anchor_id", "trust", "importance",
+    "confidence", "observation_count", "validation_count", "created_at", "updated_at", "valid_at", "invalid_at",
+    "expires_at", "text", "title", "abstract", "summary", "reasoning", "tags", "keywords", "references",
+    "trigger_phrases", "evidence", "metadata",
+)  # fmt: skip
+_covered_values: Final = attrgetter(*_COVERED)
+# Of the statement `select_memory`: where the checksum stands, where the covered columns end, and where those of use do.
 _CHECKSUM: Final = 4
-_COVERED: Final = slice(5, 41)
-_END: Final = 45
+_COVERED_END: Final = _CHECKSUM + 1 + len(_COVERED)
+_USE_END: Final = _COVERED_END + 4
 
 
 def _plain(value: object) -> object:
@@ -98,22 +112,17 @@ def encode_row(record: Record, namespace: int, passage_hash: bytes) -> Row:
     """In the order of the statement `put_memory`."""
     slot = slot_of(namespace, record.number)
     hashes = (pack_id(record.id), bytes.fromhex(record.content_hash), passage_hash)
-    times = (record.valid_at, record.invalid_at, record.expires_at)
-    # Empty lists and mappings are stored as NULL.
-    collections = (
-        record.tags, record.keywords, record.references, record.trigger_phrases, record.evidence, record.metadata,
-    )  # fmt: skip
-    covered = (
-        record.key, record.version, record.seq, record.state, record.tier, record.category, record.context_type,
-        record.source, record.source_project, record.conversation_id, record.session_id, record.channel,
-        record.spec_folder, record.file_path, record.anchor_id, record.trust,
-        # Plus zero: SQLite gives back 1 as 1.0 and -0.0 as 0.0.
-        record.importance + 0.0, record.confidence + 0.0, record.observation_count, record.validation_count,
-        to_micros(record.created_at), to_micros(record.updated_at),
-        *[None if moment is None else to_micros(moment) for moment in times],
-        record.text, record.title, record.abstract, record.summary, record.reasoning,
-        *[encode_json(values) if values else None for values in collections],
-    )  # fmt: skip
+    values: dict[str, Any] = dict(zip(_COVERED, _covered_values(record), strict=True))
+    for name in _TIMES:
+        if (moment := values[name]) is not None:
+            values[name] = to_micros(moment)
+    for name in _COLLECTIONS:
+        # Empty ones are stored as NULL.
+        values[name] = encode_json(collection) if (collection := values[name]) else None
+    # SQLite gives back 1 as 1.0 and -0.0 as 0.0.
+    values["importance"] += 0.0
+    values["confidence"] += 0.0
+    covered = tuple(values.values())
     return (namespace, slot, *hashes, _checksum(slot, hashes, covered), *covered)
 
 
@@ -130,13 +139,14 @@ def decode_sound(row: Row | None, namespace: str) -> Record | None:
     """The record, or None when the row is not as it was written, or could not even be read."""
     if row is None or not is_sound(row):
         return None
-    (
-        slot, id_, content_hash, _, _, key, version, seq, state, tier, category, context_type, source, source_project,
-        conversation_id, session_id, channel, spec_folder, file_path, anchor_id, trust, importance, confidence,
-        observation_count, validation_count, created_at, updated_at, valid_at, invalid_at, expires_at, text, title,
-        abstract, summary, reasoning, tags, keywords, references, trigger_phrases, evidence, metadata, recall_count,
-        recalled_at, access_count, accessed_at,
-    ) = row[:_END]  # fmt: skip
+    values: dict[str, Any] = dict(zip(_COVERED, row[_CHECKSUM + 1 : _COVERED_END], strict=True))
+    for name in _TIMES:
+        if (micros := values[name]) is not None:
+            values[name] = from_micros(micros)
+    for name in _LISTS:
+        values[name] = tuple(json.loads(items)) if (items := values[name]) else ()
+    values["metadata"] = json.loads(values["metadata"]) if values["metadata"] else {}
+    recall_count, recalled_at, access_count, accessed_at = row[_COVERED_END:_USE_END]
     try:
         use: dict[str, Any] = {
             "recall_count": int(recall_count or 0),
@@ -148,28 +158,41 @@ def decode_sound(row: Row | None, namespace: str) -> Record | None:
         # No checksum covers the counts of use: one that makes no sense is ignored, and the memory is kept.
         use = {}
     return Record(
-        id=unpack_id(id_), number=slot & NUMBER_MASK, namespace=namespace, key=key,
-        content_hash=ContentHash(content_hash.hex()), version=version, seq=seq, text=text, title=title,
-        abstract=abstract, summary=summary, reasoning=reasoning, category=category, context_type=context_type,
-        tags=tuple(json.loads(tags)) if tags else (), keywords=tuple(json.loads(keywords)) if keywords else (),
-        references=tuple(json.loads(references)) if references else (),
-        trigger_phrases=tuple(json.loads(trigger_phrases)) if trigger_phrases else (),
-        metadata=json.loads(metadata) if metadata else {}, source=source, source_project=source_project,
-        conversation_id=conversation_id, session_id=session_id, channel=channel, spec_folder=spec_folder,
-        file_path=file_path, anchor_id=anchor_id, evidence=tuple(json.loads(evidence)) if evidence else (),
-        trust=trust, tier=tier, importance=importance, confidence=confidence, observation_count=observation_count,
-        validation_count=validation_count, created_at=from_micros(created_at), updated_at=from_micros(updated_at),
-        valid_at=None if valid_at is None else from_micros(valid_at),
-        invalid_at=None if invalid_at is None else from_micros(invalid_at),
-        expires_at=None if expires_at is None else from_micros(expires_at), state=state, **use,
-    )  # fmt: skip
+        id=unpack_id(row[1]),
+        number=row[0] & NUMBER_MASK,
+        namespace=namespace,
+        content_hash=ContentHash(row[2].hex()),
+        **values,
+        **use,
+    )
 
 
 def is_sound(row: Row) -> bool:
     try:
-        return _checksum(row[0], row[1:_CHECKSUM], row[_COVERED]) == row[_CHECKSUM]
+        return _checksum(row[0], row[1:_CHECKSUM], row[_CHECKSUM + 1 : _COVERED_END]) == row[_CHECKSUM]
     except TypeError:
         return False
+
+
+def rows_after(
+    connection: Database, slot: int, select: str, select_slot: str, bindings: Mapping[str, Value]
+) -> Iterator[tuple[int, Row | None]]:
+    """The rows that `select` finds after a slot (`:after`), in its order. A row that cannot be read does not hide the
+    others: it is None, and `select_slot` finds where it stands, by reading nothing else of it.
+    """
+    while True:
+        try:
+            for row in connection.execute(select, {**bindings, "after": slot}):
+                slot = row[0]
+                yield slot, row
+        except UNREADABLE:
+            unreadable: int | None = connection.execute(select_slot, {**bindings, "after": slot, "limit": 1}).get
+            if unreadable is None:
+                raise
+            slot = unreadable
+            yield slot, None
+        else:
+            return
 
 
 def encode_payload(record: Record) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from types import TracebackType
 from typing import Final, NamedTuple, Self
@@ -180,12 +180,28 @@ class DiskSearch:
         return worst >= [remaining * (K1 + 1)]
 
     def _score_promising(self, worth: dict[int, float], limit: int, room: int) -> None:
-        """Score those whose words are worth most together, and more of them only while the filter leaves too few."""
+        """Score those whose words are worth most together, of equal ones the newest. More of them follow, `room` at a
+        time, only while the filter leaves too few.
+        """
         first = self._range[0]
-        for portion, numbers in enumerate(_portions(worth, room)):
+        portions = 0
+        while worth:
+            # The value down to which there are at least `room`; the lowest one when there are fewer.
+            tally, held, threshold = Counter(worth.values()), 0, min(worth.values())
+            for value in sorted(tally, reverse=True):
+                held += tally[value]
+                if held >= room:
+                    threshold = value
+                    break
+            equal = sorted((number for number, value in worth.items() if value == threshold), reverse=True)
+            numbers = [number for number, value in worth.items() if value > threshold]
+            numbers += equal[: room - len(numbers)]
             self._score([first | number for number in numbers])
-            if len(self._scores) >= limit or portion * room >= _MOST:
+            if len(self._scores) >= limit or portions * room >= _MOST:
                 return
+            portions += 1
+            taken = set(numbers)
+            worth = {number: value for number, value in worth.items() if number not in taken}
 
     def _score_common(self, words: list[_QueryWord], room: int) -> None:
         """Score the newest memories with all the common words, then with all but the most common one, and so on."""
@@ -228,21 +244,3 @@ def _quoted_stems(words: Sequence[str]) -> dict[str, str]:
         elif stems:
             by_stem |= {terms(part)[0]: part for part in query_words(word) if terms(part)}
     return {stem: '"' + word.replace('"', '""') + '"' for stem, word in by_stem.items()}
-
-
-def _portions(worth: dict[int, float], room: int) -> Iterator[list[int]]:
-    """All numbers of `worth` in portions of `room`: those that promise most first, of equal ones the newest."""
-    while worth:
-        # The value down to which there are at least `room`; the lowest one when there are fewer.
-        tally, held, threshold = Counter(worth.values()), 0, min(worth.values())
-        for value in sorted(tally, reverse=True):
-            held += tally[value]
-            if held >= room:
-                threshold = value
-                break
-        portion = [number for number, value in worth.items() if value > threshold]
-        equal = [number for number, value in worth.items() if value == threshold]
-        portion += sorted(equal, reverse=True)[: room - len(portion)]
-        yield portion
-        taken = set(portion)
-        worth = {number: value for number, value in worth.items() if number not in taken}

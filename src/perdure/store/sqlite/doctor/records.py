@@ -22,8 +22,8 @@ from perdure.store.sqlite.rows import (
     entry_columns,
     is_sound_vector,
     range_of,
+    rows_after,
 )
-from perdure.store.sqlite.skip_unreadable import rows_after
 from perdure.store.sqlite.statistics import namespace_statistics, newest_generation
 from perdure.text.entry import entry_of, passage_hash, terms_length
 from perdure.text.tokens import estimate
