@@ -20,19 +20,16 @@ def has_expired(record: Record, moment: datetime) -> bool:
     return record.expires_at is not None and record.expires_at <= moment
 
 
-def is_in_force(record: Record, moment: datetime) -> bool:
-    """Whether a memory is true at this moment, and has not expired."""
-    begun = record.valid_at is None or record.valid_at <= moment
-    return begun and (record.invalid_at is None or record.invalid_at > moment) and not has_expired(record, moment)
-
-
 def is_visible(record: Record, filter: Filter, moment: datetime) -> bool:
     """Whether a read with this filter may show the memory: it is in a state that the filter names, deprecated only when
-    the filter asks for that tier, and in force where the filter asks for active memories alone.
+    the filter asks for that tier, and true and unexpired at this moment where it asks for active memories alone.
     """
     if record.state not in filter.states or (record.tier == "deprecated" and filter.tier != "deprecated"):
         return False
-    return filter.states != ("active",) or is_in_force(record, moment)
+    if filter.states != ("active",):
+        return True
+    begun = record.valid_at is None or record.valid_at <= moment
+    return begun and (record.invalid_at is None or record.invalid_at > moment) and not has_expired(record, moment)
 
 
 def matches_filter(record: Record, filter: Filter) -> bool:

@@ -143,33 +143,19 @@ def test_a_prompt_of_any_oddness_raises_nothing():
     assert held.matches("\ud800 save context", NOW) == [Match(1, "save context", 1.0, 2, 0.5)]
 
 
-@pytest.fixture
-def compared(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
-    """What was said each time it was compared with a phrase."""
-    confidence = triggers._confidence
-    each: list[tuple[str, ...]] = []
-
-    def counted(phrase: tuple[str, ...], said: tuple[str, ...], total: int) -> float:
-        each.append(said)
-        return confidence(phrase, said, total)
-
-    monkeypatch.setattr(triggers, "_confidence", counted)
-    return each
-
-
-def test_a_phrase_said_over_and_over_is_compared_once(compared: list[tuple[str, ...]]):
+def test_a_phrase_said_over_and_over_is_compared_once():
     held = phrases(tuple("a " * count for count in range(1, 500)))
     assert [match.number for match in held.matches("a " * 1000, NOW)] == [1]
-    assert len(compared) == 499
+    assert len(list(held._occurrences("a " * 1000))) == 499
     assert max(held._lengths["a"]) == triggers._PHRASE_WORDS
 
 
-def test_of_a_phrase_in_ever_new_forms_a_few_are_compared(compared: list[tuple[str, ...]]):
+def test_of_a_phrase_in_ever_new_forms_a_few_are_compared():
     endings = ("", "ed", "s", "ing", "ion", "ions", "ive", "ively")
     prompt = " ".join(f"connect{first} connect{second}" for first in endings for second in endings)
     held = phrases(*[("connecting connected",)] * 50)
     assert len(held.matches(prompt, NOW)) == 50
-    assert len(compared) == triggers._FORMS * 50
+    assert len(list(held._occurrences(prompt))) == triggers._FORMS * 50
 
 
 def test_a_long_phrase_is_known_by_its_first_words_and_a_long_prompt_by_its_own():

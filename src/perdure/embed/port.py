@@ -1,7 +1,7 @@
-"""What an embedder must do, and the two functions by which everything else calls one.
+"""What an embedder must do, and the function by which everything else calls one.
 
 Adapters live beside this file; nothing above this layer knows which one runs. An embedder may be anybody's code, so
-`checked_query` and `checked_passages` give float32 unit vectors or raise `EmbedderUnavailable`, whatever it does.
+`checked_vectors` gives float32 unit vectors or raises `EmbedderUnavailable`, whatever it does.
 """
 
 from __future__ import annotations
@@ -53,25 +53,22 @@ class Embedder(Protocol):
         ...
 
 
-def checked_query(embedder: Embedder, text: str) -> Vectors:
-    return _checked(embedder, lambda: embedder.embed_query(text), ())
-
-
-def checked_passages(embedder: Embedder, texts: Sequence[str], progress: Progress | None = None) -> Vectors:
-    return _checked(embedder, lambda: embedder.embed_passages(texts, progress), (len(texts),))
-
-
-def _checked(embedder: Embedder, embed: Callable[[], object], rows: tuple[int, ...]) -> Vectors:
-    """Only good vectors pass: a NaN that got into the store would spoil every answer after it."""
+def checked_vectors(embedder: Embedder, texts: str | Sequence[str], progress: Progress | None = None) -> Vectors:
+    """The vector of a query, which is a single text, or one row for each of several passages. Only good vectors pass: a
+    NaN that got into the store would spoil every answer after it.
+    """
     import numpy as np
 
+    is_query = isinstance(texts, str)
     try:
-        vectors = np.ascontiguousarray(embed(), dtype=np.float32)
+        made = embedder.embed_query(texts) if is_query else embedder.embed_passages(texts, progress)
+        vectors = np.ascontiguousarray(made, dtype=np.float32)
     except EmbedderUnavailable:
         raise
     except Exception as error:
         raise EmbedderUnavailable(f"The embedder failed: {type(error).__name__}: {error}.") from error
-    shape = (*rows, embedder.generation.dimensions)
+    dimensions = embedder.generation.dimensions
+    shape = (dimensions,) if is_query else (len(texts), dimensions)
     if vectors.shape != shape:
         raise EmbedderUnavailable(f"The embedder gave vectors of shape {vectors.shape} instead of {shape}.")
     if not (np.abs(np.vecdot(vectors, vectors) - 1) < _TOLERANCE).all():

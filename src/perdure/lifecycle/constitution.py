@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from perdure.lifecycle.tier_policy import ONLY_PEOPLE
 from perdure.model import Constitution, Filter, Omitted, Record
 from perdure.store.paging import records
-from perdure.visibility import is_in_force
+from perdure.visibility import is_visible
 
 if TYPE_CHECKING:
     from perdure.services import Services
@@ -22,8 +22,9 @@ def constitution(services: Services, namespace: str) -> Constitution:
     surfaced: list[Record] = []
     omitted: list[Omitted] = []
     used = 0
-    for record in records(services.store, namespace, Filter(tier=ONLY_PEOPLE, unexpired_at=now)):
-        if not is_in_force(record, now):
+    filter = Filter(tier=ONLY_PEOPLE, unexpired_at=now)
+    for record in records(services.store, namespace, filter):
+        if not is_visible(record, filter, now):
             continue
         tokens = count(record.text) if used < budget else 0
         if used < budget and used + tokens <= budget:

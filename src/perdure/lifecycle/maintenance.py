@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from perdure.embed.port import Embedder, checked_passages
+from perdure.embed.port import Embedder, checked_vectors
 from perdure.errors import EmbedderUnavailable, NotAllowed, StoreReadOnly
 from perdure.ids import MAX_NUMBER
 from perdure.lifecycle.expiry import ExpiryResult, expire_and_purge
@@ -98,7 +98,7 @@ def embed_pending(
         if not batch:
             break
         try:
-            vectors = checked_passages(embedder, [row.passage for row in batch], report)
+            vectors = checked_vectors(embedder, [row.passage for row in batch], report)
         except EmbedderUnavailable as error:
             notes = (f"{error.sentence} {error.remedy}",)
             break

@@ -16,7 +16,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from perdure.buggify import point
-from perdure.embed.port import checked_passages
+from perdure.embed.port import checked_vectors
 from perdure.errors import CapacityExceeded, Conflict, EmbedderUnavailable, InvalidInput, StoreDamaged, VersionConflict
 from perdure.ids import content_hash, new_id
 from perdure.lifecycle.capacity import memories_to_evict
@@ -289,7 +289,7 @@ def prepare(services: Services, plan: Plan, overtaken: PreparedWrite | None = No
     if overtaken or services.embedder is None:
         return PreparedWrite(entry, vector_pending=True)
     try:
-        vector = checked_passages(services.embedder, [passage(plan.record)])[0].tobytes()
+        vector = checked_vectors(services.embedder, [passage(plan.record)])[0].tobytes()
     except EmbedderUnavailable:
         return PreparedWrite(entry, vector_pending=True)
     return PreparedWrite(entry, vector)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final, cast, get_args
+from typing import Any, Final, NoReturn, cast, get_args
 
 from perdure.errors import SettingsInvalid, shown
 from perdure.recall.recipe import BALANCED, FIELDS, RECIPES, Fusion, Recipe
@@ -45,7 +45,13 @@ def own_recipe(name: str, table: Mapping[str, object]) -> Recipe:
             remedy=f"Fields: {', '.join((LIKE, *FIELDS))}.",
         )
     base = RECIPES[str(like)]
-    values = {field: _checked(name, field, value) for field, value in fields.items()}
+    values: dict[str, Any] = {}
+    for field, value in fields.items():
+        kind = "weight" if field in WEIGHTS + PARTS else _FIELD_KINDS.get(field, "share")
+        check, expected = _KINDS[kind]
+        values[field] = check(value)
+        if values[field] is None:
+            _wrong(name, field, value, expected)
     made = replace(base, **({"name": name, "about": f"Your own, like `{like}`."} | values))
     made = replace(made, **_as_shares(name, made, WEIGHTS))
     return replace(made, **_as_shares(name, made, PARTS)) if made.prominence_weight else made
@@ -62,14 +68,7 @@ def _as_shares(name: str, recipe: Recipe, fields: tuple[str, ...]) -> dict[str, 
     return {field: weight / total for field, weight in weights.items()}
 
 
-def _checked(name: str, field: str, value: object) -> Any:
-    kind = "weight" if field in WEIGHTS + PARTS else _FIELD_KINDS.get(field, "share")
-    check, expected = _KINDS[kind]
-    checked = check(value)
-    return _wrong(name, field, value, expected) if checked is None else checked
-
-
-def _wrong(name: str, field: str, value: object, expected: str) -> Any:
+def _wrong(name: str, field: str, value: object, expected: str) -> NoReturn:
     raise SettingsInvalid(f"{field} of the recipe {name} cannot be {shown(value)}.", remedy=f"Make it {expected}.")
 
 

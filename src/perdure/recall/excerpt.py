@@ -60,14 +60,11 @@ def excerpt(
         chosen.pop()
     if chosen:
         return joined(chosen)
-    return _cut(parts[best_first[0]] if parts else one_line(text[:_LOOKED_AT]), lambda piece: cost(piece) <= room)
-
-
-def _cut(text: str, fits: Callable[[str], bool]) -> str:
-    """The longest beginning that fits, at the end of a word where there is one."""
-    low, high = 0, len(text)
+    # The longest beginning that fits, at the end of a word where there is one.
+    best = parts[best_first[0]] if parts else one_line(text[:_LOOKED_AT])
+    low, high = 0, len(best)
     while low < high:
         middle = (low + high + 1) // 2
-        low, high = (middle, high) if fits(text[:middle] + MORE) else (low, middle - 1)
-    head = (text[:low].rpartition(" ")[0] or text[:low]).rstrip()
-    return head + MORE if len(head) >= min(_FEW, len(text)) and fits(head + MORE) else ""
+        low, high = (middle, high) if cost(best[:middle] + MORE) <= room else (low, middle - 1)
+    head = (best[:low].rpartition(" ")[0] or best[:low]).rstrip()
+    return head + MORE if len(head) >= min(_FEW, len(best)) and cost(head + MORE) <= room else ""

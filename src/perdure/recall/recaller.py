@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from perdure.embed.port import Embedder, Generation, checked_query
+from perdure.embed.port import Embedder, Generation, checked_vectors
 from perdure.errors import EmbedderUnavailable, IndexDamaged
 from perdure.model import Hit, Mode, Recall, Record
 from perdure.recall.keyword_search import OUT_OF_TIME, Key, browse_disk, search_disk
@@ -184,7 +184,7 @@ class Recaller:
         if spoken and request.recipe.conversation.named:
             named = find_speakers(query.text, spoken)
         try:
-            return QueryVector(checked_query(embedder, named.rest), named.words), ""
+            return QueryVector(checked_vectors(embedder, named.rest), named.words), ""
         except EmbedderUnavailable as error:
             return None, str(error)
 

@@ -117,12 +117,15 @@ class Phrases:
                     if key not in self._phrases or form in forms[key] or len(forms[key]) >= _FORMS:
                         continue
                     forms[key].add(form)
-                    yield from ((one, _confidence(one.words, form, len(words))) for one in self._phrases[key])
+                    most = _ALL if len(form) == len(words) else _WITHIN
+                    for phrase in self._phrases[key]:
+                        inflected = sum(first != second for first, second in zip(phrase.words, form, strict=True))
+                        yield phrase, round(most - _INFLECTED * inflected / len(form), 4)
         if self._signs:
             text = _sign(prompt)
             for sign, phrases in self._signs.items():
                 if sign in text:
-                    yield from ((one, _ALL if sign == text else _WITHIN) for one in phrases)
+                    yield from ((phrase, _ALL if sign == text else _WITHIN) for phrase in phrases)
 
 
 class Triggers:
@@ -226,12 +229,6 @@ def _take_out(phrases: dict[Key, list[_Phrase]], key: Key, phrase: _Phrase) -> N
 
 def _sign(text: str) -> str:
     return unicodedata.normalize("NFKC", clean(text)).casefold().strip()
-
-
-def _confidence(phrase: tuple[str, ...], form: tuple[str, ...], total: int) -> float:
-    inflected = sum(first != second for first, second in zip(phrase, form, strict=True))
-    most = _ALL if len(form) == total else _WITHIN
-    return round(most - _INFLECTED * inflected / len(phrase), 4)
 
 
 def _order(match: Match) -> tuple[float, int, int, float, int]:

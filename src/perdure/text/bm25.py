@@ -17,11 +17,6 @@ K1: Final = 0.9
 B: Final = 0.4
 
 
-def idf(documents: int, containing: int) -> float:
-    """How telling a word is: always positive, larger the fewer memories hold it."""
-    return math.log1p((documents - containing + 0.5) / (containing + 0.5))
-
-
 @dataclass(frozen=True, slots=True)
 class WordCounts:
     """What a score depends on beside the memory itself: how many memories there are, how many words they have, and how
@@ -48,9 +43,12 @@ class WordCounts:
         return max(self.words, 1) / max(self.documents, 1)
 
     def idf(self, term: int, seen: int) -> float:
-        """The weight of a term. At least `seen` memories hold it, whatever was counted before."""
+        """How telling a term is: always positive, larger the fewer memories hold it. At least `seen` memories hold it,
+        whatever was counted before.
+        """
         containing = max(self.containing.get(term, 0), seen)
-        return idf(max(self.documents, containing), containing)
+        documents = max(self.documents, containing)
+        return math.log1p((documents - containing + 0.5) / (containing + 0.5))
 
 
 @overload

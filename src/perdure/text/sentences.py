@@ -6,7 +6,6 @@ Every step is linear in the length of the text, whatever it holds.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from itertools import zip_longest
 from typing import Final
 
@@ -77,13 +76,8 @@ def _cut(lines: list[str]) -> list[str]:
         if line:
             unspaced = parts and _UNSPACED.match(line) and _UNSPACED.match(parts[-1][-1])
             parts += [line] if not parts or unspaced else [" ", line]
-    paragraph = "".join(parts)
-    starts = [0, *_ends(paragraph)]
-    pieces = (paragraph[start:end].strip() for start, end in zip_longest(starts, starts[1:]))
-    return [piece for piece in pieces if piece]
-
-
-def _ends(text: str) -> Iterator[int]:
+    text = "".join(parts)
+    starts = [0]
     code = _CODE.finditer(text)
     quoted = next(code, None)
     for mark in _END.finditer(text):
@@ -95,7 +89,9 @@ def _ends(text: str) -> Iterator[int]:
         # A sentence is followed by a space, and by something that can begin the next one.
         followed = text[end : end + 1] == " " and not text[end + 1 : end + 2].islower()
         if mark[2] or (followed and not _abbreviates(text, mark)):
-            yield end
+            starts.append(end)
+    pieces = (text[start:end].strip() for start, end in zip_longest(starts, starts[1:]))
+    return [piece for piece in pieces if piece]
 
 
 def _abbreviates(text: str, mark: re.Match[str]) -> bool:

@@ -15,7 +15,7 @@ from perdure.model import Filter
 from perdure.store.port import IndexRow, Store
 from perdure.testing.conformance.store_fixture import RELAXED, StoreTestBase
 from perdure.testing.records import NAMESPACE, NOON, amend, draft, insert, read_once, remember
-from perdure.text.bm25 import WordCounts, idf, length_norm, saturation
+from perdure.text.bm25 import WordCounts, length_norm, saturation
 from perdure.text.entry import term_hash, terms_length, unpack_terms
 from perdure.text.words import query_words, terms
 
@@ -30,15 +30,15 @@ def scores(rows: list[IndexRow], words: list[str]) -> dict[int, float]:
     """BM25 as the index in memory computes it, from what the store hands out."""
     counts = {row.number: unpack_terms(row.terms) for row in rows}
     containing = Counter(term for found in counts.values() for term in found)
-    average = sum(terms_length(row.terms) for row in rows) / max(1, len(rows))
+    total = WordCounts(len(rows), sum(terms_length(row.terms) for row in rows), containing)
     wanted = list(dict.fromkeys(term_hash(stem) for word in words for stem in terms(word)))
     found: dict[int, float] = {}
     for row in rows:
-        norm = length_norm(float(terms_length(row.terms)), average)
+        norm = length_norm(float(terms_length(row.terms)), total.average)
         held = [term for term in wanted if term in counts[row.number]]
         if held and row.active and row.tier != "deprecated":
             found[row.number] = sum(
-                idf(len(rows), containing[term]) * saturation(float(counts[row.number][term]), norm) for term in held
+                total.idf(term, 0) * saturation(float(counts[row.number][term]), norm) for term in held
             )
     return found
 
