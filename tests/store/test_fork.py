@@ -12,6 +12,7 @@ import pytest
 from store.children import Child
 
 from perdure.errors import StoreClosed
+from perdure.store.sqlite import connection
 from perdure.store.sqlite.store import SqliteStore
 from perdure.testing.records import NAMESPACE, draft, insert, read_once, remember
 
@@ -70,6 +71,31 @@ def test_a_child_forked_while_another_thread_uses_the_store_is_refused(path: Pat
     assert remember(store, "in the parent").number == 2
     assert [finding for finding in store.check() if finding.level == "problem"] == []
     store.close()
+
+
+def test_a_child_forked_while_a_thread_is_inside_sqlite_is_refused_too(path: Path, monkeypatch: pytest.MonkeyPatch):
+    store = SqliteStore.open(path)
+    waiting, pause = threading.Event(), connection.pause
+
+    def noticed() -> None:
+        waiting.set()
+        pause()
+
+    def job() -> str:
+        for use in (lambda: remember(store, "in the child"), lambda: SqliteStore.open(path)):
+            with pytest.raises(StoreClosed, match="in use when this process was forked"):
+                use()
+        store.close()
+        return "refused"
+
+    monkeypatch.setattr(connection, "pause", noticed)
+    with closing(SqliteStore.open(path)) as other, other.write(NAMESPACE):
+        thread = threading.Thread(target=remember, args=(store, "in the thread"))
+        thread.start()
+        waiting.wait(10)
+        assert Child(job).result() == ("refused", 0)
+    thread.join()
+    assert remember(store, "in the parent").number == 2
 
 
 def test_a_child_forked_inside_a_transaction_cannot_spoil_it(path: Path):

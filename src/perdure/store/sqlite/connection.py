@@ -113,6 +113,9 @@ def exclusive(database: Database, patience: Patience) -> Generator[None]:
         set_journal(database, "truncate", patience)
         run(database, SQL["begin_exclusive"])
         run(database, SQL["commit"])
+        # Without a write-ahead log SQLite judges its page cache by a counter that commits to that log do not advance:
+        # pages read before other processes wrote would pass for current ones.
+        database.pragma("shrink_memory")
         yield
     finally:
         with suppress(apsw.Error):

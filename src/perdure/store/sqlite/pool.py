@@ -269,12 +269,15 @@ class Pool:
         self._turn, self._gate = threading.RLock(), threading.Lock()
         if self._writer is None and not (self._writer_uses or self._idle or self._borrowed):
             return
-        for connection in (*self._idle, *([self._writer] if self._writer else [])):
-            deny_all(connection)
-            _inherited.append(connection)
+        connections = [*self._idle, *([self._writer] if self._writer else [])]
+        _inherited.extend(connections)
         self._idle, self._writer, self._writing, self._closed = [], None, False, True
         if self._file.identity is not None:
             fork.inherited.add(self._file.identity)
+        for connection in connections:
+            # A connection in which a thread of the parent was working is locked here for ever: nothing can use it.
+            with suppress(apsw.Error):
+                deny_all(connection)
 
     def _roll_back(self, connection: Database) -> None:
         if connection is not self._writer:
