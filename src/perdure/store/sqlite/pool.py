@@ -61,6 +61,7 @@ _TRANSLATIONS: Final[tuple[tuple[type[Exception], ErrorFactory], ...]] = (
     (OverflowError, lambda _, __: InvalidInput("A value is too large to be stored.")),
     (UnicodeEncodeError, lambda _, __: InvalidInput("Half of a surrogate pair is no text that can be stored.")),
 )
+_OF_THE_DRIVER: Final = (apsw.Error, UnicodeError, OverflowError)
 _SYSTEM: Final = (apsw.CantOpenError, apsw.IOError, apsw.PermissionsError)
 
 # Inherited through a fork, and never closed by this process: see fork.py.
@@ -108,13 +109,13 @@ class Pool:
         reusable = False
         try:
             if connection is None:
-                with _translating(self._file):
-                    connection = self._connect("read", Patience(self._seconds))
-            with _translating(self._file, connection):
-                connection.execute(_BEGIN_READ)
-                yield connection
-                connection.execute(_COMMIT)
+                connection = self._connect("read", Patience(self._seconds))
+            connection.execute(_BEGIN_READ)
+            yield connection
+            connection.execute(_COMMIT)
             reusable = not fresh
+        except _OF_THE_DRIVER as error:
+            raise _translated(error, self._file, connection) from error
         finally:
             if self._file.identity in fork.inherited:
                 _inherited.extend([connection] if connection else [])
@@ -171,18 +172,20 @@ class Pool:
             raise StoreBusy("Another thread held the store for too long.")
         # Counted before the connection is opened, so that a fork sees it.
         self._writer_uses += 1
+        connection: Database | None = None
         try:
             self._require_usable()
             if self._writer is None:
-                with _translating(self._file):
-                    self._writer = self._connect("write", self._patience)
+                self._writer = self._connect("write", self._patience)
                 self._wal = None
+            connection = self._writer
             if not nested:
                 if self._writing:
                     raise RuntimeError("a write transaction cannot begin inside another one")
                 self._patience.seconds = seconds
-            with _translating(self._file, self._writer):
-                yield self._writer
+            yield connection
+        except _OF_THE_DRIVER as error:
+            raise _translated(error, self._file, connection) from error
         finally:
             self._writer_uses -= 1
             turn.release()
@@ -298,28 +301,24 @@ class Pool:
         self._idle, self._writer = [], None
 
 
-@contextmanager
-def _translating(file: StoreFile, database: Database | None = None) -> Generator[None]:
-    """The driver's exceptions as our own. Nothing above the store ever sees an exception of apsw."""
-    try:
-        yield
-    except (apsw.Error, UnicodeError, OverflowError) as error:
-        system_error = 0
-        with suppress(apsw.ConnectionClosedError):
-            system_error = database.system_errno if database else 0
-        if not isinstance(error, _SYSTEM):
-            matching = (make(error, file) for kind, make in _TRANSLATIONS if isinstance(error, kind))
-            raise next(matching, StoreError(f"SQLite refused: {error}.")) from error
-        if system_error in _NO_SPACE:
-            raise StoreFull from error
-        if system_error == errno.EROFS or _is_closed(file):
-            raise _read_only(file) from error
-        if isinstance(error, apsw.CantOpenError):
-            raise StoreUnreadable(f"{file.path} cannot be opened: {error}.") from error
-        raise StoreError(
-            f"Reading or writing {file.path} failed: {error}.",
-            remedy="Check the disk, then try again; everything reported as stored is safe.",
-        ) from error
+def _translated(error: Exception, file: StoreFile, connection: Database | None) -> PerdureError:
+    """The driver's exception as our own. Nothing above the store ever sees an exception of apsw."""
+    if not isinstance(error, _SYSTEM):
+        matching = (make(error, file) for kind, make in _TRANSLATIONS if isinstance(error, kind))
+        return next(matching, StoreError(f"SQLite refused: {error}."))
+    system_error = 0
+    with suppress(apsw.ConnectionClosedError):
+        system_error = connection.system_errno if connection else 0
+    if system_error in _NO_SPACE:
+        return StoreFull()
+    if system_error == errno.EROFS or _is_closed(file):
+        return _read_only(file)
+    if isinstance(error, apsw.CantOpenError):
+        return StoreUnreadable(f"{file.path} cannot be opened: {error}.")
+    return StoreError(
+        f"Reading or writing {file.path} failed: {error}.",
+        remedy="Check the disk, then try again; everything reported as stored is safe.",
+    )
 
 
 def _is_closed(file: StoreFile) -> bool:
