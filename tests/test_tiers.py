@@ -50,7 +50,7 @@ def left_of(tier: str, days: float, importance: float, exempt: Collection[str] =
     """What decay leaves of a memory that was not used for so many days."""
     record = draft("tea", tier=tier, importance=importance, updated_at=NOW - timedelta(days=days))
     request = SearchRequest(query="tea", namespaces=("default",), recipe=TIERED, now=NOW, decay_exempt=tuple(exempt))
-    _, share = signals.decay(signals.RecordFeatures(record, NOW, 1, frozenset()), request)
+    _, share = signals.decay(signals.RecordFeatures.of(record, NOW, 1, frozenset()), request)
     return float(cast("float", share))
 
 

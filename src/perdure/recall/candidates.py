@@ -190,11 +190,7 @@ class Retriever:
         allowed = snapshot.visible(request)
         if replace(request.filter, states=_NO_FILTER.states) != _NO_FILTER:
             filter = replace(request.filter, states=request.states)
-            passing = snapshot.filtered(filter)
-            if passing is None:
-                passing = snapshot.rows_with(partition.numbers(self.store, filter))
-                snapshot.keep_filtered(filter, passing)
-            allowed = allowed & passing
+            allowed = allowed & snapshot.passing(filter, lambda: partition.numbers(self.store, filter))
         unreadable = [number for namespace, number in self.unreadable if namespace == partition.namespace]
         if unreadable:
             allowed = allowed & ~snapshot.rows_with(unreadable)
@@ -218,9 +214,8 @@ class Retriever:
         nearest = near.rows[top_k_newest(np.arange(len(near.rows)), near.cosines, numbers[near.rows], count)]
         rows, features = _union(worded, nearest), None
         if conversation is not None and any(self.request.recipe.conversation):
-            # From -1..1 to 1..3, because `top_k` takes zero for absent.
-            best = near.rows[top_k(near.cosines + np.float32(2), _LENDING)]
-            around = conversation.neighbours(_union(worded[top_k(scores[worded], _LENDING)], best)).ravel()
+            lending = _union(worded[top_k(scores[worded], _LENDING)], near.best(_LENDING).rows)
+            around = conversation.neighbours(lending).ravel()
             around = around[around >= 0]
             rows = _union(rows, around[allowed[around]])
             named = np.zeros(len(rows), np.bool_)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -173,10 +173,8 @@ class _Batch:
         if not has_vector.all():
             known, vectors = vectors[finite], np.zeros((len(rows), dimensions), np.float32)
             vectors[has_vector] = known
-        columns = vocabulary.columns(rows)
-        return cls(
-            columns, terms, frequencies, ends, lengths.astype(np.uint32), signatures, has_vector, vectors
-        )  # fmt: skip
+        columns, lengths = vocabulary.columns(rows), lengths.astype(np.uint32)
+        return cls(columns, terms, frequencies, ends, lengths, signatures, has_vector, vectors)
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,14 +219,15 @@ class Snapshot:
         listed[chosen[chosen < len(listed)]] = True
         return listed[self.columns.number]
 
-    def filtered(self, filter: Filter) -> Mask | None:
-        """The rows that passed this filter the last time, on this very snapshot."""
-        return self._filtered.get(filter)
-
-    def keep_filtered(self, filter: Filter, rows: Mask) -> None:
-        if len(self._filtered) >= _FILTERS_KEPT:
-            self._filtered.clear()
-        self._filtered[filter] = rows
+    def passing(self, filter: Filter, numbers: Callable[[], Sequence[int]]) -> Mask:
+        """The rows that pass this filter. `numbers` reads which memories these are, once for each snapshot."""
+        rows = self._filtered.get(filter)
+        if rows is None:
+            rows = self.rows_with(numbers())
+            if len(self._filtered) >= _FILTERS_KEPT:
+                self._filtered.clear()
+            self._filtered[filter] = rows
+        return rows
 
     def without(self, numbers: Sequence[int]) -> Snapshot:
         """The same snapshot, as if these memories had never been there; it shares everything that is large."""

@@ -5,7 +5,7 @@ A process that asks once, by words alone, need not read a whole namespace. The s
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Final, TypeAlias
@@ -25,7 +25,8 @@ from perdure.recall.signals import (
     total_of,
     weigh,
 )
-from perdure.store.port import Reader, Store
+from perdure.store.paging import records
+from perdure.store.port import Store
 from perdure.text.bm25 import WordCounts
 from perdure.visibility import is_visible
 
@@ -33,8 +34,6 @@ from perdure.visibility import is_visible
 Key: TypeAlias = tuple[int, int]
 
 OUT_OF_TIME: Final = "The search took too long and was cut short. Ask with fewer or rarer words."
-
-_PAGE: Final = 1024
 
 
 def search_disk(
@@ -48,9 +47,12 @@ def search_disk(
             with store.read(name) as reader:
                 counted.append(reader.word_counts(query.words))
         counts = WordCounts.together(counted)
-    count = max(request.candidates, MOST_SCORED) if request.recipe.prominence_weight else request.candidates
+    recipe = request.recipe
+    count = max(request.candidates, MOST_SCORED) if recipe.prominence_weight else request.candidates
+    other_signals = recipe.weights.keys() - {"keyword", "vector"}
+    needs_records = other_signals or recipe.forgets or recipe.balances or query.time_ranges
     scores: dict[Key, float] = {}
-    records: dict[Key, Record] = {}
+    fetched: dict[Key, Record] = {}
     notes: dict[str, None] = {}
     for namespace, name in enumerate(request.namespaces):
         with store.read(name) as reader:
@@ -70,48 +72,34 @@ def search_disk(
             if not complete:
                 notes[OUT_OF_TIME] = None
             found = {(namespace, number): score for number, score in best if (namespace, number) not in unreadable}
-            if needs_records(request, query):
-                fetched = reader.fetch([number for _, number in found])
-                records |= {(namespace, record.number): record for record in fetched}
-                found = {key: score for key, score in found.items() if key in records}
+            if needs_records:
+                fetched |= {(namespace, record.number): record for record in reader.fetch([key[1] for key in found])}
+                found = {key: score for key, score in found.items() if key in fetched}
             scores |= found
-    return rank_records(request, query, scores, records), tuple(notes)
+    return rank_records(request, query, scores, fetched), tuple(notes)
 
 
 def browse_disk(store: Store, request: SearchRequest, query: ParsedQuery) -> list[Ranked]:
     """Every memory that may be shown, ordered by what its record says."""
-
-    def pages(reader: Reader) -> Iterator[Record]:
-        after = None
-        while page := reader.page(request.filter, after=after, limit=_PAGE, newest=False):
-            yield from page
-            after = page[-1].number
-
-    records: dict[Key, Record] = {}
-    for namespace, name in enumerate(request.namespaces):
-        with store.read(name) as reader:
-            shown = (record for record in pages(reader) if is_visible(record, request.filter, request.now))
-            records |= {(namespace, record.number): record for record in shown}
-    return rank_records(request, query, {}, records)
-
-
-def needs_records(request: SearchRequest, query: ParsedQuery) -> bool:
-    """Whether a score depends on more than words."""
-    recipe = request.recipe
-    signals = recipe.weights.keys() - {"keyword", "vector"}
-    return bool(signals or recipe.forgets or recipe.balances or query.time_ranges)
+    shown = {
+        (namespace, record.number): record
+        for namespace, name in enumerate(request.namespaces)
+        for record in records(store, name, request.filter)
+        if is_visible(record, request.filter, request.now)
+    }
+    return rank_records(request, query, {}, shown)
 
 
 def rank_records(
-    request: SearchRequest, query: ParsedQuery, scores: Mapping[Key, float], records: Mapping[Key, Record]
+    request: SearchRequest, query: ParsedQuery, scores: Mapping[Key, float], fetched: Mapping[Key, Record]
 ) -> list[Ranked]:
     """Candidates by their keyword scores and records, best first. Without scores, nothing was asked by words."""
     recipe = request.recipe
     weights = effective_weights(recipe, keyword=bool(scores), vector=False)
-    most_observed = max((record.observation_count for record in records.values()), default=1)
+    most_observed = max((record.observation_count for record in fetched.values()), default=1)
     by_words = sorted(scores, key=lambda key: (-scores[key], -key[1], key[0]))
     ranked: list[Ranked] = []
-    for position, key in enumerate(by_words or records, 1):
+    for position, key in enumerate(by_words or fetched, 1):
         columns: dict[str, SignalColumn] = {}
         if by_words:
             share = scores[key] / scores[by_words[0]]
@@ -119,9 +107,9 @@ def rank_records(
                 share = (recipe.rank_constant + 1) / (recipe.rank_constant + position)
             weight = recipe.scale * weights["keyword"]
             columns["keyword"] = SignalColumn(scores[key], rounded(share), weight, position)
-        record = records.get(key)
+        record = fetched.get(key)
         if record is not None:
-            features = RecordFeatures(record, request.now, most_observed, query.stems)
+            features = RecordFeatures.of(record, request.now, most_observed, query.stems)
             columns |= weigh(request, weights, features)
             if recipe.forgets:
                 columns["forgotten"] = forgotten(total_of(columns), features, request)

@@ -173,50 +173,37 @@ class RecordFeatures:
     the query that stand in the anchor, `query_words` all of them.
     """
 
-    record: Record
-    now: datetime
+    tier: str
+    observations: int
     most_observed: int
-    query_stems: Collection[str]
+    confidence: float
+    importance: float
+    stability: float
+    recalls: int
+    update_age: float
+    unused_age: float
+    anchor_matches: int
+    query_words: int
 
-    @property
-    def observations(self) -> int:
-        return self.record.observation_count
-
-    @property
-    def confidence(self) -> float:
-        return self.record.confidence
-
-    @property
-    def importance(self) -> float:
-        return self.record.importance
-
-    @property
-    def stability(self) -> float:
-        given: Any = self.record.metadata.get("stability")
-        return float(given) if is_stability(given) else DEFAULT_STABILITY
-
-    @property
-    def recalls(self) -> int:
-        return self.record.recall_count
-
-    @property
-    def update_age(self) -> float:
-        return max(0.0, (self.now - self.record.updated_at) / _DAY)
-
-    @property
-    def unused_age(self) -> float:
-        return max(0.0, (self.now - last_used(self.record)) / _DAY)
-
-    @property
-    def anchor_matches(self) -> int:
-        return anchor_matches(self.record.anchor_id, self.query_stems)
-
-    @property
-    def query_words(self) -> int:
-        return len(self.query_stems)
+    @classmethod
+    def of(cls, record: Record, now: datetime, most_observed: int, query_stems: Collection[str]) -> RecordFeatures:
+        stability: Any = record.metadata.get("stability")
+        return cls(
+            tier=record.tier,
+            observations=record.observation_count,
+            most_observed=most_observed,
+            confidence=record.confidence,
+            importance=record.importance,
+            stability=float(stability) if is_stability(stability) else DEFAULT_STABILITY,
+            recalls=record.recall_count,
+            update_age=max(0.0, (now - record.updated_at) / _DAY),
+            unused_age=max(0.0, (now - last_used(record)) / _DAY),
+            anchor_matches=anchor_matches(record.anchor_id, query_stems),
+            query_words=len(query_stems),
+        )
 
     def of_tier(self, value: Callable[[str, Tier], float]) -> float:
-        return value(self.record.tier, TIERS[self.record.tier])
+        return value(self.tier, TIERS[self.tier])
 
 
 def anchor_matches(anchor: str | None, query_stems: Collection[str]) -> int:

@@ -37,6 +37,12 @@ class Near(NamedTuple):
     rows: NDArray[np.intp]
     cosines: NDArray[np.float32]
 
+    def best(self, count: int) -> Near:
+        """The nearest of these, more when there are ties."""
+        # From -1..1 to 1..3, because `top_k` takes zero for absent.
+        best = top_k(self.cosines + np.float32(2), count)
+        return Near(self.rows[best], self.cosines[best])
+
 
 @dataclass(frozen=True, slots=True)
 class Signs:
@@ -80,7 +86,7 @@ class Vectors:
         number = self.count if allowed is None else int(np.count_nonzero(possible))
         if self.signs is None or number <= EXACT_ROWS:
             rows = np.flatnonzero(possible)
-            return _best(Near(rows, self.cosines(query, rows)), count)
+            return Near(rows, self.cosines(query, rows)).best(count)
         agreed = self.signs.agreement(query)
         if number < len(possible):
             agreed *= possible
@@ -89,19 +95,13 @@ class Vectors:
             rows = top_k(agreed, looked_at)
             near = Near(rows, self.cosines(query, rows))
             if len(near.rows) >= number or _certain(near, agreed, 1 + count // _SURE_SHARE):
-                return _best(near, count)
+                return near.best(count)
             looked_at *= _MORE
 
     def sample(self, query: NDArray[np.float32]) -> NDArray[np.float32]:
         """The cosines of rows taken at equal steps: how near a row is that has nothing to do with the query."""
         step = max(1, len(self.matrix) // _SAMPLE)
         return np.vecdot(self.matrix[::step], query)[self.present[::step]]
-
-
-def _best(near: Near, count: int) -> Near:
-    # From -1..1 to 1..3, because `top_k` takes zero for absent.
-    best = top_k(near.cosines + np.float32(2), count)
-    return Near(near.rows[best], near.cosines[best])
 
 
 def _certain(near: Near, agreed: NDArray[np.uint16], count: int) -> bool:
