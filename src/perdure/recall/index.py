@@ -86,9 +86,12 @@ class Codes:
         self._codes: dict[Any, int] = {None: NOBODY}
 
     def encode(self, values: Sequence[Any]) -> list[int]:
-        for value in set(values).difference(self._codes):
+        distinct = set(values)
+        for value in distinct.difference(self._codes):
             self._codes[value] = len(self.values)
             self.values.append(value)
+        if len(distinct) == 1:
+            return [self._codes[values[0]]] * len(values)
         return [self._codes[value] for value in values]
 
 
@@ -108,25 +111,27 @@ class Vocabulary:
             observations, confidence, importance, anchors, conversations, sessions, speakers, question_shares,
             stabilities, _,
         ) = zip(*rows, strict=True)  # fmt: skip
-        sittings = [
-            None if conversation is None else (conversation, session)
-            for conversation, session in zip(conversations, sessions, strict=True)
-        ]
+        sittings: Sequence[tuple[str, str | None] | None] = conversations
+        if any(conversation is not None for conversation in conversations):
+            sittings = [
+                None if conversation is None else (conversation, session)
+                for conversation, session in zip(conversations, sessions, strict=True)
+            ]
         values: dict[str, Sequence[Any]] = {
             "number": numbers,
             "active": active,
             "deprecated": [tier == "deprecated" for tier in tiers],
-            "valid_from": [_ALWAYS if moment is None else moment for moment in valid_from],
-            "valid_until": [_FOREVER if moment is None else moment for moment in valid_until],
-            "expires_at": [_FOREVER if moment is None else moment for moment in expires_at],
+            "valid_from": _filled(valid_from, _ALWAYS),
+            "valid_until": _filled(valid_until, _FOREVER),
+            "expires_at": _filled(expires_at, _FOREVER),
             "dated": dated,
             "updated_at": updated_at,
             "observations": observations,
             "confidence": confidence,
             "importance": importance,
-            "stability": [
-                given if given is not None and is_stability(given) else DEFAULT_STABILITY for given in stabilities
-            ],
+            "stability": _filled(
+                [given if given and is_stability(given) else None for given in stabilities], DEFAULT_STABILITY
+            ),
             "question_share": question_shares,
             "tier": self.tiers.encode(tiers),
             "category": self.categories.encode(categories),
@@ -135,6 +140,13 @@ class Vocabulary:
             "speaker": [self.speakers.code(speaker) if speaker else NOBODY for speaker in speakers],
         }
         return Columns(**{name: np.array(values[name], dtype) for name, dtype in _DTYPES.items()})
+
+
+def _filled(values: Sequence[Any], default: float) -> Sequence[Any]:
+    """With the default for None. Mostly all are None, which is quickly seen."""
+    if values.count(None) == len(values):
+        return [default] * len(values)
+    return [default if value is None else value for value in values]
 
 
 @dataclass(frozen=True, slots=True)
