@@ -176,7 +176,7 @@ SELECT at FROM tombstone WHERE namespace = ? AND digest = ?;
 
 -- name: lift_tombstone
 -- The text was remembered again, so older evidence may mention it.
-DELETE FROM tombstone WHERE namespace = ? AND digest = ? RETURNING at;
+DELETE FROM tombstone WHERE namespace = ? AND digest = ?;
 
 -- name: generation_id
 -- A generation is one vector space.

@@ -183,8 +183,11 @@ class SqliteWriter(SqliteReader):
 
     def lift_tombstone(self, content_hash: ContentHash) -> datetime | None:
         row = (self.namespace_id, self.tombstone_digest(content_hash))
-        at: int | None = self._connection.execute(SQL["lift_tombstone"], row).get
-        return None if at is None else from_micros(at)
+        at: int | None = self._connection.execute(SQL["tombstone_since"], row).get
+        if at is None:
+            return None
+        self._connection.execute(SQL["lift_tombstone"], row)
+        return from_micros(at)
 
     def touch(self, number: int, at: datetime) -> None:
         if 0 < number <= NUMBER_MASK:
