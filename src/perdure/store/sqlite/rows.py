@@ -32,7 +32,6 @@ FLOAT_BYTES: Final = 4
 UNREADABLE: Final = (UnicodeDecodeError, apsw.CorruptError)
 
 _LISTS: Final = ("tags", "keywords", "references", "trigger_phrases", "evidence")
-_COLLECTIONS: Final = (*_LISTS, "metadata")
 _TIMES: Final = ("created_at", "updated_at", "valid_at", "invalid_at", "expires_at")
 _FIELDS: Final = tuple(sorted({field.name for field in fields(Record)} - set(USE_FIELDS)))
 _values: Final = attrgetter(*_FIELDS)
@@ -51,6 +50,9 @@ _COVERED: Final = (
     "trigger_phrases", "evidence", "metadata",
 )  # fmt: skip
 _covered_values: Final = attrgetter(*_COVERED)
+_TIME_COLUMNS: Final = tuple(map(_COVERED.index, _TIMES))
+_JSON_COLUMNS: Final = tuple(map(_COVERED.index, (*_LISTS, "metadata")))
+_FLOAT_COLUMNS: Final = tuple(map(_COVERED.index, ("importance", "confidence")))
 # Of the statement `select_memory`: where the checksum stands, where the covered columns end, and where those of use do.
 _CHECKSUM: Final = 4
 _COVERED_END: Final = _CHECKSUM + 1 + len(_COVERED)
@@ -112,17 +114,17 @@ def encode_row(record: Record, namespace: int, passage_hash: bytes) -> Row:
     """In the order of the statement `put_memory`."""
     slot = slot_of(namespace, record.number)
     hashes = (pack_id(record.id), bytes.fromhex(record.content_hash), passage_hash)
-    values: dict[str, Any] = dict(zip(_COVERED, _covered_values(record), strict=True))
-    for name in _TIMES:
-        if (moment := values[name]) is not None:
-            values[name] = to_micros(moment)
-    for name in _COLLECTIONS:
-        # Empty ones are stored as NULL.
-        values[name] = encode_json(collection) if (collection := values[name]) else None
-    # SQLite gives back 1 as 1.0 and -0.0 as 0.0.
-    values["importance"] += 0.0
-    values["confidence"] += 0.0
-    covered = tuple(values.values())
+    values: list[Any] = list(_covered_values(record))
+    for column in _TIME_COLUMNS:
+        if (moment := values[column]) is not None:
+            values[column] = to_micros(moment)
+    for column in _JSON_COLUMNS:
+        # Empty lists and mappings are stored as NULL.
+        values[column] = encode_json(collection) if (collection := values[column]) else None
+    for column in _FLOAT_COLUMNS:
+        # SQLite gives back 1 as 1.0 and -0.0 as 0.0.
+        values[column] += 0.0
+    covered = tuple(values)
     return (namespace, slot, *hashes, _checksum(slot, hashes, covered), *covered)
 
 
