@@ -404,6 +404,9 @@ class NamespaceIndex:
         """Bring rows up to date. Often only a vector has come, or a column that is not searched is different."""
         batch = _Batch.of(rows, self._vocabulary, self._vectors.dimensions)
         old = self._rows_of(batch.columns.number)
+        if (old < 0).all():
+            self._append(batch)
+            return
         same_words = (old >= 0) & (self._signatures.view[old] == batch.signatures)
         had_vector = self._vectors.present[old]
         arrived = same_words & ~had_vector & batch.has_vector
