@@ -14,7 +14,7 @@ import os
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -31,14 +31,13 @@ from perdure.lifecycle.write import PreparedWrite, apply_plan, check_write, look
 from perdure.lifecycle.write_context import WriteBatch
 from perdure.model import Exported, Filter, Imported, Record, State
 from perdure.store.paging import RECORDS_PER_PAGE, records
-from perdure.store.port import Writer
+from perdure.store.port import Progress, Writer
 from perdure.text.entry import entry_of
 from perdure.validation import Fields, RecordFields, check_int
 
 if TYPE_CHECKING:
     from perdure.services import Services
 
-Progress: TypeAlias = Callable[[int, int | None], None]
 Decision: TypeAlias = Literal["inserted", "updated", "present", "skipped_deleted", "refused"]
 
 FORMAT: Final = 1
