@@ -78,6 +78,8 @@ MEANING: Final = {
 }
 OTHER_TYPES: Final = {
     "`Reference`": "`int` or `str`: a number, an id, a content hash or a key",
+    "`References`": "a `Reference`, or several of them",
+    "`StrPath`": "`str` or `os.PathLike[str]`: the path of a file",
     "`Progress`": "a function that is given how many are done and how many there are, or None while nobody knows",
 }
 
@@ -403,7 +405,7 @@ def signature(name: str, function: Callable[..., Any]) -> str:
     found = inspect.signature(function)
     parts = list(parameters(parameter for parameter in found.parameters.values() if parameter.name != "self"))
     # Inside the class `list` is a verb, so the type has to be written as `builtins.list` there.
-    answered = str(found.return_annotation).removeprefix("builtins.")
+    answered = str(found.return_annotation).removeprefix("builtins.").replace("model.", "")
     answer = "" if answered == "None" else f" -> {answered}"
     line = f"{name}({', '.join(parts)}){answer}"
     below = ",\n    ".join(parts)
@@ -419,7 +421,8 @@ def parameters(given: Iterable[inspect.Parameter]) -> Iterator[str]:
         stars = "**" if parameter.kind is inspect.Parameter.VAR_KEYWORD else ""
         default = getattr(parameter.default, "__name__", repr(parameter.default))
         ending = "" if parameter.default is inspect.Parameter.empty else f" = {default}"
-        yield f"{stars}{parameter.name}: {parameter.annotation}{ending}"
+        kind = str(parameter.annotation).replace("model.", "")
+        yield f"{stars}{parameter.name}: {kind}{ending}"
 
 
 def from_root(cls: type[errors.PerdureError]) -> Iterator[type[errors.PerdureError]]:

@@ -14,43 +14,13 @@ from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, Literal, Self, TextIO, TypeAlias, Unpack, get_args
 
-from perdure import lifecycle, recall
+from perdure import lifecycle, model, recall
 from perdure import settings as configuration
 from perdure.clock import Clock, parse_time, system_clock
 from perdure.embed.port import Embedder
 from perdure.errors import InvalidInput, UnknownChoice, shown
 from perdure.lifecycle.capacity import UNCHANGED, Limit
 from perdure.lifecycle.write_context import WriteContext
-from perdure.model import (
-    Backup,
-    BackupRestored,
-    Capacity,
-    Checkpoint,
-    Constitution,
-    Context,
-    Detail,
-    Diff,
-    Exported,
-    Filter,
-    Finding,
-    Forgotten,
-    Format,
-    Imported,
-    Json,
-    Level,
-    MaintenanceResult,
-    Operation,
-    Page,
-    Recall,
-    Record,
-    Remembered,
-    RevertResult,
-    Revision,
-    State,
-    Summary,
-    Triggered,
-    Version,
-)
 from perdure.services import Services
 from perdure.settings import Settings
 from perdure.store.port import Progress, Store, StoreStats
@@ -77,6 +47,8 @@ if TYPE_CHECKING:
     from perdure.recall.query import SearchRequest
 
 Reference: TypeAlias = int | str
+References: TypeAlias = Reference | Sequence[Reference]
+StrPath: TypeAlias = str | os.PathLike[str]
 
 MAX_LOG: Final = 1000
 MAX_BUDGET: Final = 1_000_000
@@ -92,7 +64,7 @@ class Memory:
 
     def __init__(  # noqa: PLR0913 - one for each thing a caller may decide
         self,
-        store: str | os.PathLike[str] | Store | None = None,
+        store: StrPath | Store | None = None,
         *,
         namespace: str | None = None,
         embedder: Embedder | Literal["local", "none"] | None = None,
@@ -132,7 +104,7 @@ class Memory:
 
     # -- writing -------------------------------------------------------------------------------------------------------
 
-    def remember(self, text: str, *, idempotency_key: str | None = None, **fields: Unpack[Fields]) -> Remembered:
+    def remember(self, text: str, *, idempotency_key: str | None = None, **fields: Unpack[Fields]) -> model.Remembered:
         """Store a memory. The same text again is one more observation of the same memory; the same key makes a new
         version.
 
@@ -149,7 +121,7 @@ class Memory:
         expected_version: int | None = None,
         idempotency_key: str | None = None,
         **fields: Unpack[KeyedFields],
-    ) -> Remembered:
+    ) -> model.Remembered:
         """Store a memory under its key (`type:identifier`): version 1, or a new version of the memory with that key,
         also when the text is the same, and also when the memory was forgotten.
 
@@ -169,7 +141,7 @@ class Memory:
         add_tags: Iterable[str] = (),
         remove_tags: Iterable[str] = (),
         **fields: Unpack[Fields],
-    ) -> Remembered:
+    ) -> model.Remembered:
         """Correct a memory. Other words (text, title, abstract, summary, reasoning) make a new version, anything else
         makes a revision of the same version. `metadata` changes the entries it names; an empty one removes them all.
         """
@@ -177,11 +149,11 @@ class Memory:
         added, removed = check_filters({"tags": add_tags}).tags, check_filters({"tags": remove_tags}).tags
         return self._written(lifecycle.update.update(self._services, self._find(ref), checked, added, removed), notes)
 
-    def restore(self, ref: Reference) -> Record:
+    def restore(self, ref: Reference) -> model.Record:
         """Bring a forgotten, expired or evicted memory back, as it was."""
         return lifecycle.update.restore(self._services, self._find(ref)).record
 
-    def validate(self, ref: Reference, useful: bool) -> Remembered:  # noqa: FBT001 - the one thing that is asked
+    def validate(self, ref: Reference, useful: bool) -> model.Remembered:  # noqa: FBT001 - the one thing that is asked
         """Say whether a memory was useful: its confidence rises or falls. After five judgements and with a confidence
         of 0.9 or more it is offered the tier `critical`, which `promote` accepts.
         """
@@ -189,20 +161,20 @@ class Memory:
         done = lifecycle.feedback.validate(self._services, self._find(ref), useful=judged)
         return self._written(done, check_budget=False)
 
-    def promote(self, ref: Reference, tier: str | None = None) -> Remembered:
+    def promote(self, ref: Reference, tier: str | None = None) -> model.Remembered:
         """Give a memory the tier that is on offer for it, or the one named. Only a person may do this."""
         chosen = None if tier is None else check_fields({"tier": tier}).get("tier")
         return self._written(lifecycle.feedback.promote(self._services, self._find(ref), chosen))
 
     def forget(
         self,
-        what: Reference | Sequence[Reference] | None = None,
+        what: References | None = None,
         *,
         mode: Literal["soft", "hard"] = "soft",
         confirm: bool | str = False,
         dry_run: bool = False,
         **filters: Unpack[Filters],
-    ) -> Forgotten:
+    ) -> model.Forgotten:
         """Forget memories: they leave every list and every search at once, and `restore` or `undo` brings them back.
 
         `what` is a reference, several of them, `oldest`, `least important`, `before:2026-03-14`, or a sentence such as
@@ -219,12 +191,12 @@ class Memory:
 
     def erase(
         self,
-        what: Reference | Sequence[Reference] | None = None,
+        what: References | None = None,
         *,
         confirm: bool | str = False,
         dry_run: bool = False,
         **filters: Unpack[Filters],
-    ) -> Forgotten:
+    ) -> model.Forgotten:
         """Erase memories for ever, with all their versions, from every file of the store. Nothing brings them back.
 
         `what` is as in `forget`, in whatever state the memories are. All but a single memory that is named needs
@@ -252,7 +224,7 @@ class Memory:
         use_decay: bool | None = None,
         include_constitutional: bool = True,
         **filters: Unpack[Filters],
-    ) -> Recall:
+    ) -> model.Recall:
         """Find the memories that answer the query best, each with its reasons. Recall never waits for a writer.
 
         A memory must hold a "phrase" in quotation marks word for word; a time in the query (`last week`) makes memories
@@ -279,14 +251,14 @@ class Memory:
         concepts: Sequence[str] | None = None,
         budget: int = 2000,
         limit: int = 50,
-        format: Format = "text",
+        format: model.Format = "text",
         namespaces: Sequence[str] | None = None,
         recipe: str | None = None,
         as_of: datetime | str | None = None,
         known_at: datetime | str | None = None,
         include_constitutional: bool = True,
         **filters: Unpack[Filters],
-    ) -> Context:
+    ) -> model.Context:
         """Make one text of at most `budget` tokens to put before a model: the constitutional memories, then the best
         that recall finds, each with its date, number and origin. Long memories are abridged, near duplicates are left
         out, and `Context.omitted` names every memory that is not in the text.
@@ -295,7 +267,7 @@ class Memory:
         per line.
         """
         room = check_int(budget, "budget", 1, MAX_BUDGET)
-        check_choice(get_args(Format), format, "format")
+        check_choice(get_args(model.Format), format, "format")
         request = recall.query.check_request(
             self._services, self._namespace, check_query(query), filters, concepts=concepts, limit=limit,
             namespaces=namespaces, recipe=recipe, as_of=as_of, known_at=known_at,
@@ -308,7 +280,7 @@ class Memory:
             self._services.usage.recalled(surfaced, request.now)
         return packed
 
-    def recall_detail(self, refs: Reference | Sequence[Reference], *, level: Level = "full") -> tuple[Detail, ...]:
+    def recall_detail(self, refs: References, *, level: model.Level = "full") -> tuple[model.Detail, ...]:
         """Get memories by reference, in as much detail as `level` says: 'index' is a line of about 20 tokens,
         'abstract' a few sentences, 'full' the whole text. It counts as access, not as recall. If one of the memories is
         not there, NotFound is raised and none is answered.
@@ -318,7 +290,7 @@ class Memory:
 
     def match_triggers(
         self, prompt: str, *, limit: int = 3, namespaces: Sequence[str] | None = None
-    ) -> tuple[Triggered, ...]:
+    ) -> tuple[model.Triggered, ...]:
         """Find the memories of which a trigger phrase stands in the prompt, whatever its case, accents and inflection:
         the surest match first, then the longest phrase, then the most important memory. No model is asked.
         """
@@ -329,7 +301,9 @@ class Memory:
         self._services.usage.recalled((match.record for match in triggered), now)
         return tuple(triggered)
 
-    def summarize(self, scope: str | None = None, *, token_limit: int = 500, **filters: Unpack[Filters]) -> Summary:
+    def summarize(
+        self, scope: str | None = None, *, token_limit: int = 500, **filters: Unpack[Filters]
+    ) -> model.Summary:
         """Make one text of at most `token_limit` tokens of the most telling sentences of all memories, or of those that
         `scope` (a question, some words, a key) and the filters find. Each line names the memory it comes from.
         """
@@ -338,7 +312,7 @@ class Memory:
 
     # -- reading -------------------------------------------------------------------------------------------------------
 
-    def get(self, ref: Reference, *, known_at: datetime | str | None = None) -> Record:
+    def get(self, ref: Reference, *, known_at: datetime | str | None = None) -> model.Record:
         """Get one memory by its number, id, content hash or key, as it is now or as it was known at a time."""
         moment = optional(parse_time, known_at, "known_at")
         if moment is not None:
@@ -357,7 +331,7 @@ class Memory:
         newest: bool = True,
         known_at: datetime | str | None = None,
         **filters: Unpack[Filters],
-    ) -> Page:
+    ) -> model.Page:
         """List memories by number, newest first, as they are now or as they were known at a time. `Page.next` is the
         `after` of the following page.
         """
@@ -372,17 +346,17 @@ class Memory:
                 read = partial(recall.past_index.page_at, reader, seq=reader.seq_at(moment))
             return lifecycle.lookup.page(read, filter, after, check_int(limit, "limit", 1, MAX_LIMIT), newest=newest)
 
-    def offers(self, *, limit: int = 20, after: int | None = None) -> Page:
+    def offers(self, *, limit: int = 20, after: int | None = None) -> model.Page:
         """List the memories that wait for a person to `promote` them, newest first."""
-        filter = Filter(offered=True, unexpired_at=self._services.context.clock())
+        filter = model.Filter(offered=True, unexpired_at=self._services.context.clock())
         with self._services.store.read(self._namespace) as reader:
             return lifecycle.lookup.page(reader.page, filter, after, check_int(limit, "limit", 1, MAX_LIMIT))
 
-    def constitution(self) -> Constitution:
+    def constitution(self) -> model.Constitution:
         """Get the memories that every recall surfaces, oldest first, as many as fit their budget of tokens."""
         return lifecycle.constitution.constitution(self._services, self._namespace)
 
-    def capacity(self, *, max_items: Limit = UNCHANGED, max_tokens: Limit = UNCHANGED) -> Capacity:
+    def capacity(self, *, max_items: Limit = UNCHANGED, max_tokens: Limit = UNCHANGED) -> model.Capacity:
         """Say how full this namespace is, and which memories would be evicted first. A limit that is given is set for
         this namespace alone; 0 or None removes it, so that the settings count again. A lower limit evicts nothing by
         itself: the next write makes room.
@@ -398,21 +372,21 @@ class Memory:
 
     # -- looking back --------------------------------------------------------------------------------------------------
 
-    def history(self, ref: Reference) -> builtins.list[Revision]:
+    def history(self, ref: Reference) -> builtins.list[model.Revision]:
         """List everything that ever happened to a memory, oldest first, also when it is forgotten. The history of an
         erased memory, by its number or its id, says what was done to it and when, without its text.
         """
         return lifecycle.lookup.history(self._services.store, self._namespace, ref)
 
-    def versions(self, ref: Reference) -> builtins.list[Version]:
+    def versions(self, ref: Reference) -> builtins.list[model.Version]:
         """List the versions of a memory, oldest first: one for each time its words changed."""
         return lifecycle.versions.versions_of(self.history(ref))
 
-    def version(self, ref: Reference, n: int) -> Version:
+    def version(self, ref: Reference, n: int) -> model.Version:
         """Get one version of a memory, also of a forgotten one."""
         return lifecycle.versions.version_of(self.history(ref), n)
 
-    def diff(self, ref: Reference, before: int | None = None, after: int | None = None) -> Diff:
+    def diff(self, ref: Reference, before: int | None = None, after: int | None = None) -> model.Diff:
         """Compare two versions: by default the current version with the one that it was made from."""
         return lifecycle.versions.difference(self.history(ref), before, after)
 
@@ -422,12 +396,12 @@ class Memory:
         batch: str | None = None,
         session: str | None = None,
         actor: str | None = None,
-        operation: Operation | None = None,
+        operation: model.Operation | None = None,
         since: datetime | str | None = None,
         until: datetime | str | None = None,
         before: int | None = None,
         limit: int = 20,
-    ) -> builtins.list[Revision]:
+    ) -> builtins.list[model.Revision]:
         """List who did what in this namespace, newest first. `before` is the `seq` of the last line that was shown."""
         filter = lifecycle.lookup.check_log_filter(
             batch=batch, session=session, actor=actor, operation=operation, since=since, until=until, before=before
@@ -445,7 +419,7 @@ class Memory:
         force: bool = False,
         dry_run: bool = False,
         everywhere: bool = False,
-    ) -> RevertResult:
+    ) -> model.RevertResult:
         """Take back what one call did (its `batch`, or at least 8 characters of it), or all that a session or an actor
         wrote, `since` a moment if you like. Every memory becomes byte for byte what it was before; memories that were
         created by it are removed. Undoing the batch of the answer takes the undo back.
@@ -465,9 +439,9 @@ class Memory:
         *,
         description: str | None = None,
         spec_folder: str | None = None,
-        metadata: Mapping[str, Json] | None = None,
+        metadata: Mapping[str, model.Json] | None = None,
         everything: bool = False,
-    ) -> Checkpoint:
+    ) -> model.Checkpoint:
         """Give the present state a name: of this namespace, of one spec folder in it, or of `everything`.
 
         A checkpoint costs one small write, however much is stored, and copies nothing: what is erased later is gone
@@ -480,13 +454,15 @@ class Memory:
             self._services, namespace, name, spec_folder=spec_folder, description=description, metadata=metadata
         )
 
-    def checkpoints(self, *, spec_folder: str | None = None, limit: int = 50) -> builtins.list[Checkpoint]:
+    def checkpoints(self, *, spec_folder: str | None = None, limit: int = 50) -> builtins.list[model.Checkpoint]:
         """List the checkpoints of this namespace and those of everything, newest first."""
         most = check_int(limit, "limit", 1, MAX_CHECKPOINTS)
         folder = optional(check_single_line, spec_folder, "spec_folder")
         return lifecycle.checkpoint.visible(self._services.store, self._namespace, folder)[:most]
 
-    def restore_checkpoint(self, name: str, *, clear_existing: bool = False, dry_run: bool = False) -> RevertResult:
+    def restore_checkpoint(
+        self, name: str, *, clear_existing: bool = False, dry_run: bool = False
+    ) -> model.RevertResult:
         """Make everything that the checkpoint covers what it was then. Memories that were created later stay, unless
         `clear_existing` removes them.
 
@@ -496,7 +472,7 @@ class Memory:
         clear, dry = check_bool(clear_existing, "clear_existing"), check_bool(dry_run, "dry_run")
         return lifecycle.checkpoint.restore(self._services, self._namespace, name, clear=clear, dry_run=dry)
 
-    def delete_checkpoint(self, name: str) -> Checkpoint:
+    def delete_checkpoint(self, name: str) -> model.Checkpoint:
         """Delete the name of a checkpoint. The memories and their history stay."""
         return lifecycle.checkpoint.delete(self._services, self._namespace, name)
 
@@ -504,7 +480,7 @@ class Memory:
 
     def work(
         self, *, limit: int | None = None, expire: bool | None = None, progress: Progress | None = None
-    ) -> MaintenanceResult:
+    ) -> model.MaintenanceResult:
         """Do what is outstanding, in every namespace: expire and purge memories that are due, compute vectors for the
         memories that have none. If the clock leapt, memories that are due only because of that are held until
         `expire=True` says that the clock is right; `expire=False` expires nothing.
@@ -512,12 +488,8 @@ class Memory:
         return lifecycle.maintenance.work(self._services, limit=limit, expire=expire, progress=progress)
 
     def export(
-        self,
-        target: str | os.PathLike[str] | TextIO,
-        *,
-        states: Sequence[State] = ("active",),
-        progress: Progress | None = None,
-    ) -> Exported:
+        self, target: StrPath | TextIO, *, states: Sequence[model.State] = ("active",), progress: Progress | None = None
+    ) -> model.Exported:
         """Write this namespace as JSON Lines. A path is replaced whole or not at all."""
         return lifecycle.import_export.export_to(
             self._services, self._namespace, target, check_filters({"states": states}).states, progress
@@ -525,12 +497,12 @@ class Memory:
 
     def import_(
         self,
-        source: str | os.PathLike[str] | TextIO | Iterable[Mapping[str, Any]],
+        source: StrPath | TextIO | Iterable[Mapping[str, Any]],
         *,
         trusted: bool = False,
         revive: bool = False,
         progress: Progress | None = None,
-    ) -> Imported:
+    ) -> model.Imported:
         """Read memories from JSON Lines or from mappings. All are checked first: one bad record, and none is stored.
 
         `trusted` keeps the source, trust, times and counts that an export of your own carries. A record that was
@@ -541,9 +513,7 @@ class Memory:
             self._services, self._namespace, source, trusted=trusted, revive=revive, progress=progress
         )
 
-    def backup(
-        self, path: str | os.PathLike[str], progress: Progress | None = None, *, overwrite: bool = False
-    ) -> Backup:
+    def backup(self, path: StrPath, progress: Progress | None = None, *, overwrite: bool = False) -> model.Backup:
         """Copy the whole store, all namespaces, to a file while others go on working. The copy is read again and
         checked before it gets its name; its checksum stands in `<path>.sha256`.
         """
@@ -551,13 +521,8 @@ class Memory:
         return lifecycle.maintenance.backup(self._services, check_path(path), overwrite=overwrite, progress=progress)
 
     def restore_backup(
-        self,
-        path: str | os.PathLike[str],
-        *,
-        keep: bool = True,
-        erased: str | os.PathLike[str] | None = None,
-        progress: Progress | None = None,
-    ) -> BackupRestored:
+        self, path: StrPath, *, keep: bool = True, erased: StrPath | None = None, progress: Progress | None = None
+    ) -> model.BackupRestored:
         """Make the whole store, all namespaces, what a backup was, all or nothing. A `StoreBusy` error is raised while
         another process, or another Memory object of this one, has the store open. What was erased here since the
         backup is erased again. Elsewhere nobody knows of it, unless `erased` names the list beside the store that it
@@ -568,7 +533,7 @@ class Memory:
             self._services, check_path(path), keep=check_bool(keep, "keep"), erased=ledger, progress=progress
         )
 
-    def doctor(self, *, repair: bool = False) -> Iterator[Finding]:
+    def doctor(self, *, repair: bool = False) -> Iterator[model.Finding]:
         """Check everything that can be wrong with a store. `repair` first brings damaged records back from their
         history, where it can be proven, and rebuilds what is derived.
         """
@@ -578,10 +543,12 @@ class Memory:
 
     # -- shared by the verbs -------------------------------------------------------------------------------------------
 
-    def _find(self, ref: Reference) -> Record:
+    def _find(self, ref: Reference) -> model.Record:
         return lifecycle.lookup.find(self._services.store, self._namespace, ref)
 
-    def _written(self, done: Remembered, notes: tuple[str, ...] = (), *, check_budget: bool = True) -> Remembered:
+    def _written(
+        self, done: model.Remembered, notes: tuple[str, ...] = (), *, check_budget: bool = True
+    ) -> model.Remembered:
         """The answer of a write, with everything that its caller should hear."""
         if check_budget and done.outcome != "repeated" and done.record.tier == "constitutional":
             notes = (*notes, *lifecycle.constitution.over_budget(self._services, done.record))
@@ -589,7 +556,7 @@ class Memory:
         notes = (*notes, *done.notes, *(self._services.note_missing_embedder() if done.vector_pending else ()))
         return replace(done, notes=notes) if notes else done
 
-    def _recall(self, request: SearchRequest, include_constitutional: bool) -> Recall:  # noqa: FBT001 - as recall has it
+    def _recall(self, request: SearchRequest, include_constitutional: bool) -> model.Recall:  # noqa: FBT001 - as recall has it
         """What recall finds, with the constitutional memories of the present; nothing is counted as used yet."""
         surfaces = check_bool(include_constitutional, "include_constitutional") and not request.is_past
         answer = self._services.recaller().recall(request)
