@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -155,11 +155,19 @@ def test_an_instruction_of_the_specification_needs_no_yes_even_when_it_is_for_ev
     assert (done.confirmed, done.size) == (True, 0)
 
 
-@pytest.mark.parametrize("name", ["namespaces", "recipe", "query", "as_of", "colour", 5])
-def test_a_prompt_takes_filters_and_nothing_else(store: SemanticMemoryStore, name: Any):
+@pytest.mark.parametrize("name", ["namespaces", "recipe", "query", "as_of", "colour"])
+def test_what_is_no_filter_is_an_entry_that_the_item_must_have(store: SemanticMemoryStore, name: str):
     store.memory.namespace("other").remember("Their secret")
-    with pytest.raises(errors.UnknownChoice):
-        store.remember("secret", {name: ["other"]})
+    store.memorize("Our secret")
+    assert not store.remember("secret", {name: ["other"]})
+    store.memorize("The secret of this entry", {name: "other"})
+    found = store.remember("secret", {name: ["other"], "where": {name: "mine"}})
+    assert [item.content for item in found] == ["The secret of this entry"]
+
+
+def test_what_can_be_no_entry_of_an_item_is_refused(store: SemanticMemoryStore):
+    with pytest.raises(errors.InvalidInput, match="metadata entry"):
+        store.remember("secret", cast("Any", {5: "other"}))
 
 
 def test_a_single_reference_needs_no_yes(store: SemanticMemoryStore):

@@ -24,6 +24,8 @@ BAD_FIELDS: list[tuple[dict[str, Any], type[PerdureError], str]] = [
     ({"importance": 1.5}, InvalidInput, "importance"),
     ({"importance": float("nan")}, InvalidInput, "importance"),
     ({"confidence": True}, InvalidInput, "confidence"),
+    ({"confidence": "certain"}, InvalidInput, "high, medium, low"),
+    ({"confidence": "0.5"}, InvalidInput, "confidence"),
     ({"tags": "ui"}, InvalidInput, "tags"),
     ({"tags": [""]}, InvalidInput, "tags"),
     ({"tags": [7]}, InvalidInput, "tags"),

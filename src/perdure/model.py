@@ -28,6 +28,7 @@ STATES: tuple[State, ...] = ("active", "superseded", "merged", "deleted", "expir
 TIERS = ("constitutional", "critical", "important", "normal", "temporary", "deprecated")
 CONTEXT_TYPES = ("research", "implementation", "decision", "discovery", "general")
 TRUSTS = ("high", "normal", "low")
+CONFIDENCE_LABELS: Mapping[str, float] = {"high": 1.0, "medium": 2 / 3, "low": 1 / 3}
 LEARNING_CATEGORIES = ("anti-patterns", "patterns", "heuristics")
 FACT_CATEGORIES = (
     "identity", "preference", "interest", "personality", "relationship", "experience", "goal", "guideline",
@@ -153,7 +154,9 @@ class Revision:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filter:
-    """Which memories a read may see. Times are of the memory itself: when it became true, else when it was made."""
+    """Which memories a read may see. Times are of the memory itself: when it became true, else when it was made.
+    `where` are entries of metadata, each with the values that it may have, as JSON: 1 and True are two of them.
+    """
 
     tags: tuple[str, ...] = ()
     categories: tuple[str, ...] = ()
@@ -163,6 +166,10 @@ class Filter:
     source_project: str | None = None
     spec_folder: str | None = None
     conversation_id: str | None = None
+    key_type: str | None = None
+    where: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    min_importance: float | None = None
+    max_importance: float | None = None
     since: datetime | None = None
     until: datetime | None = None
     created_since: datetime | None = None

@@ -16,7 +16,7 @@ from typing import Any, Final, Literal, Self, cast, overload
 from perdure import settings as configuration
 from perdure.clock import Clock, system_clock
 from perdure.embed.port import Embedder
-from perdure.errors import InvalidInput, NeedsConfirmation, NotFound, UnknownChoice, shown
+from perdure.errors import InvalidInput, NeedsConfirmation, NotFound, shown
 from perdure.memory import Memory, Reference
 from perdure.model import EvictionCandidate, Forgotten, Json, Mode, Record, Remembered
 from perdure.settings import Settings
@@ -203,16 +203,13 @@ class SemanticMemoryStore:
 
     def remember(self, prompt: str, metadata: Mapping[str, Any] | None = None) -> Matches:
         """The items that answer the prompt, by meaning and by words. `metadata` are filters (tags, source, …) and
-        `limit`.
+        `limit`; any other name is an entry that the item must have, as `memorize` stored it.
         """
-        filters = dict(_mapping(metadata, "metadata"))
-        limit = filters.pop("limit", 10)
-        # `recall` takes more than filters, and other namespaces among it.
-        if unknown := [name for name in filters if name not in Filters.__annotations__]:
-            raise UnknownChoice(
-                f"There is no filter {shown(unknown[0])}.",
-                remedy=f"Use limit, or one of {', '.join(sorted(Filters.__annotations__))}.",
-            )
+        given = dict(_mapping(metadata, "metadata"))
+        limit = given.pop("limit", 10)
+        filters = {name: given.pop(name) for name in Filters.__annotations__ if name in given}
+        if given:
+            filters["where"] = {**_mapping(filters.get("where"), "where"), **given}
         answer = self._memory.recall(prompt, limit=limit, **cast("Filters", filters))
         return Matches(tuple(self._item(hit.record, hit.score) for hit in answer), answer.mode, answer.notes)
 

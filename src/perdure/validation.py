@@ -5,16 +5,29 @@ from __future__ import annotations
 import json
 import os
 import re
+import sys
 from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import datetime
 from functools import partial
 from itertools import islice
-from typing import Any, Final, TypedDict, TypeVar, cast
+from math import inf, isfinite
+from typing import Any, Final, Literal, TypeAlias, TypedDict, TypeVar, cast
 
 from perdure.clock import parse_time
 from perdure.errors import BackupFailed, InvalidInput, TextTooLong, UnknownChoice, shown
 from perdure.ids import ContentHash, check_key
-from perdure.model import CATEGORIES, CONTEXT_TYPES, INDEXED_STATES, STATES, TIERS, TRUSTS, Filter, Json, State
+from perdure.model import (
+    CATEGORIES,
+    CONFIDENCE_LABELS,
+    CONTEXT_TYPES,
+    INDEXED_STATES,
+    STATES,
+    TIERS,
+    TRUSTS,
+    Filter,
+    Json,
+    State,
+)
 
 MAX_TEXT_BYTES: Final = 1 << 20
 # The most memories that one call answers.
@@ -26,14 +39,17 @@ MAX_CONCEPTS: Final = 5
 MAX_ITEMS: Final = 64
 MAX_METADATA_BYTES: Final = 1 << 16
 MAX_METADATA_DEPTH: Final = 32
+_MAX_STORED_INT: Final = 2**63 - 1
 # The smallest number that is more than 0.
 ABOVE_ZERO: Final = 5e-324
 
+_KEY_TYPE = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,63}")
 _METADATA_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,63}")
 _NAMESPACE = re.compile(r"[^\s\x00-\x1f\x7f][^\x00-\x1f\x7f]{0,199}")
 _CONTENT: Final = ("text", "title", "abstract", "summary", "reasoning")
 
 T = TypeVar("T")
+Scalar: TypeAlias = str | int | float | bool | None
 
 
 class RecordFields(TypedDict, total=False):
@@ -101,7 +117,7 @@ class KeyedFields(TypedDict, total=False):
     trust: str
     tier: str
     importance: float
-    confidence: float
+    confidence: float | Literal["high", "medium", "low"]
     valid_at: datetime | str | None
     invalid_at: datetime | str | None
     expires_at: datetime | str | None
@@ -115,7 +131,12 @@ class Fields(KeyedFields, total=False):
 
 class Filters(TypedDict, total=False):
     """What `recall` and `list` may be narrowed by. `tags`: all of them; `category`, `source`: any of them. `when` is a
-    time in words: `last week`, `in March`, `since Monday`.
+    time in words: `last week`, `in March`, `since Monday`. `key_type` is what a key begins with: `person` of
+    `person:alice`.
+
+    `where` names entries of `metadata`, all of which must hold: `{"project": "x", "severity": [1, 2]}`. A value is a
+    text, a number, True, False or None; of several any will do. An entry that is a list has each of its values. An
+    entry that is not there has no value, not even None.
     """
 
     tags: str | Iterable[str]
@@ -126,6 +147,10 @@ class Filters(TypedDict, total=False):
     source_project: str | None
     spec_folder: str | None
     conversation_id: str | None
+    key_type: str | None
+    where: Mapping[str, Scalar | Iterable[Scalar]] | None
+    min_importance: float | None
+    max_importance: float | None
     since: datetime | str | None
     until: datetime | str | None
     when: str | None
@@ -286,6 +311,9 @@ def check_filters(
             )
         since = max((moment for moment in (since, span.since) if moment), default=None)
         until = min((moment for moment in (until, span.until) if moment), default=None)
+    least, most = (optional(check_share, given.get(name), name) for name in ("min_importance", "max_importance"))
+    if least is not None and most is not None and least > most:
+        raise InvalidInput(f"min_importance {least} is more than max_importance {most}.", remedy="Exchange the two.")
     return Filter(
         tags=_one_or_several(given.get("tags", ()), "tags"),
         categories=categories,
@@ -295,6 +323,10 @@ def check_filters(
         source_project=optional(check_single_line, given.get("source_project"), "source_project"),
         spec_folder=optional(check_single_line, given.get("spec_folder"), "spec_folder"),
         conversation_id=optional(check_single_line, given.get("conversation_id"), "conversation_id"),
+        key_type=optional(_check_key_type, given.get("key_type"), "key_type"),
+        where=check_where(given.get("where", {})),
+        min_importance=least,
+        max_importance=most,
         since=since,
         until=until,
         states=cast("tuple[State, ...]", states),
@@ -375,16 +407,78 @@ def check_share(value: object, field: str) -> float:
     return number
 
 
-def check_metadata(value: object, field: str) -> dict[str, Json]:
+def check_where(value: object) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """What entries of metadata must be, in the order of their names: each name with the values it may have, as JSON."""
+    conditions: dict[str, tuple[str, ...]] = {}
+    for name, wanted in _entries(value, "where").items():
+        values: list[object] = [wanted]
+        if isinstance(wanted, Iterable) and not isinstance(wanted, str | bytes | Mapping):
+            values = list(islice(cast("Iterable[object]", wanted), MAX_ITEMS + 1))
+        if not values or len(values) > MAX_ITEMS or len(conditions) == MAX_ITEMS:
+            raise InvalidInput(
+                f"where names 1 to {MAX_ITEMS} values of each of at most {MAX_ITEMS} entries.",
+                remedy=f"Look at {shown(name)}; ask several times if you need more.",
+            )
+        allowed: dict[str, None] = {}
+        for each in values:
+            text = scalar_json(_string(each, f"where {name}") if isinstance(each, str) else each)
+            if text is None:
+                raise InvalidInput(
+                    f"where {name} cannot be {shown(each)}.",
+                    remedy="Compare with text, a finite number, True, False or None, or with a list of these.",
+                )
+            allowed[text] = None
+        conditions[name] = tuple(allowed)
+    return tuple(sorted(conditions.items()))
+
+
+def scalar_json(value: object) -> str | None:
+    """A value of metadata as JSON, the same for equal values: 1 and 1.0 are equal, 1 and True are not. None for what is
+    no single value. A whole number of more than 64 bits is the nearest one that SQLite can hold.
+    """
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        if isinstance(value, int) and abs(value) > _MAX_STORED_INT:
+            value = float(value) if abs(value) < sys.float_info.max else inf
+        if not isfinite(value):
+            return None
+        value = int(value) if value == int(value) and abs(value) <= _MAX_STORED_INT else value
+    elif value is not None and not isinstance(value, str | bool):
+        return None
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _check_key_type(value: object, field: str) -> str:
+    text = _string(value, field).removesuffix(":")
+    if not _KEY_TYPE.fullmatch(text):
+        raise InvalidInput(f"{shown(text)} is not the type of a key.", remedy="The type of person:alice is person.")
+    return text
+
+
+def check_confidence(value: object, field: str) -> float:
+    """A number from 0 to 1, or the label of one."""
+    number = CONFIDENCE_LABELS.get(value) if isinstance(value, str) else number_in(value, 0, 1)
+    if number is None:
+        labels = ", ".join(CONFIDENCE_LABELS)
+        raise InvalidInput(f"{field} must be a number from 0 to 1, or one of {labels}; not {shown(value)}.")
+    return number
+
+
+def _entries(value: object, field: str) -> Mapping[str, object]:
+    """Entries of metadata, or what is asked of them: names that metadata can have."""
     if not isinstance(value, Mapping):
         raise InvalidInput(f"{field} must be a mapping of names to values.")
-    entries = cast("Mapping[object, Json]", value)
+    entries = cast("Mapping[object, object]", value)
     for name in entries:
         if not isinstance(name, str) or not _METADATA_KEY.fullmatch(name):
             raise InvalidInput(
                 f"{shown(name)} cannot be the name of a metadata entry.",
                 remedy="Use letters, digits, '_', '.', '-', beginning with a letter or '_', 64 characters at most.",
             )
+    return cast("Mapping[str, object]", entries)
+
+
+def check_metadata(value: object, field: str) -> dict[str, Json]:
+    entries = _entries(value, field)
     try:
         packed = json.dumps(dict(entries), allow_nan=False, ensure_ascii=False)
         copy: dict[str, Json] = json.loads(packed)
@@ -426,7 +520,7 @@ _CHECKS: Final[Mapping[str, Callable[[object, str], Any]]] = {
     "trust": partial(check_choice, TRUSTS),
     "tier": partial(check_choice, TIERS),
     "importance": check_share,
-    "confidence": check_share,
+    "confidence": check_confidence,
     **{
         name: partial(optional, cast("Callable[[Any, str], Any]", parse_time))
         for name in ("valid_at", "invalid_at", "expires_at")

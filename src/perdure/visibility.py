@@ -10,6 +10,7 @@ from typing import Final
 
 from perdure.model import Filter, Record
 from perdure.tiers import offered_tier
+from perdure.validation import scalar_json
 
 GONE_STATES: Final = frozenset({"deleted", "evicted", "expired"})
 
@@ -32,6 +33,19 @@ def is_visible(record: Record, filter: Filter, moment: datetime) -> bool:
     return begun and (record.invalid_at is None or record.invalid_at > moment) and not has_expired(record, moment)
 
 
+def has_entry(record: Record, name: str, values: tuple[str, ...]) -> bool:
+    """Whether this entry of the metadata is one of the values, or a list that holds one."""
+    if name not in record.metadata:
+        return False
+    held = record.metadata[name]
+    return any(scalar_json(each) in values for each in (held if isinstance(held, list) else [held]))
+
+
+def where_in_words(where: tuple[tuple[str, tuple[str, ...]], ...]) -> str:
+    """`project "x", severity 1 or 2`, for a sentence about a filter."""
+    return ", ".join(f"{name} {' or '.join(values)}" for name, values in where)
+
+
 def matches_filter(record: Record, filter: Filter) -> bool:
     """Whether a record of any time passes a filter, as the store's own filters decide it for the records of today."""
     exact = (getattr(filter, name) in {None, getattr(record, name)} for name in _EXACT_FIELDS)
@@ -42,6 +56,10 @@ def matches_filter(record: Record, filter: Filter) -> bool:
         and (not filter.categories or record.category in filter.categories)
         and (not filter.sources or record.source in filter.sources)
         and set(filter.tags) <= set(record.tags)
+        and (filter.key_type is None or (record.key or "").startswith(f"{filter.key_type}:"))
+        and (filter.min_importance is None or record.importance >= filter.min_importance)
+        and (filter.max_importance is None or record.importance <= filter.max_importance)
+        and all(has_entry(record, name, values) for name, values in filter.where)
         and (filter.since is None or dated >= filter.since)
         and (filter.until is None or dated < filter.until)
         and (filter.created_since is None or record.created_at >= filter.created_since)

@@ -173,3 +173,41 @@ def test_stats_on_a_terminal_are_a_table(user: User, store: Path):
     (line,) = [line for line in screen.splitlines() if line.startswith("default")]
     assert line.split()[:4] == ["default", "1", "0", "0"]
     assert "goal 1" in line
+
+
+def test_a_list_is_narrowed_by_metadata_importance_and_key_type(user: User):
+    user.done("remember", "one", "--metadata", "project=x", "--metadata", "severity=1", "--importance", "0.9")
+    user.done("remember", "two", "--metadata", "project=x", "--metadata", 'severity="1"', "--key", "person:alice")
+    user.done("remember", "three", "--metadata", "project=y", "--metadata", "done=true")
+
+    def listed(*options: str) -> set[str]:
+        return {row[-1] for row in user.done("list", *options).rows}
+
+    assert listed("--where", "project=x") == {"one", "two"}
+    assert listed("--where", "project=x", "--where", "severity=1") == {"one"}
+    assert listed("--where", 'severity="1"') == {"two"}
+    assert listed("--where", "project=x", "--where", "project=y") == {"one", "two", "three"}
+    assert listed("--where", 'project=["y", "z"]', "--where", "done=true") == {"three"}
+    assert listed("--min-importance", "0.8") == {"one"}
+    assert listed("--max-importance", "0.5", "--key-type", "person") == {"two"}
+
+
+def test_an_empty_list_says_which_entries_were_asked_for_and_the_next_page_asks_for_them_again(user: User):
+    for number in range(3):
+        user.done("remember", f"memory {number}", "--metadata", "project=a b")
+    empty = user.done("list", "--where", "project=z", "--min-importance", "0.9", PERDURE_LAYOUT="terminal")
+    assert "No memories with where project=z, min importance 0.9" in empty.err + empty.out
+    more = user.done("list", "--limit", "1", "--where", "project=a b", PERDURE_LAYOUT="terminal")
+    assert "--where 'project=a b'" in more.err + more.out
+
+
+def test_an_entry_without_a_value_is_told_how_to_write_it(user: User):
+    assert "--where NAME=VALUE" in user.fails(2, "list", "--where", "project").err
+    assert "metadata entry" in user.fails(2, "list", "--where", "=x").err
+
+
+def test_a_label_of_confidence_is_taken_for_its_number(user: User):
+    stored = user.done("remember", "one", "--confidence", "medium", "--json").json["record"]
+    assert stored["confidence"] == 2 / 3
+    assert user.done("update", "1", "--confidence", "0.25", "--json").json["record"]["confidence"] == 0.25
+    assert "high, medium, low" in user.fails(2, "update", "1", "--confidence", "sure").err

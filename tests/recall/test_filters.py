@@ -28,6 +28,11 @@ MEMORIES: list[dict[str, Any]] = [
     {"conversation_id": "c-17"},
     {"valid_at": "2025-06-01"},
     {"tier": "deprecated"},
+    {"metadata": {"project": "x", "severity": 1, "done": False, "owners": ["Ann", "Bo"], "a.b": None}},
+    {"metadata": {"project": "x", "severity": 2.0, "done": 0, "of": {"project": "y"}}},
+    {"importance": 0.9},
+    {"key": "person:alice"},
+    {"key": "personal:notes", "importance": 0.1},
 ]
 FILTERS: list[tuple[dict[str, Any], set[int]]] = [
     ({"tags": ["ui"]}, {2}),
@@ -48,6 +53,22 @@ FILTERS: list[tuple[dict[str, Any], set[int]]] = [
     ({"states": ["superseded"]}, set()),
     ({"states": ["active", "superseded"], "tags": ["ui"]}, {2}),
     ({"tags": ["ui"], "tier": "critical"}, set()),
+    ({"where": {"project": "x"}}, {12, 13}),
+    ({"where": {"project": ["x", "y"], "severity": [2, 3]}}, {13}),
+    ({"where": {"severity": (1.0, 2)}}, {12, 13}),
+    ({"where": {"severity": True}}, set()),
+    ({"where": {"done": False}}, {12}),
+    ({"where": {"done": 0}}, {13}),
+    ({"where": {"owners": "Bo"}}, {12}),
+    ({"where": {"owners": ["Cy", "Ann"]}}, {12}),
+    ({"where": {"a.b": None}}, {12}),
+    ({"where": {"of": "y"}}, set()),
+    ({"where": {"project": "X"}}, set()),
+    ({"where": {"project": "x' OR 1 --"}}, set()),
+    ({"min_importance": 0.9}, {14}),
+    ({"max_importance": 0.1}, {16}),
+    ({"min_importance": 0.1, "max_importance": 0.4}, {16}),
+    ({"key_type": "person"}, {15}),
 ]
 
 
@@ -78,7 +99,8 @@ def ask(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iter
 def _others(number: int) -> dict[str, Any]:
     """What it is now instead, so that only the past has what is asked for."""
     names = set(MEMORIES[number - 1]) & {"category", "source_project", "spec_folder", "conversation_id"}
-    return dict.fromkeys(names)
+    others: dict[str, Any] = {"metadata": {}} if "metadata" in MEMORIES[number - 1] else {}
+    return others | dict.fromkeys(names)
 
 
 @pytest.mark.parametrize(("filters", "expected"), FILTERS, ids=str)
@@ -88,10 +110,16 @@ def test_a_filter_lets_pass_what_it_says(ask: Ask, filters: dict[str, Any], expe
 
 
 def test_without_a_filter_all_are_found_but_the_deprecated_one(ask: Ask):
-    assert {hit.record.number for hit in ask("tea")} == set(range(1, 11))
+    assert {hit.record.number for hit in ask("tea")} == set(range(1, 17)) - {11}
 
 
 def test_an_answer_of_nothing_names_the_filters_that_stood_in_the_way(ask: Ask):
     notes = " ".join(ask("tea", tags=["ui"], tier="critical").notes)
     assert "without tags ui there is 1" in notes
     assert "without tier critical there is 1" in notes
+    notes = " ".join(ask("tea", where={"project": "x", "severity": [3, "bad"]}, key_type="thing").notes)
+    assert "without where" not in notes
+    notes = " ".join(ask("tea", where={"project": "x", "severity": [3, "bad"]}).notes)
+    assert 'without where project "x", severity 3 or "bad" there are 15' in notes
+    assert "without importance 0.95 there are 15" in " ".join(ask("tea", min_importance=0.95).notes)
+    assert "without key_type thing there are 15" in " ".join(ask("tea", key_type="thing").notes)

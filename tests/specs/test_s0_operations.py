@@ -96,14 +96,17 @@ def test_remember_searches_by_both(store: SemanticMemoryStore):
 
 
 def test_remember_filters(store: SemanticMemoryStore):
-    """S0 remember filters: by tags, source, and so on; one that does not exist is an error."""
+    """S0 remember filters: by tags, source, and so on; any other name is an entry that was memorized with the item."""
     store.memorize("Alice prefers dark mode", {"tags": ["ui"], "category": "preference"})
     store.memorize("Alice prefers dark bread", {"source": "chat"})
     assert contents(store.remember("Alice", {"tags": "ui"})) == ["Alice prefers dark mode"]
     assert contents(store.remember("Alice", {"source": "chat"})) == ["Alice prefers dark bread"]
     assert contents(store.remember("Alice", {"category": "preference"})) == ["Alice prefers dark mode"]
+    store.memorize("Alice prefers dark wood", {"colour": "red", "rooms": 3})
+    assert contents(store.remember("Alice", {"colour": "red", "rooms": [3, 4]})) == ["Alice prefers dark wood"]
+    assert contents(store.remember("Alice", {"colour": "green"})) == []
     with pytest.raises(errors.UnknownChoice):
-        store.remember("Alice", {"colour": "red"})
+        store.remember("Alice", {"category": "colours"})
 
 
 def test_remember_ranks(store: SemanticMemoryStore):

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from perdure.cli.command import Function, option
 from perdure.cli.time_options import time_option
 from perdure.errors import InvalidInput
-from perdure.model import CATEGORIES, CONTEXT_TYPES, TIERS, TRUSTS, Json
+from perdure.model import CATEGORIES, CONFIDENCE_LABELS, CONTEXT_TYPES, TIERS, TRUSTS, Json
 
 if TYPE_CHECKING:
     import click
@@ -77,7 +77,7 @@ _OPTIONS: Final = (
     _choice("--trust", ORIGIN, "How far its origin is trusted", TRUSTS),
     _choice("--tier", STANDING, "Its tier", TIERS),
     _one("--importance", STANDING, "From 0 to 1.", type=float),
-    _one("--confidence", STANDING, "From 0 to 1.", type=float),
+    _one("--confidence", STANDING, f"From 0 to 1, or {', '.join(CONFIDENCE_LABELS)}."),
     _one("--valid-at", TIME, f"When it became true: {_TIMES} (ago).", **time_option("valid_at")),
     _one("--invalid-at", TIME, f"When it ceased to be true: {_TIMES} (ago).", **time_option("invalid_at")),
     _one(
@@ -100,14 +100,21 @@ def field_options(*, key: bool = True) -> Callable[[Function], Function]:
 def given_fields(options: Mapping[str, Any]) -> dict[str, Any]:
     """The fields the user named, by the names they have in a record."""
     fields = {LISTS.get(name, name): value for name, value in options.items() if value is not None and value != ()}
+    if "confidence" in fields:
+        with suppress(ValueError):
+            fields["confidence"] = float(fields["confidence"])
     if "metadata" in fields:
-        entries: dict[str, Json] = {}
-        for pair in fields["metadata"]:
-            name, equals, value = pair.partition("=")
-            if not equals:
-                raise InvalidInput(f"{pair[:60]!r} is not a metadata entry.", remedy="Write --metadata NAME=VALUE.")
-            entries[name] = value
-            with suppress(ValueError):
-                entries[name] = json.loads(value)
-        fields["metadata"] = entries
+        fields["metadata"] = dict(read_entries(fields["metadata"], "--metadata"))
     return fields
+
+
+def read_entries(pairs: Iterable[str], option_name: str) -> Iterator[tuple[str, Json]]:
+    """NAME=VALUE as name and value: JSON, or else the text itself."""
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not equals:
+            raise InvalidInput(f"{pair[:60]!r} is not a metadata entry.", remedy=f"Write {option_name} NAME=VALUE.")
+        try:
+            yield name, json.loads(value)
+        except (ValueError, RecursionError):
+            yield name, value

@@ -7,10 +7,10 @@ from datetime import datetime
 from typing import Any, Final, cast
 
 from perdure.cli.command import Function, option
-from perdure.cli.field_options import completing
+from perdure.cli.field_options import completing, read_entries
 from perdure.cli.terminal import note
 from perdure.cli.time_options import stamp, time_option
-from perdure.model import CATEGORIES, CONTEXT_TYPES, INDEXED_STATES, TIERS, State
+from perdure.model import CATEGORIES, CONTEXT_TYPES, INDEXED_STATES, TIERS, Json, State
 
 FILTERS: Final = "Filters"
 _NAMES: Final = {"tag": "tags", "state": "states"}
@@ -39,6 +39,11 @@ _OPTIONS: Final = (
     option("--source-project", section=FILTERS, help="learned in this project."),
     option("--spec-folder", section=FILTERS, help="belongs to this specification folder."),
     option("--conversation-id", section=FILTERS, help="belongs to this conversation."),
+    option("--key-type", section=FILTERS, metavar="NAME", help="has a key of this type: person of person:alice."),
+    option("--where", section=FILTERS, multiple=True, metavar="NAME=VALUE",
+           help="has this metadata entry; the value is JSON, or else text. Repeated: all names, any value of each."),
+    option("--min-importance", section=FILTERS, type=float, help="is at least so important, from 0 to 1."),
+    option("--max-importance", section=FILTERS, type=float, help="is at most so important."),
 )  # fmt: skip
 
 
@@ -77,7 +82,13 @@ def _adding(options: Sequence[Callable[[Function], Function]]) -> Callable[[Func
 
 def given_options(options: Mapping[str, Any]) -> dict[str, Any]:
     """The options that were given, by the names the façade gives them."""
-    return {_NAMES.get(name, name): value for name, value in options.items() if value is not None and value != ()}
+    given = {_NAMES.get(name, name): value for name, value in options.items() if value is not None and value != ()}
+    if "where" in given:
+        entries: dict[str, list[Json]] = {}
+        for name, value in read_entries(given["where"], "--where"):
+            entries.setdefault(name, []).extend(value if isinstance(value, list) else [value])
+        given["where"] = entries
+    return given
 
 
 def about_the_past(as_of: datetime | None, known_at: datetime | None) -> tuple[str, ...]:
@@ -93,11 +104,12 @@ def filters_in_words(options: Mapping[str, Any]) -> str:
     """` with tags ui since 2026-03-14 00:00 UTC`, for an answer that came out empty; nothing without a filter."""
     times: list[str] = []
     others: list[str] = []
-    for name, value in given_options(options).items():
+    for name, value in ((_NAMES.get(name, name), value) for name, value in options.items()):
+        if value is None or value == () or name in _NO_FILTERS:
+            continue
         if isinstance(value, datetime):
             shown = f"{value:%Y-%m-%d %H:%M} UTC"
         else:
             shown = " ".join(cast("tuple[str, ...]", value)) if isinstance(value, tuple) else str(value)
-        if name not in _NO_FILTERS:
-            (times if name in _TIMES else others).append(f"{name.replace('_', ' ')} {shown}")
+        (times if name in _TIMES else others).append(f"{name.replace('_', ' ')} {shown}")
     return "".join(f" {part}" for part in (*(["with " + ", ".join(others)] if others else []), *times))

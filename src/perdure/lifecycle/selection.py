@@ -19,6 +19,7 @@ from perdure.store.port import EvictionRule
 from perdure.text.entry import entry_of, term_hash, unpack_terms
 from perdure.text.words import clean, terms
 from perdure.validation import check_filters
+from perdure.visibility import where_in_words
 
 if TYPE_CHECKING:
     from perdure.services import Services
@@ -84,6 +85,7 @@ def select(scope: SelectionScope, what: object, now: datetime) -> Selection:
     for name, value in asdict(filter).items():
         if value not in (None, (), False):
             text = format_time(value) if isinstance(value, datetime) else value
+            text = where_in_words(filter.where) if name == "where" else text
             text = ", ".join(cast("tuple[str, ...]", text)) if isinstance(text, tuple) else text
             understood += f", of {name.replace('_', ' ')} {text}"
     kind = instruction.kind

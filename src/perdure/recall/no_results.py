@@ -11,6 +11,7 @@ from perdure.model import INDEXED_STATES, Filter
 from perdure.recall.query import ParsedQuery, RequiredTerms, SearchRequest
 from perdure.store.port import Store
 from perdure.text.words import query_words
+from perdure.visibility import where_in_words
 
 NO_MEMORIES: Final = "There is no memory in {} yet."
 NOT_ALL: Final = "No memory holds all of these. Memories with each: {}. Ask with fewer concepts."
@@ -30,6 +31,9 @@ _PARTS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
     ("source_project", ("source_project",)),
     ("spec_folder", ("spec_folder",)),
     ("conversation_id", ("conversation_id",)),
+    ("key_type", ("key_type",)),
+    ("where", ("where",)),
+    ("importance", ("min_importance", "max_importance")),
     ("the time", ("since", "until")),
     ("states", ("states",)),
 )
@@ -53,7 +57,7 @@ def explain_no_results(
         if given != usual:
             others = count(replace(request, filter=replace(request.filter, **usual)), query)
             if others:
-                words = " to ".join(_in_words(value) for value in given.values() if value is not None)
+                words = " to ".join(_in_words(field, value) for field, value in given.items() if value is not None)
                 notes.append(FILTERED.format(f"{name} {words}".strip(), _there_are(others)))
     required = query.required or RequiredTerms()
     concepts = required.concepts
@@ -74,7 +78,9 @@ def explain_no_results(
     return notes
 
 
-def _in_words(value: Any) -> str:
+def _in_words(field: str, value: Any) -> str:
+    if field == "where":
+        return where_in_words(value)
     if isinstance(value, datetime):
         return f"{value:%Y-%m-%d}"
     return " ".join(cast("tuple[str, ...]", value)) if isinstance(value, tuple) else str(value)

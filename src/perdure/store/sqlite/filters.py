@@ -16,10 +16,14 @@ from perdure.tiers import PROMOTED_TO, PROMOTION_CONFIDENCE, PROMOTION_VALIDATIO
 
 Bindings: TypeAlias = dict[str, Value]
 
+
 # The fields of a Filter that are one condition each, `where_<field>`, and how their value is bound.
 _ENCODERS: Final[dict[str, Callable[[Any], Value]]] = {
     "context_type": str, "tier": str, "source_project": str, "spec_folder": str, "conversation_id": str,
+    "key_type": str, "min_importance": float, "max_importance": float,
     "categories": json.dumps, "sources": json.dumps, "numbers": json.dumps,
+    # An object with a list of values for each entry; the values are JSON already.
+    "where": lambda entries: "{" + ", ".join(f'"{name}": [{", ".join(values)}]' for name, values in entries) + "}",
     "since": to_micros, "until": to_micros, "created_since": to_micros, "created_until": to_micros,
     "unexpired_at": to_micros,
 }  # fmt: skip
@@ -42,7 +46,7 @@ def conditions(namespace: int, filter: Filter, now: datetime | None = None) -> t
     bindings: Bindings = {"first": first, "last": last, "namespace": namespace, "states": json.dumps(filter.states)}
     for name, encode in _ENCODERS.items():
         value = getattr(filter, name)
-        # No categories or sources are no condition; no numbers are a condition that nothing passes.
+        # No categories, sources or entries are no condition; no numbers are a condition that nothing passes.
         if value is not None and (value != () or name == "numbers"):
             clauses.append(SQL[f"where_{name}"])
             bindings[name] = encode(value)

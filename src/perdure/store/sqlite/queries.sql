@@ -323,6 +323,32 @@ spec_folder = :spec_folder
 -- The field has exactly this value.
 conversation_id = :conversation_id
 
+-- name: where_key_type
+-- What stands before the colon of a key. The next character after a colon is a semicolon. `json_each` has a key as well.
+memory.namespace = :namespace AND memory.key >= :key_type || ':' AND memory.key < :key_type || ';'
+
+-- name: where_min_importance
+-- Both ends are included.
+importance >= :min_importance
+
+-- name: where_max_importance
+-- Both ends are included.
+importance <= :max_importance
+
+-- name: where_where
+-- Each entry that is asked for is one of its values, or a list that holds one: `json_each` of a list gives what is in it,
+-- of a single value that value. Of an object it gives what is in it as well, and that is not meant. A name needs its
+-- quotes because of dots, and holds no quote itself. True is 1 and false 0 to SQLite, so the type counts too.
+CASE WHEN json_valid(memory.metadata) THEN NOT EXISTS (
+    SELECT 1 FROM json_each(:where) AS wanted
+    WHERE coalesce(json_type(memory.metadata, '$."' || wanted.key || '"') = 'object', TRUE) OR NOT EXISTS (
+        SELECT 1
+        FROM json_each(memory.metadata, '$."' || wanted.key || '"') AS held, json_each(wanted.value) AS allowed
+        WHERE held.atom IS allowed.atom
+            AND (held.type = allowed.type OR held.type IN ('integer', 'real') AND allowed.type IN ('integer', 'real'))
+    )
+) ELSE FALSE END
+
 -- name: where_since
 -- The time of a memory is when it became true, else when it was made.
 coalesce(valid_at, created_at) >= :since

@@ -34,6 +34,11 @@ FILTERS: list[tuple[dict[str, Any], dict[str, Any]]] = [
     ({"states": ("superseded", "deleted")}, {"state": "deleted"}),
     ({"created_since": NOON + timedelta(hours=1)}, {"created_at": NOON + timedelta(hours=1), "valid_at": NOON}),
     ({"created_until": NOON}, {"created_at": NOON - timedelta(microseconds=1), "valid_at": NOON}),
+    ({"key_type": "drink"}, {"key": "drink:coffee"}),
+    ({"min_importance": 0.7}, {"importance": 0.7}),
+    ({"max_importance": 0.3}, {"importance": 0.3}),
+    ({"where": (("a.b", ("1", '"x"')), ("c", ("null",)))}, {"metadata": {"a.b": ["y", 1.0], "c": None}}),
+    ({"where": (("done", ("true",)),)}, {"metadata": {"done": True}}),
     ({"offered": True}, {"metadata": {PROPOSED: "constitutional"}}),
     ({"offered": True}, {"validation_count": 5, "confidence": 0.9, "tier": "important"}),
 ]
