@@ -23,6 +23,7 @@ Whoever raises one may give a sharper sentence and must leave a remedy: what the
     │   ├── StoreBusy           store_busy      (retryable)
     │   ├── StoreFull           store_full      (retryable)
     │   ├── StoreReadOnly       store_read_only
+    │   ├── StoreMissing        store_missing   there is no file, and this does not make one
     │   ├── StoreUnreadable     store_unreadable   cannot be opened at all
     │   ├── StoreDamaged        store_damaged
     │   │   └── IndexDamaged    index_damaged   recall goes on without the full-text index
@@ -201,6 +202,13 @@ class StoreReadOnly(StoreError):
 
     code = "store_read_only"
     default_remedy = "Give yourself write permission on the file and its directory, or choose another with --store."
+
+
+class StoreMissing(StoreError):
+    """There is no store there."""
+
+    code = "store_missing"
+    default_remedy = "Check the path; the first `perdure remember` makes a store."
 
 
 class StoreUnreadable(StoreError):

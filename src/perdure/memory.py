@@ -58,7 +58,8 @@ MAX_CHECKPOINTS: Final = 10_000
 class Memory:
     """One durable memory: a local file, or whatever else implements the store.
 
-    Without arguments it opens the user's own memory. It is safe to share between threads, and any number of
+    Without arguments it opens the user's own memory; where there is no file yet it makes one, unless `create` is
+    False. It is safe to share between threads, and any number of
     processes may open the same file. Use it as a context manager, or call `close`.
     """
 
@@ -74,6 +75,7 @@ class Memory:
         session: str | None = None,
         writer: Literal["person", "model"] = "person",
         clock: Clock = system_clock,
+        create: bool = True,
     ) -> None:
         arguments: dict[str, Any] = {"namespace": namespace, "actor": actor, "session": session}
         arguments["store"] = store if isinstance(store, str | os.PathLike) else None
@@ -81,7 +83,7 @@ class Memory:
         chosen = configuration.override(settings, **arguments) if settings else configuration.load(**arguments)
         self._namespace = check_namespace(chosen.namespace)
         context = WriteContext.checked(chosen.actor, surface, chosen.session, writer, clock)
-        self._services = Services(store, embedder, chosen, context)
+        self._services = Services(store, embedder, chosen, context, create=check_bool(create, "create"))
 
     def namespace(self, name: str) -> Self:
         """The same memory seen as another namespace. It shares this one's store; closing either closes both."""

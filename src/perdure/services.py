@@ -39,6 +39,8 @@ class Services:
         embedder: Embedder | str | None,
         settings: Settings,
         context: WriteContext,
+        *,
+        create: bool = True,
     ) -> None:
         self.settings = settings
         self.context = context
@@ -54,7 +56,9 @@ class Services:
         if store is None or isinstance(store, str | os.PathLike):
             from perdure.store.sqlite.store import SqliteStore
 
-            store = SqliteStore.open(settings.store, busy_seconds=settings.busy_seconds, clock=context.clock)
+            store = SqliteStore.open(
+                settings.store, create=create, busy_seconds=settings.busy_seconds, clock=context.clock
+            )
         elif not hasattr(store, "read"):
             raise InvalidInput(f"{shown(store)} is not a store.", remedy="Give a path, or nothing for your own memory.")
         self.store: Store = store

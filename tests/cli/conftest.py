@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from cli.user import User
 
+from perdure.store.sqlite.store import SqliteStore
+
 
 @pytest.fixture
 def store(tmp_path: Path) -> Path:
@@ -14,8 +16,15 @@ def store(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def user(store: Path) -> User:
+def newcomer(store: Path) -> User:
+    """A user who has no store yet."""
     return User({
         "PERDURE_STORE": str(store), "PERDURE_EMBEDDER": "none", "PERDURE_ACTOR": "ana", "COLUMNS": "100",
         "TERM": "xterm-256color", "NO_COLOR": "",
     })  # fmt: skip
+
+
+@pytest.fixture
+def user(newcomer: User, store: Path) -> User:
+    SqliteStore.open(store).close()
+    return newcomer

@@ -10,11 +10,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from functools import wraps
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
 from perdure.cli.exit_codes import OK
+from perdure.cli.terminal import dim, err, safe
 from perdure.clock import format_time
 
 if TYPE_CHECKING:
@@ -35,6 +37,7 @@ class Target:
     store: str | None
     namespaces: tuple[str, ...]
     json: bool
+    creates: bool = False
 
     @property
     def several(self) -> tuple[str, ...] | None:
@@ -43,10 +46,21 @@ class Target:
 
     @contextmanager
     def memory(self) -> Generator[Memory]:
+        """Only a command that `creates` may make a store, and then it says so."""
         from perdure.memory import Memory
 
-        with Memory(self.store, namespace=self.namespaces[0] if self.namespaces else None, surface="cli") as memory:
+        new = self._missing_store() if self.creates else None
+        namespace = self.namespaces[0] if self.namespaces else None
+        with Memory(self.store, namespace=namespace, surface="cli", create=self.creates) as memory:
             yield memory
+        if new is not None and not self.json:
+            err(dim(f"new store: {safe(str(new))}"))
+
+    def _missing_store(self) -> Path | None:
+        from perdure.settings import load
+
+        store = load(store=self.store).store
+        return None if store.exists() or store.name == ":memory:" else store
 
     def hint(self, *words: object, **options: object) -> str:
         """A command to paste that works on the same memory. Options that were not given are left out."""
@@ -142,9 +156,11 @@ def write_examples(formatter: click.HelpFormatter, lines: Sequence[str]) -> None
             formatter.write(f"{'':>{formatter.current_indent}}{line}\n")
 
 
-def command(name: str, *, examples: Sequence[str], several: bool = False) -> Callable[[Callable[..., View]], Command]:
+def command(
+    name: str, *, examples: Sequence[str], several: bool = False, creates: bool = False
+) -> Callable[[Callable[..., View]], Command]:
     """A command is a function from a `Target` and its options to a `View`. --namespace, --store and --json are added
-    here; `several`: more than one namespace may be named.
+    here; `several`: more than one namespace may be named; `creates`: it makes a store where there is none.
     """
     names = "Namespace to use. Repeat it to search several at once." if several else "Namespace to use."
     shared = (
@@ -160,7 +176,7 @@ def command(name: str, *, examples: Sequence[str], several: bool = False) -> Cal
 
             if len(namespaces) > 1 and not several:
                 raise click.UsageError("This command works on one namespace; name it once.")
-            code = render(function(Target(store, namespaces, as_json), **options), as_json=as_json)
+            code = render(function(Target(store, namespaces, as_json, creates), **options), as_json=as_json)
             if code != OK:
                 raise click.exceptions.Exit(code)
 

@@ -21,7 +21,7 @@ _EXAMPLES: Final = (
 )
 
 
-@command("import", examples=_EXAMPLES)
+@command("import", examples=_EXAMPLES, creates=True)
 @click.argument("file", type=click.Path(dir_okay=False, allow_dash=True))
 @option("--trusted", is_flag=True, help="It is your own export: keep the sources, trust, times and counts it names.")
 @option("--revive", is_flag=True, help="Also import what was deleted or changed here later.")

@@ -25,7 +25,7 @@ _EXAMPLES: Final = (
 )
 
 
-@command("remember", examples=_EXAMPLES)
+@command("remember", examples=_EXAMPLES, creates=True)
 @click.argument("text", nargs=-1)
 @field_options()
 @option("--lines", is_flag=True, help="Read standard input; each line is a memory, acknowledged as soon as it is safe.")

@@ -19,7 +19,7 @@ _EXAMPLES: Final = (
 )
 
 
-@command("upsert", examples=_EXAMPLES)
+@command("upsert", examples=_EXAMPLES, creates=True)
 @click.argument("key")
 @click.argument("text", nargs=-1)
 @option(

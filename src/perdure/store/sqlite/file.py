@@ -11,12 +11,14 @@ import os
 import stat
 from contextlib import suppress
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Final, TypeAlias
 
 from perdure.errors import (
     StoreError,
     StoreFull,
+    StoreMissing,
     StoreReadOnly,
     StoreUnreadable,
     StoreUnsafe,
@@ -26,6 +28,9 @@ from perdure.store.sqlite.filesystem import detect_file_system
 MEMORY: Final = ":memory:"
 
 Identity: TypeAlias = tuple[int, int]
+
+# The ends of the names of the files that stand beside a store.
+_BESIDE: Final = ("-wal", "-shm", "-journal", "-head", "-reserve", "-erased", ".sha256")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +53,14 @@ class StoreFile:
 IN_MEMORY: Final = StoreFile(MEMORY, None, "memory")
 
 
-def prepare(path: str | os.PathLike[str]) -> StoreFile:
-    """Create the file if there is none, and refuse one that is not safely ours."""
+def prepare(path: str | os.PathLike[str], *, create: bool = True) -> StoreFile:
+    """Create the file if there is none, and refuse one that is not safely ours. Without `create`, a missing file is
+    an error.
+    """
     absolute = Path(path).absolute()
     try:
+        if not create and not _exists(str(absolute)):
+            raise _missing(absolute)
         # What is missing of the path is created for its owner alone, and is on disk before anything is put into it.
         ancestors = [absolute.parent, *absolute.parent.parents]
         missing = ancestors[: next(depth for depth, path in enumerate(ancestors) if _exists(str(path)))]
@@ -128,9 +137,20 @@ def explain(error: OSError | ValueError, path: str) -> StoreError:
 def _exists(path: str) -> bool:
     try:
         os.lstat(path)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return False
     return True
+
+
+def _missing(path: Path) -> StoreMissing:
+    """It names the file beside it that its writer may have meant."""
+    names: list[str] = []
+    with suppress(OSError):
+        names = [entry.name for entry in path.parent.iterdir() if entry.is_file()]
+    stores = [name for name in names if not name.endswith(_BESIDE)]
+    close = get_close_matches(path.name, stores, n=1)
+    remedy = f"Did you mean {path.parent / close[0]}?" if close else None
+    return StoreMissing(f"There is no store at {path}.", remedy=remedy)
 
 
 def sync_directory(directory: Path) -> None:

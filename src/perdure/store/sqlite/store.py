@@ -66,12 +66,13 @@ class SqliteStore:
         cls,
         path: str | os.PathLike[str] | None,
         *,
+        create: bool = True,
         busy_seconds: float = 30.0,
         clock: Clock = system_clock,
         vfs: str | None = None,
     ) -> SqliteStore:
         """None or `:memory:` is a store that is gone when it is closed. `vfs` is for tests: it has one connection."""
-        file = IN_MEMORY if path is None or os.fspath(path) == MEMORY else prepare(path)
+        file = IN_MEMORY if path is None or os.fspath(path) == MEMORY else prepare(path, create=create)
         if file.identity in fork.inherited:
             raise fork.forked()
 
