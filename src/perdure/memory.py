@@ -8,6 +8,7 @@ from __future__ import annotations
 import builtins
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -91,6 +92,12 @@ class Memory:
         other._namespace = check_namespace(name)
         other._services = self._services
         return other
+
+    def batch(self) -> AbstractContextManager[str]:
+        """`with memory.batch() as batch:` makes one batch of everything that this thread writes inside: each call is on
+        disk when it answers, and one `undo(batch)` takes all of them back.
+        """
+        return self._services.context.one_batch()
 
     def close(self) -> None:
         self._services.close()

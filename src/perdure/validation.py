@@ -289,7 +289,7 @@ def check_filters(
         return Filter()
     states = _one_or_several(given.get("states", "active"), "states")
     for state in states:
-        check_choice(STATES, state, "states")
+        check_choice(STATES, state, "state")
     if refusal and not set(states) <= set(INDEXED_STATES):
         raise UnknownChoice(
             f"{refusal} that are {', '.join(states)}.",

@@ -13,7 +13,7 @@ import click
 from perdure.cli.command import CONTEXT, WithHelp, write_examples
 from perdure.cli.error_report import broken_pipe, report
 from perdure.cli.exit_codes import EXIT_CODES, OK
-from perdure.cli.terminal import harden
+from perdure.cli.terminal import as_text, harden
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -81,7 +81,7 @@ class Commands(WithHelp, click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0]
         if name not in COMMANDS and not name.startswith("-") and not ctx.resilient_parsing:
-            close = get_close_matches(name, [*COMMANDS, *_OTHER_WORDS], n=1)
+            close = get_close_matches(name, [*COMMANDS, *_OTHER_WORDS], n=1, cutoff=0.8)
             suggestion = f" Did you mean `perdure {_OTHER_WORDS.get(close[0], close[0])}`?" if close else ""
             raise click.UsageError(f"There is no command {name!r}.{suggestion}", ctx)
         return super().resolve_command(ctx, args)
@@ -132,7 +132,7 @@ class Commands(WithHelp, click.Group):
         """As click's own, but every failure ends in a sentence and a documented exit code."""
         if not standalone_mode:
             return super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
-        given = list(sys.argv[1:] if args is None else args)
+        given = [as_text(word) for word in (sys.argv[1:] if args is None else args)]
         harden()
         try:
             code = super().main(given, prog_name or "perdure", complete_var, standalone_mode=False, **extra)

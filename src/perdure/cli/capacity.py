@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from perdure.cli.command import Target, command, option
+from perdure.cli.confirm import YES, can_ask, require_yes
 from perdure.cli.render import Column, Table, View
 from perdure.cli.terminal import dim, safe
 from perdure.cli.time_options import age
 from perdure.clock import format_time
-from perdure.model import EvictionCandidate
+from perdure.errors import NeedsConfirmation
+from perdure.model import Capacity, EvictionCandidate
 
 _EXAMPLES: Final = ("perdure capacity", "perdure capacity --max-items 1000", "perdure capacity --max-tokens 0 -n team")
 _COLUMNS: Final[tuple[Column[EvictionCandidate], ...]] = (
@@ -30,16 +32,21 @@ _FIGURES: Final = (
 @command("capacity", examples=_EXAMPLES)
 @option("--max-items", type=int, metavar="COUNT", help="Maximum number of memories; 0: as the settings say.")
 @option("--max-tokens", type=int, metavar="COUNT", help="Maximum number of tokens; 0: as the settings say.")
-def main(target: Target, *, max_items: int | None, max_tokens: int | None) -> View:
+@YES
+def main(target: Target, *, max_items: int | None, max_tokens: int | None, yes: bool) -> View:
     """Show how full a namespace is, and set its limits.
 
     Lowering a limit deletes nothing now. The next write evicts memories and lists them, and `restore` brings them back
-    during their grace period. In a pipe each figure is one line, name and value; the memories that would go first
-    follow as eviction_order, number, state, tier, importance, tokens, time of last use.
+    during their grace period; a limit below what is stored needs a yes. In a pipe each figure is one line, name and
+    value; the memories that would go first follow as eviction_order, number, state, tier, importance, tokens, time of
+    last use.
     """
     limits = {"max_items": max_items, "max_tokens": max_tokens}
+    given = {name: value for name, value in limits.items() if value is not None}
     with target.memory() as memory:
-        capacity = memory.capacity(**{name: value for name, value in limits.items() if value is not None})
+        if given and not yes:
+            _confirm_evictions(target, memory.capacity(), given)
+        capacity = memory.capacity(**given)
     policy, tiers = capacity.policy, "critical, constitutional"
     facts = {
         "namespace": capacity.namespace,
@@ -70,6 +77,20 @@ def main(target: Target, *, max_items: int | None, max_tokens: int | None) -> Vi
         ],
         rows=rows,
     )
+
+
+def _confirm_evictions(target: Target, now: Capacity, limits: Mapping[str, int]) -> None:
+    """A limit below what is stored is set only after a yes."""
+    stored = {"max_items": now.item_count, "max_tokens": now.tokens}
+    over = {name: stored[name] - limit for name, limit in limits.items() if 0 < limit < stored[name]}
+    if not over:
+        return
+    names = {"max_items": "memories", "max_tokens": "tokens of memories"}
+    what = " and ".join(f"{count:,} {names[name]}" for name, count in over.items())
+    sentence = f"The limit is below what is stored: the next write will evict {what}."
+    if not can_ask(target):
+        raise NeedsConfirmation(sentence, remedy=f"Go ahead: {target.hint('capacity', yes=True, **limits)}")
+    require_yes(f"{sentence} Set it?")
 
 
 def _of(count: int, most: int | None) -> str:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import shutil
 import subprocess
 import sys
+import sysconfig
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
@@ -118,7 +120,7 @@ def main(target: Target) -> View:
             store = Path(target.store).absolute() if target.store else Path(directory) / "memory.db"
             demo.environment["PERDURE_STORE"] = str(store)
             yield click.style("Perdure: memory that outlives the session.", bold=True)
-            yield dim(f"export PERDURE_STORE={safe(str(store))}")
+            yield dim(f"in a store of its own: {safe(str(store))}{'' if target.store else ', removed at the end'}")
             began = time.monotonic()
             yield from demo.play()
             seconds.append(time.monotonic() - began)
@@ -126,7 +128,8 @@ def main(target: Target) -> View:
         if not demo.kept:
             yield click.style("Not everything came out as promised: see the red lines.", fg="red", bold=True)
         yield f"That took {seconds[0]:.0f} seconds, and no network. Your own begins with:"
-        yield '  perdure remember "…"'
+        installed = os.path.relpath(Path(sysconfig.get_path("scripts"), "perdure"))
+        yield f'  {"perdure" if shutil.which("perdure") else safe(installed)} remember "…"'
 
     def document() -> dict[str, Any]:
         for _ in play():

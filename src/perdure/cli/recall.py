@@ -18,7 +18,7 @@ from perdure.cli.text_layout import clip, wrap
 from perdure.cli.time_options import age
 from perdure.clock import format_time
 from perdure.jsonable import brief_document, past_document
-from perdure.model import Recall, Record
+from perdure.model import Hit, Recall, Record
 
 if TYPE_CHECKING:
     from perdure.memory import Memory
@@ -91,7 +91,7 @@ def main(
         lines = [safe(head + each["line"]) for head, each in zip(heads, document["lines"], strict=True)]
         return View(json=past_document(document, **times), lines=lines, before=before)
     rows: list[Sequence[object]] = [_row(record, _ALWAYS) for record in recall.constitutional]
-    for hit in recall:
+    for hit in _below(recall, explain=explain):
         concepts = [_counted(hit.concepts)] if hit.concepts else []
         signals = [signals_field(hit.explain)] if explain else []
         rows.append((*_row(hit.record, f"{hit.score:.4f}"), *concepts, *signals))
@@ -117,9 +117,7 @@ def _page(recall: Recall, question: str, *, explain: bool, several: bool, past: 
         yield _heading(record, click.style(_ALWAYS, fg="magenta"), several=several)
         yield from _text(record, frozenset())
         yield ""
-    # What stands above already is said once, unless the arithmetic was asked for.
-    above = frozenset[str]() if explain else {record.id for record in recall.constitutional}
-    for position, hit in enumerate(hit for hit in recall if hit.record.id not in above):
+    for position, hit in enumerate(_below(recall, explain=explain)):
         if position:
             yield ""
         version = f"version {hit.record.version}" if past else None
@@ -129,6 +127,12 @@ def _page(recall: Recall, question: str, *, explain: bool, several: bool, past: 
             yield f"    {dim(safe(f'Contains: {_counted(hit.concepts)}'))}"
         if explain:
             yield from score_bars(hit.explain, recall[0].score)
+
+
+def _below(recall: Recall, *, explain: bool) -> list[Hit]:
+    """A constitutional memory stands above already; it is said once, unless the arithmetic was asked for."""
+    above = frozenset[str]() if explain else {record.id for record in recall.constitutional}
+    return [hit for hit in recall if hit.record.id not in above]
 
 
 def _heading(record: Record, score: str, version: str | None = None, *, several: bool) -> str:

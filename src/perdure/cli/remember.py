@@ -47,18 +47,22 @@ def main(target: Target, *, text: tuple[str, ...], lines: bool, **options: Any) 
 
 
 def _remember_lines(target: Target, fields: dict[str, Any]) -> View:
-    """Each memory is acknowledged before the next line is read."""
+    """Each memory is acknowledged before the next line is read; all of them are one batch."""
     notes: list[str] = []
 
     def remember() -> Iterator[Remembered]:
-        with target.memory() as memory:
-            for number, line in read_lines():
-                try:
+        number = stored = 0
+        with target.memory() as memory, memory.batch() as batch:
+            try:
+                for number, line in read_lines():  # noqa: B007 - an error names the line
                     remembered = memory.remember(line, **fields)
-                except PerdureError as error:
-                    raise type(error)(f"Line {number}: {error.sentence}", remedy=error.remedy) from error
-                notes.extend(sentence for sentence in remembered.notes if sentence not in notes)
-                yield remembered
+                    stored += 1
+                    notes.extend(sentence for sentence in remembered.notes if sentence not in notes)
+                    yield remembered
+            except PerdureError as error:
+                where = "" if error.sentence.startswith("Line ") else f"Line {number}: "
+                remedy = f"The {stored:,} before it are stored; take them back: {target.hint('undo', batch)}"
+                raise type(error)(where + error.sentence, remedy=remedy if stored else error.remedy) from error
 
     def acknowledge() -> Iterator[str]:
         for remembered in remember():

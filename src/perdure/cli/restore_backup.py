@@ -21,7 +21,7 @@ _EXAMPLES: Final = (
 
 
 @command("restore-backup", examples=_EXAMPLES, creates=True)
-@click.argument("file", type=click.Path(dir_okay=False))
+@click.argument("file", type=click.Path(exists=True, dir_okay=False))
 @option("--no-keep", is_flag=True, help="Keep no copy of what the store holds now.")
 @option("--erased", type=click.Path(dir_okay=False), help="Erase what another store's list names: OLD.db-erased.")
 @YES

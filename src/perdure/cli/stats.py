@@ -9,8 +9,11 @@ from perdure.cli.command import Target, command
 from perdure.cli.render import Column, Table, View
 from perdure.cli.terminal import dim, safe
 from perdure.cli.time_options import age
+from perdure.errors import NotFound
 from perdure.jsonable import stats_document, to_jsonable
 from perdure.store.port import NamespaceStats
+
+_NAMED: Final = 8
 
 
 def _count(stats: NamespaceStats, *states: str) -> str:
@@ -44,6 +47,9 @@ def main(target: Target) -> View:
     with target.memory() as memory:
         stats = memory.stats()
     shown = [each for each in stats.namespaces if not target.namespaces or each.name in target.namespaces]
+    if target.namespaces and not shown:
+        known = ", ".join(each.name for each in stats.namespaces[:_NAMED]) or "none yet"
+        raise NotFound(f"There is no namespace {target.namespaces[0]!r}.", remedy=f"Namespaces with memories: {known}.")
     power = min(max(stats.bytes.bit_length() - 1, 0) // 10, 3)
     size = f"{stats.bytes / (1 << 10 * power):.{1 if power else 0}f} {('bytes', 'KiB', 'MiB', 'GiB')[power]}"
     rows: list[Sequence[object]] = [("", name, getattr(stats, name)) for name in ("path", "engine", "schema", "bytes")]

@@ -34,7 +34,7 @@ def read_lines() -> Iterator[tuple[int, str]]:
     """Each line that is not blank, with its number, as soon as it arrives."""
     stream = _stream()
     for number, raw in enumerate(iter(lambda: stream.readline(MAX_TEXT_BYTES + 2), b""), start=1):
-        line = _decoded(raw).strip()
+        line = _decoded(raw, f"Line {number} of standard input").strip()
         if line:
             yield number, line
 
@@ -51,11 +51,11 @@ def _stream() -> BinaryIO:
     return stream.buffer
 
 
-def _decoded(raw: bytes) -> str:
+def _decoded(raw: bytes, what: str = "Standard input") -> str:
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise InvalidInput(
-            f"Standard input is not UTF-8 text: byte {error.start} is wrong.",
+            f"{what} is not UTF-8 text: byte {error.start} is wrong.",
             remedy="Convert it first, for example with `iconv -t utf-8`; nothing was changed.",
         ) from error

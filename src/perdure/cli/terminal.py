@@ -118,6 +118,14 @@ def harden() -> None:
             stream.reconfigure(errors=errors)
 
 
+def as_text(word: str) -> str:
+    """A word of the command line as UTF-8, also where the locale is of another encoding."""
+    try:
+        return os.fsencode(word).decode("utf-8")
+    except UnicodeError:
+        return word
+
+
 def utf8_output() -> TextIO:
     """Standard output for a file format, which is UTF-8 whatever the terminal speaks."""
     stream: TextIO = sys.stdout

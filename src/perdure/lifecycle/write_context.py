@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 
 from perdure.clock import Clock
 from perdure.errors import UnknownChoice, shown
@@ -33,7 +37,18 @@ class WriteContext:
         )
 
     def batch(self) -> WriteBatch:
-        return WriteBatch(self, new_id(), self.clock())
+        opened = _opened.get()
+        return WriteBatch(self, opened.id if opened and opened.context is self else new_id(), self.clock())
+
+    @contextmanager
+    def one_batch(self) -> Generator[str]:
+        """Every change of this thread until the end of the block belongs to one batch, whose id is given."""
+        batch = self.batch()
+        token = _opened.set(batch)
+        try:
+            yield batch.id
+        finally:
+            _opened.reset(token)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,3 +62,7 @@ class WriteBatch:
     def change(self, operation: Operation, request: str | None = None) -> Change:
         context = self.context
         return Change(operation, self.at, self.id, context.actor, context.surface, context.session, request)
+
+
+# The batch that the running thread or task has opened, if any.
+_opened: Final[ContextVar[WriteBatch | None]] = ContextVar("opened", default=None)

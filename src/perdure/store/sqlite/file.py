@@ -60,7 +60,11 @@ def prepare(path: str | os.PathLike[str], *, create: bool = True) -> StoreFile:
     absolute = Path(path).absolute()
     try:
         if not create and not _exists(str(absolute)):
-            raise _missing(absolute)
+            beside = absolute.parent.iterdir() if absolute.parent.is_dir() else ()
+            stores = [entry.name for entry in beside if entry.is_file() and not entry.name.endswith(_BESIDE)]
+            close = get_close_matches(absolute.name, stores, n=1)
+            remedy = f"Did you mean {absolute.with_name(close[0])}?" if close else None
+            raise StoreMissing(f"There is no store at {absolute}.", remedy=remedy)
         # What is missing of the path is created for its owner alone, and is on disk before anything is put into it.
         ancestors = [absolute.parent, *absolute.parent.parents]
         missing = ancestors[: next(depth for depth, path in enumerate(ancestors) if _exists(str(path)))]
@@ -93,6 +97,9 @@ def prepare(path: str | os.PathLike[str], *, create: bool = True) -> StoreFile:
             raise StoreUnsafe(f"{real} belongs to another user.")
         if not os.access(real, os.R_OK, effective_ids=os.access in os.supports_effective_ids):
             raise StoreUnreadable(f"{real} cannot be opened: permission is missing.")
+        if not status.st_size and can_write(real):
+            # An empty file that somebody made becomes a store, and a store is its owner's alone.
+            Path(real).chmod(0o600)
         return StoreFile(real, (status.st_dev, status.st_ino), detect_file_system(real))
     except (OSError, ValueError) as error:
         raise explain(error, str(absolute)) from error
@@ -140,17 +147,6 @@ def _exists(path: str) -> bool:
     except (FileNotFoundError, NotADirectoryError):
         return False
     return True
-
-
-def _missing(path: Path) -> StoreMissing:
-    """It names the file beside it that its writer may have meant."""
-    names: list[str] = []
-    with suppress(OSError):
-        names = [entry.name for entry in path.parent.iterdir() if entry.is_file()]
-    stores = [name for name in names if not name.endswith(_BESIDE)]
-    close = get_close_matches(path.name, stores, n=1)
-    remedy = f"Did you mean {path.parent / close[0]}?" if close else None
-    return StoreMissing(f"There is no store at {path}.", remedy=remedy)
 
 
 def sync_directory(directory: Path) -> None:

@@ -137,7 +137,7 @@ class Pool:
         """One transaction. It is committed on leaving, or nothing of it happened. Without `keep`, nothing ever does."""
         with self.maintaining(patience) as connection:
             if self._file.identity is not None and connection.readonly("main"):
-                raise StoreReadOnly(f"{self._file.path} cannot be written.")
+                raise _read_only(self._file)
             connection.execute(_BEGIN_WRITE)
             if self._wal is None and self._file.identity is not None:
                 self._wal = identity_of(self._wal_path)
@@ -327,7 +327,9 @@ def _is_closed(file: StoreFile) -> bool:
 
 def _read_only(file: StoreFile) -> StoreReadOnly:
     if not _is_closed(file):
-        return StoreReadOnly(f"{file.path} cannot be written.")
+        # SQLite opened it for reading only, and stays with that.
+        reopen = "It may be written now: open it again." if can_write(file.path) else None
+        return StoreReadOnly(f"{file.path} cannot be written.", remedy=reopen)
     return StoreReadOnly(
         f"{file.path} is in a directory that cannot be written, and SQLite needs its side files there.",
         remedy=f"Give yourself write permission on {file.directory}, or copy the store to another directory.",

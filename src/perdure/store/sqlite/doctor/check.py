@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from perdure.errors import StoreBusy, StoreClosed, StoreError, StoreFull, StoreReadOnly
 from perdure.model import Finding
@@ -29,6 +29,9 @@ from perdure.store.sqlite.log_head import LogHead, check_log_head
 from perdure.store.sqlite.pool import Pool
 
 Check: TypeAlias = Callable[[Database], list[Finding]]
+
+# How long the one check that needs the write lock waits for it, in seconds.
+_PATIENCE: Final = 2.0
 
 
 def check(pool: Pool, file: StoreFile, log_head: LogHead | None = None) -> Iterator[Finding]:
@@ -73,14 +76,19 @@ def _run(pool: Pool, name: str, check: Check, *, fresh: bool = False) -> list[Fi
 
 
 def _check_full_text(pool: Pool) -> Finding:
-    """The check is an insert to SQLite, so it needs the writing connection; it is rolled back in any case."""
+    """The check is an insert to SQLite, so it needs the writing connection; it is rolled back in any case. Doctor is
+    what people ask when a store is busy, so it does not wait for long.
+    """
     try:
-        with pool.writing(keep=False) as connection:
+        with pool.writing(_PATIENCE, keep=False) as connection:
             run(connection, CHECKS["full_text"])
     except StoreReadOnly as error:
         sentence = "The full-text index was not checked: that needs permission to write."
         return Finding("full_text", "warning", sentence, error.remedy)
-    except (StoreBusy, StoreClosed, StoreFull):
+    except StoreBusy:
+        sentence = "The full-text index was not checked: another process is writing."
+        return Finding("full_text", "warning", sentence, "Run `perdure doctor` again when it is done.")
+    except (StoreClosed, StoreFull):
         raise
     except StoreError:
         return Finding("full_text", "problem", "The full-text index does not match the keyword index.", REBUILD)

@@ -1,0 +1,81 @@
+"""Answers that puzzled a newcomer once."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import apsw
+
+if TYPE_CHECKING:
+    from cli.user import User
+
+
+def test_a_constitutional_memory_is_shown_once(user: User):
+    user.done("remember", "Never deploy on a Friday", "--tier", "constitutional")
+    user.done("remember", "Deploys go through CI")
+    assert [row[0] for row in user.done("recall", "deploy").rows] == ["1", "2"]
+
+
+def test_a_backup_that_is_not_there_is_no_question(user: User, tmp_path: Path):
+    answer = user.fails(2, "restore-backup", str(tmp_path / "nope"))
+    assert "does not exist" in answer.err
+    assert "--yes" not in answer.err
+
+
+def test_an_unknown_state_is_called_a_state(user: User):
+    assert "There is no state 'foo'." in user.fails(2, "list", "--state", "foo").err
+
+
+def test_the_figures_of_a_namespace_that_does_not_exist_are_an_error(user: User):
+    user.done("remember", "tea")
+    answer = user.fails(3, "stats", "-n", "nobody")
+    assert "There is no namespace 'nobody'." in answer.err
+    assert "default" in answer.err
+
+
+def test_a_command_that_resembles_none_is_not_guessed_at(user: User):
+    assert "Did you mean" not in user.fails(2, "nope").err
+    assert "`perdure recall`" in user.fails(2, "recal").err
+
+
+def test_a_limit_below_what_is_stored_needs_a_yes(user: User):
+    user.done("remember", "--lines", stdin="one\ntwo\nthree\n")
+    answer = user.fails(4, "capacity", "--max-items", "1")
+    assert "the next write will evict 2 memories" in answer.err
+    assert user.done("capacity", "--json").json["max_items"] is None
+    user.done("capacity", "--max-items", "1", "--yes")
+    assert user.done("capacity", "--json").json["max_items"] == 1
+
+
+def test_a_limit_above_what_is_stored_needs_none(user: User):
+    user.done("remember", "one")
+    user.done("capacity", "--max-items", "1")
+
+
+def test_a_word_is_read_as_utf_8_in_any_locale(user: User):
+    with user.start("remember", "Zoë", environment={"LC_ALL": "C", "PYTHONUTF8": "0"}) as running:
+        assert running.wait() == 0
+    assert user.done("list", "--json").json["records"][0]["text"] == "Zoë"
+
+
+def test_doctor_answers_while_another_process_writes(user: User, store: Path):
+    user.done("remember", "tea")
+    writer: Any = apsw.Connection(str(store))
+    writer.execute("BEGIN IMMEDIATE")
+    answer = user.done("doctor", "--json")
+    writer.close()
+    full_text = next(each for each in answer.json["findings"] if each["check"] == "full_text")
+    assert full_text["level"] == "warning"
+    assert "another process is writing" in full_text["sentence"]
+
+
+def test_a_system_without_file_locks_gets_one_clear_sentence(tmp_path: Path):
+    program = "import sys; sys.modules['fcntl'] = None\nfrom perdure.cli.app import main; main()"
+    words = (sys.executable, "-c", program, "remember", "tea", "--store", str(tmp_path / "memory.db"))
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 5
+    assert "Linux and macOS" in done.stderr
+    assert "WSL" in done.stderr
