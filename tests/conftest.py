@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -51,7 +52,23 @@ def stranger(tmp_path_factory: pytest.TempPathFactory, shared_cache: Path) -> It
                 patch.delenv(name)
         patch.setenv("HOME", str(home))
         patch.setenv("PERDURE_CACHE", str(shared_cache))
+        # Words of time are reckoned in the zone of the process; a test that wants another one asks for `zone`.
+        patch.setenv("TZ", "UTC")
+        time.tzset()
         yield home
+
+
+@pytest.fixture
+def zone(stranger: Path) -> Iterator[Callable[[str], None]]:
+    """Moves the test and the processes it starts into another time zone."""
+    with pytest.MonkeyPatch.context() as patch:
+
+        def move(name: str) -> None:
+            patch.setenv("TZ", name)
+            time.tzset()
+
+        yield move
+    time.tzset()
 
 
 @pytest.fixture

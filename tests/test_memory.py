@@ -331,7 +331,7 @@ FILTERS: list[tuple[dict[str, Any], set[str]]] = [
     ({"category": ["preference", "interest"]}, {"red apples", "green apples", "apple pie"}),
     ({"source": "retro"}, {"green apples"}),
     ({"since": "2026-03-15"}, {"green apples"}),
-    ({"until": "2026-03-15"}, {"red apples", "apple pie"}),
+    ({"until": "2026-03-14"}, {"red apples", "apple pie"}),
     ({"until": "2021-01-01"}, {"apple pie"}),
     ({"tags": ["nothing"]}, set()),
 ]

@@ -1,10 +1,14 @@
-"""Time, injected everywhere, as aware UTC datetimes; stored as whole microseconds since 1970."""
+"""Time, injected everywhere, as aware UTC datetimes; stored as whole microseconds since 1970.
+
+People say and read times in the zone of the process, `LOCAL`: a time without a zone is local time.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
-from typing import TypeAlias
+from contextlib import suppress
+from datetime import UTC, date, datetime, timedelta, tzinfo
+from typing import Final, TypeAlias
 
 from perdure.errors import InvalidInput, shown
 
@@ -12,6 +16,44 @@ Clock: TypeAlias = Callable[[], datetime]
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
+# A zone's own short name, such as CET. Some systems have long names, or figures, instead.
+_LONGEST_ZONE_NAME: Final = 5
+_TIMES_UNDERSTOOD: Final = (
+    "Use words such as 'yesterday', 'last week', '3 days ago' or 'March 2025', a span such as 3d or 24h, or a date "
+    "such as 2026-03-14 or 2026-03-14T09:26:53Z. Nothing was changed."
+)
+
+
+class _LocalZone(tzinfo):
+    """The zone of the process, with the rules that the system has for each date."""
+
+    def utcoffset(self, dt: datetime | None, /) -> timedelta | None:
+        return None if dt is None else _on_this_system(dt).utcoffset()
+
+    def tzname(self, dt: datetime | None, /) -> str | None:
+        return None if dt is None else _on_this_system(dt).tzname()
+
+    def dst(self, dt: datetime | None, /) -> timedelta | None:
+        del dt  # the system does not say which part of the offset is summer time
+
+    def fromutc(self, dt: datetime, /) -> datetime:
+        there = dt.replace(tzinfo=UTC)
+        with suppress(ValueError, OverflowError, OSError):
+            there = there.astimezone()
+        here = there.replace(tzinfo=self)
+        # The hour that a clock shows twice: the later one of the two.
+        return here if here.utcoffset() == there.utcoffset() else here.replace(fold=1)
+
+
+def _on_this_system(moment: datetime) -> datetime:
+    """The same time of day with the system's offset. At the ends of the calendar, where the system has none, UTC."""
+    try:
+        return moment.replace(tzinfo=None).astimezone()
+    except (ValueError, OverflowError, OSError):
+        return moment.replace(tzinfo=UTC)
+
+
+LOCAL: Final[tzinfo] = _LocalZone()
 
 
 def system_clock() -> datetime:
@@ -30,15 +72,55 @@ def format_time(moment: datetime) -> str:
     return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
-def parse_time(value: datetime | str, field: str) -> datetime:
-    """ISO 8601 or a datetime; without a zone it is UTC. Anything else is an error that names the field."""
+def zone_name(moment: datetime) -> str:
+    """The zone of an aware moment, for people: `CET`, `UTC`, `UTC+13:45`."""
+    name = moment.tzname() or ""
+    if name.isalpha() and len(name) <= _LONGEST_ZONE_NAME:
+        return name
+    offset = f"{moment:%z}"
+    return f"UTC{offset[:3]}:{offset[3:5]}"
+
+
+def format_local(moment: datetime, pattern: str = "%Y-%m-%d %H:%M:%S") -> str:
+    """A moment for people, in their own time, with the zone: `2026-03-14 09:26:53 CET`."""
+    here = moment.astimezone(LOCAL)
+    return f"{here:{pattern}} {zone_name(here)}"
+
+
+def local_day(moment: datetime) -> str:
+    return f"{moment.astimezone(LOCAL):%Y-%m-%d}"
+
+
+def parse_time(
+    value: datetime | str, field: str, now: datetime | Clock | None = None, *, until: bool = False, ahead: bool = False
+) -> datetime:
+    """A datetime, ISO 8601, or a time in words, reckoned from `now`, which may be a clock. Without a zone it is local
+    time. Of a day, a week or a month the beginning counts, for `until` the end. A span such as 3d lies in the past, or
+    `ahead`. Anything else is an error that names the field.
+    """
     try:
-        moment = datetime.fromisoformat(value) if isinstance(value, str) else value
-        if moment.tzinfo is None:
-            moment = moment.replace(tzinfo=UTC)
-        return moment.astimezone(UTC)
+        moment = parse_iso_time(value, until=until) if isinstance(value, str) else value
+        if moment is None and now is not None and isinstance(value, str):
+            from perdure.text.time_expressions import read_moment
+
+            moment = read_moment(value, now() if callable(now) else now, until=until, ahead=ahead)
+        if moment is not None:
+            return (moment.replace(tzinfo=LOCAL) if moment.tzinfo is None else moment).astimezone(UTC)
+        cause = None
     except (ValueError, OverflowError, AttributeError, TypeError) as error:
-        raise InvalidInput(
-            f"{field} is not a time: {shown(value)}.",
-            remedy="Write it as 2026-03-14 or 2026-03-14T09:26:53Z; nothing was changed.",
-        ) from error
+        cause = error
+    raise InvalidInput(
+        f"{field} is not a time that is understood: {shown(value)}.", remedy=_TIMES_UNDERSTOOD
+    ) from cause
+
+
+def parse_iso_time(text: str, *, until: bool) -> datetime | None:
+    try:
+        moment = datetime.fromisoformat(text.strip())
+    except ValueError:
+        return None
+    with suppress(ValueError):
+        # Without a time of day it is the whole day.
+        date.fromisoformat(text.strip())
+        return moment + timedelta(days=1) if until else moment
+    return moment

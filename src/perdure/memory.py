@@ -323,7 +323,7 @@ class Memory:
 
     def get(self, ref: Reference, *, known_at: datetime | str | None = None) -> model.Record:
         """Get one memory by its number, id, content hash or key, as it is now or as it was known at a time."""
-        moment = optional(parse_time, known_at, "known_at")
+        moment = optional(partial(parse_time, now=self._services.context.clock), known_at, "known_at")
         if moment is not None:
             record = lifecycle.lookup.find_known(self._services.store, self._namespace, ref, moment)
             return recall.past_index.without_use(record)
@@ -344,7 +344,7 @@ class Memory:
         """List memories by number, newest first, as they are now or as they were known at a time. `Page.next` is the
         `after` of the following page.
         """
-        moment = optional(parse_time, known_at, "known_at")
+        moment = optional(partial(parse_time, now=self._services.context.clock), known_at, "known_at")
         now = moment or self._services.context.clock()
         filter = check_filters(filters, self._services.settings.categories, now)
         if filter.states == ("active",):
@@ -413,8 +413,9 @@ class Memory:
     ) -> builtins.list[model.Revision]:
         """List who did what in this namespace, newest first. `before` is the `seq` of the last line that was shown."""
         filter = lifecycle.lookup.check_log_filter(
-            batch=batch, session=session, actor=actor, operation=operation, since=since, until=until, before=before
-        )
+            batch=batch, session=session, actor=actor, operation=operation, since=since, until=until, before=before,
+            clock=self._services.context.clock,
+        )  # fmt: skip
         with self._services.store.read(self._namespace) as reader:
             return reader.log(filter, limit=check_int(limit, "limit", 1, MAX_LOG))
 
@@ -437,7 +438,8 @@ class Memory:
         `force` their changes are overruled, and the erased ones are named in `skipped`. The answer has no batch if
         there was nothing to do, or with `dry_run`. `everywhere` means all namespaces, in one transaction.
         """
-        filter = lifecycle.lookup.check_log_filter(batch=batch, session=session, actor=actor, since=since)
+        clock = self._services.context.clock
+        filter = lifecycle.lookup.check_log_filter(batch=batch, session=session, actor=actor, since=since, clock=clock)
         forced, dry = check_bool(force, "force"), check_bool(dry_run, "dry_run")
         names = self._services.store.namespaces() if check_bool(everywhere, "everywhere") else [self._namespace]
         return lifecycle.undo.undo(self._services, names, filter, force=forced, dry_run=dry)

@@ -13,7 +13,7 @@ from itertools import islice
 from math import inf, isfinite
 from typing import Any, Final, Literal, TypeAlias, TypedDict, TypeVar, cast
 
-from perdure.clock import parse_time
+from perdure.clock import Clock, format_local, parse_time
 from perdure.errors import BackupFailed, InvalidInput, TextTooLong, UnknownChoice, shown
 from perdure.ids import ContentHash, check_key
 from perdure.model import (
@@ -168,14 +168,20 @@ def check_text(value: object, field: str = "text") -> str:
     return text
 
 
-def check_fields(fields: Mapping[str, object], categories: Collection[str] = CATEGORIES) -> RecordFields:
-    """The fields given, cleaned, by the names they have in a record."""
+def check_fields(
+    fields: Mapping[str, object], categories: Collection[str] = CATEGORIES, clock: Clock | None = None
+) -> RecordFields:
+    """The fields given, cleaned, by the names they have in a record. Times in words are reckoned by the `clock`."""
     clean: dict[str, Any] = {}
     for name, value in fields.items():
+        if name in _TIMES:
+            clean[name] = optional(partial(parse_time, now=clock, ahead=name == "expires_at"), value, name)
+            continue
         check = _CHECKS.get(name)
         if check is None:
             raise UnknownChoice(
-                f"A memory has no field {shown(name)}.", remedy=f"The fields are: {', '.join(sorted(_CHECKS))}."
+                f"A memory has no field {shown(name)}.",
+                remedy=f"The fields are: {', '.join(sorted((*_CHECKS, *_TIMES)))}.",
             )
         clean[name] = check(value, name)
     if clean.get("category") is not None:
@@ -298,7 +304,7 @@ def check_filters(
     categories = _one_or_several(given.get("category", ()), "category")
     for category in categories:
         _check_category(category, known_categories)
-    since, until = optional(parse_time, given.get("since"), "since"), optional(parse_time, given.get("until"), "until")
+    since, until = check_period(given.get("since"), given.get("until"), now)
     if "when" in given:
         from perdure.text.time_expressions import read_time_range
 
@@ -306,8 +312,8 @@ def check_filters(
         span = None if now is None else read_time_range(words, now)
         if span is None:
             raise InvalidInput(
-                f"when is not a time: {shown(words)}.",
-                remedy="Say it as 'last week', 'in March', 'since Monday' or '2026-03-14', or use since and until.",
+                f"when is not a time that is understood: {shown(words)}.",
+                remedy="Say it as 'last week', 'in March', 'since Monday', '24h' or '2026-03-14'.",
             )
         since = max((moment for moment in (since, span.since) if moment), default=None)
         until = min((moment for moment in (until, span.until) if moment), default=None)
@@ -331,6 +337,18 @@ def check_filters(
         until=until,
         states=cast("tuple[State, ...]", states),
     )
+
+
+def check_period(since: object, until: object, now: datetime | Clock | None) -> tuple[datetime | None, datetime | None]:
+    """Two times, in words or in figures: from the beginning of the first to the end of the second."""
+    first = optional(partial(parse_time, now=now), since, "since")
+    end = optional(partial(parse_time, now=now, until=True), until, "until")
+    if first and end and end < first:
+        raise InvalidInput(
+            f"since ({format_local(first)}) is after until ({format_local(end)}), so nothing can be between them.",
+            remedy="Exchange the two, or correct one of them. Nothing was changed.",
+        )
+    return first, end
 
 
 def changes_content(fields: Mapping[str, object]) -> bool:
@@ -521,8 +539,5 @@ _CHECKS: Final[Mapping[str, Callable[[object, str], Any]]] = {
     "tier": partial(check_choice, TIERS),
     "importance": check_share,
     "confidence": check_confidence,
-    **{
-        name: partial(optional, cast("Callable[[Any, str], Any]", parse_time))
-        for name in ("valid_at", "invalid_at", "expires_at")
-    },
 }  # fmt: skip
+_TIMES: Final = frozenset(("valid_at", "invalid_at", "expires_at"))

@@ -6,12 +6,13 @@ import re
 from typing import TYPE_CHECKING
 
 import pytest
+from clocks import START
 from hypothesis import given
 from hypothesis import strategies as st
 
 from perdure.cli.terminal import safe, tsv_field
 from perdure.cli.text_layout import cells, clip, wrap
-from perdure.cli.time_options import age, parse_time_option
+from perdure.cli.time_options import age
 from perdure.clock import parse_time
 from perdure.text.diff import word_diff
 
@@ -124,13 +125,13 @@ def test_an_age_is_said_in_its_largest_unit(seconds: int, said: str):
 
 
 def test_a_time_may_be_a_date_a_span_or_a_word():
-    now = parse_time_option("now", "since")
-    assert parse_time_option("2026-03-14", "since").isoformat() == "2026-03-14T00:00:00+00:00"
-    assert parse_time_option("2026-03-14", "until", whole_day=True).isoformat() == "2026-03-14T23:59:59.999999+00:00"
-    assert (now - parse_time_option("2w", "since")).days in {13, 14}
-    assert (parse_time_option("2w", "expires_at", ahead=True) - now).days == 14
-    assert parse_time_option("yesterday", "since") < parse_time_option("today", "since") <= now
-    assert parse_time_option("today", "until", whole_day=True) > now
+    now = parse_time("now", "since", START)
+    assert parse_time("2026-03-14", "since", now).isoformat() == "2026-03-14T00:00:00+00:00"
+    assert parse_time("2026-03-14", "until", now, until=True).isoformat() == "2026-03-15T00:00:00+00:00"
+    assert (now - parse_time("2w", "since", now)).days == 14
+    assert (parse_time("2w", "expires_at", now, ahead=True) - now).days == 14
+    assert parse_time("yesterday", "since", now) < parse_time("today", "since", now) <= now
+    assert parse_time("today", "until", now, until=True) > now
 
 
 def test_without_unicode_the_marks_are_ascii(user: User):

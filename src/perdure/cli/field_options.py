@@ -19,7 +19,7 @@ CONTENT: Final = "What it says"
 ORIGIN: Final = "Where it comes from"
 STANDING: Final = "How much it counts"
 TIME: Final = "When it holds"
-_TIMES: Final = "a time such as 2026-03-14 or 3d"
+_TIMES: Final = "a time such as 2026-03-14, 3d"
 
 # Options that may be repeated, and the list of a record that they fill.
 LISTS: Final = {
@@ -78,10 +78,10 @@ _OPTIONS: Final = (
     _choice("--tier", STANDING, "Its tier", TIERS),
     _one("--importance", STANDING, "From 0 to 1.", type=float),
     _one("--confidence", STANDING, f"From 0 to 1, or {', '.join(CONFIDENCE_LABELS)}."),
-    _one("--valid-at", TIME, f"When it became true: {_TIMES} (ago).", **time_option("valid_at")),
-    _one("--invalid-at", TIME, f"When it ceased to be true: {_TIMES} (ago).", **time_option("invalid_at")),
+    _one("--valid-at", TIME, f"When it became true: {_TIMES} (ago), 'last Monday'.", **time_option("valid_at")),
+    _one("--invalid-at", TIME, f"When it ceased to be true: {_TIMES} (ago), yesterday.", **time_option("invalid_at")),
     _one(
-        "--expires-at", TIME, f"When to stop showing it: {_TIMES} (from now).", **time_option("expires_at", ahead=True)
+        "--expires-at", TIME, f"When to stop showing it: {_TIMES} (from now), 'next week'.", **time_option("expires_at")
     ),
 )
 

@@ -10,6 +10,7 @@ from perdure.cli.command import Function, option
 from perdure.cli.field_options import completing, read_entries
 from perdure.cli.terminal import note
 from perdure.cli.time_options import stamp, time_option
+from perdure.clock import format_local
 from perdure.model import CATEGORIES, CONTEXT_TYPES, INDEXED_STATES, TIERS, Json, State
 
 FILTERS: Final = "Filters"
@@ -18,11 +19,11 @@ _TIMES: Final = ("since", "until", "when")
 
 KNOWN_AT: Final = option("--known-at", **time_option("known_at"), help="Search the store as it was at this time.")
 SINCE: Final = option(
-    "--since", section=FILTERS, **time_option("since"), help="from this time on: 2026-03-14, 3d, 2w, yesterday."
+    "--since", section=FILTERS, **time_option("since"), help="from this time on: 2026-03-14, 3d, 'last week', Monday."
 )
 UNTIL: Final = option(
-    "--until", section=FILTERS, **time_option("until", whole_day=True),
-    help="up to this time; a date includes the whole day.",
+    "--until", section=FILTERS, **time_option("until"),
+    help="up to this time; a day, a week or a month that is named is included.",
 )  # fmt: skip
 
 _OPTIONS: Final = (
@@ -32,7 +33,8 @@ _OPTIONS: Final = (
     option("--source", section=FILTERS, multiple=True, help="stored by this source; repeated: by any of them."),
     SINCE,
     UNTIL,
-    option("--when", section=FILTERS, metavar="WORDS", help="of this time: 'last week', 'in March', 'since Monday'."),
+    option("--when", section=FILTERS, metavar="WORDS",
+           help="of this time: 'last week', 'in March', 'since Monday', 24h."),
     option("--context-type", section=FILTERS, metavar="NAME", shell_complete=completing(CONTEXT_TYPES),
            help=f"made in: {', '.join(CONTEXT_TYPES)}."),
     option("--tier", section=FILTERS, metavar="NAME", shell_complete=completing(TIERS), help="has this tier."),
@@ -51,7 +53,8 @@ _SEARCH: Final = (
     option("--concept", "concepts", multiple=True, metavar="WORDS",
            help="Only memories that hold this; give two to five of them."),
     option("--recipe", metavar="NAME", help="How to weigh the signals.  [default: balanced]"),
-    option("--as-of", **time_option("as_of"), help="What was true at this time: 2026-03-14T09:30, 3d, yesterday."),
+    option("--as-of", **time_option("as_of"),
+           help="What was true at this time: 2026-03-14T09:30, 3d; of a day, at its beginning."),
     KNOWN_AT,
     option("--no-constitutional", is_flag=True, help="Leave out the memories that are always shown."),
 )  # fmt: skip
@@ -108,7 +111,7 @@ def filters_in_words(options: Mapping[str, Any]) -> str:
         if value is None or value == () or name in _NO_FILTERS:
             continue
         if isinstance(value, datetime):
-            shown = f"{value:%Y-%m-%d %H:%M} UTC"
+            shown = format_local(value, "%Y-%m-%d %H:%M")
         else:
             shown = " ".join(cast("tuple[str, ...]", value)) if isinstance(value, tuple) else str(value)
         (times if name in _TIMES else others).append(f"{name.replace('_', ' ')} {shown}")

@@ -10,7 +10,7 @@ from perdure.cli.change_view import author_and_age, change_lines, describe_chang
 from perdure.cli.command import Target, command
 from perdure.cli.render import View
 from perdure.cli.terminal import dim
-from perdure.clock import format_time
+from perdure.clock import format_local, format_time
 from perdure.jsonable import list_document
 from perdure.model import Record, Revision
 from perdure.text.diff import changed_fields, word_diff
@@ -48,7 +48,7 @@ def main(target: Target, *, ref: str) -> View:
     def page() -> Iterator[str]:
         for revision, changes in described():
             change, version = revision.change, f"v{revision.version:<3}"
-            who, when = author_and_age(change, change.surface), dim(f"{change.at:%Y-%m-%d %H:%M:%S}")
+            who, when = author_and_age(change, change.surface), dim(format_local(change.at))
             yield f"{dim(f'{revision.seq:>4}')}  {version} {operation_label(change.operation)}  {who}  {when}"
             yield from change_lines(changes, 11)
 

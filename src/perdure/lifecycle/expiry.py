@@ -16,7 +16,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 from perdure.buggify import point
-from perdure.clock import format_time
+from perdure.clock import format_time, local_day
 from perdure.errors import StoreReadOnly
 from perdure.lifecycle.write import Plan, PreparedWrite, apply_plan, is_unchanged
 from perdure.model import Record, replace_record
@@ -99,8 +99,8 @@ def expire_and_purge(services: Services, *, confirmed: bool) -> ExpiryResult:
 def clock_jump_note(held: int, until: datetime, now: datetime) -> str:
     what = "1 memory is" if held == 1 else f"{held:,} memories are"
     return (
-        f"{what} due to expire or to be purged, but the clock went from {until:%Y-%m-%d} to {now:%Y-%m-%d} and left "
-        "more than a day without a trace. If it is right, say so: perdure work --expire"
+        f"{what} due to expire or to be purged, but the clock went from {local_day(until)} to {local_day(now)} and "
+        "left more than a day without a trace. If it is right, say so: perdure work --expire"
     )
 
 

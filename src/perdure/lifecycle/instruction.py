@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, Literal, TypeAlias
 
-from perdure.clock import format_time, parse_time
+from perdure.clock import format_local, parse_time
 from perdure.errors import InvalidInput, InvalidReference, shown
 from perdure.ids import Reference, parse_reference
 from perdure.text.stopwords import STOPWORDS
@@ -57,7 +57,12 @@ _ORDER: Final = re.compile(
     re.IGNORECASE,
 )
 _SUBJECT: Final = re.compile(r"\b(?:about|regarding|concerning|mentioning|related\s+to)\s+\S", re.IGNORECASE)
-_TIME_WORD: Final = re.compile(r"\b(?:before|after|since|until|till|during|between|older|newer)\b", re.IGNORECASE)
+_TIME_WORD: Final = re.compile(
+    r"\b(?:before|after|since|until|till|during|between|older|newer)\b|\b[0-9]{1,2}[./-][0-9]{1,2}[./-](?:19|20)[0-9]{2}\b",
+    re.IGNORECASE,
+)
+# A time must not be left out because it was not understood: `ago` counts behind `about` as well.
+_UNREAD_TIME: Final = re.compile(r"\bago\b", re.IGNORECASE)
 _TOKEN: Final = re.compile("[^\\s.,;:!?\"'\u2019\u2018()\\[\\]{}<>]+")
 _SIGNS: Final = re.compile(r"\w[+#@&/\\*=|~^%$]|[+#@&/\\*=|~^%$]\w")
 
@@ -91,14 +96,14 @@ def parse(what: object, now: datetime, *, scoped: bool = False) -> Instruction:
     if before := _BEFORE.fullmatch(text):
         time = before[1].strip()
         try:
-            moment = parse_time(time, "before")
+            moment = parse_time(time, "before", now)
         except InvalidInput as error:
             raise InvalidInput(
                 f"before:{time[:60]} does not say a time.",
-                remedy="Write before:2026-03-14 or before:2026-03-14T09:26:53Z; a memory with such a key is "
+                remedy="Write before:2026-03-14, before:3d or 'before:last week'; a memory with such a key is "
                 f"key:before:{time[:60]}. Nothing was changed.",
             ) from error
-        return Instruction(kind="scope", until=moment, understood=f"every memory created before {format_time(moment)}")
+        return Instruction(kind="scope", until=moment, understood=f"every memory created before {format_local(moment)}")
     for candidate in dict.fromkeys((text, _ORDER.sub("", text, count=1).strip(_MARKS))):
         if least := _LEAST.fullmatch(" ".join(re.findall(r"\w+", candidate.lower()))):
             kind, which = ("oldest", "least recently used") if least[1] else ("least important", "least important")
@@ -133,11 +138,12 @@ def _everything(text: str, *, scoped: bool) -> Instruction:
 
 
 def _sentence(text: str, now: datetime, *, scoped: bool) -> Instruction:
-    ranges = find_time_ranges(text, now)
+    # Nothing was stored in times to come: there, `the trip next week` is what a memory speaks of.
+    ranges = tuple(each for each in find_time_ranges(text, now) if each.since is None or each.since <= now)
     rest = without_spans(text, ranges)
     subject = _SUBJECT.search(rest)
     # Behind `about`, a word of time is a word like any other.
-    if len(ranges) > 1 or (_TIME_WORD.search(rest) and not subject):
+    if len(ranges) > 1 or _UNREAD_TIME.search(rest) or (_TIME_WORD.search(rest) and not subject):
         raise InvalidInput(
             "The instruction names a time that cannot be read, or several times.",
             remedy="Name one time, as in `before 2026-03-14`, `yesterday` or `last week`, or say `everything about …`. "
@@ -157,7 +163,7 @@ def _sentence(text: str, now: datetime, *, scoped: bool) -> Instruction:
     if words:
         understood += " that holds " + " and ".join(f"\u2018{word}\u2019" for word in words)
     if ranges:
-        understood += f", created {ranges[0].dates} UTC (\u2018{ranges[0].words}\u2019)"
+        understood += f", created {ranges[0].dates} {ranges[0].zone_name} (\u2018{ranges[0].words}\u2019)"
     return Instruction(
         kind="sentence",
         words=words,

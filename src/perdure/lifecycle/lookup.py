@@ -6,14 +6,14 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Final, Protocol, get_args
 
-from perdure.clock import parse_time
+from perdure.clock import Clock, local_day
 from perdure.errors import AmbiguousReference, NotFound, StoreDamaged
 from perdure.ids import MAX_NUMBER, parse_reference
 from perdure.model import Detail, Filter, Level, Operation, Page, Record, Revision
 from perdure.store.paging import revisions
 from perdure.store.port import LogFilter, Reader, Store
 from perdure.text.preview import at_level
-from perdure.validation import check_choice, check_int, check_single_line, optional
+from perdure.validation import check_choice, check_int, check_period, check_single_line, optional
 from perdure.visibility import GONE_STATES, has_expired
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def find_present(store: Store, namespace: str, ref: int | str, now: datetime) ->
     if record.state in GONE_STATES:
         raise NotFound(f"Memory #{record.number} is {record.state}.", remedy=remedy)
     if record.expires_at and has_expired(record, now):
-        raise NotFound(f"Memory #{record.number} expired on {record.expires_at:%Y-%m-%d}.", remedy=remedy)
+        raise NotFound(f"Memory #{record.number} expired on {local_day(record.expires_at)}.", remedy=remedy)
     return record
 
 
@@ -119,8 +119,10 @@ def check_log_filter(
     since: datetime | str | None = None,
     until: datetime | str | None = None,
     before: int | None = None,
+    clock: Clock,
 ) -> LogFilter:
     """Which lines of the log are asked for, checked."""
+    first, end = check_period(since, until, clock)
     if operation is not None:
         check_choice(get_args(Operation), operation, "operation")
     return LogFilter(
@@ -128,7 +130,7 @@ def check_log_filter(
         session=optional(check_single_line, session, "session"),
         actor=optional(check_single_line, actor, "actor"),
         operation=operation,
-        since=optional(parse_time, since, "since"),
-        until=optional(parse_time, until, "until"),
+        since=first,
+        until=end,
         before=None if before is None else check_int(before, "before", 1, _MAX_SEQ),
     )

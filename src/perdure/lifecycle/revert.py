@@ -10,6 +10,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
 from perdure.buggify import point
+from perdure.clock import local_day
 from perdure.errors import NotAllowed
 from perdure.lifecycle.tier_policy import ONLY_PEOPLE
 from perdure.lifecycle.write import Plan, PreparedWrite, apply_plan
@@ -151,7 +152,7 @@ def plan_writes(plan: RevertPlan, operation: Operation, find_by_key: FindByKey) 
 def why_missing(lines: Sequence[Revision]) -> str:
     """Why a memory with these lines in the log has no record any more."""
     erased = next((line.change for line in reversed(lines) if line.change.operation == "erase"), None)
-    return f"It was erased by {erased.actor} on {erased.at:%Y-%m-%d}." if erased else DAMAGED
+    return f"It was erased by {erased.actor} on {local_day(erased.at)}." if erased else DAMAGED
 
 
 def _prepare(services: Services, source: RevertSource) -> PreparedRevert:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
+from perdure.clock import format_local
 from perdure.errors import AmbiguousReference, Conflict, InvalidInput, NotFound
 from perdure.lifecycle.revert import DAMAGED, RevertPlan, revert, why_missing
 from perdure.model import Operation, Record, RevertResult, Revision, Skipped, same_history
@@ -176,8 +177,7 @@ def _require_no_conflict(
     if reverting and not different:
         change = max(reverting, key=lambda line: line.seq).change
         raise Conflict(
-            f"This was taken back already, by {change.actor} at {change.at:%Y-%m-%d %H:%M:%S} UTC, "
-            f"in batch {change.batch}.",
+            f"This was taken back already, by {change.actor} at {format_local(change.at)}, in batch {change.batch}.",
             remedy=f"Undo that to bring it back: perdure undo {change.batch}",
         )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from perdure.clock import local_day
 from perdure.errors import NotFound
 from perdure.lineage import version_spans
 from perdure.model import Diff, Record, Revision, Version
@@ -64,7 +65,7 @@ def _with_record(revisions: Sequence[Revision], number: int) -> tuple[Version, R
         return version, version.record
     if newest.change.operation == "erase":
         raise NotFound(
-            f"Memory #{newest.number} was erased on {newest.change.at:%Y-%m-%d}; no version of it is left.",
+            f"Memory #{newest.number} was erased on {local_day(newest.change.at)}; no version of it is left.",
             remedy=f"What is left is when it changed: perdure history {newest.number}",
         )
     raise NotFound(

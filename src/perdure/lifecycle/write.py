@@ -16,6 +16,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from perdure.buggify import point
+from perdure.clock import local_day
 from perdure.embed.port import checked_vectors
 from perdure.errors import CapacityExceeded, Conflict, EmbedderUnavailable, InvalidInput, StoreDamaged, VersionConflict
 from perdure.ids import content_hash, new_id
@@ -188,7 +189,7 @@ def write(
     notes = list(plan.notes)
     if result.tombstone_since and plan.operation != "restore":
         notes.append(
-            f"This text was forgotten or corrected on {result.tombstone_since:%Y-%m-%d}; it is remembered again."
+            f"This text was forgotten or corrected on {local_day(result.tombstone_since)}; it is remembered again."
         )
     if prepared.vector_pending and services.embedder:
         notes.append("Stored without a vector: recall finds it by keyword now, and by meaning after `perdure work`.")
@@ -356,8 +357,8 @@ def plan_write(
     begins = fields.get("valid_at")
     if begins and begins > at:
         notes.append(
-            f"It becomes true on {begins:%Y-%m-%d}. Until then recall shows neither it nor what it replaces, unless it "
-            "is asked with as_of (--as-of)."
+            f"It becomes true on {local_day(begins)}. Until then recall shows neither it nor what it replaces, unless "
+            "it is asked with as_of (--as-of)."
         )
     return replace(plan, notes=tuple(notes)) if notes else plan
 
@@ -387,7 +388,7 @@ def check_write(
     any. A `partial` write may be without a text: then the text stays.
     """
     checked: RecordFields = {} if partial and text is None else {"text": check_text(text)}
-    checked |= check_fields(fields, services.settings.categories)
+    checked |= check_fields(fields, services.settings.categories, services.context.clock)
     if checked.get("metadata", {}) is None:
         checked["metadata"] = {}
     if not services.settings.redact:

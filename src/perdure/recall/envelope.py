@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from perdure.clock import local_day
 from perdure.model import ContextItem, Format
 from perdure.text.preview import clip, one_line, when
 from perdure.text.unsafe_characters import UNSAFE_CHARACTERS
@@ -61,7 +62,7 @@ def unused_mark(items: Sequence[str], draw: Callable[[], str] = random_mark) -> 
 def item(packed: ContextItem, style: Style) -> str:
     """A memory with its date, number and origin, as one item."""
     record, origin = packed.record, "; ".join(_origin(packed, style))
-    date = when(record).date().isoformat()
+    date = local_day(when(record))
     if style.format == "json":
         value = {
             "number": record.number,
@@ -85,7 +86,7 @@ def _origin(packed: ContextItem, style: Style) -> list[str]:
     speaker = record.metadata.get("speaker")
     session, conversation = record.session_id, record.conversation_id
     state = "" if record.state == "active" else record.state
-    until = f"until {record.invalid_at.date().isoformat()}" if record.invalid_at else ""
+    until = f"until {local_day(record.invalid_at)}" if record.invalid_at else ""
     parts = (
         f"in {_word(record.namespace)}" if style.several else "",
         "constitutional" if packed.score is None else "",

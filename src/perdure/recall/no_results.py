@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final, cast
 
+from perdure.clock import local_day
 from perdure.model import INDEXED_STATES, Filter
 from perdure.recall.query import ParsedQuery, RequiredTerms, SearchRequest
 from perdure.store.port import Store
@@ -82,7 +83,7 @@ def _in_words(field: str, value: Any) -> str:
     if field == "where":
         return where_in_words(value)
     if isinstance(value, datetime):
-        return f"{value:%Y-%m-%d}"
+        return local_day(value)
     return " ".join(cast("tuple[str, ...]", value)) if isinstance(value, tuple) else str(value)
 
 

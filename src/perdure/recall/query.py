@@ -41,7 +41,8 @@ _NO_CONCEPTS: Final[Mapping[str, int]] = {}
 # Every text that names a time has something of this. Most texts have nothing of it, and need no closer look.
 _TIME_WORDS: Final = re.compile(
     "day|week|month|year|night|morning|noon|evening|sec|min|hour|hr"
-    "|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|19|20"
+    "|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|19|20|mon|tue|wed|thu|fri|sat|sun"
+    "|spring|summer|autumn|fall|winter|q[1-4]|quarter|recently|lately|tomorrow|ago|[0-9] ?[smhdwy]"
 )
 
 
@@ -103,8 +104,8 @@ def check_request(  # noqa: PLR0913 - one for each thing a caller may decide
 ) -> SearchRequest:
     """One search, complete: what the caller left out comes from the settings."""
     settings, now = services.settings, services.context.clock()
-    true_at = None if as_of is None else parse_time(as_of, "as_of")
-    known_by = None if known_at is None else parse_time(known_at, "known_at")
+    true_at = None if as_of is None else parse_time(as_of, "as_of", now)
+    known_by = None if known_at is None else parse_time(known_at, "known_at", now)
     chosen = services.recipe(recipe or None)
     if use_decay is not None and check_bool(use_decay, "use_decay") and not chosen.fades:
         raise UnknownChoice(

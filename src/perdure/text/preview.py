@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Final
 
+from perdure.clock import local_day
 from perdure.model import Level, Record
 from perdure.text.sentences import sentences
 from perdure.text.unsafe_characters import UNSAFE_CHARACTERS
@@ -26,7 +27,7 @@ def when(record: Record) -> datetime:
 def one_line_preview(record: Record) -> str:
     """`#12 2026-03-14 [preference] Alice prefers dark mode`."""
     category = f"[{one_line(record.category)}] " if record.category else ""
-    head = f"#{record.number} {when(record).date().isoformat()} {category}"
+    head = f"#{record.number} {local_day(when(record))} {category}"
     title = f"{record.title}: " if record.title else ""
     text = title + (record.abstract or _first(record.text, _LINE))
     return head + clip(one_line(text), _LINE - len(head))

@@ -1,0 +1,480 @@
+"""One time by its name: `yesterday`, `March 2025`, `3 days ago`, `the end of last year`, `14.03.2026`.
+
+Words that have another meaning as well (May, Monday, spring, 2025) are `recurring`: they are a time only where
+something else says so, such as `in` or `since` before them. Everything else is `exact`: a time wherever it stands.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Final, NamedTuple, TypeAlias
+
+from perdure.text.calendar_ranges import (
+    DAY,
+    LENGTHS,
+    PARTS_OF_A_DAY,
+    SEASONS,
+    WEEK,
+    WEEKDAYS,
+    Stretch,
+    date_of,
+    day,
+    elapsed,
+    in_this_year,
+    in_year,
+    last,
+    midnight,
+    months,
+    part_of_day,
+    quarter,
+    season,
+    third,
+    unit_ago,
+    weekend,
+)
+from perdure.text.number_words import ARTICLES, SMALL_NUMBERS, VAGUE_NUMBERS, Quantity, cuts_a_number, read_quantity
+
+Found: TypeAlias = tuple[Stretch, int]
+
+
+class Duration(NamedTuple):
+    """So many of a unit, from `low` to `high` where the words are vague. It ends before the word number `end`."""
+
+    low: float
+    high: float
+    unit: str
+    end: int
+
+    @property
+    def length(self) -> timedelta:
+        return self.high * LENGTHS[self.unit]
+
+
+class TimeWords:
+    """Words that stand next to each other, and the times that they name, reckoned from `now` in its zone. `spelled` are
+    the words with their capitals. A name that comes again means the latest one, or the following one if `ahead`.
+    """
+
+    def __init__(self, spelled: Sequence[str], now: datetime, *, ahead: bool = False) -> None:
+        self.words = [word.lower() for word in spelled]
+        self.spelled = spelled
+        self.now = now
+        self.ahead = ahead
+
+    def word(self, at: int) -> str:
+        return self.words[at] if at < len(self.words) else ""
+
+    def exact(self, at: int) -> Found | None:
+        """The time whose name begins here. Never an error: no calendar has a 31 February."""
+        at += self.word(at) == "the"
+        word = self.word(at)
+        read = _READERS.get(word) or (TimeWords.read_figures if word and word[0] in _DIGITS else None)
+        if read is None:
+            return None
+        try:
+            return read(self, at)
+        except (ValueError, OverflowError):
+            return None
+
+    def moment(self, at: int, now: datetime | None = None, *, sure: bool = True) -> Found | None:
+        """An exact time, or a recurring one, which is reckoned from another `now` if that is given. `sure` says that
+        `may` and `march` are months here, not verbs.
+        """
+        found = self.exact(at)
+        if found:
+            return found
+        at += self.word(at) == "the"
+        try:
+            return self.read_recurring(at, now or self.now, sure=sure)
+        except (ValueError, OverflowError):
+            return None
+
+    def duration(self, at: int) -> Duration | None:
+        """`3 days`, `24h`, `an hour and a half`, `two or three weeks`, `a few months`. Never a part of a number."""
+        if at >= len(self.words) or cuts_a_number(self.words, at):
+            return None
+        if glued := _GLUED.fullmatch(self.words[at]):
+            unit = _SHORT_UNITS.get(glued[2]) or _UNITS.get(glued[2])
+            return Duration(float(glued[1]), float(glued[1]), unit, at + 1) if unit else None
+        if (two := _FROM_TO.fullmatch(self.words[at])) and (unit := _UNITS.get(self.word(at + 1))):
+            return Duration(float(two[1]), float(two[2]), unit, at + 2)
+        quantity = read_quantity(self.words, at)
+        if quantity is None:
+            return None
+        low, high, end = quantity
+        if self.word(end) in {"to", "or"} and (second := self._number(end + 1)):
+            high, end = second.high, second.end
+        figures = self.words[at][0] in _DIGITS
+        unit = _UNITS.get(self.word(end)) or (_SHORT_UNITS.get(self.word(end)) if figures else None)
+        if unit is None:
+            return None
+        end += 1
+        if self.words[end : end + 3] == ["and", "a", "half"]:
+            low, high, end = low + 0.5, high + 0.5, end + 3
+        elif self.word(end) == "or" and (second := self._number(end + 1)) and self.word(second.end) == "ago":
+            high, end = second.high, second.end
+        return Duration(min(low, high), max(low, high), unit, end)
+
+    def _number(self, at: int) -> Quantity | None:
+        return read_quantity(self.words, at) if at < len(self.words) else None
+
+    def day_of_month(self, at: int) -> int | None:
+        match = _NTH.fullmatch(self.word(at))
+        return int(match[1]) if match else None
+
+    def year(self, at: int) -> int | None:
+        return int(self.word(at)) if _YEAR.fullmatch(self.word(at)) else None
+
+    def year_after(self, at: int) -> tuple[int, int] | None:
+        """A year that follows, with or without `of`, and where it ends."""
+        at += self.word(at) == "of"
+        year = self.year(at)
+        return None if year is None else (year, at + 1)
+
+    def weekday(self, at: int) -> int | None:
+        """Which day of the week. Short names that are words too must be spelled like names: `Sun`, `Sat`."""
+        word = self.word(at)
+        if word in _WEEKDAY_NAMES and word not in _SHORT_WEEKDAYS:
+            return _WEEKDAY_NAMES[word]
+        if word not in _SHORT_WEEKDAYS:
+            return None
+        following = self.spelled[at + 1] if at + 1 < len(self.spelled) else ""
+        # `Sun Microsystems` is no day.
+        named = following[:1].isupper() and following.lower() not in PARTS_OF_A_DAY
+        sure = self.spelled[at][0].isupper() or word not in _VERBS_TOO
+        return _WEEKDAY_NAMES[word] if sure and not named else None
+
+    def _with_part(self, found: datetime, end: int) -> Found:
+        """A day, or the part of it that is named behind it."""
+        part = self.word(end)
+        return (part_of_day(found, part), end + 1) if part in PARTS_OF_A_DAY else (day(found), end)
+
+    def _of_something(self, at: int) -> bool:
+        """`the last week of school` is not last week."""
+        return self.word(at) == "of"
+
+    # -- words -----------------------------------------------------------------------------------------------------
+
+    def read_day_word(self, at: int) -> Found | None:
+        return self._with_part(self.now + _DAY_WORDS[self.word(at)] * DAY, at + 1)
+
+    def read_day_beyond(self, at: int) -> Found | None:
+        days = {("before", "yesterday"): -2, ("after", "tomorrow"): 2}.get((self.word(at + 1), self.word(at + 2)))
+        return None if days is None else self._with_part(self.now + days * DAY, at + 3)
+
+    def read_tonight(self, at: int) -> Found | None:
+        return part_of_day(self.now, "evening"), at + 1
+
+    def read_last(self, at: int) -> Found | None:
+        """`last night`, `last weekend`, `last Monday`, `last March`, `last summer` are over."""
+        which, word, now = self.word(at), self.word(at + 1), self.now
+        found = self.read_last_stretch(at)
+        if found or which == "past":
+            return found
+        if word == "weekend":
+            return weekend(now, 1), at + 2
+        if word == "night":
+            return (midnight(now) - timedelta(hours=6), midnight(now) + timedelta(hours=6)), at + 2
+        weekday = self.weekday(at + 1)
+        if weekday is not None:
+            return self._with_part(now - (_days_back(weekday, now) or 7) * DAY, at + 2)
+        return self.read_of_year(at + 1, lambda stretch_of: in_year(stretch_of, now, over=True))
+
+    def read_last_stretch(self, at: int) -> Found | None:
+        """`last week` is the one on the calendar, `the past week` and `the last 7 days` end now."""
+        word, now = self.word(at + 1), self.now
+        if word in _ONE and not self._of_something(at + 2):
+            unit = _UNITS[word]
+            on_calendar = self.word(at) != "past" and unit in _CALENDAR_UNITS
+            return unit_ago(unit, 1, now) if on_calendar else last(LENGTHS[unit], now), at + 2
+        duration = None if word in ARTICLES else self.duration(at + 1)
+        if duration is None or self._of_something(duration.end):
+            return None
+        return last(duration.length or LENGTHS[duration.unit], now), duration.end
+
+    def read_this(self, at: int) -> Found | None:
+        word, now = self.word(at + 1), self.now
+        if word in PARTS_OF_A_DAY and word != "night":
+            return part_of_day(now, word), at + 2
+        if word == "weekend":
+            return weekend(now), at + 2
+        if word in _ONE and _UNITS[word] in _CALENDAR_UNITS:
+            return unit_ago(_UNITS[word], 0, now), at + 2
+        weekday = self.weekday(at + 1)
+        if weekday is not None:
+            return self._with_part(now + (weekday - now.weekday()) * DAY, at + 2)
+        return self.read_of_year(at + 1, lambda stretch_of: in_this_year(stretch_of, now))
+
+    def read_next(self, at: int) -> Found | None:
+        word, now = self.word(at + 1), self.now
+        if word == "weekend":
+            return weekend(now, -1), at + 2
+        if word in _ONE and _UNITS[word] in _CALENDAR_UNITS and not self._of_something(at + 2):
+            return unit_ago(_UNITS[word], -1, now), at + 2
+        duration = self.duration(at + 1)
+        if duration and duration.low and not self._of_something(duration.end):
+            return (elapsed(now, timedelta(0)), elapsed(now, duration.length)), duration.end
+        weekday = self.weekday(at + 1)
+        if weekday is not None:
+            return self._with_part(now + (7 - _days_back(weekday, now)) * DAY, at + 2)
+        return self.read_of_year(at + 1, lambda stretch_of: in_year(stretch_of, now, ahead=True))
+
+    def read_of_year(self, at: int, which: Callable[[Callable[[int], Stretch]], Stretch]) -> Found | None:
+        """A month or a season, of the year that `which` chooses."""
+        name, now = self.word(at), self.now
+        if name in SEASONS and not self._of_something(at + 1):
+            return which(lambda year: season(name, year, now)), at + 1
+        month = _MONTH_NAMES.get(name)
+        return None if month is None else (which(lambda year: months(year, month, 1, now)), at + 1)
+
+    def read_earlier(self, at: int) -> Found | None:
+        """`earlier this week` is what has passed of it."""
+        if self.word(at + 1) in _DAY_WORDS:
+            return self.read_day_word(at + 1)
+        found = self.read_this(at + 1) if self.word(at + 1) == "this" else None
+        if found is None or found[0][0] > self.now:
+            return None
+        (start, end), after = found
+        return (start, min(end, elapsed(self.now, timedelta(microseconds=1)))), after
+
+    def read_recently(self, at: int) -> Found | None:
+        return last(2 * WEEK, self.now), at + 1
+
+    def read_other_day(self, at: int) -> Found | None:
+        """`the other day`: two to seven days ago."""
+        if self.word(at + 1) != "day":
+            return None
+        return (unit_ago("d", 7, self.now)[0], unit_ago("d", 2, self.now)[1]), at + 2
+
+    def read_unit(self, at: int) -> Found | None:
+        """`the week before last`, `the week of 14 March`."""
+        word = self.word(at)
+        if (self.word(at + 1), self.word(at + 2)) == ("before", "last"):
+            return (weekend(self.now, 2) if word == "weekend" else unit_ago(_UNITS[word], 2, self.now)), at + 3
+        if word == "week" and self._of_something(at + 1):
+            inner = self.word(at + 2 + (self.word(at + 2) == "the"))
+            found = None if inner in _COMPOSED else self.moment(at + 2)
+            if found and found[0][1] - found[0][0] <= DAY:
+                return unit_ago("w", 0, found[0][0].astimezone(self.now.tzinfo)), found[1]
+        return None
+
+    def read_third(self, at: int) -> Found | None:
+        """`early June`, `mid 2024`, `the end of last year`: a third of it."""
+        word, of = self.word(at), self._of_something(at + 1)
+        if not of and word not in _THIRDS_WITHOUT_OF:
+            return None
+        start = at + 1 + (of or self.word(at + 1) == "in")
+        if self.word(start + (self.word(start) == "the")) in _COMPOSED:
+            return None
+        found = self.moment(start, sure=start > at + 1)
+        return (third(found[0], _THIRDS[word]), found[1]) if found else None
+
+    def read_season(self, at: int) -> Found | None:
+        year = self.year_after(at + 1)
+        return (season(self.word(at), year[0], self.now), year[1]) if year else None
+
+    def read_quarter(self, at: int) -> Found | None:
+        found = self._quarter_number(at)
+        year = self.year_after(found[1]) if found else None
+        return (quarter(year[0], found[0], self.now), year[1]) if found and year else None
+
+    def _quarter_number(self, at: int) -> tuple[int, int] | None:
+        """`Q3`, `third quarter`, and where it ends."""
+        if self.word(at) in _QUARTERS:
+            return _QUARTERS[self.word(at)], at + 1
+        return (
+            (_ORDINALS[self.word(at)], at + 2)
+            if self.word(at) in _ORDINALS and self.word(at + 1) == "quarter"
+            else None
+        )
+
+    def read_month(self, at: int, *, sure: bool = False) -> Found | None:
+        """`March 14th, 2025`, `March 14`, `March 2025`. `march 3 miles` is no date, unless it is `sure`."""
+        month, now = _MONTH_NAMES[self.word(at)], self.now
+        day_of_month = self.day_of_month(at + 1)
+        if day_of_month is None:
+            year = self.year_after(at + 1)
+            return (months(year[0], month, 1, now), year[1]) if year else None
+        year = self.year(at + 2)
+        if year is not None:
+            return date_of(year, month, day_of_month, now), at + 3
+        named = self.spelled[at][0].isupper() or self.word(at) not in _VERBS_TOO
+        if not (sure or named or not self.word(at + 1).isdigit()):
+            return None
+        return in_year(lambda year: date_of(year, month, day_of_month, now), now, ahead=self.ahead), at + 2
+
+    def read_duration(self, at: int) -> Found | None:
+        """`3 days ago`, `half an hour ago`, `2 weeks from now`; `in 3 days` only where the time lies `ahead`."""
+        duration = self.duration(at)
+        if duration is None:
+            return None
+        low, high, unit, end = duration
+        if self.word(end) == "ago":
+            return (unit_ago(unit, high, self.now)[0], unit_ago(unit, low, self.now)[1]), end + 1
+        if self.word(end) == "hence" or (self.word(end), self.word(end + 1)) == ("from", "now"):
+            after = end + 1 if self.word(end) == "hence" else end + 2
+            return (unit_ago(unit, -low, self.now)[0], unit_ago(unit, -high, self.now)[1]), after
+        return None
+
+    # -- figures ---------------------------------------------------------------------------------------------------
+
+    def read_figures(self, at: int) -> Found | None:
+        iso = _ISO.fullmatch(self.word(at))
+        if iso:
+            return self.read_iso(at, iso)
+        written = read_written_date(self.word(at), self.now)
+        if written:
+            return written, at + 1
+        year = self.year(at)
+        if year is not None and self.word(at + 1) in _QUARTERS:
+            return quarter(year, _QUARTERS[self.word(at + 1)], self.now), at + 2
+        return self.read_day_of_month(at) or self.read_quarter(at) or self.read_duration(at)
+
+    def read_iso(self, at: int, iso: re.Match[str]) -> Found:
+        date, time, end = iso[1], iso[2] or "", at + 1
+        if not time and _TIME_OF_DAY.fullmatch(self.word(end)):
+            time, end = self.word(end), end + 1
+            if self.word(end) in {"utc", "gmt", "z"}:
+                time, end = f"{time}z", end + 1
+        moment = datetime.fromisoformat(f"{date}t{time}".upper() if time else date)
+        moment = moment.replace(tzinfo=self.now.tzinfo) if moment.tzinfo is None else moment
+        if not time:
+            return day(moment), end
+        start = moment.astimezone(UTC)
+        return (start, start + timedelta(minutes=1 if re.split("[z+-]", time)[0].count(":") == 1 else 1 / 60)), end
+
+    def read_day_of_month(self, at: int) -> Found | None:
+        """`14 March`, `the 14th of March, 2025`. Without a year, the latest such day that has come."""
+        day_of_month = self.day_of_month(at)
+        name = at + 1 + self._of_something(at + 1)
+        month = _MONTH_NAMES.get(self.word(name))
+        if day_of_month is None or month is None or cuts_a_number(self.words, at):
+            return None
+        year, now = self.year(name + 1), self.now
+        if year is not None:
+            return date_of(year, month, day_of_month, now), name + 2
+        return in_year(lambda year: date_of(year, month, day_of_month, now), now, ahead=self.ahead), name + 1
+
+    # -- names that come again -------------------------------------------------------------------------------------
+
+    def read_recurring(self, at: int, now: datetime, *, sure: bool) -> Found | None:
+        word, ahead = self.word(at), self.ahead
+        weekday, year = self.weekday(at), self.year(at)
+        if weekday is not None:
+            back = _days_back(weekday, now)
+            return self._with_part(now + (7 - back if ahead else -back) * DAY, at + 1)
+        if year is not None:
+            return months(year, 1, 12, now), at + 1
+        if word == "weekend":
+            this = weekend(now)
+            return (this if (this[0] > now) == ahead else weekend(now, -1 if ahead else 1)), at + 1
+        number = self._quarter_number(at)
+        if number:
+            return in_year(lambda year: quarter(year, number[0], now), now, ahead=ahead), number[1]
+        if word in _VERBS_TOO and not sure and not self.spelled[at][0].isupper():
+            return None
+        found = self.read_month(at, sure=True) if word in _MONTH_NAMES else None
+        return found or self.read_of_year(at, lambda stretch_of: in_year(stretch_of, now, ahead=ahead))
+
+
+def _days_back(weekday: int, now: datetime) -> int:
+    return (now.weekday() - weekday) % 7
+
+
+def read_written_date(word: str, now: datetime) -> Stretch | None:
+    """`2026/03/14`, `14.03.2026`, `03/14/2026`, `2026-03`, `2026-Q1`."""
+    for pattern in _DATES:
+        if match := pattern.fullmatch(word):
+            return date_of(int(match["year"]), int(match["month"]), int(match["day"]), now)
+    if match := _EITHER_WAY.fullmatch(word):
+        first, second = sorted((int(match[1]), int(match[2])))
+        # 03/04/2026 is a day in March or in April, depending on who writes it.
+        return None if first != second <= _MONTHS_A_YEAR else date_of(int(match[3]), first, second, now)
+    if match := _YEAR_AND_MONTH.fullmatch(word):
+        return months(int(match[1]), int(match[2]), 1, now) if 1 <= int(match[2]) <= _MONTHS_A_YEAR else None
+    match = _YEAR_AND_QUARTER.fullmatch(word)
+    return quarter(int(match[1]), int(match[2]), now) if match else None
+
+
+# -- tables --------------------------------------------------------------------------------------------------------
+
+_DIGITS: Final = frozenset("0123456789")
+_MONTHS_A_YEAR: Final = 12
+_UNITS: Final = {
+    name: unit
+    for unit, names in {
+        "s": "sec secs second seconds", "m": "min mins minute minutes", "h": "hr hrs hour hours", "d": "day days",
+        "w": "week weeks wk wks", "fortnight": "fortnight fortnights", "mo": "month months",
+        "quarter": "quarter quarters", "y": "year years yr yrs",
+    }.items()
+    for name in names.split()
+}  # fmt: skip
+_SHORT_UNITS: Final = {"s": "s", "m": "m", "h": "h", "d": "d", "w": "w", "mo": "mo", "y": "y"}
+_CALENDAR_UNITS: Final = frozenset(("w", "mo", "quarter", "y"))
+_ONE: Final = frozenset("minute hour day week fortnight month quarter year".split())
+_MONTH_NAMES: Final = {
+    name: number
+    for number, names in enumerate(
+        (
+            "jan january", "feb february", "mar march", "apr april", "may", "jun june", "jul july", "aug august",
+            "sep sept september", "oct october", "nov november", "dec december",
+        ),
+        1,
+    )
+    for name in names.split()
+}  # fmt: skip
+_SHORT_WEEKDAYS: Final = frozenset("mon tue tues wed weds thu thur thurs fri sat sun".split())
+_WEEKDAY_NAMES: Final = {
+    name: WEEKDAYS.index(name[:3])
+    for name in (*_SHORT_WEEKDAYS, *"monday tuesday wednesday thursday friday saturday sunday".split())
+}
+# Names that are other words in lower case.
+_VERBS_TOO: Final = frozenset("may march mar mon wed sat sun".split())
+_DAY_WORDS: Final = {"today": 0, "yesterday": -1, "tomorrow": 1}
+_THIRDS: Final = {
+    "early": 0, "beginning": 0, "start": 0, "mid": 1, "middle": 1, "late": 2, "end": 2,
+}  # fmt: skip
+_THIRDS_WITHOUT_OF: Final = frozenset(("early", "mid", "late"))
+# Names that hold the name of a time. None holds another of them, so that reading stays short.
+_COMPOSED: Final = frozenset((*_THIRDS, "week"))
+_QUARTERS: Final = {"q1": 1, "q2": 2, "q3": 3, "q4": 4}
+_ORDINALS: Final = {"first": 1, "second": 2, "third": 3, "fourth": 4, "1st": 1, "2nd": 2, "3rd": 3, "4th": 4}
+
+_YEAR: Final = re.compile(r"(?:19|20)[0-9]{2}")
+_NTH: Final = re.compile(r"([0-9]{1,2})(?:st|nd|rd|th)?")
+# 24h, 3days
+_GLUED: Final = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,3})?)([a-z]+)")
+_FROM_TO: Final = re.compile(r"([0-9]{1,6})-([0-9]{1,6})")
+_ISO: Final = re.compile(r"((?:19|20)[0-9]{2}-[0-9]{2}-[0-9]{2})(?:t([0-9]{2}:[0-9.:z+-]+))?")
+_TIME_OF_DAY: Final = re.compile(r"[0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,6})?)?(?:z|[+-][0-9]{2}:?[0-9]{2})?")
+_DATES: Final = (
+    re.compile(r"(?P<year>(?:19|20)[0-9]{2})/(?P<month>[0-9]{1,2})/(?P<day>[0-9]{1,2})"),
+    re.compile(r"(?P<day>[0-9]{1,2})\.(?P<month>[0-9]{1,2})\.(?P<year>(?:19|20)[0-9]{2})"),
+)
+_EITHER_WAY: Final = re.compile(r"([0-9]{1,2})[/-]([0-9]{1,2})[/-]((?:19|20)[0-9]{2})")
+_YEAR_AND_MONTH: Final = re.compile(r"((?:19|20)[0-9]{2})-([0-9]{2})")
+_YEAR_AND_QUARTER: Final = re.compile(r"((?:19|20)[0-9]{2})-q([1-4])")
+
+_READERS: Final[Mapping[str, Callable[[TimeWords, int], Found | None]]] = {
+    **dict.fromkeys((*ARTICLES, *SMALL_NUMBERS, *VAGUE_NUMBERS, "half", "quarter"), TimeWords.read_duration),
+    **dict.fromkeys(_MONTH_NAMES, TimeWords.read_month),
+    **dict.fromkeys(SEASONS, TimeWords.read_season),
+    **dict.fromkeys((*_QUARTERS, "first", "third", "fourth"), TimeWords.read_quarter),
+    **dict.fromkeys(_THIRDS, TimeWords.read_third),
+    **dict.fromkeys(_DAY_WORDS, TimeWords.read_day_word),
+    **dict.fromkeys(("last", "past", "previous"), TimeWords.read_last),
+    **dict.fromkeys(("week", "weekend", "month", "year"), TimeWords.read_unit),
+    **dict.fromkeys(("recently", "lately"), TimeWords.read_recently),
+    "this": TimeWords.read_this,
+    "next": TimeWords.read_next,
+    "earlier": TimeWords.read_earlier,
+    "day": TimeWords.read_day_beyond,
+    "other": TimeWords.read_other_day,
+    "second": TimeWords.read_quarter,
+    "tonight": TimeWords.read_tonight,
+}
+EXACT_STARTS: Final = frozenset(_READERS)
+# Names of times that a text about them may have.
+NAMES: Final = (*_MONTH_NAMES, *_WEEKDAY_NAMES, *SEASONS)
