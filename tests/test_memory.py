@@ -413,26 +413,12 @@ def test_a_limit_outside_one_to_a_hundred_is_an_error(memory: Memory, limit: Any
         memory.recall("x", limit=limit)
 
 
-def test_many_uses_are_written_with_the_next_write_and_few_wait(tmp_path: Path):
-    path = tmp_path / "agent.db"
-    with Memory(path, embedder="none") as memory, Memory(path, embedder="none") as other:
-        for n in range(70):
-            memory.remember(f"apple {n}")
-        memory.recall("apple", limit=10)
-        memory.remember("pear")
-        assert other.get(70).recall_count == 0
-        memory.recall("apple", limit=100)
-        memory.remember("plum")
-        assert other.get(70).recall_count == 2
-
-
 def test_use_is_counted_and_leaves_no_trace_in_history(memory: Memory, clock: HandClock):
     memory.remember("Alice prefers dark mode")
     for _ in range(3):
         clock.forward(minutes=1)
         memory.recall("dark")
     memory.get(1)
-    memory.work()
     record = memory.get(1)
     assert (record.recall_count, record.recalled_at, record.access_count) == (3, clock.now, 1)
     assert len(memory.history(1)) == 1

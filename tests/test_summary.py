@@ -368,5 +368,4 @@ def test_more_memories_than_are_looked_at_are_counted_and_the_weighty_ones_are_n
 def test_being_in_a_summary_counts_as_being_recalled(memory: Memory):
     memory.remember("Alice prefers dark mode")
     memory.summarize()
-    memory.work()
     assert memory.get(1).recall_count == 1

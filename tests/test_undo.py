@@ -160,7 +160,6 @@ def test_a_version_number_is_never_given_twice(filled: Memory):
 def test_use_is_counted_on_and_not_taken_back(filled: Memory):
     done = filled.update(1, text="Alice lives in Tokyo")
     filled.get(1)
-    filled.work()  # which notes what was used
     filled.undo(done.batch)
     assert filled.get(1).access_count == 1
 

@@ -563,7 +563,6 @@ class Memory:
         """The answer of a write, with everything that its caller should hear."""
         if check_budget and done.outcome != "repeated" and done.record.tier == "constitutional":
             notes = (*notes, *lifecycle.constitution.over_budget(self._services, done.record))
-        self._services.usage.flush_some()
         notes = (*notes, *done.notes, *(self._services.note_missing_embedder() if done.vector_pending else ()))
         return replace(done, notes=notes) if notes else done
 

@@ -142,15 +142,13 @@ class Services:
             closed, self._closed = self._closed, True
         if closed:
             return
-        try:
-            self.usage.flush(patience=CLOSE_PATIENCE)
-        finally:
-            if self._owns_store:
-                self.store.close()
+        if self._owns_store:
+            self.store.close()
+        else:
+            self.store.flush_use(patience=CLOSE_PATIENCE)
 
     def renew(self) -> None:
-        """In a forked child: the parent's counts are the parent's, and a lock that a thread of it held stays held."""
-        self.usage = UseCounter(self.store)
+        """In a forked child: a lock that a thread of the parent held stays held."""
         self._lock = threading.Lock()
         self._recaller = None
         self._triggers = None

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from perdure import Hit, Memory, Recall
 from perdure.embed.port import Vectors
-from perdure.model import LEARNING_CATEGORIES, Record
+from perdure.model import LEARNING_CATEGORIES, Filter, Record
 from perdure.recall import candidates, recaller
 from perdure.recall.query import SearchRequest
 from perdure.recall.ranking import select
@@ -54,7 +54,7 @@ def learn(memory: Memory, library: Sequence[dict[str, Any]], clock: HandClock) -
             text = f"{' '.join(one['words'])} number{place}"
             memory.remember(text, category=one["category"], confidence=one["confidence"])
         uses = [Use("default", memory.list(limit=1).records[0].number, one["recalls"], clock.now, 0, None)]
-        memory._services.store.note_use(uses, patience=5)
+        memory._services.store.note_use(uses)
     clock.now = START + timedelta(days=200)
 
 
@@ -119,7 +119,8 @@ def test_by_words_and_meaning_every_memory_has_the_score_of_the_formula(library:
     with filled(library, WordEmbedder(), clock) as memory:
         words, meaning = bm25(memory, query), cosines(memory, query)
         matches = {number: (words.get(number, 0.0), cosine) for number, cosine in meaning.items()}
-        agree(memory.recall(query, recipe="learnings", limit=100), by_the_formula(memory, matches, clock))
+        expected = by_the_formula(memory, matches, clock)
+        agree(memory.recall(query, recipe="learnings", limit=100), expected)
 
 
 @given(libraries, questions)
@@ -128,7 +129,8 @@ def test_by_words_alone_what_matches_has_the_score_of_the_formula(library: list[
     clock = HandClock()
     with filled(library, "none", clock) as memory:
         matches = {number: (word, None) for number, word in bm25(memory, query).items()}
-        agree(memory.recall(query, recipe="learnings", limit=100), by_the_formula(memory, matches, clock))
+        expected = by_the_formula(memory, matches, clock)
+        agree(memory.recall(query, recipe="learnings", limit=100), expected)
 
 
 @pytest.mark.parametrize("numpy", [True, False])
@@ -140,8 +142,9 @@ def test_without_a_question_prominence_orders_everything(numpy: bool, library: l
         if not numpy:
             patch.setattr(recaller, "_has_numpy", lambda: False)
         everything = {record.number: (0.0, None) for record in memory.list(limit=100)}
+        expected = by_the_formula(memory, everything, clock)
         answer = memory.recall(recipe="learnings", limit=100)
-        agree(answer, by_the_formula(memory, everything, clock))
+        agree(answer, expected)
         assert (answer.mode, answer.notes) == ("none", (recaller.BY_PROMINENCE,))
 
 
@@ -151,8 +154,9 @@ def test_a_smaller_limit_gives_the_best_of_the_whole_and_three_of_each_kind(
     library: list[dict[str, Any]], query: str, limit: int
 ):
     with filled(library, WordEmbedder(), HandClock()) as memory:
-        whole = memory.recall(query, recipe="learnings", limit=100)
-        few = memory.recall(query, recipe="learnings", limit=limit)
+        # Neither counts as use, which would count in the other.
+        whole = memory._services.search(query, "default", Filter(), limit=100, recipe="learnings")
+        few = memory._services.search(query, "default", Filter(), limit=limit, recipe="learnings")
         assert list(few) == select(LEARNINGS, list(whole), limit, lambda hit: hit.record.category)
 
 
@@ -164,7 +168,8 @@ def test_where_not_all_can_be_compared_those_that_are_have_the_score_of_the_form
     clock = HandClock()
     few = replace(LEARNINGS, candidates=2 * limit, per_category=0)
     with pytest.MonkeyPatch.context() as patch, filled(library, WordEmbedder(), clock) as memory:
-        exact = {hit.record.number: hit.score for hit in memory.recall(query, recipe="learnings", limit=100)}
+        whole = memory._services.search(query, "default", Filter(), limit=100, recipe="learnings")
+        exact = {hit.record.number: hit.score for hit in whole}
         patch.setattr(candidates, "MOST_SCORED", 2)
         request = SearchRequest(query=query, namespaces=("default",), limit=limit, recipe=few, now=clock.now)
         answer = memory._services.recaller().recall(request)
@@ -274,7 +279,7 @@ def test_of_a_few_matches_among_very_many_memories_recalls_count_at_every_limit(
     with Memory(":memory:", embedder="none", clock=clock) as memory:
         memory.import_({"text": f"tea {n}", "category": "goal"} for n in range(40))
         memory.import_({"text": f"coffee {n}"} for n in range(MOST_SCORED))
-        memory._services.store.note_use([Use("default", 1, 10, clock.now, 0, None)], patience=5)
+        memory._services.store.note_use([Use("default", 1, 10, clock.now, 0, None)])
         for query in ("tea", None):
             whole = memory.recall(query, recipe="learnings", category="goal", limit=40)
             assert numbers(whole)[:2] == [1, 40]

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
+from store.children import in_child
 
 from perdure import SemanticMemoryStore, errors
 from perdure.testing.embedder import WordEmbedder
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from clocks import HandClock
 
 NEW_YORK = "location:new_york"
+CAT = "My cat is called Ada"
+DATABASE = "We use PostgreSQL 16"
 
 
 def contents(found: object) -> list[str]:
@@ -21,7 +27,7 @@ def contents(found: object) -> list[str]:
 
 def small(clock: HandClock, **settings: object) -> SemanticMemoryStore:
     """A store for two items."""
-    return SemanticMemoryStore(":memory:", embedder="none", clock=clock, **({"max_items": 2} | settings))  # pyright: ignore[reportArgumentType]
+    return SemanticMemoryStore(":memory:", clock=clock, **({"embedder": "none", "max_items": 2} | settings))  # pyright: ignore[reportArgumentType]
 
 
 # -- purpose -------------------------------------------------------------------------------------------------------
@@ -54,15 +60,13 @@ def test_words_and_meaning_both_find(store: SemanticMemoryStore):
 
 def test_a_full_store_keeps_what_is_used_and_what_is_important(clock: HandClock):
     """S0 purpose 4: LRU + importance retention."""
-    with small(clock, max_items=3) as store:
-        store.memorize("important", {"importance": 0.9})
+    with small(clock, max_items=3, embedder=None) as store:
+        for text, importance in (("The safe is in the cellar", 0.9), (CAT, 0.5), (DATABASE, 0.5)):
+            store.memorize(text, {"importance": importance})
+            clock.forward(hours=1)
+        store.remember("what is the cat called?")
         clock.forward(hours=1)
-        store.memorize("unused")
-        clock.forward(hours=1)
-        store.memorize("used")
-        clock.forward(hours=1)
-        store.remember("used")
-        assert contents(store.memorize("newest").evicted) == ["unused"]
+        assert contents(store.memorize("Bob drinks tea").evicted) == [DATABASE]
 
 
 def test_the_history_of_a_fact_is_kept(store: SemanticMemoryStore):
@@ -149,16 +153,21 @@ def test_a_hard_delete_is_for_ever(store: SemanticMemoryStore):
 # -- retention -----------------------------------------------------------------------------------------------------
 
 
-def test_the_least_recently_used_item_is_evicted_first(clock: HandClock):
-    """S0 retention lru: least recently used items are evicted first."""
-    with small(clock) as store:
-        store.memorize("first")
+def test_the_least_recently_used_item_is_evicted_first(tmp_path: Path, clock: HandClock):
+    """S0 retention lru: least recently used items are evicted first, whichever process used them."""
+    path = tmp_path / "shared.db"
+
+    def use() -> None:
+        with SemanticMemoryStore(path, clock=clock) as reader:
+            reader.remember("what is the cat called?")
+
+    with SemanticMemoryStore(path, max_items=2, clock=clock) as store:
+        for text in (CAT, DATABASE):
+            store.memorize(text)
+            clock.forward(hours=1)
+        in_child(use)
         clock.forward(hours=1)
-        store.memorize("second")
-        clock.forward(hours=1)
-        store.remember("first")
-        clock.forward(hours=1)
-        assert contents(store.memorize("third").evicted) == ["second"]
+        assert contents(store.memorize("Bob drinks tea").evicted) == [DATABASE]
 
 
 def test_an_important_item_is_not_evicted(clock: HandClock):
@@ -176,10 +185,11 @@ def test_it_is_recorded_when_an_item_is_accessed(store: SemanticMemoryStore, clo
     done = store.memorize("Alice prefers dark mode")
     read = clock.forward(hours=5)
     assert store.remember("dark mode")
-    store.memory.work()
     clock.forward(hours=1)
-    assert store.remember("dark mode")[0].accessed_at == read
     assert store.memory.get(done.item_id).recalled_at == read
+    assert store.get_capacity_info().least_recently_used[0].last_used == clock.now
+    last = clock.forward(hours=1)
+    assert store.remember("dark mode")[0].accessed_at == last - timedelta(hours=1)
 
 
 def test_an_item_has_an_importance(store: SemanticMemoryStore):

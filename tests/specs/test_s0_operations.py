@@ -159,8 +159,7 @@ def test_forget_the_oldest(store: SemanticMemoryStore, clock: HandClock):
     for text in ("first note", "second note", "third note"):
         store.memorize(text)
         clock.forward(hours=1)
-    store.remember("first", {"limit": 1})
-    store.memory.work()
+    store.remember("first")
     assert contents(store.forget("oldest").items) == ["second note"]
 
 
@@ -414,8 +413,12 @@ def test_capacity_tells_use_and_importance(store: SemanticMemoryStore, clock: Ha
     for importance in (0.2, 0.4, 0.9):
         store.memorize(f"a note of {importance}", {"importance": importance})
         clock.forward(hours=1)
+    store.memorize("a letter", {"importance": 0.5})
+    clock.forward(hours=1)
+    store.remember("a note of 0.4", {"limit": 1})
     info = store.get_capacity_info()
-    assert [standing.importance for standing in info.least_recently_used] == [0.2, 0.4]
+    assert [standing.importance for standing in info.least_recently_used] == [0.2, 0.5, 0.4]
+    assert info.least_recently_used[-1].last_used == clock.now
     assert info.importance == pytest.approx({"lowest": 0.2, "mean": 0.5, "highest": 0.9})
     assert info.protected_count == 1
 

@@ -52,6 +52,8 @@ def test_the_entries_that_the_work_is_about_come_up(clock: HandClock, shared_cac
         answer = memory.recall(QUESTION, recipe="learnings", limit=25)
         assert (answer.mode, len(answer)) == ("hybrid", 25)
         assert about(answer, "parser") >= 15
+    with Memory(":memory:", embedder="none", clock=clock) as memory:
+        learned(memory)
         assert about(memory.recall(recipe="learnings", limit=25), "parser") <= 12
 
 

@@ -11,7 +11,6 @@ import pytest
 from perdure import Hit, Memory, Recall
 from perdure.model import LEARNING_CATEGORIES
 from perdure.settings import load
-from perdure.store.port import Use
 from perdure.testing.embedder import WordEmbedder
 
 if TYPE_CHECKING:
@@ -30,10 +29,6 @@ def by_number(answer: Recall) -> dict[int, Hit]:
 
 def prominence(hit: Hit) -> float:
     return sum(hit.explain[name].contribution for name in PROMINENCE)
-
-
-def recalled(memory: Memory, clock: HandClock, number: int, times: int) -> None:
-    memory._services.store.note_use([Use("default", number, times, clock(), 0, None)], patience=5)
 
 
 # -- the formula -------------------------------------------------------------------------------------------------------
@@ -107,18 +102,23 @@ def test_being_recalled_does_not_make_recent(memory: Memory, clock: HandClock):
     """S1 prominence recalled at: only content changes and observations do."""
     memory.remember("parse the file")
     clock.forward(days=30)
-    recalled(memory, clock, 1, 3)
+    for _ in range(3):
+        ask(memory, "parse the file")
     hit = ask(memory)[0]
-    assert hit.record.recalled_at == clock.now
+    assert (hit.record.recall_count, hit.record.recalled_at) == (3, clock.now)
     assert hit.explain["recency"].normalised == 0.5
 
 
 @pytest.mark.parametrize(("times", "share"), [(0, 0.0), (4, 0.4), (10, 1.0), (25, 1.0)])
-def test_recalls_count_up_to_ten(memory: Memory, clock: HandClock, times: int, share: float):
+def test_recalls_count_up_to_ten(memory: Memory, times: int, share: float):
     """S1 prominence recalls: linear up to 10, then capped."""
     memory.remember("parse the file")
-    recalled(memory, clock, 1, times)
-    assert ask(memory)[0].explain["recalls"].normalised == share
+    memory.remember("feed the cat", category="goal")
+    for _ in range(times):
+        assert len(ask(memory, "parse the file", limit=1)) == 1
+    signals = {hit.record.number: hit.explain["recalls"] for hit in ask(memory)}
+    assert (signals[1].raw, signals[1].normalised) == (times, share)
+    assert (signals[2].raw, signals[2].normalised) == (0, 0.0)
 
 
 # -- weights -----------------------------------------------------------------------------------------------------------

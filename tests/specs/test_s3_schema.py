@@ -110,7 +110,6 @@ def test_access_is_counted(memory: Memory, clock: HandClock):
     read = clock.forward(hours=1)
     memory.get(1)
     memory.get(1)
-    memory.work()
     clock.forward(hours=1)
     record = memory.get(1)
     assert (record.access_count, record.accessed_at) == (2, read)

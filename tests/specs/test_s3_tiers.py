@@ -141,7 +141,6 @@ def test_decay_lowers_the_score(memory: Memory, clock: HandClock):
     """S3 decay score: what decay leaves is multiplied into the score; an unused memory falls behind its like."""
     memory.remember("Deploy on Tuesdays")
     fresh = memory.recall("deploy", recipe="tiered", limit=1)[0].score
-    memory.work()
     clock.forward(days=30)
     (hit,) = memory.recall("deploy", recipe="tiered")
     assert hit.explain["decay"].contribution == pytest.approx(20 * 0.7)
@@ -153,7 +152,6 @@ def test_access_makes_a_memory_fresh_again(memory: Memory, clock: HandClock):
     memory.remember("Deploy on Tuesdays")
     clock.forward(days=50)
     memory.get(1)
-    memory.work()
     clock.forward(days=10)
     signal = signals(memory, "deploy")["decay"]
     assert (signal.raw, signal.normalised) == pytest.approx((10, 0.9))

@@ -196,8 +196,8 @@ def namespace(memory: Memory) -> dict[str, Any]:
         ],
         "limits": [capacity.item_count, capacity.max_items, capacity.max_tokens],
         "constitution": [record.number for record in memory.constitution().records],
-        "triggers": [match.record.number for match in memory.match_triggers("please save context now")],
         "answers": answers(memory),
+        "triggers": [match.record.number for match in memory.match_triggers("please save context now")],
     }
 
 
@@ -216,15 +216,16 @@ def versions(memory: Memory, number: int) -> list[Any]:
 
 def answers(memory: Memory) -> dict[str, Any]:
     question = "where does Alice live"
+    # What weighs use is asked first: an answer counts as use at once.
     recalled = {
+        "by tier": memory.recall("shop", recipe="tiered"),
+        "learnings": memory.recall("queue retries", recipe="learnings", category="patterns"),
         "by meaning and words": memory.recall(question),
         "what was true": memory.recall(question, as_of="2022-01-01"),
         "what was known": memory.recall("which city was Osaka", known_at=BEGIN + timedelta(seconds=15)),
         "in a conversation": memory.recall("What did Bob say about the window frames?"),
         "by concepts": memory.recall(concepts=["kitchen", "green"]),
         "by filter": memory.recall("Alice", tags=["home"]),
-        "by tier": memory.recall("shop", recipe="tiered"),
-        "learnings": memory.recall("queue retries", recipe="learnings", category="patterns"),
         "what is gone": memory.recall("office Nagoya door code"),
     }
     return {name: hits(recall) for name, recall in recalled.items()}

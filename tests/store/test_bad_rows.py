@@ -104,7 +104,8 @@ def test_use_that_makes_no_sense_does_not_hide_a_memory(five: Path):
 
 def test_counting_use_is_never_worth_an_error(five: Path):
     with closing(damaged(five, "DROP TABLE use")) as store:
-        assert store.note_use([Use(NAMESPACE, 1, 1, NOON, 0, None)], patience=1) is False
+        store.note_use([Use(NAMESPACE, 1, 1, NOON, 0, None)])
+        assert store.flush_use(patience=1) is False
 
 
 def test_a_running_recall_index_learns_what_a_repair_brought_back(five: Path):

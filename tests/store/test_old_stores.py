@@ -61,7 +61,8 @@ def test_the_store_is_healthy_and_says_all_that_it_said_then(folder: Path, memor
 
 def assert_same_hits(now: list[Any], then: list[Any], question: str) -> None:
     assert [hit[:2] for hit in now] == [hit[:2] for hit in then], question
-    assert [hit[2] for hit in now] == pytest.approx([hit[2] for hit in then], abs=0.001), question
+    # An answer counts as use at once now, and the next one may weigh it.
+    assert [hit[2] for hit in now] == pytest.approx([hit[2] for hit in then], abs=0.01), question
 
 
 def test_the_store_can_be_written_corrected_and_undone(memory: Memory):

@@ -195,7 +195,9 @@ def test_a_read_only_file_is_read_and_searched_but_not_written(commons: Path):
         with closing(SqliteStore.open(path)) as store:
             assert read_once(store).find(parse_reference(1))[0].text == "tea"
             assert len(read_once(store).keyword_search(["tea"], Filter(), NOON, 9).best) == 1
-            assert store.note_use([Use(NAMESPACE, 1, 1, NOON, 0, None)], patience=1) is False
+            store.note_use([Use(NAMESPACE, 1, 1, NOON, 0, None)])
+            assert store.flush_use(patience=1) is False
+            assert read_once(store).fetch([1])[0].recall_count == 1
             levels = {finding.check: finding.level for finding in store.check()}
             assert levels["full_text"] == "warning"
             assert "problem" not in levels.values()

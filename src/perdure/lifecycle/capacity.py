@@ -113,9 +113,6 @@ def memories_to_evict(services: Services, writer: Writer, load: Load, written: R
     max_items, max_tokens = limits(load, services.settings)
     if not is_over(load.items, load.tokens, max_items, max_tokens):
         return []
-    # A memory that this process has just used is not the least recently used one, even if that is not stored yet.
-    for number, at in services.usage.last_uses(written.namespace):
-        writer.touch(number, at)
     kept = {written.number}
     # Candidates are asked for in growing pages: mostly one memory has to go, and it is the first.
     limit = _FIRST + (0 if max_items is None else max(0, load.items - max_items))

@@ -67,7 +67,6 @@ def erase(scope: SelectionScope, request: ForgetRequest) -> Forgotten:
             break
     else:
         raise others_keep_changing()
-    services.usage.flush_some()
     try:
         scrubbed = services.store.scrub(patience=SCRUB_PATIENCE)
     except StoreError:

@@ -64,7 +64,6 @@ def forget(scope: SelectionScope, request: ForgetRequest) -> Forgotten:
             return suggest(scope, with_remaining(scope, preview), request.what)
         done = retry_when_full(partial(_apply, scope, preview))
         if done is not None:
-            services.usage.flush_some()
             return done
     raise others_keep_changing()
 

@@ -38,7 +38,7 @@ def work(
         check_int(limit, "limit", 0, MAX_NUMBER)
     if expire and not services.context.is_person:
         raise NotAllowed("Only a person may confirm that the clock is right after it jumped.")
-    services.usage.flush(patience=_PASSING)
+    services.store.flush_use(patience=_PASSING)
     expiry = ExpiryResult() if expire is False else expire_and_purge(services, confirmed=expire is True)
     store, embedder = services.store, services.embedder
     if embedder is None:
@@ -63,7 +63,7 @@ def work(
 
 def backup(services: Services, path: str, *, overwrite: bool, progress: Progress | None) -> Backup:
     """A copy of the whole store, with the use that was counted until now."""
-    services.usage.flush(patience=_PASSING)
+    services.store.flush_use(patience=_PASSING)
     return services.store.backup(path, progress, overwrite=overwrite)
 
 
@@ -73,7 +73,7 @@ def restore_backup(
     """Put a backup in the place of the store. The copy that is kept has the use that was counted until now."""
     if not services.context.is_person:
         raise NotAllowed("Only a person may put a backup in the place of the store.")
-    services.usage.flush(patience=_PASSING)
+    services.store.flush_use(patience=_PASSING)
     return services.store.restore_backup(path, keep=keep, erased=erased, progress=progress)
 
 

@@ -28,7 +28,6 @@ MAX_SELECTED: Final = 10_000
 # More than any namespace has.
 _ALL: Final = 1_000_000
 _LISTED: Final = 20
-_USE_PATIENCE: Final = 0.25
 # A person may forget by `oldest` what eviction must leave alone.
 _NOTHING_PROTECTED: Final = EvictionRule(low=0, high=2, protected_tiers=())
 _NO_STATES: Final[tuple[State, ...]] = ()
@@ -91,7 +90,6 @@ def select(scope: SelectionScope, what: object, now: datetime) -> Selection:
     kind = instruction.kind
     if kind in {"oldest", "least important"}:
         # The least recently used or the least important active memory; of equal ones the one with the lowest number.
-        scope.services.usage.flush(patience=_USE_PATIENCE)
         with scope.services.store.read(scope.namespace) as reader:
             allowed = set(reader.numbers(replace(scope.filter or Filter(), states=("active",))))
             least = min(

@@ -427,8 +427,16 @@ class Maintenance(Protocol):
         """When something was written after this moment, ascending; one of each hour is enough."""
         ...
 
-    def note_use(self, uses: Sequence[Use], *, patience: float) -> bool:
-        """Add to the use counters, waiting at most `patience` seconds for a writer; false when it had to give up."""
+    def note_use(self, uses: Sequence[Use]) -> None:
+        """Count use. It waits for nobody and never fails: every reader in this process sees it at once, other processes
+        within two seconds.
+        """
+        ...
+
+    def flush_use(self, *, patience: float) -> bool:
+        """Make other processes see now what was counted, waiting at most `patience` seconds for a writer. False when
+        the store is busy, full or cannot be written: then the counts are kept for the next time.
+        """
         ...
 
     def note(self, name: str) -> str | None:
@@ -504,4 +512,6 @@ class Store(IndexFeed, PendingVectors, Maintenance, Backups, Checkpoints, Protoc
 
     def namespaces(self) -> list[str]: ...
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Whatever use was counted is written first, unless that has to wait."""
+        ...

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from perdure.embed.port import Generation
 from perdure.store.port import IndexChanges, IndexRow, Position, UseCount
 from perdure.store.sqlite.apsw_types import Database, Row
 from perdure.store.sqlite.reader import generation_id
-from perdure.store.sqlite.rows import NUMBER_MASK, range_of, slot_of
+from perdure.store.sqlite.rows import NUMBER_MASK, Unwritten, newest_time, range_of, slot_of
 from perdure.store.sqlite.sql import SQL
 from perdure.text.question_share import question_share
 
@@ -55,14 +55,27 @@ def index_changes(connection: Database, namespace: int, generation: Generation |
     return IndexChanges(rows, removed)
 
 
-def use_counts(connection: Database, namespace: int, numbers: Sequence[int] | None) -> Sequence[UseCount]:
+def use_counts(
+    connection: Database, namespace: int, numbers: Sequence[int] | None, unwritten: Mapping[int, Unwritten]
+) -> Sequence[UseCount]:
     first, last = range_of(namespace)
     if numbers is None:
         rows = connection.execute(f"{SQL['use_counts']} {SQL['use_in_namespace']}", {"first": first, "last": last})
     else:
         slots = json.dumps([first | number for number in numbers])
         rows = connection.execute(f"{SQL['use_counts']} {SQL['use_of_slots']}", {"slots": slots})
-    return list(map(UseCount._make, rows))
+    counts = list(map(UseCount._make, rows))
+    # Looked at after the file was read: see `Unwritten`.
+    wanted = list(unwritten) if numbers is None else unwritten.keys() & numbers
+    if not wanted:
+        return counts
+    by_number = {count.number: count for count in counts}
+    for number in wanted:
+        if use := unwritten.get(number):
+            _, recalls, last_used = by_number.get(number, (number, 0, 0))
+            last_used = max(last_used, newest_time(use.recalled_at, use.accessed_at) or 0)
+            by_number[number] = UseCount(number, max(recalls, use.least_recalls) + use.recalls, last_used)
+    return list(by_number.values())
 
 
 def _index_row(row: Row) -> IndexRow:

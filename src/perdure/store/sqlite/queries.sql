@@ -203,7 +203,8 @@ ON CONFLICT (slot) DO UPDATE SET
     recall_count = recall_count + excluded.recall_count,
     recalled_at = max(coalesce(recalled_at, excluded.recalled_at), coalesce(excluded.recalled_at, recalled_at)),
     access_count = access_count + excluded.access_count,
-    accessed_at = max(coalesce(accessed_at, excluded.accessed_at), coalesce(excluded.accessed_at, accessed_at));
+    accessed_at = max(coalesce(accessed_at, excluded.accessed_at), coalesce(excluded.accessed_at, accessed_at))
+RETURNING recall_count, access_count;
 
 -- name: select_memory
 -- The columns in the order that rows.py reads them. Ends in an open WHERE: each query adds its own condition.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hmac
 import json
 from array import array
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from itertools import islice
 from math import inf
@@ -20,15 +20,18 @@ from perdure.store.port import CapacityStats, EvictionRule, KeywordSearch, Link,
 from perdure.store.sqlite.apsw_types import Database, Row, Value
 from perdure.store.sqlite.filters import conditions
 from perdure.store.sqlite.rows import (
+    ALL_WRITTEN,
     FLOAT_BYTES,
     NUMBER_MASK,
     RESTORE,
     UNREADABLE,
+    Unwritten,
     decode_payload,
     decode_row,
     decode_sound,
     is_sound,
     is_sound_vector,
+    newest_time,
     pack_id,
     pack_name,
     range_of,
@@ -81,8 +84,11 @@ class _Ended:
 class SqliteReader:
     """A namespace, by its id and its name, as one connection sees it in one transaction."""
 
-    def __init__(self, connection: Database, namespace: int, name: str) -> None:
+    def __init__(
+        self, connection: Database, namespace: int, name: str, unwritten: Mapping[int, Unwritten] = ALL_WRITTEN
+    ) -> None:
         self._connection = connection
+        self._unwritten = unwritten
         self.namespace_id = namespace
         self._name = name
         self._secret: bytes | None = None
@@ -128,7 +134,7 @@ class SqliteReader:
     def _at(self, slot: int | None) -> Record | None:
         """Slots are looked up first: mostly there is none, and the whole row's statement costs ten times as much."""
         rows = self._connection.execute(_BY_SLOT, (slot,)).fetchall() if slot is not None else None
-        return decode_row(rows[0], self._name) if rows else None
+        return decode_row(rows[0], self._name, self._unwritten) if rows else None
 
     def sound(self, slot: int) -> Record | None:
         """The memory, unless it is damaged or gone."""
@@ -148,7 +154,7 @@ class SqliteReader:
                     rows += self._connection.execute(_BY_SLOT, (slot,)).fetchall()
                 except UNREADABLE:
                     continue
-        records = {row[0] & NUMBER_MASK: decode_sound(row, self._name) for row in rows}
+        records = {row[0] & NUMBER_MASK: decode_sound(row, self._name, self._unwritten) for row in rows}
         return [record for number in numbers if (record := records.get(number))]
 
     def page(self, filter: Filter, *, after: int | None, limit: int, newest: bool) -> list[Record]:
@@ -164,7 +170,7 @@ class SqliteReader:
             bindings["limit"] = missing
             statements = (f"{_SELECT} {where}", f"{_SELECT_SLOT} {where}")
             rows = list(islice(rows_after(self._connection, slot, *statements, bindings), missing))
-            records += [record for _, row in rows if (record := decode_sound(row, self._name))]
+            records += [record for _, row in rows if (record := decode_sound(row, self._name, self._unwritten))]
             if len(rows) < missing:
                 break
             slot = rows[-1][0]
@@ -319,15 +325,22 @@ class SqliteReader:
             missing = limit - len(candidates)
             if missing <= 0:
                 break
-            bindings = shared | {"state": state, "from": low, "below": high, "limit": missing}
+            # Use that is not in the file yet makes so many, at most, go later than the file says.
+            most = missing + len(self._unwritten)
+            bindings = shared | {"state": state, "from": low, "below": high, "limit": most}
             rows: list[Row] = []
-            for window in (missing + EVICTION_WINDOW, _ALL):
+            for window in (most + EVICTION_WINDOW, _ALL):
                 rows = self._connection.execute(SQL["evictable"], bindings | {"window": window}).fetchall()
                 # A memory changed after the window's edge was not looked at, but cannot have been used before it.
                 if not rows or rows[0][-1] is None or rows[-1][-2] < rows[0][-1]:
                     break
-            candidates += [
-                EvictionCandidate(number, importance, tier, own_state, tokens, from_micros(last_used))
-                for number, importance, tier, own_state, tokens, last_used, _ in rows
+            used = {row[0]: row[-2] for row in rows}
+            for number in used.keys() & list(self._unwritten):
+                if use := self._unwritten.get(number):
+                    used[number] = newest_time(used[number], newest_time(use.recalled_at, use.accessed_at))
+            found = [
+                EvictionCandidate(number, importance, tier, own_state, tokens, from_micros(used[number]))
+                for number, importance, tier, own_state, tokens, *_ in rows
             ]
+            candidates += sorted(found, key=lambda each: (each.last_used, each.number))[:missing]
         return candidates

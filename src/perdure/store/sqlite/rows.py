@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from datetime import datetime
 from operator import attrgetter
-from typing import Any, Final, cast
+from typing import Any, Final, NamedTuple, cast
 from zlib import crc32
 
 import apsw
@@ -128,17 +128,43 @@ def encode_row(record: Record, namespace: int, passage_hash: bytes) -> Row:
     return (namespace, slot, *hashes, _checksum(slot, hashes, covered), *covered)
 
 
-def decode_row(row: Row, namespace: str) -> Record:
+class Unwritten(NamedTuple):
+    """Use of one memory that was counted and is not in the file yet. Times are microseconds since 1970.
+
+    A reader may see the file as it was before the last counts were written, or with them. `least_recalls` and
+    `least_accesses` are what the file counts with them: so a reader neither misses them nor adds them twice.
+    """
+
+    recalls: int = 0
+    recalled_at: int | None = None
+    accesses: int = 0
+    accessed_at: int | None = None
+    least_recalls: int = 0
+    least_accesses: int = 0
+
+
+ALL_WRITTEN: Final[Mapping[int, Unwritten]] = {}
+
+
+def newest_time(first: int | None, second: int | None) -> int | None:
+    if first is None or second is None:
+        return second if first is None else first
+    return max(first, second)
+
+
+def decode_row(row: Row, namespace: str, unwritten: Mapping[int, Unwritten] = ALL_WRITTEN) -> Record:
     """From the statement `select_memory`. A row that is not as it was written is never served."""
-    record = decode_sound(row, namespace)
+    record = decode_sound(row, namespace, unwritten)
     if record is None:
         number = row[0] & NUMBER_MASK
         raise StoreDamaged(f"Memory {number} of {namespace!r} is not as it was written.", remedy=RESTORE)
     return record
 
 
-def decode_sound(row: Row | None, namespace: str) -> Record | None:
-    """The record, or None when the row is not as it was written, or could not even be read."""
+def decode_sound(row: Row | None, namespace: str, unwritten: Mapping[int, Unwritten] = ALL_WRITTEN) -> Record | None:
+    """The record, or None when the row is not as it was written, or could not even be read. Use that is not in the file
+    yet is added.
+    """
     if row is None or not is_sound(row):
         return None
     values: dict[str, Any] = dict(zip(_COVERED, row[_CHECKSUM + 1 : _COVERED_END], strict=True))
@@ -150,6 +176,11 @@ def decode_sound(row: Row | None, namespace: str) -> Record | None:
     values["metadata"] = json.loads(values["metadata"]) if values["metadata"] else {}
     recall_count, recalled_at, access_count, accessed_at = row[_COVERED_END:_USE_END]
     try:
+        if unwritten and (counted := unwritten.get(row[0] & NUMBER_MASK)):
+            recall_count = max(recall_count or 0, counted.least_recalls) + counted.recalls
+            recalled_at = newest_time(recalled_at, counted.recalled_at)
+            access_count = max(access_count or 0, counted.least_accesses) + counted.accesses
+            accessed_at = newest_time(accessed_at, counted.accessed_at)
         use: dict[str, Any] = {
             "recall_count": int(recall_count or 0),
             "recalled_at": None if recalled_at is None else from_micros(recalled_at),

@@ -13,7 +13,7 @@ import apsw
 from perdure.buggify import point
 from perdure.clock import Clock, from_micros, system_clock, to_micros
 from perdure.embed.port import Generation
-from perdure.errors import StoreClosed, StoreError, StoreFull, StoreReadOnly, StoreReplaced
+from perdure.errors import StoreError, StoreFull, StoreReadOnly, StoreReplaced
 from perdure.model import Backup, BackupRestored, Checkpoint, Finding, Record
 from perdure.store.port import (
     IndexChanges,
@@ -38,8 +38,9 @@ from perdure.store.sqlite.migrate import check_schema_version, migrate, newest_s
 from perdure.store.sqlite.pool import Pool
 from perdure.store.sqlite.reader import NO_NAMESPACE, SqliteReader, generation_id
 from perdure.store.sqlite.reserve import Reserve
-from perdure.store.sqlite.rows import NUMBER_BITS, NUMBER_MASK, slot_of
+from perdure.store.sqlite.rows import NUMBER_BITS
 from perdure.store.sqlite.sql import SQL
+from perdure.store.sqlite.use import UseWriter
 from perdure.store.sqlite.writer import SqliteWriter
 from perdure.text.entry import passage
 
@@ -50,7 +51,7 @@ _NOTE: Final = "note:"
 class SqliteStore:
     """One file, or one memory of this process. Safe to use from any thread."""
 
-    def __init__(self, file: StoreFile, pool: Pool, clock: Clock) -> None:
+    def __init__(self, file: StoreFile, pool: Pool, clock: Clock, *, threaded: bool) -> None:
         self._file = file
         self._pool = pool
         self._clock = clock
@@ -60,6 +61,7 @@ class SqliteStore:
         self._ledger: Ledger | None = None
         self._reserve: Reserve | None = None
         self._has_reserve = True
+        self._use = UseWriter(pool, file.identity, thread=threaded)
 
     @classmethod
     def open(
@@ -79,8 +81,9 @@ class SqliteStore:
         def open_connection(role: Role, patience: Patience) -> Database:
             return connect(file, role, patience, vfs)
 
-        pool = Pool(file, open_connection, busy_seconds, shared=file is IN_MEMORY or vfs is not None)
-        store = cls(file, pool, clock)
+        shared = file is IN_MEMORY or vfs is not None
+        pool = Pool(file, open_connection, busy_seconds, shared=shared)
+        store = cls(file, pool, clock, threaded=not shared)
         try:
             pool.configure(store._set_up)
             if vfs is None and file.identity is not None and not pool.read_only:
@@ -124,7 +127,7 @@ class SqliteStore:
         with self._pool.writing() as connection:
             if not self._engine_recorded:
                 self._record_engine(connection)
-            writers = [SqliteWriter(connection, namespace, self._clock) for namespace in namespaces]
+            writers = [SqliteWriter(connection, name, self._clock, self._use.unwritten(name)) for name in namespaces]
             before = [writer.end_of_log for writer in writers]
             header = None if self._log_head is None else current_header(connection)
             try:
@@ -157,7 +160,8 @@ class SqliteStore:
     @contextmanager
     def read(self, namespace: str) -> Generator[SqliteReader]:
         with self._pool.reading() as connection:
-            reader = SqliteReader(connection, self._id(connection, namespace), namespace)
+            unwritten = self._use.unwritten(namespace)
+            reader = SqliteReader(connection, self._id(connection, namespace), namespace, unwritten)
             try:
                 yield reader
             finally:
@@ -185,7 +189,8 @@ class SqliteStore:
 
     def use_counts(self, namespace: str, numbers: Sequence[int] | None = None) -> Sequence[UseCount]:
         with self._pool.reading() as connection:
-            return index_feed.use_counts(connection, self._id(connection, namespace), numbers)
+            unwritten = self._use.unwritten(namespace)
+            return index_feed.use_counts(connection, self._id(connection, namespace), numbers, unwritten)
 
     def pending(self, generation: Generation, limit: int) -> list[Pending]:
         with self._pool.reading() as connection:
@@ -207,21 +212,13 @@ class SqliteStore:
             namespaces = connection.execute(SQL["namespace_names"]).fetchall()
             return sum(statistics.pending_count(connection, generation_key, namespace) for namespace, _ in namespaces)
 
-    def note_use(self, uses: Sequence[Use], *, patience: float) -> bool:
+    def note_use(self, uses: Sequence[Use]) -> None:
+        self._use.count(uses)
+
+    def flush_use(self, *, patience: float) -> bool:
         """Counting use is never worth an error."""
         try:
-            with self._pool.writing(patience) as connection:
-                for use in uses:
-                    if 0 < use.number <= NUMBER_MASK:
-                        namespace = self._id(connection, use.namespace)
-                        recalled_at, accessed_at = (
-                            None if moment is None else to_micros(moment)
-                            for moment in (use.recalled_at, use.accessed_at)
-                        )
-                        row = (slot_of(namespace, use.number), use.recalls, recalled_at, use.accesses, accessed_at)
-                        connection.execute(SQL["note_use"], row)
-        except StoreClosed:
-            raise
+            self._use.flush(patience=patience)
         except StoreError:
             return False
         return True
@@ -311,10 +308,12 @@ class SqliteStore:
         try:
             return restore.restore_backup(target, path, keep=keep, erased=erased, progress=progress)
         finally:
+            self._use.clear()
             self._ids.clear()
             self._engine_recorded = False
 
     def close(self) -> None:
+        self._use.close()
         scrub.scrub_in_passing(self._pool, self._file, self._ledger)
         self._pool.close()
 

@@ -6,6 +6,7 @@ import json
 import math
 import os
 import struct
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from datetime import datetime
 from operator import attrgetter
@@ -28,8 +29,10 @@ from perdure.store.sqlite.hash_chain import SALT_BYTES, Line, digest_of, genesis
 from perdure.store.sqlite.log_head import LogEnd
 from perdure.store.sqlite.reader import NO_GENERATION, NO_NAMESPACE, SqliteReader, generation_id
 from perdure.store.sqlite.rows import (
+    ALL_WRITTEN,
     FLOAT_BYTES,
     NUMBER_MASK,
+    Unwritten,
     encode_payload,
     encode_row,
     entry_columns,
@@ -64,9 +67,11 @@ _namespace_columns: Final = attrgetter(*(column.name for column in fields(_Names
 class SqliteWriter(SqliteReader):
     """A reader that sees its own changes. `finish` writes the namespace's own row, which every change has touched."""
 
-    def __init__(self, connection: Database, name: str, clock: Clock) -> None:
+    def __init__(
+        self, connection: Database, name: str, clock: Clock, unwritten: Mapping[int, Unwritten] = ALL_WRITTEN
+    ) -> None:
         rows = connection.execute(SQL["open_namespace"], (name,)).fetchall()
-        super().__init__(connection, rows[0][0] if rows else NO_NAMESPACE, name)
+        super().__init__(connection, rows[0][0] if rows else NO_NAMESPACE, name, unwritten)
         self._clock = clock
         self._row = _Namespace(*rows[0][1:]) if rows else _Namespace(0, 0, genesis(name))
         self._changed = False
@@ -191,7 +196,8 @@ class SqliteWriter(SqliteReader):
 
     def touch(self, number: int, at: datetime) -> None:
         if 0 < number <= NUMBER_MASK:
-            self._connection.execute(SQL["note_use"], (slot_of(self.namespace_id, number), 0, None, 0, to_micros(at)))
+            row = (slot_of(self.namespace_id, number), 0, None, 0, to_micros(at))
+            self._connection.execute(SQL["note_use"], row).fetchall()
 
     def set_limits(self, max_items: int | None, max_tokens: int | None) -> None:
         if any(limit is not None and limit < 1 for limit in (max_items, max_tokens)):

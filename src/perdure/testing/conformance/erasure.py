@@ -142,9 +142,11 @@ class ErasureTests(StoreTestBase):
 
     def test_its_use_goes_with_it(self, store: Store) -> None:
         remember(store, "tea")
-        store.note_use([Use(NAMESPACE, 1, 1, NOON, 1, NOON)], patience=5)
+        store.note_use([Use(NAMESPACE, 1, 1, NOON, 1, NOON)])
+        assert store.flush_use(patience=5)
         erase(store, 1)
-        assert store.note_use([Use(NAMESPACE, 1, 1, NOON, 1, NOON)], patience=5)
+        store.note_use([Use(NAMESPACE, 1, 1, NOON, 1, NOON)])
+        assert store.flush_use(patience=5)
         assert problems(store) == []
 
     @pytest.mark.parametrize("state", STATES)

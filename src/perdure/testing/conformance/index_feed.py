@@ -83,7 +83,7 @@ class IndexFeedTests(StoreTestBase):
         for n in range(3):
             remember(store, f"memory {n}")
         later = NOON + timedelta(hours=1)
-        store.note_use([Use(NAMESPACE, 2, 4, NOON, 1, later), Use(NAMESPACE, 3, 0, None, 1, NOON)], patience=5)
+        store.note_use([Use(NAMESPACE, 2, 4, NOON, 1, later), Use(NAMESPACE, 3, 0, None, 1, NOON)])
         expected = [UseCount(2, 4, to_micros(later)), UseCount(3, 0, to_micros(NOON))]
         assert sorted(store.use_counts(NAMESPACE)) == expected
         assert list(store.use_counts(NAMESPACE, [1, 3, 99])) == expected[1:]

@@ -58,7 +58,7 @@ class IsolationTests(StoreTestBase):
         theirs = [remember(store, "tea " * n, "theirs", trigger_phrases=("tea",)) for n in range(1, 9)]
         embed(store, theirs)
         amend(store, theirs[0], "forget", state="deleted")
-        store.note_use([Use("theirs", 1, 1, NOON, 1, NOON)], patience=5)
+        store.note_use([Use("theirs", 1, 1, NOON, 1, NOON)])
         assert store.position("ours", GENERATION) == position
         assert store.index_rows("ours", GENERATION, 0, 9) == rows
         assert store.index_changes("ours", GENERATION, position).rows == []

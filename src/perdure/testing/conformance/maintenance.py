@@ -33,7 +33,6 @@ EVERY_METHOD: dict[str, Callable[[Store], object]] = {
     "pending": lambda store: store.pending(GENERATION, 1),
     "write_together": lambda store: store.write_together([]).__enter__(),
     "pending_count": lambda store: store.pending_count(GENERATION),
-    "note_use": lambda store: store.note_use([], patience=1),
     "namespaces": lambda store: store.namespaces(),
     "stats": lambda store: store.stats(None),
     "check": lambda store: list(store.check()),
@@ -65,8 +64,8 @@ def being_written(store: Store) -> Generator[None]:
 class MaintenanceTests(StoreTestBase):
     def test_use_is_counted_outside_the_history(self, store: Store) -> None:
         remember(store, "tea")
-        assert store.note_use([Use(NAMESPACE, 1, 2, NOON, 0, None)], patience=5)
-        assert store.note_use([Use(NAMESPACE, 1, 1, NOON + timedelta(1), 3, NOON)], patience=5)
+        store.note_use([Use(NAMESPACE, 1, 2, NOON, 0, None)])
+        store.note_use([Use(NAMESPACE, 1, 1, NOON + timedelta(1), 3, NOON)])
         (record,) = read_once(store).fetch([1])
         assert (record.recall_count, record.recalled_at) == (3, NOON + timedelta(1))
         assert (record.access_count, record.accessed_at) == (3, NOON)
@@ -75,27 +74,48 @@ class MaintenanceTests(StoreTestBase):
     def test_last_use_never_moves_back(self, store: Store) -> None:
         remember(store, "tea")
         for day in (2, 1):
-            store.note_use([Use(NAMESPACE, 1, 1, NOON + timedelta(day), 0, None)], patience=5)
+            store.note_use([Use(NAMESPACE, 1, 1, NOON + timedelta(day), 0, None)])
+            assert store.flush_use(patience=5)
         assert read_once(store).fetch([1])[0].recalled_at == NOON + timedelta(2)
 
     def test_use_survives_a_change_of_the_memory(self, store: Store) -> None:
         record = remember(store, "tea")
-        store.note_use([Use(NAMESPACE, 1, 1, NOON, 0, None)], patience=5)
+        store.note_use([Use(NAMESPACE, 1, 1, NOON, 0, None)])
         amend(store, record, text="green tea")
         assert read_once(store).fetch([1])[0].recall_count == 1
 
     def test_use_of_a_memory_that_is_not_there_is_forgotten(self, store: Store) -> None:
         remember(store, "tea")
         uses = [Use(NAMESPACE, 9, 1, NOON, 0, None), Use("nowhere", 1, 1, NOON, 0, None)]
-        assert store.note_use(uses, patience=5)
+        store.note_use(uses)
+        assert store.flush_use(patience=5)
         assert store.namespaces() == [NAMESPACE]
         assert read_once(store).fetch([1])[0].recall_count == 0
 
-    def test_counting_use_gives_up_when_someone_writes(self, store: Store) -> None:
+    def test_writing_use_down_gives_up_when_someone_writes_and_nothing_is_lost(self, store: Store) -> None:
         remember(store, "tea")
         with being_written(store):
-            assert not store.note_use([Use(NAMESPACE, 1, 1, NOON, 0, None)], patience=0.01)
-        assert store.note_use([Use(NAMESPACE, 1, 1, NOON, 0, None)], patience=5)
+            store.note_use([Use(NAMESPACE, 1, 1, NOON, 0, None)])
+            assert not store.flush_use(patience=0.01)
+            if self.reads_during_writes:
+                assert read_once(store).fetch([1])[0].recall_count == 1
+        assert store.flush_use(patience=5)
+        assert read_once(store).fetch([1])[0].recall_count == 1
+
+    def test_use_is_seen_the_same_before_and_after_it_is_written_down(self, store: Store) -> None:
+        for text in ("tea", "coffee"):
+            remember(store, text)
+        for minute in range(1, 4):
+            store.note_use([Use(NAMESPACE, 1, 2, NOON + timedelta(minutes=minute), 1, NOON)])
+            for flush in (False, True, True):
+                if flush:
+                    assert store.flush_use(patience=5)
+                first, second = read_once(store).fetch([1, 2])
+                assert (first.recall_count, first.access_count) == (2 * minute, minute)
+                assert (first.recalled_at, first.accessed_at) == (NOON + timedelta(minutes=minute), NOON)
+                assert (second.recall_count, second.recalled_at) == (0, None)
+                (count,) = store.use_counts(NAMESPACE)
+                assert (count.number, count.recalls) == (1, 2 * minute)
 
     def test_reading_does_not_wait_for_someone_who_writes(self, store: Store) -> None:
         if not self.reads_during_writes:

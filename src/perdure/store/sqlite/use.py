@@ -1,0 +1,227 @@
+"""Use that is counted, but not on disk yet.
+
+Counting must not make a read wait for a writer, and no reader of the process may miss a count. So counts are kept in
+memory first, for all stores of this process that have the same file open, and every reader adds them to what it finds
+in the file. A thread writes them about a second later, in one small transaction, and ends when nothing is left.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import threading
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Final, TypeAlias
+from weakref import WeakSet, WeakValueDictionary
+
+from perdure.buggify import point
+from perdure.clock import to_micros
+from perdure.errors import StoreError
+from perdure.store.port import Use
+from perdure.store.sqlite.apsw_types import Database, Row
+from perdure.store.sqlite.file import Identity
+from perdure.store.sqlite.pool import Pool
+from perdure.store.sqlite.rows import ALL_WRITTEN, NUMBER_MASK, Unwritten, newest_time, slot_of
+from perdure.store.sqlite.sql import SQL
+
+THREAD: Final = "perdure-use"
+# How long a use waits until it is written; two seconds are promised.
+DELAY: Final = 1.0
+# After an attempt that failed, the thread waits twice as long for the next one, up to this.
+LONGEST_DELAY: Final = 60.0
+# How long the thread, and a store that is closed, wait for another writer.
+PATIENCE: Final = 0.25
+# Of so many memories the totals are kept after they are written, for reads that began before.
+_KEPT: Final = 1000
+# A store without a thread writes after so many uses.
+_MANY: Final = 64
+
+_Uses: TypeAlias = Mapping[str, Mapping[int, Unwritten]]
+_UNUSED: Final = Unwritten()
+
+
+class _Counts:
+    """The unwritten use of one file, by namespace and number. Readers look into it without a lock, so entries are only
+    ever replaced whole.
+    """
+
+    def __init__(self) -> None:
+        self.unwritten: dict[str, dict[int, Unwritten]] = {}
+        self.added = 0
+        self.renew()
+
+    def renew(self) -> None:
+        """In a forked child a lock may be held by a thread that does not exist there."""
+        self.lock, self.flushing = threading.Lock(), threading.Lock()
+
+    def to_write(self) -> _Uses:
+        found = (
+            (namespace, {number: use for number, use in numbers.items() if use.recalls or use.accesses})
+            for namespace, numbers in self.unwritten.items()
+        )
+        return {namespace: numbers for namespace, numbers in found if numbers}
+
+
+class UseWriter:
+    """Counts the use of one store. With a `thread`, what is counted is written about a second later."""
+
+    def __init__(self, pool: Pool, identity: Identity | None, *, thread: bool) -> None:
+        self._pool = pool
+        self._in_memory = identity is None
+        self._has_thread = thread
+        self._thread: threading.Thread | None = None
+        self._ended = threading.Event()
+        self._counts = _Counts()
+        if identity is not None:
+            with _gate:
+                self._counts = _counts_of.setdefault(identity, self._counts)
+        _alive.add(self)
+
+    def unwritten(self, namespace: str) -> Mapping[int, Unwritten]:
+        return self._counts.unwritten.get(namespace, ALL_WRITTEN)
+
+    def count(self, uses: Sequence[Use]) -> None:
+        counts = self._counts
+        with counts.lock:
+            for namespace, number, recalls, recalled_at, accesses, accessed_at in uses:
+                numbers = counts.unwritten.setdefault(namespace, {})
+                before = numbers.get(number, _UNUSED)
+                numbers[number] = Unwritten(
+                    before.recalls + recalls,
+                    newest_time(before.recalled_at, None if recalled_at is None else to_micros(recalled_at)),
+                    before.accesses + accesses,
+                    newest_time(before.accessed_at, None if accessed_at is None else to_micros(accessed_at)),
+                    before.least_recalls,
+                    before.least_accesses,
+                )
+                counts.added += 1
+            many = not self._has_thread and counts.added >= _MANY
+        if self._has_thread and self._thread is None:
+            self.resume()
+        elif many:
+            # Whoever is inside a transaction of this thread counts on.
+            with suppress(StoreError, RuntimeError):
+                self.flush(patience=0)
+
+    def flush(self, *, patience: float) -> None:
+        """Write what was counted, waiting so many seconds for another writer. When it fails, the counts are kept."""
+        counts, settled = self._counts, False
+        with counts.flushing:
+            with counts.lock:
+                taken, counts.added = counts.to_write(), 0
+                if sum(map(len, counts.unwritten.values())) - sum(map(len, taken.values())) > _KEPT:
+                    # Of what was written the last time and before: the reads that began then have ended.
+                    for namespace, numbers in counts.unwritten.items():
+                        for number in numbers.keys() - taken.get(namespace, ALL_WRITTEN).keys():
+                            del numbers[number]
+            if not taken:
+                return
+            try:
+                with self._pool.writing(patience) as connection:
+                    totals = {name: write_counts(connection, name, numbers) for name, numbers in taken.items()}
+                    # Before the commit: whoever reads what is committed must not add it once more.
+                    settled = True
+                    self._settle(taken, totals)
+                point("use: written")
+            except BaseException:
+                if settled:
+                    self._settle(taken, None)
+                raise
+
+    def _settle(self, taken: _Uses, totals: Mapping[str, Mapping[int, Row]] | None) -> None:
+        """Take what was written off the counts; or, without totals, put it back, because it was not committed."""
+        sign = 1 if totals is None else -1
+        with self._counts.lock:
+            for namespace, numbers in taken.items():
+                unwritten = self._counts.unwritten.setdefault(namespace, {})
+                for number, use in numbers.items():
+                    now = unwritten.get(number, _UNUSED)
+                    # A memory that is gone has no total.
+                    total = () if totals is None else totals[namespace].get(number, ())
+                    unwritten[number] = Unwritten(
+                        now.recalls + sign * use.recalls,
+                        newest_time(now.recalled_at, use.recalled_at),
+                        now.accesses + sign * use.accesses,
+                        newest_time(now.accessed_at, use.accessed_at),
+                        *(least if isinstance(least, int) else 0 for least in total),
+                    )
+
+    def clear(self) -> None:
+        """Drop what was counted: the file is another one now."""
+        with self._counts.lock:
+            self._counts.unwritten.clear()
+
+    def _write_later(self) -> None:
+        """What the thread does. It waits longer after each failure, and gives up where a retry cannot help."""
+        delay, hopeless = DELAY, False
+        while not self._ended.wait(delay):
+            try:
+                self.flush(patience=PATIENCE)
+                delay = DELAY
+            except StoreError as error:
+                delay, hopeless = min(2 * delay, LONGEST_DELAY), not error.retryable
+            with self._counts.lock:
+                if hopeless or not self._counts.to_write():
+                    self._thread = None
+                    return
+
+    def resume(self) -> None:
+        """Start the thread, if there is something to write."""
+        with self._counts.lock:
+            if self._has_thread and self._thread is None and self._counts.to_write():
+                thread = threading.Thread(target=self._write_later, name=THREAD, daemon=True)
+                # None can be started when the interpreter ends, or when there are too many.
+                with suppress(RuntimeError):
+                    thread.start()
+                    self._thread = thread
+
+    def pause(self) -> None:
+        """End the thread. It must not be inside SQLite when the process forks or ends."""
+        if thread := self._thread:
+            self._ended.set()
+            thread.join()
+            self._thread = None
+            self._ended.clear()
+
+    def close(self) -> None:
+        """Write what was counted, as far as that is possible, and start no thread any more."""
+        self._has_thread = False
+        self.pause()
+        with suppress(StoreError):
+            self.flush(patience=PATIENCE)
+
+    def after_fork_in_child(self) -> None:
+        """What was counted is counted by the parent; but a store in memory is another one here, with all it holds."""
+        self._counts.renew()
+        self._ended = threading.Event()
+        if not self._in_memory:
+            self._counts.unwritten.clear()
+
+
+def write_counts(connection: Database, namespace: str, numbers: Mapping[int, Unwritten]) -> dict[int, Row]:
+    """How often each of these memories has been recalled and accessed now; those that are gone are left out."""
+    totals: dict[int, Row] = {}
+    namespace_id = connection.execute(SQL["namespace_id"], (namespace,)).get
+    for number, use in numbers.items() if namespace_id else ():
+        if 0 < number <= NUMBER_MASK:
+            row = (slot_of(namespace_id, number), use.recalls, use.recalled_at, use.accesses, use.accessed_at)
+            for total in connection.execute(SQL["note_use"], row).fetchall():
+                totals[number] = total
+    return totals
+
+
+_gate: Final = threading.Lock()
+_counts_of: Final[WeakValueDictionary[Identity, _Counts]] = WeakValueDictionary()
+_alive: Final[WeakSet[UseWriter]] = WeakSet()
+
+
+# The thread must have ended before the interpreter does.
+atexit.register(lambda: [writer.close() for writer in list(_alive)])
+if hasattr(os, "register_at_fork"):
+    # Registered after that of `fork`, which therefore runs when no thread is writing any more.
+    os.register_at_fork(
+        before=lambda: [writer.pause() for writer in list(_alive)],
+        after_in_parent=lambda: [writer.resume() for writer in list(_alive)],
+        after_in_child=lambda: [writer.after_fork_in_child() for writer in list(_alive)],
+    )
