@@ -6,7 +6,6 @@ from typing import TypeAlias
 
 from perdure import Memory, Record
 from perdure.model import STATES, replace_record
-from perdure.validation import MAX_LIMIT
 
 States: TypeAlias = dict[int, Record]
 
@@ -18,14 +17,7 @@ def historic(record: Record) -> Record:
 
 def states(memory: Memory) -> States:
     """Every memory in whatever state, by number."""
-    found: States = {}
-    after: int | None = None
-    while True:
-        page = memory.list(states=STATES, limit=MAX_LIMIT, after=after)
-        found |= {record.number: historic(record) for record in page}
-        after = page.next
-        if after is None:
-            return dict(sorted(found.items()))
+    return {record.number: historic(record) for record in memory.list(states=STATES, limit=10**9, newest=False)}
 
 
 def alive(memory: Memory) -> States:

@@ -108,7 +108,7 @@ def test_nothing_found_is_an_empty_text_that_says_why(memory: Memory):
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"budget": 0}, {"budget": "many"}, {"budget": True}, {"limit": 0}, {"limit": 101}, {"format": "html"},
+    [{"budget": 0}, {"budget": "many"}, {"budget": True}, {"limit": 0}, {"limit": 1.5}, {"format": "html"},
      {"recipe": "cake"}, {"as_of": "soon"}, {"states": ["deleted"]}, {"namespaces": "team"}],
 )  # fmt: skip
 def test_a_context_that_makes_no_sense_is_refused_with_a_remedy(memory: Memory, wrong: dict[str, object]):
@@ -158,7 +158,7 @@ def test_when_one_memory_is_missing_none_is_answered_and_none_is_counted(memory:
 
 
 @pytest.mark.parametrize(
-    ("refs", "level"), [(1, "everything"), (1, 3), ([1] * 101, "full"), (None, "full"), ([None], "full")]
+    ("refs", "level"), [(1, "everything"), (1, 3), ([1] * 10_001, "full"), (None, "full"), ([None], "full")]
 )
 def test_detail_that_makes_no_sense_is_refused(memory: Memory, refs: object, level: object):
     memory.remember("tea")
@@ -244,7 +244,7 @@ def test_the_limit_counts_memories_and_namespaces_stay_apart(memory: Memory):
 
 
 def test_triggers_that_make_no_sense_are_refused(memory: Memory):
-    for wrong in ({"limit": 0}, {"limit": 101}, {"namespaces": "team"}):
+    for wrong in ({"limit": 0}, {"limit": True}, {"namespaces": "team"}):
         with pytest.raises(errors.PerdureError):
             memory.match_triggers("tea", **wrong)  # pyright: ignore[reportArgumentType]
     with pytest.raises(errors.InvalidInput):

@@ -5,11 +5,12 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from clocks import HandClock
+from clocks import HandClock, Ticking
 
 from perdure import Memory, errors
 from perdure.clock import format_time
@@ -407,10 +408,34 @@ def test_pages_follow_each_other_without_gap_or_repetition(memory: Memory):
     assert [record.number for record in memory.list(limit=2, newest=False)] == [1, 2]
 
 
-@pytest.mark.parametrize("limit", [0, -1, 101, "5", 2.5, True])
-def test_a_limit_outside_one_to_a_hundred_is_an_error(memory: Memory, limit: Any):
-    with pytest.raises(errors.InvalidInput):
-        memory.recall("x", limit=limit)
+@pytest.mark.parametrize("limit", [0, -1, "5", 2.5, True, None, float("inf")])
+def test_a_limit_that_is_no_whole_number_of_one_or_more_is_an_error(memory: Memory, limit: Any):
+    for call in (partial(memory.recall, "x"), partial(memory.context, "x"), memory.list, memory.offers):
+        with pytest.raises(errors.InvalidInput, match="1 or more"):
+            call(limit=limit)
+
+
+@pytest.mark.parametrize("embedder", ["none", WordEmbedder()], ids=["by words", "by meaning"])
+@pytest.mark.parametrize("limit", [150, 10**9, 10**30])
+def test_any_limit_is_taken_and_nothing_is_left_out(embedder: Any, limit: int):
+    clock = Ticking()
+    with Memory(":memory:", embedder=embedder, clock=clock) as memory:
+        memory.import_([{"text": f"apple {n}"} for n in range(150)])
+        memory.work()
+        every = set(range(1, 151))
+        for _ in range(5):
+            assert {hit.record.number for hit in memory.recall("apple", limit=limit)} == every
+        page = memory.list(limit=limit)
+        assert ([record.number for record in page], page.next) == (sorted(every, reverse=True), None)
+        packed = memory.context("apple", limit=limit, budget=100_000)
+        assert {item.record.number for item in packed.items} | {each.record.number for each in packed.omitted} == every
+        then = clock.now
+        memory.update(7, text="pear")
+        assert {hit.record.number for hit in memory.recall("apple", limit=limit, known_at=then)} == every
+        assert {record.number for record in memory.list(limit=limit, known_at=then)} == every
+        assert len(memory.list(limit=149)) == 149
+        assert memory.list(limit=149).next == 2
+        assert len(memory.recall_detail(range(1, 151), level="index")) == 150
 
 
 def test_use_is_counted_and_leaves_no_trace_in_history(memory: Memory, clock: HandClock):

@@ -26,7 +26,7 @@ from perdure.services import Services
 from perdure.settings import Settings
 from perdure.store.port import Progress, Store, StoreStats
 from perdure.validation import (
-    MAX_LIMIT,
+    MAX_REFERENCES,
     Fields,
     Filters,
     KeyedFields,
@@ -35,6 +35,7 @@ from perdure.validation import (
     check_fields,
     check_filters,
     check_int,
+    check_limit,
     check_namespace,
     check_namespaces,
     check_path,
@@ -294,7 +295,7 @@ class Memory:
         'abstract' a few sentences, 'full' the whole text. It counts as access, not as recall. If one of the memories is
         not there, NotFound is raised and none is answered.
         """
-        references = check_references(refs, MAX_LIMIT)
+        references = check_references(refs, MAX_REFERENCES)
         return lifecycle.lookup.details(self._services, self._namespace, references, level)
 
     def match_triggers(
@@ -304,7 +305,7 @@ class Memory:
         the surest match first, then the longest phrase, then the most important memory. No model is asked.
         """
         now = self._services.context.clock()
-        most = check_int(limit, "limit", 1, MAX_LIMIT)
+        most = check_limit(limit)
         names = [self._namespace] if namespaces is None else list(dict.fromkeys(check_namespaces(namespaces)))
         triggered = self._services.triggers().match(check_query(prompt), names, most, now)
         self._services.usage.recalled((match.record for match in triggered), now)
@@ -353,13 +354,13 @@ class Memory:
             read = reader.page
             if moment is not None:
                 read = partial(recall.past_index.page_at, reader, seq=reader.seq_at(moment))
-            return lifecycle.lookup.page(read, filter, after, check_int(limit, "limit", 1, MAX_LIMIT), newest=newest)
+            return lifecycle.lookup.page(read, filter, after, check_limit(limit), newest=newest)
 
     def offers(self, *, limit: int = 20, after: int | None = None) -> model.Page:
         """List the memories that wait for a person to `promote` them, newest first."""
         filter = model.Filter(offered=True, unexpired_at=self._services.context.clock())
         with self._services.store.read(self._namespace) as reader:
-            return lifecycle.lookup.page(reader.page, filter, after, check_int(limit, "limit", 1, MAX_LIMIT))
+            return lifecycle.lookup.page(reader.page, filter, after, check_limit(limit))
 
     def constitution(self) -> model.Constitution:
         """Get the memories that every recall surfaces, oldest first, as many as fit their budget of tokens."""

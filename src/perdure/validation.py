@@ -15,7 +15,7 @@ from typing import Any, Final, Literal, TypeAlias, TypedDict, TypeVar, cast
 
 from perdure.clock import Clock, format_local, parse_time
 from perdure.errors import BackupFailed, InvalidInput, TextTooLong, UnknownChoice, shown
-from perdure.ids import ContentHash, check_key
+from perdure.ids import MAX_NUMBER, ContentHash, check_key
 from perdure.model import (
     CATEGORIES,
     CONFIDENCE_LABELS,
@@ -30,8 +30,8 @@ from perdure.model import (
 )
 
 MAX_TEXT_BYTES: Final = 1 << 20
-# The most memories that one call answers.
-MAX_LIMIT: Final = 100
+# The most memories that one call may name.
+MAX_REFERENCES: Final = 10_000
 MAX_LINE: Final = 1024
 MAX_KEYWORDS: Final = 10
 MIN_CONCEPTS: Final = 2
@@ -242,6 +242,13 @@ def check_int(value: object, field: str, least: int, most: int) -> int:
     if number is None:
         raise InvalidInput(f"{field} must be a whole number from {least:,} to {most:,}, not {shown(value)}.")
     return cast("int", number)
+
+
+def check_limit(value: object) -> int:
+    """How many memories an answer may have. No namespace has more than there are numbers."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise InvalidInput(f"limit must be a whole number of 1 or more, not {shown(value)}.")
+    return min(value, MAX_NUMBER)
 
 
 def check_bool(value: object, field: str) -> bool:

@@ -112,3 +112,11 @@ def test_identical_rows_have_identical_cosines_wherever_they_stand():
     matrix[[7, 100, 499]] = matrix[0]
     cosines = built(matrix).view().cosines(unit(rng, 384), np.arange(500))
     assert len({cosines[row] for row in (0, 7, 100, 499)}) == 1
+
+
+@pytest.mark.parametrize("count", [12_000, 10**9])
+def test_all_rows_can_be_asked_for_even_one_whose_signs_are_all_opposite(count: int):
+    matrix = like_texts(np.random.default_rng(1), 12_000, 64)
+    matrix[7] = -matrix[0]
+    near = built(matrix).view().nearest(matrix[0], None, count)
+    assert len(near.rows) >= 11_999

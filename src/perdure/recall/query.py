@@ -19,11 +19,10 @@ from perdure.text.entry import columns_of, term_hash
 from perdure.text.stopwords import STOPWORDS
 from perdure.text.words import MAX_QUERY_CHARACTERS, MAX_QUERY_WORDS, all_words, clean, query_words, terms
 from perdure.validation import (
-    MAX_LIMIT,
     check_bool,
     check_concepts,
     check_filters,
-    check_int,
+    check_limit,
     check_namespaces,
     check_query,
 )
@@ -114,7 +113,7 @@ def check_request(  # noqa: PLR0913 - one for each thing a caller may decide
     return SearchRequest(
         query=None if query is None else check_query(query),
         concepts=() if concepts is None else check_concepts(concepts),
-        limit=check_int(limit, "limit", 1, MAX_LIMIT),
+        limit=check_limit(limit),
         namespaces=(namespace,) if namespaces is None else tuple(dict.fromkeys(check_namespaces(namespaces))),
         recipe=chosen,
         filter=check_filters(

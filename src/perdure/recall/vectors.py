@@ -87,6 +87,7 @@ class Vectors:
         if self.signs is None or number <= EXACT_ROWS:
             rows = np.flatnonzero(possible)
             return Near(rows, self.cosines(query, rows)).best(count)
+        count = min(count, number)
         agreed = self.signs.agreement(query)
         if number < len(possible):
             agreed *= possible
