@@ -398,3 +398,69 @@ def test_a_checkpoint_of_everything_tells_a_namespace_nothing_of_the_others(memo
     memory.checkpoint("all", everything=True)
     assert [set(one.positions) for one in memory.checkpoints()] == [{"default"}]
     assert [set(one.positions) for one in memory.namespace("private").checkpoints()] == [{"private"}]
+
+
+# -- who may -----------------------------------------------------------------------------------------------------------
+
+
+def model_of(memory: Memory, namespace: str = "default") -> Memory:
+    services = memory._services
+    clock = services.context.clock
+    return Memory(services.store, namespace=namespace, embedder="none", clock=clock, actor="bot", writer="model")
+
+
+def test_a_model_has_nothing_to_do_with_a_checkpoint_of_everything(memory: Memory):
+    memory.namespace("other").remember("their secret")
+    memory.checkpoint("all", everything=True)
+    memory.namespace("other").remember("written since")
+    model = model_of(memory)
+    for forbidden in (
+        lambda: model.checkpoint("mine", everything=True),
+        lambda: model.restore_checkpoint("all", clear_existing=True),
+        lambda: model.restore_checkpoint("all", dry_run=True),
+        lambda: model.delete_checkpoint("all"),
+    ):
+        with pytest.raises(errors.NotAllowed, match="checkpoint of everything") as refused:
+            forbidden()
+        assert "other" not in str(refused.value)
+    assert len(memory.namespace("other").list()) == 2
+    assert [each.name for each in memory.checkpoints()] == ["all"]
+    assert all(set(each.positions) <= {"default"} for each in model.checkpoints())
+
+
+def test_a_model_goes_back_to_a_checkpoint_of_its_own_namespace(memory: Memory):
+    model = model_of(memory)
+    model.checkpoint("mine")
+    model.update(2, add_tags=["b"])
+    assert model.restore_checkpoint("mine").reverted == (2,)
+    assert model.delete_checkpoint("mine").name == "mine"
+
+
+def test_a_person_goes_back_to_a_checkpoint_of_everything_everywhere(memory: Memory):
+    memory.namespace("other").remember("theirs")
+    memory.checkpoint("all", everything=True)
+    memory.namespace("other").remember("theirs since")
+    memory.remember("ours since")
+    done = memory.restore_checkpoint("all", clear_existing=True)
+    assert len(done.removed) == 2
+    assert len(memory.namespace("other").list()) == 1
+
+
+def test_what_is_answered_about_a_deleted_checkpoint_names_no_other_namespace(memory: Memory):
+    memory.namespace("other").remember("theirs")
+    memory.checkpoint("all", everything=True)
+    assert memory.delete_checkpoint("all").positions.keys() == {"default"}
+
+
+def test_a_name_that_another_namespace_holds_is_said_to_be_taken_and_not_by_whom(memory: Memory):
+    memory.namespace("theirs").checkpoint("before")
+    with pytest.raises(errors.Conflict, match="already") as refused:
+        memory.checkpoint("before", everything=True)
+    assert "theirs" not in str(refused.value)
+    assert "delete" not in refused.value.remedy
+    assert "another name" in refused.value.remedy
+    memory.checkpoint("all", everything=True)
+    for namespace, everything in (("default", True), ("default", False), ("theirs", False)):
+        with pytest.raises(errors.Conflict) as seen:
+            memory.namespace(namespace).checkpoint("all", everything=everything)
+        assert "delete" in seen.value.remedy

@@ -208,7 +208,7 @@ def test_nothing_expires_when_asked_not_to(memory: Memory, clock: HandClock):
 def test_what_is_due_is_hidden_from_every_read_before_anybody_works(memory: Memory, clock: HandClock):
     memory.remember("the canary sings", tier="temporary")
     memory.remember("the rule of the canary", tier="constitutional", expires_at="2026-03-21")
-    memory.remember("the canary was proposed", metadata={"proposed_tier": "critical"}, expires_at="2026-03-21")
+    memory.import_([{"text": "the canary was proposed", "tier": "constitutional", "expires_at": "2026-03-21"}])
     assert (len(memory.recall("canary")), len(memory.list()), len(memory.offers())) == (3, 3, 1)
     clock.forward(days=7)
     assert len(memory.recall("canary")) == 0

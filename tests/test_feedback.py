@@ -120,7 +120,7 @@ def test_the_tier_it_has_is_no_change(memory: Memory):
 
 def test_offers_come_in_pages(memory: Memory):
     for number in range(5):
-        memory.remember(f"fact {number}", metadata={tiers.PROPOSED: "important"})
+        memory.import_([{"text": f"fact {number}", "tier": "constitutional"}])
     first = memory.offers(limit=3)
     assert ([one.number for one in first], first.next) == ([6, 5, 4], 4)
     assert [one.number for one in memory.offers(limit=3, after=first.next)] == [3, 2]

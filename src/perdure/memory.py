@@ -172,7 +172,7 @@ class Memory:
         return self._written(done, check_budget=False)
 
     def promote(self, ref: Reference, tier: str | None = None) -> model.Remembered:
-        """Give a memory the tier that is on offer for it, or the one named. Only a person may do this."""
+        """Give a memory the tier that is on offer for it, or the one named. Only a person makes one constitutional."""
         chosen = None if tier is None else check_fields({"tier": tier}).get("tier")
         return self._written(lifecycle.feedback.promote(self._services, self._find(ref), chosen))
 

@@ -51,9 +51,11 @@ def expiry(tier: str, chosen_at: datetime) -> datetime | None:
 
 
 def offered_tier(record: Record) -> str | None:
-    """The tier that `promote` would give this memory without being told: what a model proposed, or what it earned."""
+    """The tier that `promote` would give this memory without being told: what a model proposed, or what it earned. It
+    is higher than the one it has.
+    """
     proposed = record.metadata.get(PROPOSED)
-    if isinstance(proposed, str) and proposed in TIERS and proposed != record.tier:
+    if isinstance(proposed, str) and proposed in TIERS and TIERS[proposed].boost > TIERS[record.tier].boost:
         return proposed
     earned = record.validation_count >= PROMOTION_VALIDATIONS and record.confidence >= PROMOTION_CONFIDENCE
     return PROMOTED_TO if earned and TIERS[record.tier].boost < TIERS[PROMOTED_TO].boost else None

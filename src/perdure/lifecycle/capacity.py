@@ -10,8 +10,10 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from perdure.errors import CapacityExceeded, NotAllowed, StoreDamaged
+from perdure.lifecycle.tier_policy import ONLY_PEOPLE
+from perdure.lifecycle.write_context import set_by_person
 from perdure.model import Capacity, EvictionCandidate, Json, Record
-from perdure.store.port import Load, Writer
+from perdure.store.port import EvictionRule, Load, Writer
 from perdure.validation import check_int
 
 if TYPE_CHECKING:
@@ -27,8 +29,13 @@ _MAX_LIMIT: Final = 10**12
 _FIRST: Final = 8
 _GROWTH: Final = 8
 _ORDER: Final = (
-    "superseded memories, then those of low importance, then the others; of each the least recently used first"
+    "superseded memories, then those of low importance, then the others, and for what a person writes also those that "
+    "only a model protected; of each the least recently used first"
 )
+# No importance is as high.
+_ABOVE_ALL: Final = 2.0
+# Of the protected memories so many are looked at, to find some that only a model protected.
+_LOOKED_AT: Final = 1000
 
 
 def set_limits(services: Services, namespace: str, max_items: Limit, max_tokens: Limit) -> None:
@@ -106,6 +113,21 @@ def limits(load: Load, settings: Settings) -> tuple[int | None, int | None]:
     )
 
 
+def protected_by_models(rule: EvictionRule, writer: Writer) -> list[EvictionCandidate]:
+    """Memories that are protected because a model said so, and no person: the last to go, and only to make room for
+    what a person writes. Otherwise a few memories that a model calls critical would keep the person out.
+    """
+    nearly_all = EvictionRule(rule.low, _ABOVE_ALL, (ONLY_PEOPLE,))
+    found: list[EvictionCandidate] = []
+    for candidate in writer.eviction_candidates(nearly_all, _LOOKED_AT):
+        reasons = ["tier"] if candidate.tier in rule.protected_tiers else []
+        reasons += ["importance"] if candidate.importance >= rule.high else []
+        if reasons:
+            lines = writer.revisions(candidate.number)
+            found += [] if any(set_by_person(lines, reason) for reason in reasons) else [candidate]
+    return found
+
+
 def memories_to_evict(services: Services, writer: Writer, load: Load, written: Record) -> list[Record]:
     """The memories that the namespace has no room for after `written`, which stays. CapacityExceeded when those that
     may go are not enough.
@@ -118,8 +140,11 @@ def memories_to_evict(services: Services, writer: Writer, load: Load, written: R
     limit = _FIRST + (0 if max_items is None else max(0, load.items - max_items))
     while True:
         page = writer.eviction_candidates(services.eviction_rule, limit + len(kept))
+        exhausted = len(page) < limit + len(kept)
+        if exhausted and services.context.is_person:
+            page += protected_by_models(services.eviction_rule, writer)
         chosen = choose((candidate for candidate in page if candidate.number not in kept), load, max_items, max_tokens)
-        if chosen is None and len(page) < limit + len(kept):
+        if chosen is None and exhausted:
             usages = ((load.items, max_items, "memory", "memories"), (load.tokens, max_tokens, "token", "tokens"))
             over = [
                 f"{most:,} {singular if most == 1 else plural} and would hold {used:,}"

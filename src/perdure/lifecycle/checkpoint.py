@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from perdure.buggify import point
-from perdure.errors import Conflict, InvalidInput, NotFound, shown
+from perdure.errors import Conflict, InvalidInput, NotAllowed, NotFound, shown
 from perdure.lifecycle.revert import RevertPlan, revert, why_missing
 from perdure.model import Checkpoint, Json, Operation, Record, RevertResult, Revision, Skipped
 from perdure.store.port import Reader, Store
@@ -80,6 +80,7 @@ def create(
 ) -> Checkpoint:
     """One small write, however much is stored: the store itself fills in how far its log has come."""
     context = services.context
+    _require_person(services, namespace)
     fields = check_fields({"spec_folder": spec_folder, "abstract": description, "metadata": metadata})
     checkpoint = Checkpoint(
         check_name(name), namespace, {}, 0, context.clock(), context.actor,
@@ -90,10 +91,11 @@ def create(
     try:
         created = services.store.put_checkpoint(checkpoint)
     except Conflict as error:
-        raise Conflict(
-            f"There is a checkpoint {name!r} already.",
-            remedy="Choose another name, or delete that one first: perdure checkpoint delete NAME",
-        ) from error
+        remedy = "Choose another name, or delete that one first: perdure checkpoint delete NAME"
+        # No namespace is called "", so it has the checkpoints of everything alone.
+        if all(each.name != checkpoint.name for each in services.store.checkpoints(namespace or "")):
+            remedy = "Choose another name: one of the namespaces has a checkpoint of this name."
+        raise Conflict(f"There is a checkpoint {checkpoint.name!r} already.", remedy=remedy) from error
     point("checkpoint: written")
     return created
 
@@ -101,10 +103,16 @@ def create(
 def visible(store: Store, namespace: str, spec_folder: str | None) -> list[Checkpoint]:
     """The checkpoints of a namespace and those of everything, without the positions and names of other namespaces."""
     return [
-        replace(checkpoint, positions={name: seq for name, seq in checkpoint.positions.items() if name == namespace})
+        of_namespace(checkpoint, namespace)
         for checkpoint in store.checkpoints(namespace)
         if spec_folder is None or checkpoint.spec_folder == spec_folder
     ]
+
+
+def of_namespace(checkpoint: Checkpoint, namespace: str) -> Checkpoint:
+    """What one namespace may know of a checkpoint."""
+    positions = {name: seq for name, seq in checkpoint.positions.items() if name == namespace}
+    return replace(checkpoint, positions=positions)
 
 
 def find(store: Store, namespace: str, name: str) -> Checkpoint:
@@ -118,6 +126,7 @@ def find(store: Store, namespace: str, name: str) -> Checkpoint:
 
 def restore(services: Services, namespace: str, name: str, *, clear: bool, dry_run: bool) -> RevertResult:
     checkpoint = find(services.store, namespace, name)
+    _require_person(services, checkpoint.namespace)
     covered = services.store.namespaces() if checkpoint.namespace is None else [checkpoint.namespace]
     # A namespace that is younger than the checkpoint was empty then.
     sources = [
@@ -136,5 +145,12 @@ def restore(services: Services, namespace: str, name: str, *, clear: bool, dry_r
 def delete(services: Services, namespace: str, name: str) -> Checkpoint:
     """Only the name goes: the memories and their log stay."""
     checkpoint = find(services.store, namespace, name)
+    _require_person(services, checkpoint.namespace)
     services.store.delete_checkpoint(checkpoint.namespace, checkpoint.name)
-    return checkpoint
+    return of_namespace(checkpoint, namespace)
+
+
+def _require_person(services: Services, covered: str | None) -> None:
+    """A checkpoint of everything reaches into namespaces that a model was not given."""
+    if covered is None and not services.context.is_person:
+        raise NotAllowed("Only a person may make, restore or delete a checkpoint of everything.")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from perdure import tiers
 from perdure.errors import Conflict, NotAllowed
-from perdure.lifecycle.tier_policy import apply_tier
+from perdure.lifecycle.tier_policy import ONLY_PEOPLE, apply_tier
 from perdure.lifecycle.update import require_active
 from perdure.lifecycle.write import Plan, apply_change
 from perdure.model import Record, Remembered, replace_record
@@ -37,9 +37,7 @@ def validate(services: Services, record: Record, *, useful: bool) -> Remembered:
 
 
 def promote(services: Services, record: Record, tier: str | None = None) -> Remembered:
-    """Accept the tier that is on offer, or give another. A person does this, never a model by itself."""
-    if not services.context.is_person:
-        raise NotAllowed("Promoting a memory is for a person to do.")
+    """Accept the tier that is on offer, or give another. Constitutional is for a person to give."""
 
     def plan(current: Record, at: datetime) -> Plan:
         require_active(current, "promoted")
@@ -51,6 +49,8 @@ def promote(services: Services, record: Record, tier: str | None = None) -> Reme
                 f"{tiers.PROMOTED_TO.capitalize()} is offered after {tiers.PROMOTION_VALIDATIONS} validations with a "
                 f"confidence of {tiers.PROMOTION_CONFIDENCE} or more.",
             )
+        if chosen == ONLY_PEOPLE and not services.context.is_person:
+            raise NotAllowed("Only a person may make a memory constitutional.")
         if chosen == current.tier and tiers.PROPOSED not in current.metadata:
             return Plan(current, current, "promote", "unchanged", (f"It is {chosen} already.",))
         fields, notes = apply_tier(services, {"tier": chosen}, at, current)

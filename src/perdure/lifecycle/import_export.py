@@ -26,7 +26,7 @@ from perdure.clock import format_time, parse_time
 from perdure.errors import CapacityExceeded, ExportFailed, ImportFailed, PerdureError, shown
 from perdure.ids import content_hash
 from perdure.jsonable import to_jsonable
-from perdure.lifecycle.tier_policy import ONLY_PEOPLE, demote_to_proposal
+from perdure.lifecycle.tier_policy import ONLY_PEOPLE, demote_to_proposal, is_lower, keep_proposal
 from perdure.lifecycle.write import PreparedWrite, apply_plan, check_write, lookup, make_room, plan_write
 from perdure.lifecycle.write_context import WriteBatch
 from perdure.model import Exported, Filter, Imported, Record, State
@@ -263,7 +263,10 @@ def _import_group(
     counts = Counter(inactive=len(group) - len(active), redacted=sum(record.redacted for record in active))
     # A file that is not a person's own may only propose a constitutional memory.
     authoritative = trusted and services.context.is_person
-    allowed = [record.fields if authoritative else demote_to_proposal(record.fields) for record in active]
+    allowed = [
+        record.fields if authoritative else demote_to_proposal(keep_proposal(record.fields, None)[0])
+        for record in active
+    ]
     plans = [plan_write(None, namespace, fields, batch.at) for fields in allowed]
     prepared = [PreparedWrite(entry_of(plan.record, services.tokens.count)) for plan in plans]
     last: Record | None = None
@@ -276,6 +279,8 @@ def _import_group(
             counts[decision] += 1
             if decision == "updated":
                 content = {name: value for name, value in fields.items() if name not in _HISTORY}
+                if existing and not authoritative and is_lower(fields.get("tier", existing.tier), existing):
+                    del content["tier"]
                 replanned = plan_write(existing, namespace, cast("RecordFields", content), batch.at)
                 last = apply_plan(services, writer, replanned, batch, room=False).record
             elif decision == "inserted":

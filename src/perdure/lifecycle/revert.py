@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 from perdure.buggify import point
 from perdure.clock import local_day
 from perdure.errors import NotAllowed
-from perdure.lifecycle.tier_policy import ONLY_PEOPLE
+from perdure.lifecycle.tier_policy import ONLY_PEOPLE, is_lower, require_own_tier
 from perdure.lifecycle.write import Plan, PreparedWrite, apply_plan
 from perdure.lifecycle.write_context import WriteBatch
 from perdure.model import (
@@ -161,7 +161,7 @@ def _prepare(services: Services, source: RevertSource) -> PreparedRevert:
     with store.read(source.namespace) as reader:
         plan = source.plan(reader)
         writes, notes = plan_writes(plan, source.operation, reader.by_key)
-    _require_permission(services, writes)
+        _require_permission(services, reader, writes)
     prepared = {write.record.number: PreparedWrite(entry_of(write.record, services.tokens.count)) for write in writes}
     indexed = {
         prepared[write.record.number].entry.passage_hash for write in writes if write.record.state in INDEXED_STATES
@@ -180,7 +180,7 @@ def _prepare(services: Services, source: RevertSource) -> PreparedRevert:
 
 def _apply(services: Services, writer: Writer, prepared: PreparedRevert, batch: WriteBatch) -> PreparedRevert:
     writes, notes = plan_writes(prepared.plan, prepared.source.operation, writer.by_key)
-    _require_permission(services, writes)
+    _require_permission(services, writer, writes)
     for plan in writes:
         if plan.previous and plan.previous.key is not None and plan.previous.key != plan.record.key:
             writer.release_key(plan.record.number)
@@ -193,7 +193,7 @@ def _apply(services: Services, writer: Writer, prepared: PreparedRevert, batch: 
     return replace(prepared, writes=writes, notes=prepared.notes or notes)
 
 
-def _require_permission(services: Services, writes: Iterable[Plan]) -> None:
+def _require_permission(services: Services, reader: Reader, writes: Iterable[Plan]) -> None:
     for plan in () if services.context.is_person else writes:
         records = [record for record in (plan.previous, plan.record) if record]
         binding = any(record.tier == ONLY_PEOPLE and record.state == "active" for record in records)
@@ -201,6 +201,9 @@ def _require_permission(services: Services, writes: Iterable[Plan]) -> None:
             raise NotAllowed(
                 f"Memory #{plan.record.number} is or was constitutional, and only a person may change that."
             )
+        before, after = plan.previous, plan.record
+        if before and after.state == "active" and is_lower(after.tier, before):
+            require_own_tier(before, reader.revisions(before.number))
 
 
 def _result(batch: str | None, prepared: Sequence[PreparedRevert]) -> RevertResult:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -12,8 +12,11 @@ from typing import Final
 from perdure.clock import Clock
 from perdure.errors import UnknownChoice, shown
 from perdure.ids import new_id
-from perdure.model import Change, Operation
+from perdure.model import Change, Operation, Revision
 from perdure.validation import check_single_line, optional
+
+# In the log, behind the surface of a change that a model made.
+_BY_MODEL: Final = " (model)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +64,22 @@ class WriteBatch:
 
     def change(self, operation: Operation, request: str | None = None) -> Change:
         context = self.context
-        return Change(operation, self.at, self.id, context.actor, context.surface, context.session, request)
+        surface = context.surface if context.is_person else f"{context.surface}{_BY_MODEL}"
+        return Change(operation, self.at, self.id, context.actor, surface, context.session, request)
+
+
+def set_by_person(lines: Sequence[Revision], field: str) -> bool:
+    """Whether a person gave a memory with these lines in the log the value that this field has now. When it cannot be
+    known, because the payload is gone, a person did.
+    """
+    setter: Revision | None = None
+    for line in reversed(lines):
+        if line.record is None:
+            return True
+        if setter and setter.record and getattr(line.record, field) != getattr(setter.record, field):
+            break
+        setter = line
+    return setter is None or not setter.change.surface.endswith(_BY_MODEL)
 
 
 # The batch that the running thread or task has opened, if any.

@@ -29,7 +29,7 @@ _ENCODERS: Final[dict[str, Callable[[Any], Value]]] = {
 }  # fmt: skip
 _OFFERED: Final[Bindings] = {
     "proposed": PROPOSED,
-    "tiers": json.dumps(list(TIERS)),
+    "boosts": json.dumps({name: tier.boost for name, tier in TIERS.items()}),
     "validations": PROMOTION_VALIDATIONS,
     "enough": PROMOTION_CONFIDENCE,
     "below": json.dumps([name for name, tier in TIERS.items() if tier.boost < TIERS[PROMOTED_TO].boost]),

@@ -387,8 +387,8 @@ memory.slot IN (SELECT :first | value FROM json_each(:numbers) WHERE value BETWE
 (
     CASE WHEN json_valid(metadata) THEN
         coalesce(
-            json_extract(metadata, '$.' || :proposed) IN (SELECT value FROM json_each(:tiers))
-            AND json_extract(metadata, '$.' || :proposed) <> tier,
+            (SELECT value FROM json_each(:boosts) WHERE key = json_extract(memory.metadata, '$.' || :proposed))
+            > (SELECT value FROM json_each(:boosts) WHERE key = memory.tier),
             FALSE
         )
     ELSE FALSE END
