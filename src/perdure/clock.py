@@ -5,6 +5,7 @@ People say and read times in the zone of the process, `LOCAL`: a time without a 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta, tzinfo
@@ -22,6 +23,7 @@ _TIMES_UNDERSTOOD: Final = (
     "Use words such as 'yesterday', 'last week', '3 days ago' or 'March 2025', a span such as 3d or 24h, or a date "
     "such as 2026-03-14 or 2026-03-14T09:26:53Z. Nothing was changed."
 )
+_EITHER_DAY: Final = re.compile(r"([0-9]{1,2})[/-]([0-9]{1,2})[/-]([0-9]{4})")
 
 
 class _LocalZone(tzinfo):
@@ -109,9 +111,13 @@ def parse_time(
         cause = None
     except (ValueError, OverflowError, AttributeError, TypeError) as error:
         cause = error
-    raise InvalidInput(
-        f"{field} is not a time that is understood: {shown(value)}.", remedy=_TIMES_UNDERSTOOD
-    ) from cause
+    either = _EITHER_DAY.fullmatch(value.strip()) if isinstance(value, str) else None
+    remedy = _TIMES_UNDERSTOOD
+    if either:
+        # Which number is the month depends on who writes it.
+        first, second, year = either[1].zfill(2), either[2].zfill(2), either[3]
+        remedy = f"Write {year}-{first}-{second} or {year}-{second}-{first}. Nothing was changed."
+    raise InvalidInput(f"{field} is not a time that is understood: {shown(value)}.", remedy=remedy) from cause
 
 
 def parse_iso_time(text: str, *, until: bool) -> datetime | None:

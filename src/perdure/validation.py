@@ -350,7 +350,8 @@ def check_period(since: object, until: object, now: datetime | Clock | None) -> 
     """Two times, in words or in figures: from the beginning of the first to the end of the second."""
     first = optional(partial(parse_time, now=now), since, "since")
     end = optional(partial(parse_time, now=now, until=True), until, "until")
-    if first and end and end < first:
+    # The end of 13 March is the beginning of 14 March: what lies between them is nothing, and no moment either.
+    if first and end and end <= first and parse_time(cast("datetime | str", until), "until", now) < first:
         raise InvalidInput(
             f"since ({format_local(first)}) is after until ({format_local(end)}), so nothing can be between them.",
             remedy="Exchange the two, or correct one of them. Nothing was changed.",

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from perdure.clock import format_local, parse_time, system_clock
+from perdure.validation import check_period
 
 if TYPE_CHECKING:
     import click
@@ -18,12 +19,15 @@ _LENGTHS: Final = (
 def time_option(field: str) -> dict[str, Any]:
     """The attributes of an option that takes a time, as the façade reads it."""
 
-    def convert(_ctx: click.Context, _parameter: click.Parameter, value: str | None) -> datetime | None:
+    def convert(ctx: click.Context, _parameter: click.Parameter, value: str | None) -> datetime | None:
         if value is None:
             return None
-        return parse_time(value, field, system_clock, until=field == "until", ahead=field == "expires_at")
+        if field == "until":
+            return check_period(ctx.params.get("since"), value, system_clock)[1]
+        return parse_time(value, field, system_clock, ahead=field == "expires_at")
 
-    return {"metavar": "TIME", "callback": convert}
+    # An eager option is read first: the end is checked against the beginning.
+    return {"metavar": "TIME", "callback": convert, "is_eager": field == "since"}
 
 
 def age(time: datetime, now: datetime | None = None) -> str:

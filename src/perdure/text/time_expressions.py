@@ -45,7 +45,7 @@ class TimeRange:
     @property
     def dates(self) -> str:
         """The same in figures: `2026-03-13`, `2026-03-01 to 2026-03-31`, `until 2026-03-14 09:26`."""
-        since, until = (moment and moment.astimezone(self.zone) for moment in (self.since, self.until))
+        since, until = (moment and _in_zone(moment, self.zone) for moment in (self.since, self.until))
         if since is None:
             return f"until {_figures(until)}" if until else "at any time"
         if until is None:
@@ -59,7 +59,7 @@ class TimeRange:
     def zone_name(self) -> str:
         """The zone of its dates, as it is called at that time."""
         moment = self.since or self.until
-        return zone_name(moment.astimezone(self.zone)) if moment else ""
+        return zone_name(_in_zone(moment, self.zone)) if moment else ""
 
 
 _Open: TypeAlias = tuple[datetime | None, datetime | None, int]
@@ -77,14 +77,16 @@ class _RangeWords(TimeWords):
     """Words that may name a time with its bounds: `since Monday`, `between … and …`, `older than 3 days`."""
 
     def range_at(self, at: int) -> _Open | None:
-        """The range whose words begin here."""
+        """The range whose words begin here, in UTC. Never an error, also where the calendar ends."""
         word = self.word(at)
         if word not in _STARTS and not word[0].isdigit():
             return None
-        try:
-            return self._between(at) or self._bounded(at) or self._aged(at) or self._simple(at)
-        except (ValueError, OverflowError):
-            return None
+        with suppress(ValueError, OverflowError):
+            read = self._between(at) or self._bounded(at) or self._aged(at) or self._simple(at)
+            if read:
+                since, until, end = read
+                return since and since.astimezone(UTC), until and until.astimezone(UTC), end
+        return None
 
     def _between(self, at: int) -> _Open | None:
         """Both ends count in full: `between Monday and Wednesday` has three days."""
@@ -106,10 +108,15 @@ class _RangeWords(TimeWords):
             at += 1
         elif bound not in _BOUNDS:
             return None
-        found = self.moment(at + 1)
-        if found is None:
-            return None
-        (since, until), end = found
+        duration = self.duration(at + 1)
+        if duration and duration.unit in _CLOCK_UNITS and self.word(duration.end) == "ago":
+            since = until = elapsed(self.now, -duration.length)
+            end = duration.end + 1
+        else:
+            found = self.moment(at + 1)
+            if found is None:
+                return None
+            (since, until), end = found
         match bound:
             case "before":
                 return None, since, end
@@ -147,7 +154,7 @@ class _RangeWords(TimeWords):
 
 def find_time_ranges(text: str, now: datetime, zone: tzinfo = LOCAL) -> tuple[TimeRange, ...]:
     """Every range of time that the text names, in the order of the text, none inside another. Never an error."""
-    now = now.astimezone(zone)
+    now = _in_zone(now, zone)
     ranges: list[TimeRange] = []
     for run in _runs(text):
         at = 0
@@ -159,7 +166,7 @@ def find_time_ranges(text: str, now: datetime, zone: tzinfo = LOCAL) -> tuple[Ti
                 continue
             since, until, after = read
             start, end = run.starts[at], run.ends[after - 1]
-            ranges.append(_range_of(since, until, start, end, " ".join(text[start:end].split()), zone))
+            ranges.append(TimeRange(since, until, start, end, " ".join(text[start:end].split()), zone))
             at = after
     return tuple(ranges)
 
@@ -168,7 +175,7 @@ def read_time_range(text: str, now: datetime, zone: tzinfo = LOCAL, *, ahead: bo
     """The range that a text means, if it holds nothing but words of time; also `March`, `2025`, and `24h`, which is the
     time since then. `ahead`: `Friday` is the following one, `24h` are the next ones.
     """
-    now, stripped = now.astimezone(zone), text.strip()
+    now, stripped = _in_zone(now, zone), text.strip()
     for phrase in (stripped, f"in {stripped}", f"on {stripped.title()}", f"from {stripped}"):
         runs = [*_runs(phrase)]
         if len(runs) != 1 or runs[0].starts[0] != 0 or runs[0].ends[-1] != len(phrase):
@@ -176,14 +183,14 @@ def read_time_range(text: str, now: datetime, zone: tzinfo = LOCAL, *, ahead: bo
         words = _RangeWords(runs[0].words, now, ahead=ahead)
         read = words.range_at(0)
         if read and read[2] == len(words.words):
-            return _range_of(*read[:2], 0, len(phrase), " ".join(phrase.split()), zone)
+            return TimeRange(*read[:2], 0, len(phrase), " ".join(phrase.split()), zone)
         duration = words.duration(0)
         if duration and duration.end == len(words.words) and duration.high:
             with suppress(OverflowError):
                 since, until = last(duration.length, now)
                 if ahead:
                     since, until = elapsed(now, INSTANT), elapsed(now, duration.length)
-                return _range_of(since, until, 0, len(phrase), stripped, zone)
+                return TimeRange(since, until, 0, len(phrase), stripped, zone)
     return None
 
 
@@ -193,7 +200,7 @@ def read_moment(
     """The moment that a text means: of a day, a week or a month its beginning, for `until` its end. `3d`, `3 days` and
     `2 hours ago` count from now to the second; a span lies in the past, or `ahead`, as `in 3 days` does.
     """
-    now = now.astimezone(zone)
+    now = _in_zone(now, zone)
     if text.strip().lower() == "now":
         return now.astimezone(UTC)
     counted = _counted(text.strip(), now, ahead=ahead)
@@ -234,10 +241,12 @@ def _counted(text: str, now: datetime, *, ahead: bool) -> datetime | None:
         return None
 
 
-def _range_of(
-    since: datetime | None, until: datetime | None, start: int, end: int, words: str, zone: tzinfo
-) -> TimeRange:
-    return TimeRange(since and since.astimezone(UTC), until and until.astimezone(UTC), start, end, words, zone)
+def _in_zone(moment: datetime, zone: tzinfo) -> datetime:
+    """In UTC where the calendar ends: the year 1 has no evening before it."""
+    try:
+        return moment.astimezone(zone)
+    except OverflowError:
+        return moment.astimezone(UTC)
 
 
 def _runs(text: str) -> Iterator[_Run]:
