@@ -10,7 +10,7 @@ import apsw
 import numpy as np
 
 from bench.corpus import Batch, Vectors
-from perdure.text.words import query_words, searchable
+from perdure.text.words import query_words, searchable, spelled_out
 
 _CREATE = (
     "CREATE VIRTUAL TABLE words USING fts5 (text, content = '', tokenize = 'porter unicode61 remove_diacritics 2')"
@@ -46,7 +46,7 @@ class Bare:
         return np.vecdot(self._matrix, vector)
 
     def match(self, question: str) -> list[tuple[int, float]]:
-        words = " OR ".join(f'"{word}"' for word in query_words(question))
+        words = " OR ".join(f'"{word}"' for word in spelled_out(query_words(question)))
         return self._connection.execute(_MATCH, (words,)).fetchall()
 
     def close(self) -> None:

@@ -18,7 +18,7 @@ from typing import Final
 
 from bench.turns import Side, in_turn
 from perdure import Memory
-from perdure.text.words import words_and_stems
+from perdure.text.words import tokens
 
 # A hundred times as many phrases, of which a hundred times as many are in the prompt; and what reading it costs anyway.
 GROWTH_GOAL: Final = 5.0
@@ -53,7 +53,7 @@ def measure(directory: Path, rounds: int = _ROUNDS) -> Costs:
         sides: dict[str, Side] = {
             "few": lambda turn: few(prompts[turn % rounds]),
             "many": lambda turn: many(prompts[turn % rounds]),
-            "reading": lambda turn: words_and_stems(prompts[turn % rounds]),
+            "reading": lambda turn: tokens(prompts[turn % rounds]),
         }
         samples = in_turn(sides, rounds, process_time)
     return Costs(median(samples["few"]), median(samples["many"]), median(samples["reading"]), first)

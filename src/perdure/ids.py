@@ -6,6 +6,7 @@ import os
 import re
 import threading
 import time
+import unicodedata
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Final, NewType
@@ -45,6 +46,8 @@ def content_hash(text: str) -> ContentHash:
 
 
 def check_key(key: str) -> str:
+    """The key in the one form that it is stored in, however its letters were put together."""
+    key = unicodedata.normalize("NFC", key)
     if not _KEY.fullmatch(key):
         raise InvalidInput(
             f"{shown(key)} is not a key.",
@@ -77,7 +80,7 @@ def parse_reference(ref: int | str) -> Reference:
         text,
         number=value if value is not None and 0 < value <= MAX_NUMBER else None,
         hash=ContentHash(lowered) if _HASH.fullmatch(lowered) else None,
-        key=text if _KEY.fullmatch(text) else None,
+        key=unicodedata.normalize("NFC", text) if _KEY.fullmatch(text) else None,
     )
     if reference.number is None and reference.hash is None and reference.key is None:
         raise InvalidReference(f"{shown(text)} does not name a memory.")

@@ -12,7 +12,7 @@ from recall.feed import PLAIN
 from perdure.recall import triggers
 from perdure.recall.triggers import Match, Phrases
 from perdure.store.port import IndexRow
-from perdure.text.words import words_and_stems
+from perdure.text.words import tokens
 
 NOW = datetime(2026, 3, 14, tzinfo=UTC)
 
@@ -53,8 +53,8 @@ def test_a_phrase_anywhere_in_a_prompt_is_always_found(phrase: str, before: str,
 
 @given(phrase=WORDS, prompt=WORDS)
 def test_nothing_that_shares_no_word_is_found(phrase: str, prompt: str):
-    spoken = {stem for parts in (False, True) for _, stem in words_and_stems(prompt, parts=parts)}
-    meant = {stem for parts in (False, True) for _, stem in words_and_stems(phrase, parts=parts)}
+    spoken = {stem for parts in (False, True) for _, stem, *_ in tokens(prompt, parts=parts)}
+    meant = {stem for parts in (False, True) for _, stem, *_ in tokens(phrase, parts=parts)}
     assume(meant)
     assume(not spoken & meant)
     assert found(phrases((phrase,)), prompt) == []

@@ -158,11 +158,11 @@ def suggest(scope: SelectionScope, answer: Forgotten, what: object) -> Forgotten
     if answer.records or not isinstance(what, str):
         return answer
     services, filter = scope.services, scope.filter or Filter(states=())
-    words = " ".join(parse(what, services.context.clock(), scoped=True).words)
+    wanted = parse(what, services.context.clock(), scoped=True).wanted
     suggested = {record.number: record for record in answer.suggested}
-    if words:
+    if wanted:
         states = tuple(state for state in INDEXED_STATES if not filter.states or state in filter.states)
         searched = replace(filter, states=states or INDEXED_STATES)
-        for hit in services.search(words, scope.namespace, searched, limit=_SUGGESTED):
+        for hit in services.search(" ".join(wanted.words), scope.namespace, searched, limit=_SUGGESTED):
             suggested.setdefault(hit.record.number, hit.record)
     return replace(answer, suggested=tuple(suggested.values()))

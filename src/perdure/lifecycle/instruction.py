@@ -17,7 +17,7 @@ from perdure.errors import InvalidInput, InvalidReference, shown
 from perdure.ids import Reference, parse_reference
 from perdure.text.stopwords import STOPWORDS
 from perdure.text.time_expressions import find_time_ranges, without_spans
-from perdure.text.words import query_words
+from perdure.text.wanted import WantedWords
 
 Kind: TypeAlias = Literal["reference", "oldest", "least important", "scope", "sentence"]
 
@@ -26,14 +26,12 @@ Kind: TypeAlias = Literal["reference", "oldest", "least important", "scope", "se
 class Instruction:
     """One parsed instruction. `scope` means all memories of a time or of the filters that the caller gives.
 
-    `words`: a match holds every one of them. `literals`: words such as C++, which the index knows only in part; the
-    text of a match has them as they are written. `since`, `until`: a match was created in [since, until).
+    `wanted`: a match holds every one of these words. `since`, `until`: a match was created in [since, until).
     """
 
     kind: Kind
     reference: Reference | None = None
-    words: tuple[str, ...] = ()
-    literals: tuple[str, ...] = ()
+    wanted: WantedWords | None = None
     since: datetime | None = None
     until: datetime | None = None
     understood: str
@@ -64,7 +62,7 @@ _TIME_WORD: Final = re.compile(
 # A time must not be left out because it was not understood: `ago` counts behind `about` as well.
 _UNREAD_TIME: Final = re.compile(r"\bago\b", re.IGNORECASE)
 _TOKEN: Final = re.compile("[^\\s.,;:!?\"'\u2019\u2018()\\[\\]{}<>]+")
-_SIGNS: Final = re.compile(r"\w[+#@&/\\*=|~^%$]|[+#@&/\\*=|~^%$]\w")
+_OR: Final = re.compile(r"\bor\b", re.IGNORECASE)
 
 # Words around the subject of a sentence. They are dropped at its beginning and at its end.
 _FILLER: Final = frozenset(
@@ -149,8 +147,13 @@ def _sentence(text: str, now: datetime, *, scoped: bool) -> Instruction:
             remedy="Name one time, as in `before 2026-03-14`, `yesterday` or `last week`, or say `everything about …`. "
             "Nothing was changed.",
         )
-    words = significant_words(rest)
-    if not words:
+    wanted = subject_words(rest)
+    if wanted and _OR.search(wanted.text):
+        raise InvalidInput(
+            "The instruction says \u2018or\u2019, and a memory to forget holds all of the words that are named.",
+            remedy="Give one instruction for each, without \u2018or\u2019. Nothing was changed.",
+        )
+    if not wanted:
         # `everything about IT from yesterday` must not mean everything from yesterday.
         if subject or any(token.lower() not in _FILLER | _NOUNS for token in _TOKEN.findall(rest)):
             raise InvalidInput(
@@ -160,24 +163,23 @@ def _sentence(text: str, now: datetime, *, scoped: bool) -> Instruction:
         if not ranges:
             return _everything(text, scoped=scoped)
     understood = "every memory"
-    if words:
-        understood += " that holds " + " and ".join(f"\u2018{word}\u2019" for word in words)
+    if wanted:
+        understood += " that holds " + " and ".join(f"\u2018{word}\u2019" for word in wanted.written)
     if ranges:
         understood += f", created {ranges[0].dates} {ranges[0].zone_name} (\u2018{ranges[0].words}\u2019)"
     return Instruction(
         kind="sentence",
-        words=words,
-        literals=tuple(token.casefold() for token in _TOKEN.findall(rest) if _SIGNS.search(token)),
+        wanted=wanted,
         since=ranges[0].since if ranges else None,
         until=ranges[0].until if ranges else None,
         understood=understood,
     )
 
 
-def significant_words(sentence: str) -> tuple[str, ...]:
-    """The words that say what a sentence is about: without the order itself, and without stopwords."""
-    tokens = _TOKEN.findall(sentence)
-    lower = [token.lower() for token in tokens]
+def subject_words(sentence: str) -> WantedWords | None:
+    """The words that say what a sentence is about: without the order itself, and not of stopwords alone."""
+    tokens = list(_TOKEN.finditer(sentence))
+    lower = [token[0].lower() for token in tokens]
     start, end = 0, len(tokens)
     while start < end and (
         lower[start] in _FILLER
@@ -187,4 +189,9 @@ def significant_words(sentence: str) -> tuple[str, ...]:
         start += 1
     while start < end and (lower[end - 1] in _FILLER or lower[end - 1] in STOPWORDS or lower[end - 1] in _VAGUE_NOUNS):
         end -= 1
-    return tuple(word for word in query_words(" ".join(tokens[start:end])) if word not in STOPWORDS)
+    if start == end:
+        return None
+    # The dot of `.NET` belongs to it.
+    first = tokens[start].start()
+    wanted = WantedWords(sentence[first - 1 if sentence[:first].endswith(".") else first : tokens[end - 1].end()])
+    return None if STOPWORDS.issuperset(wanted.words) else wanted

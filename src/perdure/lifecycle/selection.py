@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, KeysView, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from itertools import islice
@@ -16,8 +16,7 @@ from perdure.lifecycle.lookup import find
 from perdure.model import INDEXED_STATES, STATES, Filter, Record, State, replace_record
 from perdure.store.paging import records
 from perdure.store.port import EvictionRule
-from perdure.text.entry import entry_of, term_hash, unpack_terms
-from perdure.text.words import clean, terms
+from perdure.text.words import MAX_QUERY_WORDS
 from perdure.validation import check_filters
 from perdure.visibility import where_in_words
 
@@ -107,13 +106,12 @@ def select(scope: SelectionScope, what: object, now: datetime) -> Selection:
 def matching_earlier_versions(scope: SelectionScope, what: object, now: datetime) -> Iterator[Record]:
     """Memories that held all the words of a sentence in an earlier version, whether they do so now or not."""
     instruction = parse(what, now, scoped=True) if isinstance(what, str) else None
-    if instruction is None or not instruction.words:
+    if instruction is None or instruction.wanted is None:
         return
-    needed = _term_hashes(instruction)
     with scope.services.store.read(scope.namespace) as reader:
         for record in reader.fetch(reader.with_several_versions()):
             versions = (line.record for line in reader.revisions(record.number) if line.record)
-            if instruction.covers(record.created_at) and any(needed <= _terms_of(version) for version in versions):
+            if instruction.covers(record.created_at) and any(map(instruction.wanted.held_by, versions)):
                 yield record
 
 
@@ -150,32 +148,18 @@ def _matches(scope: SelectionScope, instruction: Instruction) -> Iterator[Record
         states = scope.filter.states
     filter = replace(scope.filter or Filter(), created_since=instruction.since, created_until=instruction.until)
     filters = [replace(filter, states=states)]
-    if instruction.words:
+    wanted = instruction.wanted
+    if wanted:
         with store.read(namespace) as reader:
-            search = reader.numbers_with_all(instruction.words)
+            search = reader.numbers_with_all(wanted.words[:MAX_QUERY_WORDS])
         if search.complete:
             # The words of indexed memories are looked up; only the others are read one by one.
             indexed = tuple(state for state in states if state in INDEXED_STATES)
             others = tuple(state for state in states if state not in INDEXED_STATES)
             filters = [replace(filter, states=indexed, numbers=tuple(search.numbers))] if indexed else []
             filters += [replace(filter, states=others)] if others else []
-    needed = _term_hashes(instruction)
     for part in filters:
-        for record in records(store, namespace, part):
-            if needed and not needed <= _terms_of(record):
-                continue
-            fields = (record.text, record.title or "", record.reasoning or "", *record.tags, *record.keywords)
-            text = " ".join(fields).casefold() if instruction.literals else ""
-            if all(literal in text for literal in instruction.literals):
-                yield record
-
-
-def _term_hashes(instruction: Instruction) -> set[int]:
-    return {term_hash(term) for word in instruction.words for term in terms(clean(word))}
-
-
-def _terms_of(record: Record) -> KeysView[int]:
-    return unpack_terms(entry_of(record).terms).keys()
+        yield from (record for record in records(store, namespace, part) if wanted is None or wanted.held_by(record))
 
 
 def _too_many() -> InvalidInput:

@@ -179,7 +179,8 @@ def write(
                 return Remembered(plan.record, plan.outcome, None, notes=plan.notes)
             prepared = prepare(services, plan, prepared)
         new_key = plan.record.key
-        if plan.previous and new_key and new_key != plan.previous.key and writer.by_key(new_key):
+        owner = writer.by_key(new_key) if plan.previous and new_key and new_key != plan.previous.key else None
+        if plan.previous and owner and owner.number != plan.previous.number:
             raise Conflict(f"The key {new_key!r} names another memory.", remedy="Choose another key.")
         key = request.idempotency_key if request else None
         result = apply_plan(services, writer, plan, batch, prepared, idempotency_key=key)

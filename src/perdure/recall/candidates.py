@@ -142,10 +142,12 @@ class Retriever:
 
     def retrieve(self, partitions: Sequence[Partition]) -> tuple[Candidates, tuple[str, ...]]:
         """The candidates of all partitions, and notes about what was not looked at."""
-        counts = None
-        if len(partitions) > 1:
+        counts, query = None, self.query
+        if len(partitions) > 1 or query.is_long:
             lexicals = (partition.snapshot.lexical for partition in partitions)
-            counts = WordCounts.together(lexical.counts(self.query.terms) for lexical in lexicals)
+            counts = WordCounts.together(lexical.counts(query.terms, query.parts) for lexical in lexicals)
+        if counts and query.is_long:
+            return replace(self, query=query.rarest(counts)).retrieve(partitions)
         retrieve = self._every_match if self.request.recipe.prominence_weight else self._best_matches
         retrieved: list[_Retrieved] = []
         keyword: list[NDArray[np.float32]] = []
@@ -153,7 +155,7 @@ class Retriever:
         for partition in partitions:
             allowed, noted = self._allowed_rows(partition)
             notes |= dict.fromkeys(noted)
-            scores = partition.snapshot.lexical.scores(self.query.terms, counts)
+            scores = partition.snapshot.lexical.scores(query.terms, counts, query.parts)
             scores *= allowed
             retrieved.append(retrieve(partition, allowed, scores))
             keyword.append(scores[retrieved[-1].rows])
@@ -196,7 +198,7 @@ class Retriever:
             allowed = allowed & ~snapshot.rows_with(unreadable)
         if required is None:
             return allowed, ()
-        holding = allowed & snapshot.lexical.holding(term_hashes(required.words))
+        holding = allowed & snapshot.lexical.holding(*required.terms)
         numbers = snapshot.columns.number[holding].tolist()
         meeting, notes = meeting_requirements(required, numbers, lambda some: partition.records(self.store, some))
         return holding & snapshot.rows_with(meeting), notes

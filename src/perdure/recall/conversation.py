@@ -19,7 +19,7 @@ import numpy as np
 from perdure.recall.recipe import ConversationWeights
 from perdure.recall.signals import DECIMALS
 from perdure.text.stopwords import STOPWORDS
-from perdure.text.words import all_words, query_words
+from perdure.text.words import all_words, query_words, spelled_out
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -61,7 +61,7 @@ class SpeakerIndex:
         code = self._codes.get(speaker)
         if code is None:
             code = len(self._words)
-            words = frozenset(all_words(speaker)) - STOPWORDS
+            words = frozenset(spelled_out(all_words(speaker))) - STOPWORDS
             self._words.append(words)
             for word in words:
                 self._by_word.setdefault(word, []).append(code)
@@ -171,7 +171,7 @@ def find_speakers(text: str, known: Iterable[ConversationIndex | SpeakerIndex]) 
 
 
 def _fold_word(word: str) -> str:
-    words = all_words(word)
+    words = spelled_out(all_words(word))
     return words[0] if words else ""
 
 

@@ -41,12 +41,13 @@ def search_disk(
 ) -> tuple[list[Ranked], tuple[str, ...]]:
     """The best memories by words, and notes. IndexDamaged when the words cannot be looked up on disk."""
     counts = None
-    if len(request.namespaces) > 1:
+    if len(request.namespaces) > 1 or query.is_long:
         counted: list[WordCounts] = []
         for name in request.namespaces:
             with store.read(name) as reader:
                 counted.append(reader.word_counts(query.words))
         counts = WordCounts.together(counted)
+        query = query.rarest(counts) if query.is_long else query
     recipe = request.recipe
     count = max(request.candidates, MOST_SCORED) if recipe.prominence_weight else request.candidates
     other_signals = recipe.weights.keys() - {"keyword", "vector"}

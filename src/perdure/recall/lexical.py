@@ -7,7 +7,7 @@ Both give the same scores, so that the first search after loading does not have 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, TypeAlias
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import numpy as np
 
 from perdure.recall.append_array import AppendOnlyArray
-from perdure.text.bm25 import WordCounts, length_norm, saturation
+from perdure.text.bm25 import TermWorths, WordCounts, length_norm, saturation
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -29,6 +29,7 @@ SCANNED_ENTRIES: Final = 1 << 14
 _MOST_ROWS: Final = 1 << 24
 # A set of postings is merged into the one before as soon as that is less than so many times larger.
 _FANOUT: Final = 4
+_NO_PARTS: Final[Mapping[int, Sequence[int]]] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,36 +96,82 @@ class Lexical:
     def _norms(self) -> NDArray[np.float32]:
         return length_norm(self.lengths.astype(np.float32), self._own.average)
 
-    def counts(self, query_terms: Sequence[int]) -> WordCounts:
-        _, holding = self._find(query_terms)
-        return replace(self._own, containing={query_terms[which]: count for which, count in holding.items()})
+    def counts(self, query_terms: Sequence[int], parts: Mapping[int, Sequence[int]] = _NO_PARTS) -> WordCounts:
+        every = _with_parts(query_terms, parts)
+        _, holding = self._find(every)
+        return replace(self._own, containing={every[which]: count for which, count in holding.items()})
 
-    def scores(self, query_terms: Sequence[int], counts: WordCounts | None = None) -> NDArray[np.float32]:
+    def scores(
+        self,
+        query_terms: Sequence[int],
+        counts: WordCounts | None = None,
+        parts: Mapping[int, Sequence[int]] = _NO_PARTS,
+    ) -> NDArray[np.float32]:
         """BM25 of every row, over this namespace or over the counts of several together; what rows that are gone get
-        means nothing.
+        means nothing. `parts`: the terms that stand for a term which is made of several.
         """
+        every = _with_parts(query_terms, parts)
+        found, holding = self._find(every)
         scores = np.zeros(len(self.lengths), np.float32)
-        postings, holding = self._find(query_terms)
-        if postings:
-            # All words at once: for most queries the number of calls costs more than what they do.
-            _, each_rows, each_frequencies = zip(*postings, strict=True)
-            rows = np.concatenate(each_rows)
-            if counts is None:
-                counts, norms = self._own, self._norms.take(rows)
-            else:
-                norms = length_norm(self.lengths.take(rows).astype(np.float32), counts.average)
-            gains = saturation(np.concatenate(each_frequencies).astype(np.float32), norms)
-            worths = [counts.idf(query_terms[which], holding[which]) for which, _, _ in postings]
-            gains *= np.repeat(np.array(worths, np.float32), list(map(len, each_rows)))
-            np.add.at(scores, rows, gains)
+        if not found:
+            return scores
+        weigh = counts or self._own
+        idf = {
+            term: weigh.idf(term, holding[which])
+            for which, term in enumerate(every)
+            if holding[which] or weigh.containing.get(term)
+        }
+        worths = TermWorths.of(query_terms, parts, idf)
+        postings = [(every[which], rows, frequencies) for which, rows, frequencies in found]
+        self._add(scores, postings, worths.words, counts)
+        for whole in worths.wholes:
+            apart, once = np.zeros_like(scores), [(term, rows, np.ones_like(times)) for term, rows, times in postings]
+            self._add(apart, once, whole.parts, counts)
+            together = np.zeros_like(scores)
+            self._add(together, postings, {whole.term: whole.worth}, counts)
+            scores += np.maximum(together, apart)
         return scores
 
-    def holding(self, query_terms: Sequence[int]) -> NDArray[np.bool_]:
-        """The rows that hold each of these words; what it says of rows that are gone means nothing."""
-        held = np.zeros(len(self.lengths), np.uint16)
-        for _, rows, _ in self._find(query_terms)[0]:
-            held[rows] += 1
-        return held == len(query_terms)
+    def _add(
+        self,
+        scores: NDArray[np.float32],
+        postings: Iterable[tuple[int, Rows, Counts]],
+        worths: Mapping[int, float],
+        counts: WordCounts | None,
+    ) -> None:
+        """Add to each row what the terms are worth that it holds."""
+        wanted = [found for found in postings if found[0] in worths]
+        if not wanted:
+            return
+        # All words at once: for most queries the number of calls costs more than what they do.
+        terms_, each_rows, each_frequencies = zip(*wanted, strict=True)
+        rows = np.concatenate(each_rows)
+        if counts is None:
+            norms = self._norms.take(rows)
+        else:
+            norms = length_norm(self.lengths.take(rows).astype(np.float32), counts.average)
+        gains = saturation(np.concatenate(each_frequencies).astype(np.float32), norms)
+        gains *= np.repeat(np.array([worths[term] for term in terms_], np.float32), list(map(len, each_rows)))
+        np.add.at(scores, rows, gains)
+
+    def holding(self, query_terms: Sequence[int], parts: Mapping[int, Sequence[int]] = _NO_PARTS) -> NDArray[np.bool_]:
+        """The rows that hold each of these words, whole or in all its parts; what it says of rows that are gone means
+        nothing.
+        """
+        every = _with_parts(query_terms, parts)
+        postings = [(every[which], rows) for which, rows, _ in self._find(every)[0]]
+
+        def hold(wanted: Sequence[int]) -> NDArray[np.bool_]:
+            held = np.zeros(len(self.lengths), np.uint16)
+            for term, rows in postings:
+                if term in wanted:
+                    held[rows] += 1
+            return held == len(wanted)
+
+        rows = hold([term for term in query_terms if term not in parts])
+        for whole, some in parts.items():
+            rows &= hold([whole]) | hold(some)
+        return rows
 
     def _find(self, query_terms: Sequence[int]) -> tuple[list[tuple[int, Rows, Counts]], Counter[int]]:
         """In each part of the index: which of the terms, the rows that hold it, and how often. Then, for each term, how
@@ -208,3 +255,9 @@ def _keys(terms_: NDArray[np.uint32], rows: NDArray[np.uint64], frequencies: Cou
     keys <<= np.uint64(8)
     keys |= frequencies
     return keys
+
+
+def _with_parts(query_terms: Sequence[int], parts: Mapping[int, Sequence[int]]) -> Sequence[int]:
+    if not parts:
+        return query_terms
+    return list(dict.fromkeys([*query_terms, *(part for some in parts.values() for part in some)]))

@@ -20,7 +20,7 @@ from perdure.recall.excerpt import excerpt
 from perdure.recall.near_duplicates import Shingles, is_near_duplicate
 from perdure.text.preview import when
 from perdure.text.tokens import TokenCounter
-from perdure.text.words import query_words, terms
+from perdure.text.words import query_words, spelled_out, terms
 
 # A memory takes at most a quarter of the budget before all others had their turn, and a paragraph is no luxury.
 _SHARES: Final = 4
@@ -100,7 +100,7 @@ class _Packer:
     def __init__(self, how: Pack) -> None:
         self._how = how
         self._items: list[ContextItem] = []
-        self._terms = frozenset(terms(" ".join(query_words(how.query))))
+        self._terms = frozenset(terms(" ".join(spelled_out(query_words(how.query)))))
         self._counted: dict[str, int] = {}
         # A mark as long as the real one: that is drawn at the end, when it is known what it must not be.
         self.mark = how.draw()

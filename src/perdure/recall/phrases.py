@@ -1,7 +1,7 @@
 """Exact phrases: what stands in quotation marks in a question has to stand so in a memory.
 
-Case, accents and white space do not matter, everything else does. A phrase is made of whole words, but for scripts that
-put no space between them. Pure functions.
+Case, accents and white space do not matter, everything else does; but `parseFile` and `parse file` are the same. A
+phrase is made of whole words, but for scripts that put no space between them. Pure functions.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from perdure.model import Record
 from perdure.text.entry import speaker_and_date
-from perdure.text.words import all_words, unspaced
+from perdure.text.words import OPTIONAL_MARKS, all_words, is_identifier, split_identifiers, unspaced
 
 # More than a question needs. The marks of those beyond are just text.
 MAX_PHRASES: Final = 8
@@ -57,7 +57,8 @@ def fold(text: str) -> str:
     """The same for two texts that differ in case, accents, white space or the form of the characters alone."""
     if not text.isascii():
         apart = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", text).casefold())
-        text = unicodedata.normalize("NFKC", _ACCENTS.sub("", apart)).translate(_APOSTROPHES)
+        apart = OPTIONAL_MARKS.sub("", _ACCENTS.sub("", apart))
+        text = unicodedata.normalize("NFKC", apart).translate(_APOSTROPHES)
     return " ".join(text.casefold().split())
 
 
@@ -71,14 +72,20 @@ def contains_phrase(phrase: str, text: str) -> bool:
     return False
 
 
-def has_phrases(record: Record, phrases: tuple[str, ...]) -> bool:
-    """Whether each of the folded phrases stands in one of the fields that are searched."""
+def spellings(text: str) -> tuple[str, ...]:
+    """The text folded, and, where a word of it is made of several, folded with these apart."""
+    return (fold(text), fold(split_identifiers(text))) if is_identifier(text) else (fold(text),)
+
+
+def has_phrases(record: Record, phrases: tuple[tuple[str, ...], ...]) -> bool:
+    """Whether each of the phrases, given in its spellings, stands in one of the fields that are searched."""
     if not phrases:
         return True
     alone = (record.title, record.reasoning, record.category, record.anchor_id, record.spec_folder)
     listed = (*record.keywords, *record.trigger_phrases, *record.tags)
-    fields = [fold(field) for field in (speaker_and_date(record) + record.text, *alone, *listed) if field]
-    return all(any(contains_phrase(phrase, field) for field in fields) for phrase in phrases)
+    written = [spellings(field) for field in (speaker_and_date(record) + record.text, *alone, *listed) if field]
+    fields = [text for texts in written for text in texts]
+    return all(any(contains_phrase(phrase, field) for field in fields for phrase in forms) for forms in phrases)
 
 
 def _goes_on(text: str, at: int) -> bool:
@@ -86,4 +93,7 @@ def _goes_on(text: str, at: int) -> bool:
     if not 0 < at < len(text):
         return False
     before, after = text[at - 1], text[at]
+    if after in "+#":
+        # C is not C++, and C+ is not either.
+        return before == after or (before.isalpha() and not text[max(at - 2, 0) : at - 1].isalnum())
     return before.isalnum() and after.isalnum() and not unspaced(before) and not unspaced(after)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
@@ -13,11 +12,12 @@ from typing import TYPE_CHECKING, Any, Final
 from perdure.clock import parse_time
 from perdure.errors import UnknownChoice
 from perdure.model import INDEXED_STATES, Filter, Record, State
-from perdure.recall.phrases import fold, has_phrases, split_phrases
+from perdure.recall.phrases import has_phrases, spellings, split_phrases
 from perdure.recall.recipe import Recipe
-from perdure.text.entry import columns_of, term_hash
+from perdure.text.entry import term_hash
 from perdure.text.stopwords import STOPWORDS
-from perdure.text.words import MAX_QUERY_CHARACTERS, MAX_QUERY_WORDS, all_words, clean, query_words, terms
+from perdure.text.wanted import HeldWords, WantedWords
+from perdure.text.words import MAX_QUERY_CHARACTERS, MAX_QUERY_WORDS, all_words, clean, query_stems, query_words
 from perdure.validation import (
     check_bool,
     check_concepts,
@@ -29,11 +29,14 @@ from perdure.validation import (
 
 if TYPE_CHECKING:
     from perdure.services import Services
+    from perdure.text.bm25 import WordCounts
     from perdure.text.time_expressions import TimeRange
 
 # A phrase of common words: reading so many memories takes about as long as a search may.
 MOST_LOOKED_AT: Final = 5000
 TOO_MANY: Final = "Only the newest {:,} of {:,} memories with these words were looked at for the exact phrase."
+
+MANY_WORDS: Final = "The question has {:,} telling words; the {} that the fewest memories hold count."
 
 _NO_FILTER: Final = Filter()
 _NO_CONCEPTS: Final[Mapping[str, int]] = {}
@@ -130,7 +133,7 @@ def check_request(  # noqa: PLR0913 - one for each thing a caller may decide
 @dataclass(frozen=True)
 class RequiredTerms:
     """What a memory must hold to be an answer at all, as the caller wrote it. A memory holds a concept when it holds
-    all of its telling words, in whatever form and order; it holds a phrase word for word.
+    all of its telling words, in whatever order; it holds a phrase word for word.
     """
 
     concepts: tuple[str, ...] = ()
@@ -139,40 +142,50 @@ class RequiredTerms:
     @cached_property
     def words(self) -> tuple[str, ...]:
         """The words that an index is asked for. A memory that has all of these may still lack something."""
-        words = [word for concept in self.concepts for word in query_words(concept)]
+        words = [word for wanted in self._wanted.values() for word in wanted.words]
         words += [word for phrase in self.phrases for word in all_words(phrase)]
         return tuple(dict.fromkeys(words))[:MAX_QUERY_WORDS]
 
     @cached_property
-    def stems(self) -> Mapping[str, frozenset[str]]:
-        """The stems of each concept. A concept without any is no word, and no memory can hold it."""
-        return {concept: frozenset(terms(" ".join(query_words(concept)))) for concept in self.concepts}
+    def terms(self) -> tuple[list[int], Mapping[int, tuple[int, ...]]]:
+        """The same as the index in memory knows them."""
+        return term_hashes(self.words), hashed_parts(query_stems(self.words).parts)
 
     @cached_property
-    def _folded_phrases(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(map(fold, self.phrases)))
+    def _wanted(self) -> Mapping[str, WantedWords]:
+        return {concept: WantedWords(concept) for concept in self.concepts}
+
+    @property
+    def can_be_met(self) -> bool:
+        """A concept without a word is held by nothing."""
+        return all(wanted.words for wanted in self._wanted.values())
+
+    @cached_property
+    def _spelled_phrases(self) -> tuple[tuple[str, ...], ...]:
+        return tuple(dict.fromkeys(map(spellings, self.phrases)))
 
     @property
     def decided_by_words(self) -> bool:
         """Whether a memory that has all of the words holds everything."""
-        return not self.phrases and len(self.words) < MAX_QUERY_WORDS
+        known = all(wanted.known_to_index for wanted in self._wanted.values())
+        return known and not self.phrases and len(self.words) < MAX_QUERY_WORDS
 
     def met_by(self, record: Record) -> bool:
-        return has_phrases(record, self._folded_phrases) and all(self.counts(record).values())
+        return has_phrases(record, self._spelled_phrases) and all(self.counts(record).values())
 
     def counts(self, record: Record) -> Mapping[str, int]:
-        """How often each concept stands in the memory: as often as its rarest word."""
+        """How often each concept stands in the memory."""
         if not self.concepts:
             return _NO_CONCEPTS
-        held = Counter(terms("\n".join(columns_of(record))))
-        return {concept: min((held[stem] for stem in stems), default=0) for concept, stems in self.stems.items()}
+        held = HeldWords(record)
+        return {concept: wanted.count(held) for concept, wanted in self._wanted.items()}
 
 
 @dataclass(frozen=True, slots=True)
 class ParsedQuery:
     """A query taken apart: `text` is what a model embeds, `words` are what the keyword index is asked for, `terms` are
-    the same words as the index in memory knows them, stemmed and hashed. `time_ranges` are the times it names, where
-    the recipe weighs them.
+    the same words as the index in memory knows them, stemmed and hashed, and `parts` what those are made of that are
+    made of several. `stems` are all of these. `time_ranges` are the times it names, where the recipe weighs them.
     """
 
     text: str
@@ -181,11 +194,34 @@ class ParsedQuery:
     time_ranges: tuple[TimeRange, ...] = ()
     stems: tuple[str, ...] = field(init=False)
     terms: list[int] = field(init=False)
+    parts: Mapping[int, tuple[int, ...]] = field(init=False)
 
     def __post_init__(self) -> None:
-        stems = tuple(dict.fromkeys(terms(" ".join(self.words))))
-        object.__setattr__(self, "stems", stems)
-        object.__setattr__(self, "terms", list(dict.fromkeys(map(term_hash, stems))))
+        words, parts = query_stems(self.words)
+        stems = dict.fromkeys((*words, *(stem for some in parts.values() for stem in some)))
+        object.__setattr__(self, "stems", tuple(stems))
+        object.__setattr__(self, "terms", list(dict.fromkeys(map(term_hash, words))))
+        object.__setattr__(self, "parts", hashed_parts(parts))
+
+    @property
+    def cut(self) -> tuple[str, ...]:
+        """A note when not all of the query counts."""
+        return (MANY_WORDS.format(len(self.words), MAX_QUERY_WORDS),) if self.is_long else ()
+
+    @property
+    def is_long(self) -> bool:
+        """Whether not all of the words can be searched for."""
+        return len(self.words) > MAX_QUERY_WORDS
+
+    def rarest(self, counts: WordCounts) -> ParsedQuery:
+        """The query with those of its words alone that the fewest memories hold."""
+        holding: dict[str, int] = {}
+        stems, parts = query_stems(self.words)
+        for stem, word in stems.items():
+            held = [counts.containing.get(term_hash(each), 0) for each in (stem, *parts.get(stem, ()))]
+            if any(held):
+                holding[word] = held[0] or min(filter(None, held))
+        return replace(self, words=(sorted(holding, key=holding.__getitem__) or self.words)[:MAX_QUERY_WORDS])
 
 
 def meeting_requirements(
@@ -202,7 +238,11 @@ def meeting_requirements(
 
 
 def term_hashes(words: Sequence[str]) -> list[int]:
-    return list(dict.fromkeys(map(term_hash, terms(" ".join(words)))))
+    return list(dict.fromkeys(map(term_hash, query_stems(words).words)))
+
+
+def hashed_parts(parts: Mapping[str, Iterable[str]]) -> dict[int, tuple[int, ...]]:
+    return {term_hash(stem): tuple(map(term_hash, some)) for stem, some in parts.items()}
 
 
 def parse_query(request: SearchRequest) -> ParsedQuery:

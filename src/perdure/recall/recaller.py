@@ -77,7 +77,7 @@ class Recaller:
         browsing = request.query is None and not request.concepts and request.recipe.prominence_weight > 0
         if not (query.text or browsing) or request.limit < 1:
             return Recall((), "none", (NOTHING_ASKED,))
-        if query.required and not all(query.required.stems.values()):
+        if query.required and not query.required.can_be_met:
             return Recall((), "none", (NO_CONCEPT,))
         with self._lock:
             if len(self._asked) >= _NAMESPACES_COUNTED:
@@ -92,7 +92,7 @@ class Recaller:
             unreadable |= {(candidate.namespace, candidate.number) for candidate in ranking.ranked} - hits.keys()
             ranking = self._rank(request, query, unreadable)
             hits = self._hits(request, query, ranking)
-        notes = list(ranking.notes)
+        notes = [*ranking.notes, *query.cut]
         lost = sum(past.lost for past in ranking.pasts)
         if lost:
             notes.append(LOST.format(lost))

@@ -1,4 +1,5 @@
-"""Triggers: the memories with a trigger phrase in a prompt, whatever its case, accents and inflection.
+"""Triggers: the memories with a trigger phrase in a prompt, whatever its case, accents and inflection; signs such as
+those of `C++` count.
 
 No model and no search: the stems of every phrase are a key of one dictionary, and the prompt is looked up in it, from
 every word of it, as many words at a time as a phrase that begins there has.
@@ -17,7 +18,8 @@ from perdure.clock import to_micros
 from perdure.model import Filter, Record, Triggered
 from perdure.recall.refresh import read_changes, read_rows
 from perdure.store.port import IndexRow, Position, Store
-from perdure.text.words import clean, has_parts, words_and_stems
+from perdure.text.wanted import is_held
+from perdure.text.words import Token, clean, is_identifier, tokens
 from perdure.visibility import is_visible
 
 # A phrase that is all of the prompt; one that is in it word for word; and what it loses when every word is inflected.
@@ -51,7 +53,7 @@ class Match(NamedTuple):
 class _Phrase(NamedTuple):
     row: IndexRow
     text: str
-    words: tuple[str, ...]
+    words: tuple[Token, ...]
 
 
 class Phrases:
@@ -109,8 +111,8 @@ class Phrases:
     def _occurrences(self, prompt: str) -> Iterator[tuple[_Phrase, float]]:
         """The phrases that stand in the prompt, and how sure that is."""
         for reading in _readings(prompt):
-            words, stems = tuple(word for word, _ in reading), tuple(stem for _, stem in reading)
-            forms: defaultdict[Stems, set[tuple[str, ...]]] = defaultdict(set)
+            words, stems = tuple(reading), tuple(token.stem for token in reading)
+            forms: defaultdict[Stems, set[tuple[Token, ...]]] = defaultdict(set)
             for start, stem in enumerate(stems[:_PROMPT_WORDS]):
                 for length in self._lengths.get(stem, ()):
                     key, form = stems[start : start + length], words[start : start + length]
@@ -119,8 +121,10 @@ class Phrases:
                     forms[key].add(form)
                     most = _ALL if len(form) == len(words) else _WITHIN
                     for phrase in self._phrases[key]:
-                        inflected = sum(first != second for first, second in zip(phrase.words, form, strict=True))
-                        yield phrase, round(most - _INFLECTED * inflected / len(form), 4)
+                        if all(map(is_held, phrase.words, form)):
+                            pairs = zip(phrase.words, form, strict=True)
+                            inflected = sum(wanted.word != found.word for wanted, found in pairs)
+                            yield phrase, round(most - _INFLECTED * inflected / len(form), 4)
         if self._signs:
             text = _sign(prompt)
             for sign, phrases in self._signs.items():
@@ -210,14 +214,13 @@ def _keys(row: IndexRow) -> Iterator[tuple[_Phrase, Stems]]:
     for text in row.trigger_phrases:
         for reading in _readings(text):
             first_words = reading[:_PHRASE_WORDS]
-            words = tuple(word for word, _ in first_words)
-            yield _Phrase(row, text, words), tuple(stem for _, stem in first_words)
+            yield _Phrase(row, text, tuple(first_words)), tuple(token.stem for token in first_words)
 
 
-def _readings(text: str) -> Iterator[list[tuple[str, str]]]:
-    yield words_and_stems(text)
-    if has_parts(text):
-        yield words_and_stems(text, parts=True)
+def _readings(text: str) -> Iterator[list[Token]]:
+    yield tokens(text)
+    if is_identifier(text):
+        yield tokens(text, parts=True)
 
 
 def _take_out(phrases: dict[Key, list[_Phrase]], key: Key, phrase: _Phrase) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, overload
+from typing import TYPE_CHECKING, Final, NamedTuple, overload
 
 if TYPE_CHECKING:
     import numpy as np
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 # Memories are short: on short turns .9/.4 beats the usual 1.2/.75 (measured, see docs/design.md).
 K1: Final = 0.9
 B: Final = 0.4
+# What the parts of a word are worth together at most, of what the whole word is.
+PARTS_SHARE: Final = 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,37 @@ class WordCounts:
         containing = max(self.containing.get(term, 0), seen)
         documents = max(self.documents, containing)
         return math.log1p((documents - containing + 0.5) / (containing + 0.5))
+
+
+class WholeWord(NamedTuple):
+    """A word such as `parseFile`, and what each of its parts is worth where it does not stand whole."""
+
+    term: int
+    worth: float
+    parts: Mapping[int, float]
+
+
+class TermWorths(NamedTuple):
+    """What a memory gets for each term that it holds. Of each of `wholes` it gets what the whole word is worth, or else
+    what the parts are, each of which counts once.
+    """
+
+    words: Mapping[int, float]
+    wholes: Sequence[WholeWord]
+
+    @classmethod
+    def of(cls, terms: Iterable[int], parts: Mapping[int, Sequence[int]], idf: Mapping[int, float]) -> TermWorths:
+        """`idf`: of the terms that any memory holds. Where none holds a word whole, its parts are words like others."""
+        words = {term: idf[term] for term in terms if term in idf and term not in parts}
+        wholes: list[WholeWord] = []
+        for whole, some in parts.items():
+            known = {part: idf[part] for part in some if part in idf}
+            if whole not in idf:
+                words |= known
+                continue
+            share = min(1.0, PARTS_SHARE * idf[whole] / sum(known.values())) if known else 0.0
+            wholes.append(WholeWord(whole, idf[whole], {part: worth * share for part, worth in known.items()}))
+        return cls(words, wholes)
 
 
 @overload

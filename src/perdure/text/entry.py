@@ -45,14 +45,20 @@ def entry_of(record: Record, count: Callable[[str], int] = estimate) -> Entry:
 
 def columns_of(record: Record) -> tuple[str, str, str, str, str, str, str]:
     """The columns of the full-text index: title, text, keywords, reasoning, tags, anchor, folder."""
+    title, text, keywords, reasoning, tags, anchor, folder = map(searchable, fields_of(record))
+    return title, text, keywords, reasoning, tags, anchor, folder
+
+
+def fields_of(record: Record) -> tuple[str, str, str, str, str, str, str]:
+    """What these columns are made of, as it is written."""
     return (
-        searchable(record.title or ""),
-        searchable(speaker_and_date(record) + record.text),
-        searchable(" ".join((*record.keywords, *record.trigger_phrases))),
-        searchable(record.reasoning or ""),
-        searchable(" ".join((record.category or "", *record.tags))),
-        searchable(record.anchor_id or ""),
-        searchable(record.spec_folder or ""),
+        record.title or "",
+        speaker_and_date(record) + record.text,
+        " ".join((*record.keywords, *record.trigger_phrases)),
+        record.reasoning or "",
+        " ".join((record.category or "", *record.tags)),
+        record.anchor_id or "",
+        record.spec_folder or "",
     )
 
 

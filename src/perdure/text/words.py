@@ -1,8 +1,11 @@
 """From any text to the words that the keyword index knows.
 
-The index and the query go through the same two steps: `searchable` (identifiers split, unspaced scripts cut into
-pairs) and SQLite's own `unicode61` and `porter` tokenizers, borrowed through apsw, so that what is counted in memory is
-what the full-text index holds.
+The index and the query go through the same two steps: `searchable` (letters folded, identifiers split, unspaced scripts
+cut into pairs) and SQLite's own `unicode61` and `porter` tokenizers, borrowed through apsw, so that what is counted in
+memory is what the full-text index holds.
+
+A word such as `parseFile` is in the index whole and in its parts. In a query it stays as it is written, and stands for
+the whole word in any case or for its parts.
 """
 
 from __future__ import annotations
@@ -10,7 +13,8 @@ from __future__ import annotations
 import re
 import threading
 import unicodedata
-from typing import TYPE_CHECKING, Final, cast
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from perdure.text.stopwords import STOPWORDS
 
@@ -25,9 +29,25 @@ _UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3041-\u30ff\u3130-\u318f\u31f0-\u31ff"
     "\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff]+"
 )
-# Tried only where a run begins: from every character of a long run it would take quadratic time.
-_CAMEL = re.compile(r"(?<![A-Za-z0-9])(?:[A-Za-z0-9]*[a-z0-9][A-Z][A-Za-z0-9]*|[A-Z]{2,}[a-z][A-Za-z0-9]*)")
-_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+# Tried only where a run begins, and once: from every character of a long run it would take quadratic time.
+_CAMEL = re.compile(r"(?<![^\W_])(?>[A-Za-z0-9]*[a-z0-9][A-Z][A-Za-z0-9]*|[A-Z]{2,}[a-z][A-Za-z0-9]*)(?![^\W_])")
+HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+
+# What people write or leave out as they like, and unicode61 keeps or takes for the end of a word: Hebrew points, Arabic
+# vowel marks and the stroke that stretches a word.
+_POINTS: Final = "\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7"
+_VOWELS: Final = "\u0610-\u061a\u0640\u064b-\u0652\u0656-\u065f\u0670\u06d6-\u06dc\u06df-\u06e8\u06ea-\u06ed"
+OPTIONAL_MARKS: Final = re.compile(f"[{_POINTS}{_VOWELS}]")
+_GREEK: Final = "\u0370-\u03ff\u1f00-\u1fff"
+_EMOJI: Final = "\u2600-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff"
+FOLDED: Final = re.compile(f"[{_POINTS}{_VOWELS}{_GREEK}{_EMOJI}ß\u1e9e]")
+# The private letters that stand for emoji, which unicode61 would leave out.
+_FIRST_EMOJI: Final = "\u2600"
+_PRIVATE: Final = 0xF0000
+_PRIVATE_LETTERS: Final = 0xFFFE
+
+# A sign that belongs to the word it touches, and makes it another one: C++, C#, @ana. So does a dot before it: .NET.
+_SIGNS: Final = b"+#@&/\\*=|~^%$"
 
 _local = threading.local()
 
@@ -37,14 +57,30 @@ def clean(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8").replace("\x00", " ")
 
 
+class Token(NamedTuple):
+    """A word of a text, its case and accents folded, with its stem and the signs that touch it."""
+
+    word: str
+    stem: str
+    before: str = ""
+    after: str = ""
+
+
 def searchable(text: str) -> str:
     """`parseFile` also as `parse File`; 東京都 as 東 京 都 東京 京都. Idempotent enough that order does not matter."""
     if not text.isascii():
         text = _UNSPACED.sub(
-            lambda run: f" {' '.join(run[0])} {_pairs(run) if len(run[0]) > 1 else ''}",
-            unicodedata.normalize("NFKC", text),
+            lambda run: f" {' '.join(run[0])} {_pairs(run) if len(run[0]) > 1 else ''}", fold_letters(text)
         )
     return _CAMEL.sub(_with_parts, text)
+
+
+def fold_letters(text: str) -> str:
+    """One form for what is written in several, where unicode61 knows none: Greek without accents, `ß` as `ss`, Hebrew
+    and Arabic without their points and vowel marks. Each emoji is a word.
+    """
+    text = unicodedata.normalize("NFKC", text)
+    return FOLDED.sub(_folded, text) if FOLDED.search(text) else text
 
 
 def unspaced(character: str) -> bool:
@@ -54,45 +90,129 @@ def unspaced(character: str) -> bool:
 
 def terms(searchable_text: str) -> list[str]:
     """Stemmed terms, in order, with repetitions."""
-    return [token for (token, *_) in _tokenize("porter", searchable_text)]
+    return [token for (token, *_) in _tokenize("porter", searchable_text.encode("utf-8"))]
 
 
-def words_and_stems(text: str, *, parts: bool = False) -> list[tuple[str, str]]:
-    """Every word, its case and accents folded, with its stem, in the order of the text; of an unspaced script every
-    character. `parts`: `parseFile` as `parse File`.
-    """
+def tokens(text: str, *, parts: bool = False) -> list[Token]:
+    """Every word in the order of the text, of an unspaced script every character. `parts`: `parseFile` is two words."""
     text = clean(text)
     if not text.isascii():
-        text = _UNSPACED.sub(lambda run: f" {' '.join(run[0])} ", unicodedata.normalize("NFKC", text))
+        text = _UNSPACED.sub(lambda run: f" {' '.join(run[0])} ", fold_letters(text))
     if parts:
-        text = _CAMEL.sub(lambda identifier: _HUMP.sub(" ", identifier[0]), text)
-    return list(zip((word for (word, *_) in _tokenize("unicode61", text)), terms(text), strict=True))
+        text = split_identifiers(text)
+    data = text.encode("utf-8")
+    words = _tokenize("unicode61", data, offsets=True)
+    return [
+        Token(word, stem, *_signs_around(data, start, end))
+        for (start, end, word, *_), stem in zip(words, terms(text), strict=True)
+    ]
 
 
-def has_parts(text: str) -> bool:
+def _signs_around(data: bytes, start: int, end: int) -> tuple[str, str]:
+    first, last = start, end
+    while first and data[first - 1] in _SIGNS:
+        first -= 1
+    while last < len(data) and data[last] in _SIGNS:
+        last += 1
+    before = data[first:start].decode()
+    # `.NET`, but neither `end.Next` nor `...and`.
+    if first == start and data[start - 1 : start] == b"." and data[start : start + 1].isalpha():
+        outside = data[max(start - 2, 0) : start - 1]
+        before = "" if outside.isalnum() or outside == b"." or not outside.isascii() else "."
+    return before, data[end:last].decode()
+
+
+def is_identifier(text: str) -> bool:
     """Whether a word of it is made of several, as `parseFile` is."""
     return _CAMEL.search(text) is not None
 
 
+def split_identifiers(text: str) -> str:
+    """`parseFile` as `parse File`."""
+    return _CAMEL.sub(lambda identifier: HUMP.sub(" ", identifier[0]), text)
+
+
+def parts_of(word: str) -> list[str]:
+    """The words that a word such as `parseFile` is made of; none when none of them tells anything."""
+    if word.islower() or not _CAMEL.fullmatch(word):
+        return []
+    parts = HUMP.sub(" ", word).lower().split()
+    return [] if STOPWORDS.issuperset(parts) else parts
+
+
 def query_words(query: str) -> list[str]:
     """The distinct words worth searching for, in order. Stopwords leave, unless there is nothing else."""
-    words = all_words(query)
-    telling = [word for word in words if word not in STOPWORDS]
-    return (telling or words)[:MAX_QUERY_WORDS]
+    text = _query_text(query)
+    words = _distinct_words(text)
+    return [word for word in words if word not in STOPWORDS] or words
 
 
 def all_words(query: str) -> list[str]:
-    """The distinct words of a question or a phrase, in order."""
+    """The distinct words of a question or a phrase, in order; words that are made of several stay as they are."""
+    return _distinct_words(_query_text(query))
+
+
+def spelled_out(words: Iterable[str]) -> list[str]:
+    """Each word, and behind it the parts it is made of; no stopwords among these."""
+    spelled: dict[str, None] = {}
+    for word in words:
+        spelled[word.lower() if word.isascii() else word] = None
+        spelled |= dict.fromkeys(part for part in parts_of(word) if part not in STOPWORDS)
+    return list(spelled)
+
+
+class QueryStems(NamedTuple):
+    """`words`: for each stem of a query one word that has it. `parts`: the same of the parts of a word that is made of
+    several, by its stem; parts that are words of the query themselves are not among them.
+    """
+
+    words: dict[str, str]
+    parts: dict[str, dict[str, str]]
+
+
+def query_stems(words: Sequence[str]) -> QueryStems:
+    """Words as `query_words` gives them; of any other text its words."""
+    stems = terms(" ".join(words))
+    if len(stems) != len(words):
+        words = [word for text in words for word in _distinct_words(_query_text(text))]
+        stems = terms(" ".join(words))
+    held: dict[str, str] = {}
+    for stem, word in zip(stems, words, strict=True):
+        held.setdefault(stem, word)
+    parts: dict[str, dict[str, str]] = {}
+    for stem, word in zip(stems, words, strict=True):
+        telling = [part for part in parts_of(word) if part not in STOPWORDS]
+        apart = zip(terms(" ".join(telling)), telling, strict=True)
+        if own := {part_stem: part for part_stem, part in apart if part_stem not in held}:
+            parts.setdefault(stem, own)
+    return QueryStems(held, parts)
+
+
+def _query_text(query: str) -> str:
     text = clean(query[:MAX_QUERY_CHARACTERS])
-    if not text.isascii():
-        # A run of an unspaced script asks for its pairs alone: single characters match too much.
-        text = _UNSPACED.sub(_pairs, unicodedata.normalize("NFKC", text))
-    text = _CAMEL.sub(_with_parts, text)
-    return list(dict.fromkeys(token for (token, *_) in _tokenize("unicode61", text)))
+    # A run of an unspaced script asks for its pairs alone: single characters match too much.
+    return text if text.isascii() else _UNSPACED.sub(_pairs, fold_letters(text))
 
 
-def _tokenize(name: str, text: str) -> list[tuple[str, ...]]:
-    """The tokens of SQLite's own tokenizer. Each thread borrows one, from a connection of its own."""
+def _distinct_words(text: str) -> list[str]:
+    if not is_identifier(text):
+        return list(dict.fromkeys(token for (token, *_) in _tokenize("unicode61", text.encode("utf-8"))))
+    data = text.encode("utf-8")
+    words: dict[str, str] = {}
+    for start, end, word, *_ in _tokenize("unicode61", data, offsets=True):
+        written = data[start:end].decode()
+        if _CAMEL.fullmatch(written):
+            # However it is written elsewhere in the question.
+            words[word] = written if words.get(word, word) == word else words[word]
+        else:
+            words.setdefault(word, word)
+    return list(words.values())
+
+
+def _tokenize(name: str, text: bytes, *, offsets: bool = False) -> list[tuple[Any, ...]]:
+    """The tokens of SQLite's own tokenizer, `offsets`: behind where each begins and ends. Each thread borrows one, from
+    a connection of its own.
+    """
     import apsw
 
     tokenizer: FTS5Tokenizer | None = getattr(_local, name, None)
@@ -102,8 +222,8 @@ def _tokenize(name: str, text: str) -> list[tuple[str, ...]]:
         tokenizer = connection.fts5_tokenizer(name, folding[1:] if name == "unicode61" else folding)
         _local.connection = connection
         setattr(_local, name, tokenizer)
-    tokens = tokenizer(text.encode("utf-8"), apsw.FTS5_TOKENIZE_DOCUMENT, None, include_offsets=False)
-    return cast("list[tuple[str, ...]]", tokens)
+    tokens = tokenizer(text, apsw.FTS5_TOKENIZE_DOCUMENT, None, include_offsets=offsets)
+    return cast("list[tuple[Any, ...]]", tokens)
 
 
 def _pairs(run: re.Match[str]) -> str:
@@ -113,4 +233,15 @@ def _pairs(run: re.Match[str]) -> str:
 
 
 def _with_parts(identifier: re.Match[str]) -> str:
-    return f"{identifier[0]} {_HUMP.sub(' ', identifier[0])}"
+    return f"{identifier[0]} {HUMP.sub(' ', identifier[0])}"
+
+
+def _folded(found: re.Match[str]) -> str:
+    character = found[0]
+    if character in "ß\u1e9e":
+        return "ss"
+    if OPTIONAL_MARKS.match(character):
+        return ""
+    if character < _FIRST_EMOJI:
+        return unicodedata.normalize("NFD", character)[0]
+    return f" {chr(_PRIVATE + ord(character) % _PRIVATE_LETTERS)} "

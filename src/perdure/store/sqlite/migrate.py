@@ -16,10 +16,13 @@ from perdure.errors import StoreDamaged, StoreForeign, StoreNewer
 from perdure.store.sqlite.apsw_types import Database, run
 from perdure.store.sqlite.doctor.schema import schema_differences, statements
 from perdure.store.sqlite.file import StoreFile
+from perdure.store.sqlite.reindex import reindex
 from perdure.store.sqlite.sql import SQL
 from perdure.store.sqlite.sqlite_version import APPLICATION_ID
 
 _HERE: Final = Path(__file__).parent
+# The schema since which words are read as they are now.
+_WORDS: Final = 3
 _FROM_BACKUP: Final = "Bring the store back from a backup."
 
 
@@ -72,6 +75,8 @@ def migrate(connection: Database, file: StoreFile) -> None:
                     for statement in statements(migration.read_text(encoding="utf-8")):
                         run(connection, statement)
                         point("migrate: between statements")
+                if version < _WORDS:
+                    reindex(connection)
                 _stamp(connection)
     except apsw.SQLError as error:
         with _transaction(connection):

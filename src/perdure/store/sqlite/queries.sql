@@ -140,6 +140,21 @@ UPDATE entry
 SET terms = ?, title = ?, text = ?, keywords = ?, reasoning = ?, tags = ?, anchor = ?, folder = ?, tokens = ?
 WHERE slot = ?;
 
+-- name: entry_before
+-- What a memory's words are compared with when they are read anew.
+SELECT terms, title, text, keywords, reasoning, tags, anchor, folder, tokens FROM entry WHERE slot = ?;
+
+-- name: entries_beyond_ascii
+-- Entries with any letter that is not of ASCII. char(1) to char(127) is ASCII.
+SELECT slot, text || char(10) || title || char(10) || keywords || char(10) || reasoning || char(10) || tags || char(10)
+             || anchor || char(10) || folder AS every
+FROM entry
+WHERE slot BETWEEN ? AND ? AND every GLOB '*[^' || char(1) || '-' || char(127) || ']*';
+
+-- name: add_words
+-- After entries of a namespace were made anew.
+UPDATE namespace SET words = words + ? WHERE id = ?;
+
 -- name: delete_entry
 -- A memory that left the indexed states cannot be found.
 DELETE FROM entry WHERE slot = ?;

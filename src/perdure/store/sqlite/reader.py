@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hmac
 import json
+import unicodedata
 from array import array
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -116,7 +117,7 @@ class SqliteReader:
             # A key with half of a surrogate pair cannot be stored, so no memory has it.
             key = reference.key
             if key is not None and (key.isascii() or key.encode("utf-8", "replace").decode() == key):
-                records += with_value(_BY_KEY, key)
+                records += with_value(_BY_KEY, key) or with_value(_BY_KEY, unicodedata.normalize("NFD", key))
         except UNREADABLE as error:
             message = f"Memory {reference.text!r:.80} of {self._name!r} cannot be read."
             raise StoreDamaged(message, remedy=RESTORE) from error
@@ -126,7 +127,10 @@ class SqliteReader:
         return self._at(slot_of(self.namespace_id, number)) if 0 < number <= NUMBER_MASK else None
 
     def by_key(self, key: str) -> Record | None:
-        return self._at(self._connection.execute(_BY_KEY, (self.namespace_id, key)).get)
+        """Stores of before have keys whose letters and accents stand apart."""
+        forms = (key,) if key.isascii() else (key, unicodedata.normalize("NFD", key))
+        found = (self._at(self._connection.execute(_BY_KEY, (self.namespace_id, form)).get) for form in forms)
+        return next(filter(None, found), None)
 
     def by_content(self, content_hash: ContentHash) -> Record | None:
         return self._at(self._connection.execute(_BY_CONTENT, (self.namespace_id, bytes.fromhex(content_hash))).get)

@@ -19,9 +19,9 @@ from perdure.store.sqlite.apsw_types import Database
 from perdure.store.sqlite.filters import conditions
 from perdure.store.sqlite.rows import NUMBER_MASK, range_of
 from perdure.store.sqlite.sql import SQL
-from perdure.text.bm25 import K1, WordCounts, length_norm, saturation
+from perdure.text.bm25 import K1, TermWorths, WordCounts, length_norm, saturation
 from perdure.text.entry import TERM_BYTES, term_hash, terms_length
-from perdure.text.words import clean, query_words, terms
+from perdure.text.words import clean, query_stems
 
 # Words not counted by then are left out, and memories not scored by then are not in the answer.
 _COUNTING_SECONDS: Final = 1.0
@@ -47,12 +47,11 @@ class _CountedWord(NamedTuple):
 
 
 class _QueryWord(NamedTuple):
-    """As above, with the stem as it stands in `entry.terms`, and what a memory gets for holding it."""
+    """As above, with what a memory gets for holding it."""
 
     quoted: str
-    packed: bytes
     containing: int
-    idf: float
+    worth: float
 
 
 class _TimeLimit:
@@ -77,15 +76,20 @@ class _TimeLimit:
 
 
 class WordCounter:
-    """How many memories of a namespace hold each word. Words of one stem count once, words that no memory holds not at
-    all, and words that could not be counted in time are left out.
+    """How many memories of a namespace hold each word, and each part of a word that is made of several. Words of one
+    stem count once, words that no memory holds not at all, and words that could not be counted in time are left out.
     """
 
     def __init__(self, connection: Database, namespace: int, words: Sequence[str]) -> None:
         self.counted: list[_CountedWord] = []
+        stems = query_stems(list(map(clean, words)))
+        self.terms = list(map(term_hash, stems.words))
+        self.parts = {term_hash(stem): tuple(map(term_hash, parts)) for stem, parts in stems.parts.items()}
+        every = stems.words | {stem: part for parts in stems.parts.values() for stem, part in parts.items()}
         first, last = range_of(namespace)
         with _TimeLimit(connection, _COUNTING_SECONDS) as limit:
-            for stem, quoted in _quoted_stems(words).items():
+            for stem, word in every.items():
+                quoted = _quoted(word)
                 containing = connection.execute(SQL["count_word"], (quoted, first, last)).get
                 if containing:
                     self.counted.append(_CountedWord(term_hash(stem), quoted, containing))
@@ -96,7 +100,13 @@ class WordCounter:
 
 
 def numbers_with_all(connection: Database, namespace: int, words: Sequence[str]) -> NumberSearch:
-    match = " AND ".join(_quoted_stems(words).values())
+    stems = query_stems(list(map(clean, words)))
+    match = " AND ".join(
+        f"({_quoted(word)} OR ({' AND '.join(map(_quoted, stems.parts[stem].values()))}))"
+        if stem in stems.parts
+        else _quoted(word)
+        for stem, word in stems.words.items()
+    )
     if not match:
         return NumberSearch()
     numbers: list[int] = []
@@ -123,8 +133,15 @@ class DiskSearch:
         self._average = counts.average
         self._has_filter = filter != _NO_FILTER
         self._conditions, self._bindings = conditions(namespace, filter, now)
+        own = {word.term: word.containing for word in counter.counted}
+        idf = {term: counts.idf(term, own.get(term, 0)) for term, held in {**counts.containing, **own}.items() if held}
+        self._worths = TermWorths.of(counter.terms, counter.parts, idf)
+        # Of a memory that holds a word both whole and in parts, the sum says more than it gets.
+        worth = Counter(self._worths.words)
+        for whole in self._worths.wholes:
+            worth.update({whole.term: whole.worth, **whole.parts})
         self._words = [
-            _QueryWord(quoted, term.to_bytes(4, "little"), containing, counts.idf(term, containing))
+            _QueryWord(quoted, containing, worth[term])
             for term, quoted, containing in sorted(counter.counted, key=lambda word: word.containing)
         ]
         self._scores: dict[int, float] = {}
@@ -167,12 +184,12 @@ class DiskSearch:
                 return
             numbers = self._connection.execute(SQL["memories_with_word"], (word.quoted, *self._range)).get
             for number in json.loads(numbers):
-                worth[number] = worth.get(number, 0.0) + word.idf
+                worth[number] = worth.get(number, 0.0) + word.worth
         self._score_promising(worth, limit, room)
 
     def _suffices(self, worth: dict[int, float], rest: list[_QueryWord], limit: int, room: int) -> bool:
-        """Whether no memory with the remaining words alone can come in: each adds at most its idf times K1 + 1."""
-        remaining = sum(word.idf for word in rest)
+        """Whether no memory with the remaining words alone can come in: each adds at most its worth times K1 + 1."""
+        remaining = sum(word.worth for word in rest)
         if len(worth) > room or remaining > max(worth.values()):
             return False
         self._score_promising(worth, limit, room)
@@ -224,23 +241,28 @@ class DiskSearch:
         for slot, packed in self._connection.execute(sql, {**self._bindings, "slots": json.dumps(new)}):
             norm = length_norm(float(terms_length(packed)), self._average)
             score = 0.0
-            for word in self._words:
-                at = packed.find(word.packed)
-                while at >= 0 and at % TERM_BYTES:
-                    at = packed.find(word.packed, at + 1)
-                if at >= 0:
-                    score += word.idf * saturation(float(packed[at + 4]), norm)
+            for term, worth in self._worths.words.items():
+                if times := _frequency(packed, term):
+                    score += worth * saturation(float(times), norm)
+            for whole in self._worths.wholes:
+                if times := _frequency(packed, whole.term):
+                    score += whole.worth * saturation(float(times), norm)
+                else:
+                    held = sum(worth for part, worth in whole.parts.items() if _frequency(packed, part))
+                    score += held * saturation(1.0, norm)
             if score:
                 self._scores[slot] = score
 
 
-def _quoted_stems(words: Sequence[str]) -> dict[str, str]:
-    """For each stem of the words one word that has it, quoted for FTS5."""
-    by_stem: dict[str, str] = {}
-    for word in words:
-        stems = terms(clean(word))
-        if len(stems) == 1:
-            by_stem.setdefault(stems[0], clean(word))
-        elif stems:
-            by_stem |= {terms(part)[0]: part for part in query_words(word) if terms(part)}
-    return {stem: '"' + word.replace('"', '""') + '"' for stem, word in by_stem.items()}
+def _frequency(packed: bytes, term: int) -> int:
+    """How often a term stands in `entry.terms`."""
+    wanted = term.to_bytes(4, "little")
+    at = packed.find(wanted)
+    while at >= 0 and at % TERM_BYTES:
+        at = packed.find(wanted, at + 1)
+    return packed[at + 4] if at >= 0 else 0
+
+
+def _quoted(word: str) -> str:
+    """As FTS5 takes it for text and nothing else."""
+    return '"' + word.replace('"', '""') + '"'
