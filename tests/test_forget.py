@@ -115,7 +115,7 @@ def test_an_instruction_means_the_memories_with_its_words_and_time(known: Memory
     [
         "", " ", "forget everything", "delete all memories", "forget it", "please forget", "everything you know", "the",
         "before:launch", "before:", "everything before midnight", "what I said yesterday and on Monday about Osaka",
-        "forget everything about IT from yesterday", "forget everything about \U0001f3e0 from yesterday",
+        "forget everything about IT from yesterday", "forget everything about \u2192 from yesterday",
         "forget everything about \u2018Will\u2019 from yesterday", "forget everything about ??? from yesterday",
         "forget us yesterday", "forget The Who yesterday", "x" * 9000,
     ],
@@ -141,6 +141,30 @@ def test_a_sentence_is_never_carried_out_without_a_yes(known: Memory, sentence: 
         with suppress(errors.NeedsConfirmation):
             assert not verb(sentence).records
     assert alive(known) == [1, 2, 3, 4, 5]
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    ["forget everything about Alice or peanuts", "Osaka or Tokyo", "what I told you about the flat OR the tea"],
+)
+def test_or_is_refused_because_all_of_the_words_would_have_to_match(known: Memory, sentence: str):
+    for verb in (known.forget, known.erase):
+        with pytest.raises(errors.InvalidInput, match="\u2018or\u2019") as refused:
+            verb(sentence, confirm=True)
+        assert "Nothing was changed" in refused.value.remedy
+    assert alive(known) == [1, 2, 3, 4, 5]
+
+
+def test_a_word_that_ends_in_or_is_no_or(memory: Memory):
+    memory.remember("the door of the floor")
+    assert meant(memory, "everything about the door or") == [1]
+    assert meant(memory, "floor") == [1]
+
+
+def test_an_emoji_is_a_word_to_forget_by(memory: Memory):
+    memory.remember("\U0001f3e0 two rooms")
+    memory.remember("a house")
+    assert meant(memory, "everything about \U0001f3e0") == [1]
 
 
 def test_other_languages_work_by_their_words(memory: Memory):
@@ -476,7 +500,7 @@ def test_reading_an_instruction_fails_only_with_an_error_of_ours(what: object, s
     except errors.PerdureError:
         return
     assert instruction.understood
-    narrow = instruction.reference or instruction.words or instruction.since or instruction.until
+    narrow = instruction.reference or instruction.wanted or instruction.since or instruction.until
     assert narrow or instruction.kind != "matching" or scoped
 
 

@@ -254,3 +254,33 @@ def test_what_becomes_true_later_says_so_and_is_found_by_asking_for_the_time(mem
     assert "becomes true on 2026-06-03" in done.notes[0]
     assert [hit.record.text for hit in memory.recall("Alice", as_of=now)] == ["Alice lives in Osaka"]
     assert [hit.record.text for hit in memory.recall("Alice", as_of=june)] == ["Alice lives in Tokyo"]
+
+
+def test_a_key_is_one_however_its_letters_are_put_together(memory: Memory):
+    composed, apart = "person:Ren\u00e9", "person:Rene\u0301"
+    first = memory.upsert(apart, "Ren\u00e9 likes tea").record
+    again = memory.upsert(composed, "Ren\u00e9 likes coffee").record
+    assert (again.number, again.version, again.key) == (first.number, 2, composed)
+    assert memory.get(apart).number == memory.get(composed).number == first.number
+    memory.remember("a rule", key="rule:caf\u00e9")
+    with pytest.raises(errors.Conflict):
+        memory.update(2, key=apart)
+
+
+def _as_it_is(_: str, text: str) -> str:
+    return text
+
+
+def test_a_key_that_an_earlier_version_stored_apart_is_found_and_written_anew(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+):
+    composed, apart = "person:Ren\u00e9", "person:Rene\u0301"
+    with monkeypatch.context() as patch:
+        patch.setattr("perdure.ids.unicodedata.normalize", _as_it_is)
+        assert memory.upsert(apart, "Ren\u00e9 likes tea").record.key == apart
+    assert memory.get(composed).number == memory.get(apart).number == 1
+    again = memory.upsert(composed, "Ren\u00e9 likes coffee")
+    assert (again.record.number, again.record.version, again.record.key) == (1, 2, composed)
+    memory.undo(again.batch)
+    assert memory.get(composed).text == "Ren\u00e9 likes tea"
+    assert [finding for finding in memory.doctor() if finding.level == "problem"] == []

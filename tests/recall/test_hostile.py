@@ -11,7 +11,7 @@ import pytest
 from perdure import Memory
 from perdure.model import Filter
 from perdure.recall.index import NamespaceIndex
-from perdure.recall.query import term_hashes
+from perdure.recall.query import ParsedQuery
 from perdure.testing.embedder import WordEmbedder
 from perdure.testing.records import read_once
 from perdure.text.words import MAX_QUERY_WORDS, query_words
@@ -76,7 +76,8 @@ def test_a_hundred_thousand_hostile_strings_find_the_same_in_an_index_in_memory(
     snapshot = NamespaceIndex("default", None).current(store)
     for number, text in enumerate(hostile(STRINGS, PARTS)):
         words = query_words(text)
-        scores = snapshot.lexical.scores(term_hashes(words))
+        query = ParsedQuery(text, words)
+        scores = snapshot.lexical.scores(query.terms, None, query.parts)
         if number % 10 == 0:
             found = read_once(store).keyword_search(words, Filter(), NOW, 5).best
             assert len(found) == (scores > 0).sum()

@@ -27,6 +27,8 @@ from perdure.store.sqlite.sql import SQL
 from perdure.store.sqlite.store import SqliteStore
 from perdure.testing.buggify import Buggified, buggified
 from perdure.testing.records import GENERATION, NOON, amend, embed, read_once, remember
+from perdure.text import words
+from perdure.text.words import query_words
 
 PACKAGE = Path(migrate.__file__).parent
 
@@ -140,6 +142,57 @@ def test_a_process_killed_anywhere_in_a_migration_leaves_the_old_store_or_the_ne
     with closing(SqliteStore.open(old)) as store:
         assert [finding for finding in store.check() if finding.level == "problem"] == []
         assert remember(store, "milk").number == 3
+
+
+# What an earlier version read otherwise, and how somebody may ask for it.
+READ_OTHERWISE = {
+    "الْعَرَبِيَّةُ": "العربية",
+    "שָׁלוֹם": "שלום",
+    "ο Σίσυφος": "σισυφοσ",  # noqa: RUF001 - Greek
+    "Lange Straße": "strasse",
+    "ships 👩\u200d💻": "👩\u200d💻",
+    "the ÜberCamel": "ubercamel",
+    "a lone mark \u05b8": "lone",
+    "plain tea": "tea",
+    "\u6771\u4eac\u90fd": "\u6771\u4eac",
+}
+
+
+def test_what_an_earlier_version_read_otherwise_is_found_by_the_words_of_now(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(words, "FOLDED", re.compile("(?!)"))
+    monkeypatch.setattr(words, "_CAMEL", re.compile(r"(?<![A-Za-z0-9])[A-Za-z0-9]*[a-z0-9][A-Z][A-Za-z0-9]*"))
+    with closing(SqliteStore.open(path)) as store:
+        for text in READ_OTHERWISE:
+            remember(store, text)
+        amend(store, remember(store, "Straße, forgotten"), "forget", state="deleted")
+        remember(store, "Straße", "other")
+    monkeypatch.undo()
+    with behind(path) as raw:
+        raw.execute(f"PRAGMA user_version = {migrate._WORDS - 1}").fetchall()
+    with closing(SqliteStore.open(path)) as store:
+        assert [finding for finding in store.check() if finding.level == "problem"] == []
+        found = [
+            [scored.number for scored in read_once(store).keyword_search(query_words(asked), Filter(), NOON, 9).best]
+            for asked in READ_OTHERWISE.values()
+        ]
+        assert found == [[number] for number in range(1, len(READ_OTHERWISE) + 1)]
+        assert len(read_once(store, "other").keyword_search(["strasse"], Filter(), NOON, 9).best) == 1
+
+
+def test_a_store_with_a_damaged_full_text_index_is_brought_up_to_date_all_the_same(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(words, "FOLDED", re.compile("(?!)"))
+    with closing(SqliteStore.open(path)) as store:
+        remember(store, "Lange Straße")
+    monkeypatch.undo()
+    with behind(path) as raw:
+        raw.execute("UPDATE entry_fts_data SET block = x'00'").fetchall()
+        raw.execute(f"PRAGMA user_version = {migrate._WORDS - 1}").fetchall()
+    with closing(SqliteStore.open(path)) as store:
+        assert [record.text for record in read_once(store).fetch([1])] == ["Lange Straße"]
 
 
 def test_the_statements_of_a_file_are_told_apart_with_their_triggers_whole():

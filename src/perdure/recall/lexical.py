@@ -97,7 +97,7 @@ class Lexical:
         return length_norm(self.lengths.astype(np.float32), self._own.average)
 
     def counts(self, query_terms: Sequence[int], parts: Mapping[int, Sequence[int]] = _NO_PARTS) -> WordCounts:
-        every = _with_parts(query_terms, parts)
+        every = _with_parts(query_terms, parts) if parts else query_terms
         _, holding = self._find(every)
         return replace(self._own, containing={every[which]: count for which, count in holding.items()})
 
@@ -110,7 +110,7 @@ class Lexical:
         """BM25 of every row, over this namespace or over the counts of several together; what rows that are gone get
         means nothing. `parts`: the terms that stand for a term which is made of several.
         """
-        every = _with_parts(query_terms, parts)
+        every = _with_parts(query_terms, parts) if parts else query_terms
         found, holding = self._find(every)
         scores = np.zeros(len(self.lengths), np.float32)
         if not found:
@@ -121,10 +121,10 @@ class Lexical:
             for which, term in enumerate(every)
             if holding[which] or weigh.containing.get(term)
         }
-        worths = TermWorths.of(query_terms, parts, idf)
+        words, wholes = TermWorths.of(query_terms, parts, idf) if parts else (idf, ())
         postings = [(every[which], rows, frequencies) for which, rows, frequencies in found]
-        self._add(scores, postings, worths.words, counts)
-        for whole in worths.wholes:
+        self._add(scores, postings, words, counts)
+        for whole in wholes:
             apart, once = np.zeros_like(scores), [(term, rows, np.ones_like(times)) for term, rows, times in postings]
             self._add(apart, once, whole.parts, counts)
             together = np.zeros_like(scores)
@@ -258,6 +258,4 @@ def _keys(terms_: NDArray[np.uint32], rows: NDArray[np.uint64], frequencies: Cou
 
 
 def _with_parts(query_terms: Sequence[int], parts: Mapping[int, Sequence[int]]) -> Sequence[int]:
-    if not parts:
-        return query_terms
     return list(dict.fromkeys([*query_terms, *(part for some in parts.values() for part in some)]))

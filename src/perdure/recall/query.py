@@ -40,6 +40,7 @@ MANY_WORDS: Final = "The question has {:,} telling words; the {} that the fewest
 
 _NO_FILTER: Final = Filter()
 _NO_CONCEPTS: Final[Mapping[str, int]] = {}
+_NO_PARTS: Final[Mapping[int, tuple[int, ...]]] = {}
 # Every text that names a time has something of this. Most texts have nothing of it, and need no closer look.
 _TIME_WORDS: Final = re.compile(
     "day|week|month|year|night|morning|noon|evening|sec|min|hour|hr"
@@ -185,7 +186,8 @@ class RequiredTerms:
 class ParsedQuery:
     """A query taken apart: `text` is what a model embeds, `words` are what the keyword index is asked for, `terms` are
     the same words as the index in memory knows them, stemmed and hashed, and `parts` what those are made of that are
-    made of several. `stems` are all of these. `time_ranges` are the times it names, where the recipe weighs them.
+    made of several. `stems` are all of these. `is_long`: there are more words than can be searched for. `time_ranges`
+    are the times it names, where the recipe weighs them.
     """
 
     text: str
@@ -195,23 +197,15 @@ class ParsedQuery:
     stems: tuple[str, ...] = field(init=False)
     terms: list[int] = field(init=False)
     parts: Mapping[int, tuple[int, ...]] = field(init=False)
+    is_long: bool = field(init=False)
 
     def __post_init__(self) -> None:
         words, parts = query_stems(self.words)
         stems = dict.fromkeys((*words, *(stem for some in parts.values() for stem in some)))
         object.__setattr__(self, "stems", tuple(stems))
         object.__setattr__(self, "terms", list(dict.fromkeys(map(term_hash, words))))
-        object.__setattr__(self, "parts", hashed_parts(parts))
-
-    @property
-    def cut(self) -> tuple[str, ...]:
-        """A note when not all of the query counts."""
-        return (MANY_WORDS.format(len(self.words), MAX_QUERY_WORDS),) if self.is_long else ()
-
-    @property
-    def is_long(self) -> bool:
-        """Whether not all of the words can be searched for."""
-        return len(self.words) > MAX_QUERY_WORDS
+        object.__setattr__(self, "parts", hashed_parts(parts) if parts else _NO_PARTS)
+        object.__setattr__(self, "is_long", len(self.words) > MAX_QUERY_WORDS)
 
     def rarest(self, counts: WordCounts) -> ParsedQuery:
         """The query with those of its words alone that the fewest memories hold."""

@@ -15,9 +15,10 @@ from perdure.errors import EmbedderUnavailable, IndexDamaged
 from perdure.model import Hit, Mode, Recall, Record
 from perdure.recall.keyword_search import OUT_OF_TIME, Key, browse_disk, search_disk
 from perdure.recall.past_index import LOST, Past, PastIndexCache
-from perdure.recall.query import ParsedQuery, SearchRequest, parse_query
+from perdure.recall.query import MANY_WORDS, ParsedQuery, SearchRequest, parse_query
 from perdure.recall.ranking import Ranked, choose
 from perdure.store.port import Store
+from perdure.text.words import MAX_QUERY_WORDS
 from perdure.visibility import is_visible
 
 if TYPE_CHECKING:
@@ -92,7 +93,9 @@ class Recaller:
             unreadable |= {(candidate.namespace, candidate.number) for candidate in ranking.ranked} - hits.keys()
             ranking = self._rank(request, query, unreadable)
             hits = self._hits(request, query, ranking)
-        notes = [*ranking.notes, *query.cut]
+        notes = list(ranking.notes)
+        if query.is_long:
+            notes.append(MANY_WORDS.format(len(query.words), MAX_QUERY_WORDS))
         lost = sum(past.lost for past in ranking.pasts)
         if lost:
             notes.append(LOST.format(lost))

@@ -286,7 +286,8 @@ class Reader(Protocol):
     def keyword_search(
         self, words: Sequence[str], filter: Filter, now: datetime, limit: int, counts: WordCounts | None = None
     ) -> KeywordSearch:
-        """The best memories by words alone, best first, of equal ones the newest; words as `query_words` gives them.
+        """The best memories by words alone, best first, of equal ones the newest; words as `query_words` gives them. A
+        word that is made of several, such as `parseFile`, counts whole or, for less, in its parts.
         The score is BM25 as `perdure.text.bm25` defines it, over the namespace or the `counts` of several together.
         Of very many candidates some may not be looked at, and after a few seconds none any more. IndexDamaged, here
         and in `numbers_with_all`, when the words cannot be looked up on disk.
@@ -298,7 +299,8 @@ class Reader(Protocol):
         ...
 
     def numbers_with_all(self, words: Sequence[str]) -> NumberSearch:
-        """The memories that hold every one of the words, in whatever form; words as `all_words` gives them. Without a
+        """The memories that hold every one of the words, in whatever form; words as `all_words` gives them. A word that
+        is made of several may also be held in its parts, in whatever order. Without a
         word, none.
         """
         ...

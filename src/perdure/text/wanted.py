@@ -104,13 +104,13 @@ class WantedWords:
         ]
         for word in self.words:
             if parts := self._identifiers.get(word):
-                counts.append(max(held.stems[terms(word)[0]], _count_in_order(parts, held.tokens_of_parts)))
+                counts.append(max(held.stems[terms(word)[0]], count_in_order(parts, held.tokens_of_parts)))
             elif word not in exact:
                 counts.append(min(held.stems[stem] for stem in terms(word)))
         return min(counts, default=0)
 
 
-def _count_in_order(parts: Sequence[str], found: Sequence[Token]) -> int:
+def count_in_order(parts: Sequence[str], found: Sequence[Token]) -> int:
     """How often these stems stand one behind the other; a single stopword may stand between two: `parse the file`."""
     count, at = 0, 0
     while at < len(found):

@@ -72,7 +72,7 @@ def searchable(text: str) -> str:
         text = _UNSPACED.sub(
             lambda run: f" {' '.join(run[0])} {_pairs(run) if len(run[0]) > 1 else ''}", fold_letters(text)
         )
-    return _CAMEL.sub(_with_parts, text)
+    return _CAMEL.sub(lambda identifier: f"{identifier[0]} {HUMP.sub(' ', identifier[0])}", text)
 
 
 def fold_letters(text: str) -> str:
@@ -103,12 +103,13 @@ def tokens(text: str, *, parts: bool = False) -> list[Token]:
     data = text.encode("utf-8")
     words = _tokenize("unicode61", data, offsets=True)
     return [
-        Token(word, stem, *_signs_around(data, start, end))
+        Token(word, stem, *signs_of(data, start, end))
         for (start, end, word, *_), stem in zip(words, terms(text), strict=True)
     ]
 
 
-def _signs_around(data: bytes, start: int, end: int) -> tuple[str, str]:
+def signs_of(data: bytes, start: int, end: int) -> tuple[str, str]:
+    """The signs that touch a word, before it and after it."""
     first, last = start, end
     while first and data[first - 1] in _SIGNS:
         first -= 1
@@ -134,7 +135,7 @@ def split_identifiers(text: str) -> str:
 
 def parts_of(word: str) -> list[str]:
     """The words that a word such as `parseFile` is made of; none when none of them tells anything."""
-    if word.islower() or not _CAMEL.fullmatch(word):
+    if not _CAMEL.fullmatch(word):
         return []
     parts = HUMP.sub(" ", word).lower().split()
     return [] if STOPWORDS.issuperset(parts) else parts
@@ -142,14 +143,26 @@ def parts_of(word: str) -> list[str]:
 
 def query_words(query: str) -> list[str]:
     """The distinct words worth searching for, in order. Stopwords leave, unless there is nothing else."""
-    text = _query_text(query)
-    words = _distinct_words(text)
+    words = all_words(query)
     return [word for word in words if word not in STOPWORDS] or words
 
 
 def all_words(query: str) -> list[str]:
-    """The distinct words of a question or a phrase, in order; words that are made of several stay as they are."""
-    return _distinct_words(_query_text(query))
+    """The distinct words of a question or a phrase, in order; those that are made of several as they are written."""
+    text = clean(query[:MAX_QUERY_CHARACTERS])
+    if not text.isascii():
+        # A run of an unspaced script asks for its pairs alone: single characters match too much.
+        text = _UNSPACED.sub(_pairs, fold_letters(text))
+    data = text.encode("utf-8")
+    if not _CAMEL.search(text):
+        return list(dict.fromkeys(word for (word, *_) in _tokenize("unicode61", data)))
+    words: dict[str, str] = {}
+    for start, end, word, *_ in _tokenize("unicode61", data, offsets=True):
+        written = data[start:end].decode()
+        words.setdefault(word, word)
+        if words[word] == word and _CAMEL.fullmatch(written):
+            words[word] = written
+    return list(words.values())
 
 
 def spelled_out(words: Iterable[str]) -> list[str]:
@@ -174,39 +187,20 @@ def query_stems(words: Sequence[str]) -> QueryStems:
     """Words as `query_words` gives them; of any other text its words."""
     stems = terms(" ".join(words))
     if len(stems) != len(words):
-        words = [word for text in words for word in _distinct_words(_query_text(text))]
+        words = [word for text in words for word in all_words(text)]
         stems = terms(" ".join(words))
     held: dict[str, str] = {}
     for stem, word in zip(stems, words, strict=True):
         held.setdefault(stem, word)
     parts: dict[str, dict[str, str]] = {}
     for stem, word in zip(stems, words, strict=True):
+        if word.islower():
+            continue
         telling = [part for part in parts_of(word) if part not in STOPWORDS]
         apart = zip(terms(" ".join(telling)), telling, strict=True)
         if own := {part_stem: part for part_stem, part in apart if part_stem not in held}:
             parts.setdefault(stem, own)
     return QueryStems(held, parts)
-
-
-def _query_text(query: str) -> str:
-    text = clean(query[:MAX_QUERY_CHARACTERS])
-    # A run of an unspaced script asks for its pairs alone: single characters match too much.
-    return text if text.isascii() else _UNSPACED.sub(_pairs, fold_letters(text))
-
-
-def _distinct_words(text: str) -> list[str]:
-    if not is_identifier(text):
-        return list(dict.fromkeys(token for (token, *_) in _tokenize("unicode61", text.encode("utf-8"))))
-    data = text.encode("utf-8")
-    words: dict[str, str] = {}
-    for start, end, word, *_ in _tokenize("unicode61", data, offsets=True):
-        written = data[start:end].decode()
-        if _CAMEL.fullmatch(written):
-            # However it is written elsewhere in the question.
-            words[word] = written if words.get(word, word) == word else words[word]
-        else:
-            words.setdefault(word, word)
-    return list(words.values())
 
 
 def _tokenize(name: str, text: bytes, *, offsets: bool = False) -> list[tuple[Any, ...]]:
@@ -230,10 +224,6 @@ def _pairs(run: re.Match[str]) -> str:
     characters = run[0]
     pairs = [characters[i : i + 2] for i in range(len(characters) - 1)]
     return f" {' '.join(pairs) or characters} "
-
-
-def _with_parts(identifier: re.Match[str]) -> str:
-    return f"{identifier[0]} {HUMP.sub(' ', identifier[0])}"
 
 
 def _folded(found: re.Match[str]) -> str:

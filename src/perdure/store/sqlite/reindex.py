@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from typing import Final
@@ -29,7 +28,8 @@ def reindex(connection: Database) -> None:
     with suppress(apsw.CorruptError):
         for namespace, name in connection.execute(SQL["namespace_names"]).fetchall():
             reader = SqliteReader(connection, namespace, name)
-            slots, words = list(_read_otherwise(connection, namespace)), 0
+            texts = connection.execute(SQL["entries_beyond_ascii"], range_of(namespace))
+            slots, words = [slot for slot, text in texts if words_changed(text)], 0
             for first in range(0, len(slots), _PORTION):
                 portion = slots[first : first + _PORTION]
                 for record in reader.fetch([slot & NUMBER_MASK for slot in portion]):
@@ -42,8 +42,6 @@ def reindex(connection: Database) -> None:
             connection.execute(SQL["add_words"], (words, namespace))
 
 
-def _read_otherwise(connection: Database, namespace: int) -> Iterator[int]:
-    """The memories whose words may be others now: the rules changed for letters beyond ASCII alone."""
-    for slot, text in connection.execute(SQL["entries_beyond_ascii"], range_of(namespace)):
-        if FOLDED.search(text) or (HUMP.search(text) and _BESIDE.search(text)):
-            yield slot
+def words_changed(text: str) -> bool:
+    """Whether the words of a text may be others now: the rules changed for letters beyond ASCII alone."""
+    return bool(FOLDED.search(text) or (HUMP.search(text) and _BESIDE.search(text)))

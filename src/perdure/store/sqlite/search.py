@@ -21,7 +21,7 @@ from perdure.store.sqlite.rows import NUMBER_MASK, range_of
 from perdure.store.sqlite.sql import SQL
 from perdure.text.bm25 import K1, TermWorths, WordCounts, length_norm, saturation
 from perdure.text.entry import TERM_BYTES, term_hash, terms_length
-from perdure.text.words import clean, query_stems
+from perdure.text.words import QueryStems, all_words, query_stems
 
 # Words not counted by then are left out, and memories not scored by then are not in the answer.
 _COUNTING_SECONDS: Final = 1.0
@@ -82,7 +82,7 @@ class WordCounter:
 
     def __init__(self, connection: Database, namespace: int, words: Sequence[str]) -> None:
         self.counted: list[_CountedWord] = []
-        stems = query_stems(list(map(clean, words)))
+        stems = _stems_of(words)
         self.terms = list(map(term_hash, stems.words))
         self.parts = {term_hash(stem): tuple(map(term_hash, parts)) for stem, parts in stems.parts.items()}
         every = stems.words | {stem: part for parts in stems.parts.values() for stem, part in parts.items()}
@@ -100,7 +100,7 @@ class WordCounter:
 
 
 def numbers_with_all(connection: Database, namespace: int, words: Sequence[str]) -> NumberSearch:
-    stems = query_stems(list(map(clean, words)))
+    stems = _stems_of(words)
     match = " AND ".join(
         f"({_quoted(word)} OR ({' AND '.join(map(_quoted, stems.parts[stem].values()))}))"
         if stem in stems.parts
@@ -252,6 +252,11 @@ class DiskSearch:
                     score += held * saturation(1.0, norm)
             if score:
                 self._scores[slot] = score
+
+
+def _stems_of(words: Sequence[str]) -> QueryStems:
+    """FTS5 is asked for single words, whatever the caller took for words."""
+    return query_stems([word for text in words for word in all_words(text)])
 
 
 def _frequency(packed: bytes, term: int) -> int:

@@ -15,9 +15,9 @@ from perdure.model import Filter
 from perdure.store.port import IndexRow, Store
 from perdure.testing.conformance.store_fixture import RELAXED, StoreTestBase
 from perdure.testing.records import NAMESPACE, NOON, amend, draft, insert, read_once, remember
-from perdure.text.bm25 import WordCounts, length_norm, saturation
+from perdure.text.bm25 import TermWorths, WordCounts, length_norm, saturation
 from perdure.text.entry import term_hash, terms_length, unpack_terms
-from perdure.text.words import query_words, terms
+from perdure.text.words import query_stems, query_words
 
 HOSTILE = [
     '"', '""', "'", "*", "a*", "^a", "a AND", "NOT", "OR OR", "NEAR(a b)", "title:tea", "{title text}:tea", "-tea",
@@ -31,15 +31,20 @@ def scores(rows: list[IndexRow], words: list[str]) -> dict[int, float]:
     counts = {row.number: unpack_terms(row.terms) for row in rows}
     containing = Counter(term for found in counts.values() for term in found)
     total = WordCounts(len(rows), sum(terms_length(row.terms) for row in rows), containing)
-    wanted = list(dict.fromkeys(term_hash(stem) for word in words for stem in terms(word)))
+    stems = query_stems(words)
+    parts = {term_hash(whole): list(map(term_hash, some)) for whole, some in stems.parts.items()}
+    known = {term: total.idf(term, 0) for term in containing}
+    worths = TermWorths.of(list(map(term_hash, stems.words)), parts, known)
     found: dict[int, float] = {}
     for row in rows:
-        norm = length_norm(float(terms_length(row.terms)), total.average)
-        held = [term for term in wanted if term in counts[row.number]]
-        if held and row.active and row.tier != "deprecated":
-            found[row.number] = sum(
-                total.idf(term, 0) * saturation(float(counts[row.number][term]), norm) for term in held
-            )
+        norm, held = length_norm(float(terms_length(row.terms)), total.average), counts[row.number]
+        score = sum(worth * saturation(float(held[term]), norm) for term, worth in worths.words.items() if term in held)
+        for whole in worths.wholes:
+            apart = sum(worth for part, worth in whole.parts.items() if part in held) * saturation(1.0, norm)
+            together = whole.worth * saturation(float(held.get(whole.term, 0)), norm)
+            score += max(together, apart)
+        if score and row.active and row.tier != "deprecated":
+            found[row.number] = score
     return found
 
 
@@ -62,6 +67,7 @@ class SearchTests(StoreTestBase):
         assert sorted(read_once(store).numbers_with_all(["tea", "run"]).numbers) == [1, 2]
         assert list(read_once(store).numbers_with_all(["cafe", "hot"]).numbers) == [1]
         assert list(read_once(store).numbers_with_all(["tea", "coffee"]).numbers) == []
+        assert list(read_once(store).numbers_with_all(["teaCafe", "hot"]).numbers) == [1]
         assert list(read_once(store).numbers_with_all([]).numbers) == []
         assert list(read_once(store, "nobody").numbers_with_all(["tea"]).numbers) == []
 
@@ -129,7 +135,11 @@ class SearchTests(StoreTestBase):
     @settings(RELAXED, max_examples=15)
     @given(st.data())
     def test_the_score_stays_right_while_memories_change(self, data: st.DataObject) -> None:
-        words = st.lists(st.sampled_from(["tea", "milk", "sugar", "mug", "東京", "running"]), min_size=1, max_size=6)
+        words = st.lists(
+            st.sampled_from(["tea", "milk", "mug", "東京", "running", "parseFile", "parse", "file", "FileSystem"]),
+            min_size=1,
+            max_size=6,
+        )
         store = self.open_store()
         records = [remember(store, " ".join(data.draw(words))) for _ in range(data.draw(st.integers(1, 6)))]
         for _ in range(data.draw(st.integers(0, 6))):
