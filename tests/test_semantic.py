@@ -221,3 +221,24 @@ def test_it_is_closed_once_for_all(store: SemanticMemoryStore):
     store.close()
     with pytest.raises(errors.StoreClosed):
         store.memorize("too late")
+
+
+def test_the_turn_trace_is_bounded_and_leaves_the_log_alone():
+    with SemanticMemoryStore(":memory:", embedder="none", actor="si", session="monday") as store:
+        store.upsert("a:1", "one")
+        for turn in range(1200):
+            store.remember(f"one {turn}")
+        trace = store.turn_trace()
+        assert [line.asked for line in trace] == [f"one {turn}" for turn in range(200, 1200)]
+        assert {(line.operation, line.session) for line in trace} == {("remember", "monday")}
+        assert len(store.memory.log()) == 1
+
+
+def test_an_item_is_read_by_its_key(store: SemanticMemoryStore):
+    store.upsert("a:1", "one")
+    newest = store.upsert("a:1", "one and a half")
+    item = store.get("a:1")
+    assert (item.item_id, item.content, item.version, item.lineage) == (newest.item_id, "one and a half", 2, (1,))
+    assert store.get(item.item_id).content == "one and a half"
+    with pytest.raises(errors.NotFound):
+        store.get("a:2")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -27,6 +28,8 @@ from perdure.validation import Fields, Filters, check_query
 # The instructions that say exactly what is to go, and so need no yes. A key names one item and needs none anyway;
 # whatever else is said is a sentence, and may be misunderstood.
 _EXPLICIT: Final = re.compile(r"\s*(?:oldest|least\s+important|before:\s*[-+:.\dTZ ]+)\s*", re.IGNORECASE)
+# So many calls the turn trace holds.
+MAX_TRACE: Final = 1000
 # The fields that an item and a record have in common.
 _SAME_NAMES: Final = ("key", "version", "importance", "tags", "source", "metadata", "created_at", "updated_at")
 
@@ -135,6 +138,20 @@ class ItemVersion:
     created_at: datetime
 
 
+@dataclass(frozen=True, slots=True)
+class TracedOperation:
+    """One call in the turn trace: its name, what it was asked (a key, a prompt, an instruction), which items it found,
+    stored or removed, and who called it when.
+    """
+
+    operation: str
+    asked: str | None
+    item_ids: tuple[str, ...]
+    at: datetime
+    actor: str
+    session: str | None
+
+
 class SemanticMemoryStore:
     """Facts under keys, with versions, searched by meaning and by words. Every verb is named as the specification names
     it. A setting that is not given is the user's own, or its default.
@@ -172,6 +189,10 @@ class SemanticMemoryStore:
             store, namespace=namespace, embedder=embedder, settings=rules, actor=actor, surface=surface,
             session=session, writer=writer, clock=clock,
         )  # fmt: skip
+        self._clock = clock
+        self._who = (rules.actor if actor is None else actor, rules.session if session is None else session)
+        # Reads stand in no log. They are kept here, in this process: what was asked is not for the file.
+        self._trace: deque[TracedOperation] = deque(maxlen=MAX_TRACE)
 
     @property
     def memory(self) -> Memory:
@@ -192,6 +213,7 @@ class SemanticMemoryStore:
         text, fields = _text_and_fields(item, metadata)
         key = fields.pop("key", None)
         done = self._memory.remember(text, **fields) if key is None else self._memory.upsert(key, text, **fields)
+        self._traced("memorize", key, done.record)
         return self._memorized(done)
 
     def upsert(self, key: str, item: str | Mapping[str, Any], metadata: Mapping[str, Any] | None = None) -> Memorized:
@@ -199,7 +221,9 @@ class SemanticMemoryStore:
         text, fields = _text_and_fields(item, metadata)
         if fields.pop("key", key) != key:
             raise InvalidInput("The item names another key.", remedy="Name it once; nothing was changed.")
-        return self._memorized(self._memory.upsert(key, text, **fields))
+        done = self._memory.upsert(key, text, **fields)
+        self._traced("upsert", key, done.record)
+        return self._memorized(done)
 
     def remember(self, prompt: str, metadata: Mapping[str, Any] | None = None) -> Matches:
         """The items that answer the prompt, by meaning and by words. `metadata` are filters (tags, source, …) and
@@ -211,6 +235,7 @@ class SemanticMemoryStore:
         if given:
             filters["where"] = {**_mapping(filters.get("where"), "where"), **given}
         answer = self._memory.recall(prompt, limit=limit, **cast("Filters", filters))
+        self._traced("remember", prompt, *(hit.record for hit in answer))
         return Matches(tuple(self._item(hit.record, hit.score) for hit in answer), answer.mode, answer.notes)
 
     def forget(
@@ -225,21 +250,26 @@ class SemanticMemoryStore:
             done = self._memory.forget(forget_instructions, mode=mode, confirm=explicit or confirm)
         except NeedsConfirmation as asked:
             done: Forgotten = asked.preview
+        self._traced("forget", forget_instructions, *(done.records if done.done else ()))
         items = tuple(map(self._item, done.records))
         return ForgetResult(done.done, items, done.remaining, done.deletion, done.understood, done.token, done.notes)
 
     def restore(self, item_id: Reference) -> Item:
         """Bring a softly deleted item back."""
-        return self._item(self._memory.restore(item_id))
+        restored = self._memory.restore(item_id)
+        self._traced("restore", str(item_id), restored)
+        return self._item(restored)
 
     def summarize(self, scope: str | None = None, token_limit: int = 500) -> StoreSummary:
         """One text of at most so many tokens: the key facts and relationships of all items, or of those in scope."""
         summary = self._memory.summarize(scope, token_limit=token_limit)
+        self._traced("summarize", scope, *summary.sources)
         sources = tuple(map(self._item, summary.sources))
         return StoreSummary(summary.text, summary.tokens, summary.budget, sources, summary.omitted_count)
 
     def get_capacity_info(self) -> CapacityInfo:
         capacity = self._memory.capacity()
+        self._traced("get_capacity_info", None)
         return CapacityInfo(
             item_count=capacity.item_count,
             token_usage=capacity.tokens,
@@ -258,11 +288,28 @@ class SemanticMemoryStore:
         newest = self._memory.history(item_id)[-1].record
         if stored.record is None or newest is None or newest.state == "evicted":
             raise NotFound(f"Version {version} of {shown(item_id)} is gone.", remedy="See what is left: `versions`.")
+        self._traced("get_version", f"{item_id} {version}", stored.record)
         item = Item(**_fields_of(stored.record, stored.lineage))
         change = stored.change
         return ItemVersion(item, version, stored.lineage, stored.current, change.operation, change.actor, change.at)
 
     query_version = get_version
+
+    def get(self, item_id: Reference) -> Item:
+        """Get an item by its key or its id, as it is now. It counts as access."""
+        record = self._memory.get(item_id)
+        self._traced("get", str(item_id), record)
+        return self._item(record)
+
+    def turn_trace(self) -> tuple[TracedOperation, ...]:
+        """List what was done through this object, reads as well, oldest first: the newest thousand calls. What was
+        written by whomever, and before, is in `memory.log`.
+        """
+        return tuple(self._trace)
+
+    def _traced(self, operation: str, asked: str | None, *records: Record) -> None:
+        ids = tuple(record.id for record in records)
+        self._trace.append(TracedOperation(operation, asked, ids, self._clock(), *self._who))
 
     def _memorized(self, done: Remembered) -> Memorized:
         fields = _fields_of(done.record, self._lineage(done.record))

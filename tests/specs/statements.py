@@ -255,5 +255,6 @@ OTHERWISE: Final = {
     "S3 file_path NOT NULL UNIQUE": "a memory need not come from a file; its number, id and key identify it",
     "S3 spec_folder NOT NULL": "a memory need not belong to a specification",
     "S3 snapshot_path": "a checkpoint is a position in the log, so there is no file to point to",
+    "S3 decayed_score": "what decay leaves is a share of the score, 20 of 100 points, and no factor of all of it",
     "S3 Half-Life": "the column describes the linear formula; the formula decides",
 }

@@ -355,12 +355,18 @@ def test_summarize_within_the_limit(known: SemanticMemoryStore, limit: int):
     assert -(-len(made.text) // 4) <= limit
 
 
-def test_summarize_keeps_relationships(known: SemanticMemoryStore):
+def test_summarize_keeps_relationships(known: SemanticMemoryStore, clock: HandClock):
     """S0 summarize keeps: key facts and relationships stay when not everything can."""
     made = known.summarize(token_limit=32)
     assert made.left_out > 0
-    assert "Alice knows Bob from school." in made.text
     assert "The rent" not in made.text
+    # All are alike, and the oldest would win, but that another one relates two things.
+    with SemanticMemoryStore(":memory:", embedder="none", clock=clock) as store:
+        store.memorize("The green lamp stands near a window", {"category": "interest"})
+        store.memorize("The brown chair knows one open door", {"category": "relationship"})
+        store.memorize("The white shelf hangs over some wall", {"category": "interest"})
+        made = store.summarize(token_limit=16)
+        assert (made.left_out, [item.content for item in made.sources]) == (2, ["The brown chair knows one open door"])
 
 
 def test_summarize_returns_a_text(known: SemanticMemoryStore):

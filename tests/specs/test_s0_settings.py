@@ -37,16 +37,34 @@ def test_an_orchestrator_needs_five_verbs(store: SemanticMemoryStore):
 
 
 def test_the_turn_trace_has_every_operation(store: SemanticMemoryStore, clock: HandClock):
-    """S0 with turn trace: who did what and when, over all items, in order."""
-    store.upsert("a:1", "one")
+    """S0 with turn trace: who did what and when, over all items, in order; reads as well as writes."""
+    first = store.upsert("a:1", "one is the first number").item_id
+    begun = clock.now
     clock.forward(hours=1)
-    store.memorize("two")
+    second = store.memorize("two is the second number").item_id
+    store.remember("which is the first number?", {"limit": 1})
+    store.get("a:1")
+    store.get_version("a:1", 1)
+    store.summarize("second")
+    store.get_capacity_info()
+    store.forget("everything about three")
     store.forget("key:a:1")
+    store.restore("a:1")
+    assert [(line.operation, line.asked) for line in store.turn_trace()] == [
+        ("upsert", "a:1"), ("memorize", None), ("remember", "which is the first number?"), ("get", "a:1"),
+        ("get_version", "a:1 1"), ("summarize", "second"), ("get_capacity_info", None),
+        ("forget", "everything about three"), ("forget", "key:a:1"), ("restore", "a:1"),
+    ]  # fmt: skip
+    trace = store.turn_trace()
+    assert [line.item_ids for line in trace[:5]] == [(first,), (second,), (first,), (first,), (first,)]
+    assert [line.item_ids for line in trace[5:]] == [(second,), (), (), (first,), (first,)]
+    assert {line.actor for line in trace} == {"si"}
+    assert [line.at for line in trace] == [begun, *[clock.now] * 9]
+    # What was written is in the log for ever, whoever wrote it.
     lines = store.memory.log()
     assert [(line.change.operation, line.number, line.change.actor) for line in lines] == [
-        ("forget", 1, "si"), ("insert", 2, "si"), ("insert", 1, "si"),
+        ("restore", 1, "si"), ("forget", 1, "si"), ("insert", 2, "si"), ("insert", 1, "si"),
     ]  # fmt: skip
-    assert [line.change.at for line in lines][:2] == [clock.now, clock.now]
 
 
 def test_an_item_can_be_marked_as_important_later(clock: HandClock):

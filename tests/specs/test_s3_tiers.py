@@ -114,12 +114,18 @@ def test_a_new_session_begins_with_the_constitution(tmp_path: Path, clock: HandC
 def test_the_constitution_has_a_budget(clock: HandClock):
     """S3 constitutional budget: about 500 tokens in total; whoever writes more is told."""
     with Memory(":memory:", embedder="none", clock=clock) as memory:
-        notes = [memory.remember(f"{number} {'x' * 398}", tier="constitutional").notes for number in range(7)]
+        # Each has 120 tokens: four of them have 480, and a fifth one would have 600.
+        notes = [memory.remember(f"{number} {'x' * 478}", tier="constitutional").notes for number in range(6)]
         found = memory.constitution()
-        assert (found.budget, found.tokens) == (500, 500)
-        assert [record.number for record in found.records] == [1, 2, 3, 4, 5]
-        assert [omitted.record.number for omitted in found.omitted] == [6, 7]
-        assert [any("500 tokens" in note for note in each) for each in notes] == [False] * 5 + [True] * 2
+        assert (found.budget, found.tokens) == (500, 480)
+        assert [record.number for record in found.records] == [1, 2, 3, 4]
+        assert [omitted.record.number for omitted in found.omitted] == [5, 6]
+        assert [any("500 tokens" in note for note in each) for each in notes] == [False] * 4 + [True] * 2
+        # What is left is given to one that fits it exactly, and to none that is one token longer.
+        memory.remember(f"6 {'x' * 79}", tier="constitutional")
+        memory.remember(f"7 {'x' * 78}", tier="constitutional")
+        found = memory.constitution()
+        assert ([record.number for record in found.records], found.tokens) == ([1, 2, 3, 4, 8], 500)
 
 
 # -- decay ---------------------------------------------------------------------------------------------------------
@@ -138,13 +144,18 @@ def test_the_decay_formula(tier: str, days: float, importance: float):
 
 
 def test_decay_lowers_the_score(memory: Memory, clock: HandClock):
-    """S3 decay score: what decay leaves is multiplied into the score; an unused memory falls behind its like."""
-    memory.remember("Deploy on Tuesdays")
-    fresh = memory.recall("deploy", recipe="tiered", limit=1)[0].score
+    """S3 decay score: what decay leaves is 20 of the 100 points, so that an unused memory falls behind its like."""
+    memory.remember("Deploy on Tuesdays", anchor_id="a")
+    memory.remember("Deploy on Thursdays", anchor_id="a")
+    newest, other = memory.recall("deploy", recipe="tiered", use_decay=False)
+    assert [hit.record.number for hit in (newest, other)] == [2, 1]
     clock.forward(days=30)
-    (hit,) = memory.recall("deploy", recipe="tiered")
-    assert hit.explain["decay"].contribution == pytest.approx(20 * 0.7)
-    assert fresh - hit.score == pytest.approx(20 * 0.3)
+    memory.get(1)
+    first, second = memory.recall("deploy", recipe="tiered")
+    assert [hit.record.number for hit in (first, second)] == [1, 2]
+    assert first.explain["decay"].contribution == pytest.approx(20)
+    assert second.explain["decay"].contribution == pytest.approx(20 * 0.7)
+    assert newest.score - second.score == pytest.approx(20 * 0.3)
 
 
 def test_access_makes_a_memory_fresh_again(memory: Memory, clock: HandClock):
@@ -244,13 +255,17 @@ def test_a_validation_moves_the_confidence(memory: Memory, useful: bool):
 
 
 def test_a_promotion_is_offered_and_never_made_silently(memory: Memory):
-    """S3 validate offer: after five validations at 90 % confidence, and not before either."""
+    """S3 validate offer: after five validations at 90 % confidence, and not before either, not by a hair."""
     memory.remember("Deploy on Tuesdays")
     offers = [memory.validate(1, True).offered for _ in range(5)]
     assert offers == [None] * 4 + ["critical"]
     assert memory.get(1).tier == "normal"
     memory.remember("Sure from the start", confidence=0.95)
     assert [memory.validate(2, True).offered for _ in range(4)] == [None] * 4
+    assert memory.validate(2, True).offered == "critical"
+    for confidence, offered in ((0.87, None), (0.8999, None), (0.9, "critical"), (0.9001, "critical")):
+        assert memory.update(2, confidence=confidence).offered == offered
+        assert [record.number for record in memory.offers()] == ([2, 1] if offered else [1])
 
 
 def test_validate_and_promote(memory: Memory):
