@@ -135,6 +135,21 @@ MEANINGS = {
     "on 29 February": ("2024-02-29", "2024-03-01"),
     "2026-03-14T09:26:53.5Z": ("2026-03-14T09:26:53.5", "2026-03-14T09:26:54.5"),
     "2026-03-14 09:26 UTC": ("2026-03-14T09:26", "2026-03-14T09:27"),
+    "this past weekend": ("2026-03-14", "2026-03-16"),
+    "this past Friday": ("2026-03-13", "2026-03-14"),
+    "two weekends ago": ("2026-03-07", "2026-03-09"),
+    "three Fridays ago": ("2026-02-27", "2026-02-28"),
+    "Monday of last week": ("2026-03-09", "2026-03-10"),
+    "Friday last week": ("2026-03-13", "2026-03-14"),
+    "the first week of June": ("2025-06-01", "2025-06-08"),
+    "the last week of August 2025": ("2025-08-25", "2025-09-01"),
+    "the second half of 2023": ("2023-07-01", "2024-01-01"),
+    "the end of the first quarter of 2025": ("2025-03-01", "2025-04-01"),
+    "the week of the 3rd of June": ("2025-06-02", "2025-06-09"),
+    "yesterday at 15:00": ("2026-03-17T15:00", "2026-03-17T15:01"),
+    "on Monday at 9am": ("2026-03-16T09:00", "2026-03-16T09:01"),
+    "on Monday 12:30 am": ("2026-03-16T00:30", "2026-03-16T00:31"),
+    "the 3rd of June": ("2025-06-03", "2025-06-04"),
 }
 
 NO_TIMES = [
@@ -142,6 +157,7 @@ NO_TIMES = [
     "more than 3 days",
     "may I ask", "march to the office", "Alice may come", "we may 5 of us", "march 3 miles", "in the sun",
     "he last sat there",
+    "the first week of school", "the last week of school", "three Suns ago", "the first half of the match",
     "on Sun Microsystems", "the fall of Rome", "since the fall of Rome", "a second opinion", "built in 3 days",
     "1,5 hours ago", "3.5.7 days ago", "1 000 days ago", "a thousand and twenty days ago", "minus 3 days ago",
     "half a dozen days ago", "five point three hours ago", "03/04/2026", "2026/13/14", "31.02.2026", "2026-13",
@@ -241,7 +257,8 @@ def test_a_span_holds_its_first_moment_and_not_its_last(words: str, seconds: int
 PIECES = (
     "in ", "the ", "early ", "early-", "a ", "and a ", "one ", "1 ", "1.", "1/", "end of ", "end of the ", "week of ",
     "forty-", "two or ", "between monday and ", "from monday to ", "a quarter of ", "of an ", "last ", "next ", "half ",
-    "older than ", "up to ", "2026-03-14 ", "14 march ", " ", "x", "-", "24h ", "few ", "hundred ",
+    "first week of ", "last week of ", "the end of the last ", "older than ", "up to ", "monday of ", "today at ",
+    "2026-03-14 ", "14 march ", " ", "x", "-", "24h ", "few ", "hundred ",
 )  # fmt: skip
 
 

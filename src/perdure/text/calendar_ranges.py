@@ -30,7 +30,6 @@ _SMALLER: Final = {
     "quarter": ("mo", 3), "y": ("mo", 12),
 }  # fmt: skip
 _SATURDAY: Final = 5
-_LAST_THIRD: Final = 2
 _MONTHS_OF: Final = {"mo": 1, "quarter": 3, "y": 12}
 
 
@@ -113,13 +112,23 @@ def third(stretch: Stretch, number: int) -> Stretch:
     """The first, second or last third of a stretch: four months of a year, one of a quarter or a season. Of June they
     are the days 1 to 10, 11 to 20 and 21 to 30.
     """
+    return _part(stretch, number, 3)
+
+
+def half(stretch: Stretch, number: int) -> Stretch:
+    return _part(stretch, number, 2)
+
+
+def _part(stretch: Stretch, number: int, parts: int) -> Stretch:
+    """One of equal parts, in whole months or else in whole days; the last one takes what is left."""
     start, end = stretch
     whole_months = (end.year - start.year) * 12 + end.month - start.month
-    if whole_months % 3 == 0 and whole_months and start.day == end.day == 1:
-        return months(start.year, start.month + number * whole_months // 3, whole_months // 3, start)
-    size = (end.replace(tzinfo=None) - start.replace(tzinfo=None)) / 3
-    size = timedelta(days=size.days) if size >= DAY else size
-    return start + number * size, (end if number == _LAST_THIRD else start + (number + 1) * size)
+    if whole_months % parts == 0 and whole_months and start.day == end.day == 1:
+        size = whole_months // parts
+        return months(start.year, start.month + number * size, size, start)
+    length = (end.replace(tzinfo=None) - start.replace(tzinfo=None)) / parts
+    length = timedelta(days=length.days) if length >= DAY else length
+    return start + number * length, (end if number == parts - 1 else start + (number + 1) * length)
 
 
 def in_year(stretch_of: Callable[[int], Stretch], now: datetime, *, ahead: bool = False, over: bool = False) -> Stretch:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Final, NamedTuple, TypeAlias
 
 from perdure.clock import LOCAL, zone_name
@@ -207,7 +207,11 @@ def read_moment(
     if counted is not None:
         return counted
     range = read_time_range(text, now, zone, ahead=ahead)
-    return None if range is None else range.until if until else range.since
+    if range is None:
+        return None
+    # A time of day is a moment.
+    exact = range.since and range.until and range.until - range.since <= _MINUTE
+    return range.until if until and not exact else range.since
 
 
 def without_spans(text: str, spans: tuple[TimeRange, ...]) -> str:
@@ -279,6 +283,7 @@ def _figures(moment: datetime) -> str:
     return f"{moment:%Y-%m-%d}" if moment.time() == datetime.min.time() else f"{moment:%Y-%m-%d %H:%M}"
 
 
+_MINUTE: Final = timedelta(minutes=1)
 _CLOCK_UNITS: Final = frozenset("smh")
 _BEFORE_HYPHEN: Final = frozenset(("early", "mid", "late"))
 _JOINTS: Final = {"between": frozenset(("and",)), "from": frozenset(("to", "until", "till", "through"))}

@@ -22,6 +22,7 @@ from perdure.text.calendar_ranges import (
     date_of,
     day,
     elapsed,
+    half,
     in_this_year,
     in_year,
     last,
@@ -147,9 +148,19 @@ class TimeWords:
         return _WEEKDAY_NAMES[word] if sure and not named else None
 
     def _with_part(self, found: datetime, end: int) -> Found:
-        """A day, or the part of it that is named behind it."""
-        part = self.word(end)
-        return (part_of_day(found, part), end + 1) if part in PARTS_OF_A_DAY else (day(found), end)
+        """A day, or the part or the time of it that is named behind it: `evening`, `at 15:00`, `3pm`."""
+        if self.word(end) in PARTS_OF_A_DAY:
+            return part_of_day(found, self.word(end)), end + 1
+        time = end + (self.word(end) == "at")
+        match = _TIME_BEHIND.fullmatch(self.word(time))
+        noon = match[3] or (self.word(time + 1) if self.word(time + 1) in {"am", "pm"} else "") if match else ""
+        if match is None or not (noon or match[2]):
+            return day(found), end
+        hour = int(match[1]) % 12 + 12 * (noon == "pm") if noon else int(match[1])
+        start = midnight(found) + timedelta(hours=hour, minutes=int(match[2] or 0))
+        if start >= midnight(found) + DAY:
+            return day(found), end
+        return (start, start + timedelta(minutes=1)), time + 1 + (bool(noon) and not match[3])
 
     def _of_something(self, at: int) -> bool:
         """`the last week of school` is not last week."""
@@ -171,11 +182,11 @@ class TimeWords:
         """`last night`, `last weekend`, `last Monday`, `last March`, `last summer` are over."""
         which, word, now = self.word(at), self.word(at + 1), self.now
         found = self.read_last_stretch(at)
-        if found or which == "past":
+        if found or (which == "past" and word != "weekend" and self.weekday(at + 1) is None):
             return found
         if word == "weekend":
             return weekend(now, 1), at + 2
-        if word == "night":
+        if word == "night" and which == "last":
             return (midnight(now) - timedelta(hours=6), midnight(now) + timedelta(hours=6)), at + 2
         weekday = self.weekday(at + 1)
         if weekday is not None:
@@ -189,6 +200,8 @@ class TimeWords:
             unit = _UNITS[word]
             on_calendar = self.word(at) != "past" and unit in _CALENDAR_UNITS
             return unit_ago(unit, 1, now) if on_calendar else last(LENGTHS[unit], now), at + 2
+        if word == "week":
+            return self._week_of(at + 1, -1)
         duration = None if word in ARTICLES else self.duration(at + 1)
         if duration is None or self._of_something(duration.end):
             return None
@@ -196,6 +209,8 @@ class TimeWords:
 
     def read_this(self, at: int) -> Found | None:
         word, now = self.word(at + 1), self.now
+        if word == "past":
+            return self.read_last(at + 1)
         if word in PARTS_OF_A_DAY and word != "night":
             return part_of_day(now, word), at + 2
         if word == "weekend":
@@ -253,12 +268,52 @@ class TimeWords:
         word = self.word(at)
         if (self.word(at + 1), self.word(at + 2)) == ("before", "last"):
             return (weekend(self.now, 2) if word == "weekend" else unit_ago(_UNITS[word], 2, self.now)), at + 3
-        if word == "week" and self._of_something(at + 1):
-            inner = self.word(at + 2 + (self.word(at + 2) == "the"))
-            found = None if inner in _COMPOSED else self.moment(at + 2)
+        if word == "week":
+            found = self._named_behind(at + 1)
             if found and found[0][1] - found[0][0] <= DAY:
                 return unit_ago("w", 0, found[0][0].astimezone(self.now.tzinfo)), found[1]
         return None
+
+    def read_weekday_of_week(self, at: int) -> Found | None:
+        """`Monday last week`, `Friday of this week`. A weekday alone has other meanings: it is recurring."""
+        weekday = self.weekday(at)
+        which = at + 1 + self._of_something(at + 1)
+        weeks_back = {"last": 1, "previous": 1, "this": 0, "next": -1}.get(self.word(which))
+        if weekday is None or weeks_back is None or self.word(which + 1) != "week":
+            return None
+        return self._with_part(unit_ago("w", weeks_back, self.now)[0] + weekday * DAY, which + 2)
+
+    def read_ordinal(self, at: int) -> Found | None:
+        """`the first week of June`, `the second half of 2023`, `the third quarter of 2025`."""
+        number, word = _ORDINALS[self.word(at)], self.word(at + 1)
+        if word == "week":
+            return self._week_of(at + 1, number - 1)
+        if word != "half" or number > _HALVES:
+            return self.read_quarter(at)
+        found = self._named_behind(at + 2)
+        return (half(found[0], number - 1), found[1]) if found else None
+
+    def _week_of(self, at: int, number: int) -> Found | None:
+        """Of a month or a longer time the days 1 to 7, 8 to 14 and so on; -1 are the last seven days."""
+        found = self._named_behind(at + 1)
+        if found is None or found[0][1] - found[0][0] < 4 * WEEK:
+            return None
+        start = found[0][1] - WEEK if number < 0 else found[0][0] + number * WEEK
+        return (start, start + WEEK), found[1]
+
+    def _named_behind(self, of: int) -> Found | None:
+        return self._not_composed(of + 1) if self._of_something(of) else None
+
+    def _not_composed(self, at: int, *, sure: bool = True) -> Found | None:
+        """A time whose name does not hold the name of another, so that reading stays short: no `end of the end of`."""
+        first = at + (self.word(at) == "the")
+        word = self.word(first)
+        counted = word in _ORDINALS or word == "last"
+        if word in _COMPOSED or (
+            counted and self.word(first + 1) in {"week", "half"} and self._of_something(first + 2)
+        ):
+            return None
+        return self.moment(at, sure=sure)
 
     def read_third(self, at: int) -> Found | None:
         """`early June`, `mid 2024`, `the end of last year`: a third of it."""
@@ -266,9 +321,7 @@ class TimeWords:
         if not of and word not in _THIRDS_WITHOUT_OF:
             return None
         start = at + 1 + (of or self.word(at + 1) == "in")
-        if self.word(start + (self.word(start) == "the")) in _COMPOSED:
-            return None
-        found = self.moment(start, sure=start > at + 1)
+        found = self._not_composed(start, sure=start > at + 1)
         return (third(found[0], _THIRDS[word]), found[1]) if found else None
 
     def read_season(self, at: int) -> Found | None:
@@ -309,7 +362,7 @@ class TimeWords:
         """`3 days ago`, `half an hour ago`, `2 weeks from now`; `in 3 days` only where the time lies `ahead`."""
         duration = self.duration(at)
         if duration is None:
-            return None
+            return self._read_names_ago(at)
         low, high, unit, end = duration
         if self.word(end) == "ago":
             return (unit_ago(unit, high, self.now)[0], unit_ago(unit, low, self.now)[1]), end + 1
@@ -319,6 +372,19 @@ class TimeWords:
         return None
 
     # -- figures ---------------------------------------------------------------------------------------------------
+
+    def _read_names_ago(self, at: int) -> Found | None:
+        """`two weekends ago`, `three Fridays ago`."""
+        quantity = None if cuts_a_number(self.words, at) else self._number(at)
+        if quantity is None or self.word(quantity.end + 1) != "ago" or not 1 <= quantity.low == int(quantity.high):
+            return None
+        name, count = self.word(quantity.end).removesuffix("s"), int(quantity.low)
+        if name == "weekend":
+            return weekend(self.now, count), quantity.end + 2
+        if name not in _WEEKDAY_NAMES or name in _SHORT_WEEKDAYS:
+            return None
+        back = _days_back(_WEEKDAY_NAMES[name], self.now) or 7
+        return day(self.now - (back + 7 * (count - 1)) * DAY), quantity.end + 2
 
     def read_figures(self, at: int) -> Found | None:
         iso = _ISO.fullmatch(self.word(at))
@@ -330,7 +396,11 @@ class TimeWords:
         year = self.year(at)
         if year is not None and self.word(at + 1) in _QUARTERS:
             return quarter(year, _QUARTERS[self.word(at + 1)], self.now), at + 2
-        return self.read_day_of_month(at) or self.read_quarter(at) or self.read_duration(at)
+        return (
+            self.read_day_of_month(at)
+            or (self.read_ordinal(at) if self.word(at) in _ORDINALS else None)
+            or self.read_duration(at)
+        )
 
     def read_iso(self, at: int, iso: re.Match[str]) -> Found:
         date, time, end = iso[1], iso[2] or "", at + 1
@@ -402,6 +472,7 @@ def read_written_date(word: str, now: datetime) -> Stretch | None:
 
 _DIGITS: Final = frozenset("0123456789")
 _MONTHS_A_YEAR: Final = 12
+_HALVES: Final = 2
 _UNITS: Final = {
     name: unit
     for unit, names in {
@@ -437,10 +508,9 @@ _THIRDS: Final = {
     "early": 0, "beginning": 0, "start": 0, "mid": 1, "middle": 1, "late": 2, "end": 2,
 }  # fmt: skip
 _THIRDS_WITHOUT_OF: Final = frozenset(("early", "mid", "late"))
-# Names that hold the name of a time. None holds another of them, so that reading stays short.
-_COMPOSED: Final = frozenset((*_THIRDS, "week"))
 _QUARTERS: Final = {"q1": 1, "q2": 2, "q3": 3, "q4": 4}
 _ORDINALS: Final = {"first": 1, "second": 2, "third": 3, "fourth": 4, "1st": 1, "2nd": 2, "3rd": 3, "4th": 4}
+_COMPOSED: Final = frozenset((*_THIRDS, "week"))
 
 _YEAR: Final = re.compile(r"(?:19|20)[0-9]{2}")
 _NTH: Final = re.compile(r"([0-9]{1,2})(?:st|nd|rd|th)?")
@@ -448,6 +518,7 @@ _NTH: Final = re.compile(r"([0-9]{1,2})(?:st|nd|rd|th)?")
 _GLUED: Final = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,3})?)([a-z]+)")
 _FROM_TO: Final = re.compile(r"([0-9]{1,6})-([0-9]{1,6})")
 _ISO: Final = re.compile(r"((?:19|20)[0-9]{2}-[0-9]{2}-[0-9]{2})(?:t([0-9]{2}:[0-9.:z+-]+))?")
+_TIME_BEHIND: Final = re.compile(r"([0-9]{1,2})(?::([0-9]{2}))?(am|pm)?")
 _TIME_OF_DAY: Final = re.compile(r"[0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,6})?)?(?:z|[+-][0-9]{2}:?[0-9]{2})?")
 _DATES: Final = (
     re.compile(r"(?P<year>(?:19|20)[0-9]{2})/(?P<month>[0-9]{1,2})/(?P<day>[0-9]{1,2})"),
@@ -461,7 +532,9 @@ _READERS: Final[Mapping[str, Callable[[TimeWords, int], Found | None]]] = {
     **dict.fromkeys((*ARTICLES, *SMALL_NUMBERS, *VAGUE_NUMBERS, "half", "quarter"), TimeWords.read_duration),
     **dict.fromkeys(_MONTH_NAMES, TimeWords.read_month),
     **dict.fromkeys(SEASONS, TimeWords.read_season),
-    **dict.fromkeys((*_QUARTERS, "first", "third", "fourth"), TimeWords.read_quarter),
+    **dict.fromkeys(_QUARTERS, TimeWords.read_quarter),
+    **dict.fromkeys(("first", "second", "third", "fourth"), TimeWords.read_ordinal),
+    **dict.fromkeys(_WEEKDAY_NAMES, TimeWords.read_weekday_of_week),
     **dict.fromkeys(_THIRDS, TimeWords.read_third),
     **dict.fromkeys(_DAY_WORDS, TimeWords.read_day_word),
     **dict.fromkeys(("last", "past", "previous"), TimeWords.read_last),
@@ -472,7 +545,6 @@ _READERS: Final[Mapping[str, Callable[[TimeWords, int], Found | None]]] = {
     "earlier": TimeWords.read_earlier,
     "day": TimeWords.read_day_beyond,
     "other": TimeWords.read_other_day,
-    "second": TimeWords.read_quarter,
     "tonight": TimeWords.read_tonight,
 }
 EXACT_STARTS: Final = frozenset(_READERS)
