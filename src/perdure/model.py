@@ -19,7 +19,7 @@ Operation: TypeAlias = Literal[
 Outcome: TypeAlias = Literal[
     "inserted", "observed", "updated", "annotated", "validated", "promoted", "unchanged", "repeated"
 ]
-Mode: TypeAlias = Literal["hybrid", "keyword", "vector", "none"]
+Mode: TypeAlias = Literal["hybrid", "keyword", "vector", "time", "none"]
 Form: TypeAlias = Literal["full", "summary", "abstract", "excerpt"]
 Format: TypeAlias = Literal["text", "json"]
 Level: TypeAlias = Literal["index", "abstract", "full"]
@@ -385,13 +385,16 @@ class BackupRestored:
 
 @dataclass(frozen=True, slots=True)
 class Signal:
-    """One reason for a hit. `contribution` = weight x normalised; the contributions add up to the score."""
+    """One reason for a hit. `contribution` = weight x normalised; the contributions add up to the score. `about` says
+    in words what was compared, where the question alone does not: which time it was read as, and by which memory.
+    """
 
     raw: float
     rank: int | None
     normalised: float
     weight: float
     contribution: float
+    about: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,11 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from perdure import Memory, errors
+from perdure.clock import to_micros
 from perdure.model import Recall
 from perdure.recall import recaller
 from perdure.recall.query import ParsedQuery, SearchRequest, parse_query
-from perdure.recall.ranking import distance, nearness
 from perdure.recall.recipe import BALANCED
+from perdure.recall.timeline import time_column, within
 from perdure.settings import load
 from perdure.testing.embedder import WordEmbedder
 from perdure.text.time_expressions import TimeRange, find_time_ranges, read_time_range
@@ -60,7 +61,7 @@ def test_memories_of_the_time_named_come_first(shelf: Memory, query: str, first:
     answer = shelf.recall(query)
     assert numbers(answer)[0] == first
     time = answer[0].explain["time"]
-    assert (time.raw, time.rank, time.normalised, time.weight) == (0, None, 1, 0.2)
+    assert (time.raw, time.rank, time.normalised, time.weight) == (0, None, 1, 0.4)
 
 
 def test_the_signals_still_add_up_to_the_score(shelf: Memory):
@@ -168,9 +169,10 @@ def test_nearness_is_one_inside_and_falls_with_the_distance(
     since: datetime, until: datetime, one: datetime, two: datetime
 ):
     span = TimeRange(min(since, until), max(since, until) + timedelta(seconds=1), 0, 0, "")
-    near, far = sorted((one, two), key=lambda moment: distance(span, moment))
-    assert 0 < nearness(span, far) <= nearness(span, near) <= 1
-    assert (nearness(span, one) == 1) == (one in span)
+    columns = [time_column(to_micros(moment), [span], 1.0) for moment in (one, two)]
+    near, far = sorted(columns, key=lambda column: column.raw)
+    assert 0 < far.share <= near.share <= 1
+    assert (columns[0].share == 1) == (one in span) == within(to_micros(one), [span])
 
 
 @given(st.text(max_size=60) | st.sampled_from(["in 99999 days", "9999-99-99", "31 February 2026", "999999 years ago"]))

@@ -27,7 +27,12 @@ _LINES_PER_HIT: Final = 5
 _ALWAYS: Final = "constitutional"
 # So many other namespaces are named where one is empty.
 _NAMED: Final = 8
-_MODES: Final = {"hybrid": "meaning and words", "keyword": "words alone", "vector": "meaning alone"}
+_MODES: Final = {
+    "hybrid": "meaning and words",
+    "keyword": "words alone",
+    "vector": "meaning alone",
+    "time": "time alone",
+}
 _EXAMPLES: Final = (
     'perdure recall "which theme does she like?"',
     "perdure recall deployment --tag ops --since 2w --limit 3 --explain",

@@ -19,6 +19,7 @@ from perdure.recall.index import Mask, Snapshot
 from perdure.recall.query import ParsedQuery, SearchRequest, meeting_requirements, term_hashes
 from perdure.recall.recipe import MOST_SCORED
 from perdure.recall.signals import PROMINENCE, anchor_matches, total_of, weigh
+from perdure.recall.timeline import within
 from perdure.recall.top_k import top_k, top_k_newest
 from perdure.text.bm25 import WordCounts
 from perdure.tiers import TIERS, Tier
@@ -153,7 +154,7 @@ class Retriever:
         keyword: list[NDArray[np.float32]] = []
         notes: dict[str, None] = {}
         for partition in partitions:
-            allowed, noted = self._allowed_rows(partition)
+            allowed, noted = self.allowed_rows(partition)
             notes |= dict.fromkeys(noted)
             scores = partition.snapshot.lexical.scores(query.terms, counts, query.parts)
             scores *= allowed
@@ -186,7 +187,7 @@ class Retriever:
         )
         return candidates, tuple(notes)
 
-    def _allowed_rows(self, partition: Partition) -> tuple[Mask, tuple[str, ...]]:
+    def allowed_rows(self, partition: Partition) -> tuple[Mask, tuple[str, ...]]:
         """The rows that may be shown, pass the filter and hold what the query requires."""
         snapshot, request, required = partition.snapshot, self.request, self.query.required
         allowed = snapshot.visible(request)
@@ -210,10 +211,17 @@ class Retriever:
         worded = nearest = np.empty(0, np.intp)
         if self.query.terms:
             worded = np.sort(top_k_newest(top_k(scores, count), scores, numbers, count))
+        ranges, shortlist = self.query.time_ranges, self.request.shortlist
+        # What matches best may all be of another time.
+        of_time = allowed & within(snapshot.columns.dated, ranges) if ranges else np.empty(0, np.bool_)
+        if ranges:
+            worded = _union(worded, top_k(scores * of_time, shortlist))
         if embedding is None:
             return _Retrieved(worded, np.ones(len(worded), np.bool_), np.zeros(len(worded), np.bool_))
         near = snapshot.vectors.nearest(embedding.vector, None if allowed.all() else allowed, count)
         nearest = near.rows[top_k_newest(np.arange(len(near.rows)), near.cosines, numbers[near.rows], count)]
+        if ranges:
+            nearest = _union(nearest, snapshot.vectors.nearest(embedding.vector, of_time, shortlist).rows)
         rows, features = _union(worded, nearest), None
         if conversation is not None and any(self.request.recipe.conversation):
             lending = _union(worded[top_k(scores[worded], _LENDING)], near.best(_LENDING).rows)

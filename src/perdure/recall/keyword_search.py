@@ -5,13 +5,13 @@ A process that asks once, by words alone, need not read a whole namespace. The s
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from perdure.clock import to_micros
-from perdure.model import Record
+from perdure.model import Filter, Record
 from perdure.recall.query import ParsedQuery, SearchRequest, meeting_requirements
 from perdure.recall.ranking import Explanation, Ranked
 from perdure.recall.recipe import MOST_SCORED
@@ -25,10 +25,15 @@ from perdure.recall.signals import (
     total_of,
     weigh,
 )
+from perdure.recall.timeline import with_time
 from perdure.store.paging import records
 from perdure.store.port import Store
 from perdure.text.bm25 import WordCounts
+from perdure.text.preview import when
 from perdure.visibility import is_visible
+
+if TYPE_CHECKING:
+    from perdure.text.time_expressions import TimeRange
 
 # The position of a namespace among those asked, and the number of a memory in it.
 Key: TypeAlias = tuple[int, int]
@@ -70,6 +75,11 @@ def search_disk(
                 notes |= dict.fromkeys(noted)
                 filter = replace(filter, numbers=tuple(meeting))
             best, complete = reader.keyword_search(query.words, filter, request.now, count, counts)
+            for narrowed in inside(filter, query.time_ranges):
+                more, complete_too = reader.keyword_search(
+                    query.words, narrowed, request.now, request.shortlist, counts
+                )
+                best, complete = [*best, *more], complete and complete_too
             if not complete:
                 notes[OUT_OF_TIME] = None
             found = {(namespace, number): score for number, score in best if (namespace, number) not in unreadable}
@@ -78,6 +88,15 @@ def search_disk(
                 found = {key: score for key, score in found.items() if key in fetched}
             scores |= found
     return rank_records(request, query, scores, fetched), tuple(notes)
+
+
+def inside(filter: Filter, ranges: Iterable[TimeRange]) -> Iterator[Filter]:
+    """The filter narrowed to each of the times, as far as it leaves anything of it."""
+    for span in ranges:
+        since = max((moment for moment in (filter.since, span.since) if moment), default=None)
+        until = min((moment for moment in (filter.until, span.until) if moment), default=None)
+        if since is None or until is None or since < until:
+            yield replace(filter, since=since, until=until)
 
 
 def browse_disk(store: Store, request: SearchRequest, query: ParsedQuery) -> list[Ranked]:
@@ -114,9 +133,11 @@ def rank_records(
             columns |= weigh(request, weights, features)
             if recipe.forgets:
                 columns["forgotten"] = forgotten(total_of(columns), features, request)
-        score = float(total_of(columns))
-        if score > 0:
-            dated = to_micros(record.valid_at or record.created_at) if record else 0
+        matching = total_of(columns) > 0
+        if record is not None and query.time_ranges:
+            columns = with_time(columns, to_micros(when(record)), query, recipe)
+        if matching:
             explanation = Explanation(partial(explain, columns))
-            ranked.append(Ranked(*key, score, explanation, record.category if record else None, dated))
+            score = float(total_of(columns))
+            ranked.append(Ranked(*key, score, explanation, record.category if record else None))
     return sorted(ranked, key=lambda candidate: candidate.order)

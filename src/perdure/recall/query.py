@@ -28,6 +28,7 @@ from perdure.validation import (
 )
 
 if TYPE_CHECKING:
+    from perdure.recall.time_questions import TimeQuestion
     from perdure.services import Services
     from perdure.text.bm25 import WordCounts
     from perdure.text.time_expressions import TimeRange
@@ -46,6 +47,7 @@ _TIME_WORDS: Final = re.compile(
     "day|week|month|year|night|morning|noon|evening|sec|min|hour|hr"
     "|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|19|20|mon|tue|wed|thu|fri|sat|sun"
     "|spring|summer|autumn|fall|winter|q[1-4]|quarter|recently|lately|tomorrow|ago|[0-9] ?[smhdwy]"
+    "|session|conversation|chat|talk|discussion|sitting|last|time|when|before|since|after|until|till|while|during"
 )
 
 
@@ -57,7 +59,7 @@ class SearchRequest:
     with a prominence weight orders every memory by prominence. The fields from `is_past` on follow from the others:
 
     - `candidates`: how many of the best by words, and of the best by meaning, are compared.
-    - `shortlist`: how many of the best are compared by the time that the query names. A time alone is no reason.
+    - `shortlist`: where the query names a time, how many of the best of that time are compared as well.
     - `states`: what a memory may be in now. A memory that was true at a time may be superseded by now.
     - `true_at`: when a memory must be true. What was known at a time was known about that time.
     - `known_by`: when a memory must be known. One that had expired by then is not known any more.
@@ -186,14 +188,17 @@ class RequiredTerms:
 class ParsedQuery:
     """A query taken apart: `text` is what a model embeds, `words` are what the keyword index is asked for, `terms` are
     the same words as the index in memory knows them, stemmed and hashed, and `parts` what those are made of that are
-    made of several. `stems` are all of these. `is_long`: there are more words than can be searched for. `time_ranges`
-    are the times it names, where the recipe weighs them.
+    made of several. `stems` are all of these. `is_long`: there are more words than can be searched for. Where the
+    recipe weighs times, `times` is what it says about time, `time_ranges` are the times that are known so far, and
+    `time_weight` is what these weigh.
     """
 
     text: str
     words: Sequence[str]
     required: RequiredTerms | None = None
     time_ranges: tuple[TimeRange, ...] = ()
+    times: TimeQuestion | None = None
+    time_weight: float = 0.0
     stems: tuple[str, ...] = field(init=False)
     terms: list[int] = field(init=False)
     parts: Mapping[int, tuple[int, ...]] = field(init=False)
@@ -244,16 +249,17 @@ def parse_query(request: SearchRequest) -> ParsedQuery:
     quoted = split_phrases(clean((request.query or "")[:MAX_QUERY_CHARACTERS]).strip())
     concepts = tuple(dict.fromkeys(map(clean, request.concepts)))
     required = RequiredTerms(concepts, quoted.phrases) if concepts or quoted.phrases else None
-    unquoted, ranges = quoted.unquoted, ()
+    unquoted, times = quoted.unquoted, None
     if _TIME_WORDS.search(unquoted.lower()):
-        from perdure.text.time_expressions import find_time_ranges, without_spans
+        from perdure.recall.time_questions import read_time_question
 
-        ranges = find_time_ranges(unquoted, request.true_at)
-        # `yesterday` is no word of a memory of that day; `March` may be.
-        unquoted = without_spans(unquoted, tuple(found for found in ranges if not found.is_named))
+        times = read_time_question(unquoted, request.true_at)
+        unquoted = times.rest
     needed = (*quoted.phrases, *concepts)
     words = query_words(" ".join((unquoted, *needed)))
     if STOPWORDS.issuperset(words):
         words = query_words(" ".join((quoted.unquoted, *needed)))
-    ranges = ranges if request.recipe.time_weight else ()
-    return ParsedQuery(quoted.text or " ".join(concepts), words, required, ranges)
+    times = times if request.recipe.time_weight else None
+    ranges = times.ranges if times else ()
+    text = quoted.text or " ".join(concepts)
+    return ParsedQuery(text, words, required, ranges, times, request.recipe.time_weight)

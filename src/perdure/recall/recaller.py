@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from perdure.embed.port import Embedder, Generation, checked_vectors
 from perdure.errors import EmbedderUnavailable, IndexDamaged
-from perdure.model import Hit, Mode, Recall, Record
+from perdure.model import Filter, Hit, Mode, Recall, Record
 from perdure.recall.keyword_search import OUT_OF_TIME, Key, browse_disk, search_disk
 from perdure.recall.past_index import LOST, Past, PastIndexCache
 from perdure.recall.query import MANY_WORDS, ParsedQuery, SearchRequest, parse_query
@@ -24,6 +24,8 @@ from perdure.visibility import is_visible
 if TYPE_CHECKING:
     from perdure.recall.candidates import Partition, QueryVector
     from perdure.recall.index import IndexCache, Snapshot
+    from perdure.recall.time_questions import TimeQuestion
+    from perdure.recall.time_search import TimeSource
 
 DEFAULT_MEMORY_BYTES: Final = 1 << 30
 
@@ -44,6 +46,10 @@ _RECALLS_FROM_DISK: Final = 3
 _NAMESPACES_COUNTED: Final = 4096
 # How many results of another search are counted, to say what it would find.
 _COUNTED: Final = 100
+# So many of the memories about an event are looked at for one that tells when it was.
+_EVENTS_COMPARED: Final = 5
+# An event counts as a time by so much of the weight of one that is named by its date.
+_EVENT_WEIGHT: Final = 0.5
 # A memory can vanish between ranking and fetching; the next attempt does not rank it any more.
 _MORE_ATTEMPTS: Final = 3
 
@@ -74,7 +80,7 @@ class Recaller:
     def recall(self, request: SearchRequest) -> Recall:
         """Without a query, a recipe with a prominence weight orders every memory by prominence."""
         request = replace(request, namespaces=tuple(dict.fromkeys(request.namespaces)))
-        query = parse_query(request)
+        query, found_times = parse_query(request), ()
         browsing = request.query is None and not request.concepts and request.recipe.prominence_weight > 0
         if not (query.text or browsing) or request.limit < 1:
             return Recall((), "none", (NOTHING_ASKED,))
@@ -84,6 +90,8 @@ class Recaller:
             if len(self._asked) >= _NAMESPACES_COUNTED:
                 self._asked.clear()
             self._asked.update(request.namespaces)
+        if query.times is not None and (query.times.sessions or query.times.event):
+            query, found_times = self._find_times(request, query, query.times)
         ranking = self._rank(request, query, ())
         hits = self._hits(request, query, ranking)
         unreadable: set[Key] = set()
@@ -93,7 +101,7 @@ class Recaller:
             unreadable |= {(candidate.namespace, candidate.number) for candidate in ranking.ranked} - hits.keys()
             ranking = self._rank(request, query, unreadable)
             hits = self._hits(request, query, ranking)
-        notes = list(ranking.notes)
+        notes = [*ranking.notes, *found_times]
         if query.is_long:
             notes.append(MANY_WORDS.format(len(query.words), MAX_QUERY_WORDS))
         lost = sum(past.lost for past in ranking.pasts)
@@ -111,6 +119,10 @@ class Recaller:
 
     def _rank(self, request: SearchRequest, query: ParsedQuery, unreadable: Collection[Key]) -> _Ranking:
         """The best candidates by the index, or by words from disk where an index does not pay off."""
+        if query.time_ranges and query.times is not None and query.required is None:
+            timed = self._rank_by_time(request, query, query.times, unreadable)
+            if timed is not None:
+                return timed
         notes: list[str] = []
         missing = ""
         if not query.text:
@@ -122,7 +134,7 @@ class Recaller:
         if missing and query.words and not request.is_past and self._prefers_disk(request):
             try:
                 ranked, noted = search_disk(self._store, request, query, unreadable)
-                return _Ranking(choose(request, query, ranked), "keyword", (missing, *noted))
+                return _Ranking(choose(request, ranked), "keyword", (missing, *noted))
             except IndexDamaged:
                 notes.append(NO_FTS)
         if not _has_numpy():
@@ -131,7 +143,7 @@ class Recaller:
             if request.is_past:
                 return _Ranking((), "none", (NO_PAST, *notes))
             ranked = browse_disk(self._store, request, query) if request.recipe.prominence_weight else ()
-            return _Ranking(choose(request, query, ranked), "none", (missing, *notes))
+            return _Ranking(choose(request, ranked), "none", (missing, *notes))
         return self._rank_by_index(request, query, unreadable, missing, notes)
 
     def _rank_by_index(
@@ -167,7 +179,65 @@ class Recaller:
         retriever = Retriever(self._store, request, query, embedding, unreadable)
         candidates, noted = retriever.retrieve(partitions)
         ranked = rank(candidates, request, query, self._store, vector=embedding is not None)
-        return _Ranking(choose(request, query, ranked), mode, (*notes, *noted), pasts)
+        return _Ranking(choose(request, ranked), mode, (*notes, *noted), pasts)
+
+    def _rank_by_time(
+        self, request: SearchRequest, query: ParsedQuery, times: TimeQuestion, unreadable: Collection[Key]
+    ) -> _Ranking | None:
+        """What is of a time, where nothing else is asked but perhaps who says it; None where more is asked."""
+        from perdure.recall.time_search import rank_by_time
+
+        source, pasts = self._times(request, query, unreadable)
+        if source is None or not source.knows(times.other_words) or (times.event and times.other_words):
+            return None
+        ranked, notes = rank_by_time(source, request, query.time_ranges, times.other_words)
+        return _Ranking(ranked, "time", notes, pasts)
+
+    def _find_times(
+        self, request: SearchRequest, query: ParsedQuery, times: TimeQuestion
+    ) -> tuple[ParsedQuery, list[str]]:
+        """The query with the times of the sessions and the event that it names, and notes about which these are."""
+        from perdure.recall.time_questions import NO_EVENT, NO_SESSION, READ_AS, event_time, session_time, told_by
+
+        notes: list[str] = []
+        given = request.filter
+        # What belongs to the place that is asked stays; a tag of the answer is none of the event.
+        scope = Filter(
+            conversation_id=given.conversation_id, spec_folder=given.spec_folder, source_project=given.source_project
+        )
+        wider = replace(request, filter=scope, concepts=(), limit=_EVENTS_COMPARED)
+        source, _ = self._times(wider, replace(query, required=None), ()) if times.sessions else (None, ())
+        sessions = source.sessions() if source else []
+        found = [(asked.words, session_time(asked, sessions, request.true_at)) for asked in times.sessions]
+        notes += (NO_SESSION.format(words, len(sessions)) for words, span in found if span is None)
+        if times.event is not None:
+            about = replace(wider, query=times.event.event)
+            asked = parse_query(about)
+            hits = self._hits(about, asked, self._rank(about, asked, ())).values()
+            teller = told_by(hits, times.event, alone=not times.other_words)
+            if teller is None:
+                notes.append(NO_EVENT.format(times.event.event))
+            else:
+                found.append((times.event.words, event_time(times.event, teller)))
+        known = [span for _, span in found if span is not None]
+        notes += (READ_AS.format(span.words, span.dates) for span in known)
+        # What a memory says of an event is said later, and only as exact as memory is.
+        by_event = times.event is not None and len(known) == 1 and not times.ranges
+        weight = query.time_weight * (_EVENT_WEIGHT if by_event else 1.0)
+        return replace(query, time_ranges=(*times.ranges, *known), time_weight=weight), notes
+
+    def _times(
+        self, request: SearchRequest, query: ParsedQuery, unreadable: Collection[Key]
+    ) -> tuple[TimeSource | None, Sequence[Past]]:
+        """The memories by their times; none of the past without an index."""
+        from perdure.recall.time_search import DiskTimes, IndexTimes
+
+        if not _has_numpy():
+            return None if request.is_past else DiskTimes(self._store, request, unreadable), ()
+        from perdure.recall.candidates import Retriever
+
+        partitions, pasts = self._partitions(request, self._embedder.generation if self._embedder else None)
+        return IndexTimes(Retriever(self._store, request, query, None, unreadable), partitions), pasts
 
     def _count(self, request: SearchRequest, query: ParsedQuery) -> int:
         """How many memories hold a word of another query, as far as a search tells; without words, how many it has."""

@@ -17,6 +17,7 @@ from perdure.recall.candidates import ArrayFeatures, Candidates, Ranks, column_o
 from perdure.recall.conversation import conversation_boost
 from perdure.recall.ranking import Explanation, Ranked
 from perdure.recall.signals import DECIMALS, SignalColumn, effective_weights, explain, forgotten, total_of, weigh
+from perdure.recall.timeline import with_time
 from perdure.recall.top_k import top_k_newest
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def rank(
     """The best candidates, best first, and of each balanced category as many as the recipe may need. `vector`: the
     query has an embedding.
     """
-    recipe, count = request.recipe, request.shortlist if query.time_ranges else request.limit
+    recipe, count = request.recipe, request.limit
     columns, total = score(candidates, request, query, store, vector=vector)
     rows = top_k_newest(np.arange(len(total)), total, candidates.number, count)
     categories: NDArray[np.intp] | None = None
@@ -50,14 +51,13 @@ def rank(
     rows = rows[np.lexsort((candidates.partition[rows], -candidates.number[rows], -total[rows]))]
     # No word in common, and no nearer than chance: that is no answer.
     rows = rows[total[rows] > 0]
-    dated = column_of(candidates.parts, "dated")[rows].tolist() if query.time_ranges else [0] * len(rows)
     ranked: list[Ranked] = []
-    for row, moment in zip(rows.tolist(), dated, strict=True):
+    for row in rows.tolist():
         namespace = candidates.parts[int(candidates.partition[row])][0].namespace
         which = -1 if categories is None else int(categories[row])
         category = recipe.balanced_categories[which] if which >= 0 else None
         explanation = Explanation(partial(explain, columns, row))
-        ranked.append(Ranked(namespace, int(candidates.number[row]), float(total[row]), explanation, category, moment))
+        ranked.append(Ranked(namespace, int(candidates.number[row]), float(total[row]), explanation, category))
     return ranked
 
 
@@ -98,7 +98,12 @@ def score(
             weight = recipe.scale * boost.weights[name] * (share != 0)
             columns[name] = SignalColumn(share, share, weight)
         total = total_of(columns)
-    return columns, total + np.zeros(len(candidates.number))
+    total = total + np.zeros(len(candidates.number))
+    if query.time_ranges:
+        columns = with_time(columns, column_of(candidates.parts, "dated"), query, recipe)
+        # A time alone is no reason.
+        total = np.where(total > 0, total_of(columns), 0.0)
+    return columns, total
 
 
 def keyword_shares(candidates: Candidates, ranks: Ranks, recipe: Recipe) -> NDArray[np.float64] | None:

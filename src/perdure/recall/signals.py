@@ -48,6 +48,7 @@ class SignalColumn(NamedTuple):
     share: Values
     weight: Values
     rank: Callable[[int], int | None] | int | None = None
+    about: str = ""
 
 
 def observations(features: Features, _: SearchRequest) -> tuple[Values, Values]:
@@ -162,7 +163,7 @@ def explain(columns: Mapping[str, SignalColumn], row: int = 0) -> dict[str, Sign
         if weight:
             rank = column.rank(row) if callable(column.rank) else column.rank
             # Adding zero makes a negative zero positive.
-            signals[name] = Signal(raw, rank, share, weight, weight * share + 0.0)
+            signals[name] = Signal(raw, rank, share, weight, weight * share + 0.0, column.about)
     return signals
 
 

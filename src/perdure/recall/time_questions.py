@@ -1,0 +1,157 @@
+"""What a question says about time: times of the calendar, sessions of a conversation, events that memories tell of.
+
+A question that asks for a time and nothing else is answered by what is of that time. Pure functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from perdure.clock import LOCAL, from_micros
+from perdure.model import Hit, Record
+from perdure.recall.timeline import Span
+from perdure.text.calendar_ranges import day
+from perdure.text.discourse import telling_words
+from perdure.text.entry import columns_of
+from perdure.text.event_expressions import EventMention, find_event
+from perdure.text.preview import when
+from perdure.text.session_expressions import SessionRange, find_session_ranges
+from perdure.text.time_expressions import TimeRange, find_time_ranges, without_spans
+from perdure.text.words import terms
+
+NO_SESSION: Final = "There is no such session: {}. There are {}."
+NO_EVENT: Final = "No memory tells when this was: {}. It did not count as a time."
+READ_AS: Final = "“{}” was read as {}."
+
+# Whoever spoke so lately is still speaking: `the last session` is then the one before.
+_GOING_ON: Final = timedelta(minutes=30)
+# A memory tells of what was lately; a date further away from its own is more likely a plan, or another year.
+_LATELY: Final = timedelta(days=60)
+_SHORT_TEXT: Final = 500
+# A memory tells of an event when it holds more than half of its words, or is so near to it in meaning.
+_MOST_WORDS: Final = 0.5
+_NEAR: Final = 0.5
+# Memories of an event that are further apart tell of several; one that matches so well beside the best is a rival.
+_SAME_TIME: Final = timedelta(days=7)
+_RIVAL: Final = 0.7
+_INSTANT: Final = timedelta(microseconds=1)
+
+
+@dataclass(frozen=True, slots=True)
+class TimeQuestion:
+    """`ranges` are the times that the question names by the calendar; which times `sessions` and `event` are, only
+    memories can tell. `other_words` are the words that ask for something beside the time, `rest` is the question
+    without the words of time that no memory of that time would hold.
+    """
+
+    ranges: tuple[TimeRange, ...]
+    sessions: tuple[SessionRange, ...]
+    event: EventMention | None
+    other_words: tuple[str, ...]
+    rest: str
+
+
+def read_time_question(text: str, now: datetime) -> TimeQuestion:
+    """Never an error, whatever the text."""
+    ranges = find_time_ranges(text, now)
+    taken = [(span.start, span.end) for span in ranges]
+    sessions = tuple(
+        found
+        for found in find_session_ranges(text)
+        if not any(found.start < end and start < found.end for start, end in taken)
+    )
+    taken += ((found.start, found.end) for found in sessions)
+    event = find_event(text, tuple(taken))
+    # Without a time of their own, only to be taken out of the text.
+    placed = [TimeRange(None, None, found.start, found.end, found.words) for found in sessions]
+    # `yesterday` is no word of a memory of that day; `March` may be.
+    unnamed = sorted([*placed, *(span for span in ranges if not span.is_named)], key=lambda span: span.start)
+    if event is not None:
+        placed.append(TimeRange(None, None, event.start, event.end, event.words))
+    every = sorted([*placed, *ranges], key=lambda span: span.start)
+    other_words = telling_words(without_spans(text, tuple(every)))
+    return TimeQuestion(ranges, sessions, event, other_words, without_spans(text, tuple(unnamed)))
+
+
+def session_time(asked: SessionRange, sessions: Sequence[Span], now: datetime) -> TimeRange | None:
+    """The time of the sessions that are asked for, of all in their order; None when there are not so many."""
+    first, last = asked.first - 1, asked.last - 1
+    if asked.back:
+        going_on = bool(sessions) and from_micros(sessions[-1].last) >= now - _GOING_ON
+        newest = len(sessions) - 1 if going_on else len(sessions)
+        first, last = newest - asked.last, newest - asked.first
+        # Nothing is going on: the latest is what comes nearest to it.
+        first, last = min(first, len(sessions) - 1), min(last, len(sessions) - 1)
+    meant = sessions[max(first, 0) : last + 1] if last >= 0 else ()
+    if not meant:
+        return None
+    since, until = from_micros(meant[0].first), from_micros(max(span.last for span in meant)) + _INSTANT
+    return _bounded(asked.bound, since, until, asked)
+
+
+def tells_of(hit: Hit, asked: EventMention) -> bool:
+    """Whether a memory tells of the event, and not only of something like it."""
+    stems = set(terms(" ".join(telling_words(asked.event))))
+    held = stems.intersection(terms("\n".join(columns_of(hit.record))))
+    meaning = hit.explain.get("vector")
+    return len(held) > _MOST_WORDS * len(stems) or (meaning is not None and meaning.raw >= _NEAR)
+
+
+def told_by(hits: Iterable[Hit], asked: EventMention, *, alone: bool) -> Record | None:
+    """The memory that says when the event was. Where more is asked than its time, it must be the only one: `the walk`
+    of which several memories tell has no time.
+    """
+    telling = [hit for hit in hits if tells_of(hit, asked)]
+    if not telling:
+        return None
+    best = telling[0]
+    rivals = [hit for hit in telling if abs(when(hit.record) - when(best.record)) > _SAME_TIME]
+    unclear = any(hit.score >= _RIVAL * best.score for hit in rivals)
+    return None if unclear and not alone else best.record
+
+
+def event_time(asked: EventMention, told_by: Record) -> TimeRange:
+    """The time of an event, from the memory that tells of it: the time that this one names, else its own day."""
+    said = when(told_by)
+    its_day = day_of(said)
+    since, until = its_day.since or said, its_day.until or said
+    named = find_time_ranges(told_by.text, said) if len(told_by.text) <= _SHORT_TEXT else ()
+    if len(named) == 1 and named[0].since and named[0].until:
+        exact = str(named[0].since.year) in named[0].words
+        if exact or (said - _LATELY <= named[0].since and named[0].since <= said):
+            since, until = named[0].since, named[0].until
+    # What was told on the same day may be of before as well as of after.
+    if asked.relation == "before":
+        since = until
+    elif asked.relation == "after":
+        until = since
+    elif asked.relation == "when":
+        with suppress(OverflowError):
+            since, until = since - _SAME_TIME, until + _SAME_TIME
+    return _bounded(asked.relation, since, until, asked, f" (memory #{told_by.number})")
+
+
+def day_of(moment: datetime) -> TimeRange:
+    """The whole day of a moment, in local time."""
+    try:
+        since, until = day(moment.astimezone(LOCAL))
+        return TimeRange(since.astimezone(UTC), until.astimezone(UTC), 0, 0, "", LOCAL)
+    except OverflowError:  # the first or the last day of the calendar
+        return TimeRange(moment, moment + _INSTANT, 0, 0, "", LOCAL)
+
+
+def _bounded(
+    bound: str, since: datetime, until: datetime, asked: SessionRange | EventMention, source: str = ""
+) -> TimeRange:
+    ends: dict[str, tuple[datetime | None, datetime | None]] = {
+        "before": (None, since),
+        "since": (since, None),
+        "after": (until, None),
+        "until": (None, until),
+    }
+    first, last = ends.get(bound, (since, until))
+    return TimeRange(first, last, asked.start, asked.end, asked.words + source, LOCAL)

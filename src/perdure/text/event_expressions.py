@@ -1,0 +1,56 @@
+"""Events that stand for a time: `before we moved`, `since the trip to Kyoto`, `when we were in Rome`.
+
+Which time that was only memories can tell; recall looks for the one that tells it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from perdure.text.discourse import telling_words
+
+
+@dataclass(frozen=True, slots=True)
+class EventMention:
+    """`relation` is `before`, `since`, `after`, `until` or `when`; `event` are the words for what happened. It stands
+    at `start` to `end` in the text.
+    """
+
+    relation: str
+    event: str
+    start: int
+    end: int
+    words: str
+
+
+def find_event(text: str, taken: tuple[tuple[int, int], ...] = ()) -> EventMention | None:
+    """The first event that the text gives as a time; none inside the parts that are `taken`, which are times
+    themselves. Never an error.
+    """
+    for match in _EVENT.finditer(text):
+        start, end = match.span()
+        if any(start < until and since < end for since, until in taken):
+            continue
+        relation, event = match["relation"].lower(), match["event"].strip()
+        # `When did we move?` asks for the time, and `when we moved` at the beginning gives one only before a comma.
+        asking = relation == "when" and (
+            _AUXILIARY.match(event) or (not text[:start].strip() and text[end:][:1] != ",")
+        )
+        if asking or not telling_words(event):
+            continue
+        return EventMention(_RELATIONS.get(relation, "when"), event, start, end, " ".join(match[0].split()))
+    return None
+
+
+_RELATIONS: Final = {"before": "before", "since": "since", "after": "after", "until": "until", "till": "until"}
+_EVENT: Final = re.compile(
+    r"(?<![\w-])(?P<relation>before|since|after|until|till|when|while|during|around\s{1,4}the\s{1,4}time"
+    r"(?:\s{1,4}(?:of|when|that))?|at\s{1,4}the\s{1,4}time\s{1,4}(?:of|when|that))\s{1,4}(?P<event>[^,;.?!\n]{2,120})",
+    re.IGNORECASE,
+)
+_AUXILIARY: Final = re.compile(
+    "(?:did|do|does|is|was|are|were|am|will|would|has|have|had|can|could|should|shall|may|might)(?![a-z])",
+    re.IGNORECASE,
+)
