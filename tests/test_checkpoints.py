@@ -137,23 +137,23 @@ def test_an_older_checkpoint_can_be_restored_after_a_newer_one(memory: Memory):
 # -- scope -----------------------------------------------------------------------------------------------------------
 
 
-def test_a_folder_s_checkpoint_concerns_what_is_in_it_now_or_was_in_it_then(memory: Memory):
-    memory.remember("wanders in", spec_folder="specs/other")
-    memory.remember("wanders out", spec_folder="specs/home")
+def test_a_folder_s_checkpoint_concerns_what_is_in_it(memory: Memory):
+    memory.remember("elsewhere", spec_folder="specs/other")
+    memory.remember("at home", spec_folder="specs/home")
     made = memory.checkpoint("home", spec_folder="specs/home")
     assert made.memory_count == 2
     then = states(memory)
     memory.update(1, text="Alice lives in Kyoto")
     memory.update(2, text="tea at noon")
-    memory.update(4, spec_folder="specs/home")
-    memory.update(5, spec_folder="specs/other")
+    memory.update(4, text="far away")
+    memory.forget(5)
     memory.remember("born inside", spec_folder="specs/home")
     memory.remember("born outside")
     rewound = memory.restore_checkpoint("home", clear_existing=True)
-    assert (rewound.reverted, rewound.removed) == ((1, 4, 5), (6,))
+    assert (rewound.reverted, rewound.removed) == ((1, 5), (6,))
     now = states(memory)
-    assert [now[number] for number in (1, 4, 5)] == [then[number] for number in (1, 4, 5)]
-    assert (now[2].text, now[7].state) == ("tea at noon", "active")
+    assert [now[number] for number in (1, 5)] == [then[number] for number in (1, 5)]
+    assert (now[2].text, now[4].text, now[7].state) == ("tea at noon", "far away", "active")
 
 
 def test_a_namespace_s_checkpoint_leaves_the_others_alone(memory: Memory):

@@ -109,7 +109,8 @@ def test_what_is_erased_is_found_on_no_path_and_nothing_brings_it_back(memory: M
         with suppress(errors.Conflict):
             memory.undo(batch)
     assert len(memory.list(states=STATES)) == 0
-    assert memory.import_([{"text": "second Kanarienvogel"}]).skipped_deleted == 1
+    again = {"text": "second Kanarienvogel", "spec_folder": "Kanarienvogel"}
+    assert memory.import_([again, {**again, "key": "secret:Kanarienvogel"}]).skipped_deleted == 2
 
 
 def test_a_forgotten_memory_can_be_erased_by_name_and_by_sentence(memory: Memory, path: Path):

@@ -225,7 +225,7 @@ def test_an_expired_memory_can_be_brought_back_and_stays(memory: Memory, clock: 
     clock.forward(days=8)
     if worked:
         assert memory.work(expire=True).expired == 1
-    assert memory.restore(1).expires_at is None
+    assert memory.restore(1).record.expires_at is None
     assert memory.get(1).state == "active"
     assert memory.work(expire=True).expired == 0
     assert len(memory.recall("canary")) == 1
@@ -267,7 +267,7 @@ def test_purging_waits_for_a_clock_that_can_be_trusted_as_well(clock: HandClock)
         clock.forward(days=400)
         worked = memory.work()
         assert (worked.purged, worked.held) == (0, 1)
-        assert memory.restore(1).text == "one"
+        assert memory.restore(1).record.text == "one"
 
 
 def test_a_purge_empties_the_files(clock: HandClock, tmp_path: Path):
@@ -287,7 +287,7 @@ def test_without_versioning_an_expired_memory_keeps_only_its_last_words(clock: H
         clock.forward(days=8)
         memory.work(expire=True)
         assert [line.record is None for line in memory.history(1)] == [True, False]
-        assert memory.restore(1).text == "the canary sings"
+        assert memory.restore(1).record.text == "the canary sings"
 
 
 def test_a_damaged_memory_stays_while_the_others_expire(clock: HandClock, tmp_path: Path):

@@ -255,12 +255,12 @@ def test_a_filter_that_does_not_exist_is_refused(known: Memory):
 
 
 def test_one_memory_that_a_filter_finds_is_forgotten_at_once(known: Memory):
-    known.update(5, spec_folder="008-food")
+    known.remember("The soup was salty", spec_folder="008-food")
     done = known.forget(spec_folder="008-food")
-    assert (numbers(done), done.done, done.deletion, done.remaining) == ([5], True, "soft", 4)
+    assert (numbers(done), done.done, done.deletion, done.remaining) == ([6], True, "soft", 5)
     assert [record.state for record in done.records] == ["deleted"]
-    assert known.history(5)[-1].change.batch == done.batch
-    assert any("perdure restore 5" in note for note in done.notes)
+    assert known.history(6)[-1].change.batch == done.batch
+    assert any("perdure restore 6" in note for note in done.notes)
 
 
 def test_several_that_are_named_are_forgotten_at_once(known: Memory):
@@ -477,8 +477,8 @@ def test_what_is_forgotten_does_not_come_back_by_an_older_file(known: Memory, cl
     known.export(written)
     clock.forward(hours=1)
     known.forget("osaka", confirm=True)
-    texts = [json.loads(line).get("text", "") for line in written.getvalue().splitlines()]
-    assert known.import_({"text": text} for text in texts if "Osaka" in text).skipped_deleted == 2
+    lines = [json.loads(line) for line in written.getvalue().splitlines()]
+    assert known.import_(line for line in lines if "Osaka" in line.get("text", "")).skipped_deleted == 2
     assert alive(known) == [3, 4, 5]
 
 

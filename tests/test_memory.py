@@ -271,7 +271,7 @@ def test_a_forgotten_memory_is_gone_from_every_path_and_comes_back_exactly(memor
     for ref in (1, made.id, made.content_hash, "person:alice"):
         with pytest.raises(errors.NotFound):
             memory.get(ref)
-    back = memory.restore(1)
+    back = memory.restore(1).record
     assert (back.text, back.tags, back.version, back.state) == (made.text, made.tags, 1, "active")
     assert texts(memory.recall("dark")) == ["Alice prefers dark mode"]
     assert [line.change.operation for line in memory.history(1)] == ["insert", "forget", "restore"]

@@ -438,7 +438,7 @@ def test_a_model_cannot_bring_back_a_constitutional_memory_that_a_person_forgot(
     with pytest.raises(errors.NotAllowed):
         model.restore(1)
     assert memory.constitution().records == ()
-    assert memory.restore(1).tier == "constitutional"
+    assert memory.restore(1).record.tier == "constitutional"
 
 
 def test_a_model_changes_no_limit_no_clock_and_no_store(model: Memory):

@@ -117,10 +117,7 @@ FILTERS: list[tuple[dict[str, Any], dict[str, Any]]] = [
     ({"category": "preference"}, {"category": "goal"}),
     ({"tier": "important"}, {"tier": "normal"}),
     ({"context_type": "decision"}, {"context_type": "research"}),
-    ({"spec_folder": "a"}, {"spec_folder": "b"}),
-    ({"source_project": "a"}, {"source_project": "b"}),
-    ({"conversation_id": "a"}, {"conversation_id": "b"}),
-    ({"tags": ["old"], "spec_folder": "a"}, {"tags": ["old"], "spec_folder": "b"}),
+    ({"tags": ["old"], "spec_folder": "a"}, {"tags": ["new"], "spec_folder": "a"}),
 ]
 
 

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 from perdure.clock import format_time
-from perdure.model import Context, Exported, Finding, Page, Recall, Record, RevertResult, Revision
+from perdure.model import Context, Exported, Finding, Page, Recall, Remembered, RevertResult, Revision
 
 if TYPE_CHECKING:
     from perdure.store.port import StoreStats
@@ -72,8 +72,14 @@ def revert_document(result: RevertResult) -> dict[str, Any]:
     return {**to_jsonable(result), "done": result.batch is not None}
 
 
-def restore_document(restored: Sequence[Record], evicted: Sequence[Record]) -> dict[str, Any]:
-    return {"restored": to_jsonable(list(restored)), "evicted": to_jsonable(list(evicted))}
+def restore_document(restored: Sequence[Remembered]) -> dict[str, Any]:
+    """The memories that one call brought back, in one batch."""
+    return {
+        "restored": [to_jsonable(done.record) for done in restored],
+        "evicted": [to_jsonable(record) for done in restored for record in done.evicted],
+        "batch": next((done.batch for done in restored), None),
+        "notes": list(dict.fromkeys(note for done in restored for note in done.notes)),
+    }
 
 
 def export_document(exported: Exported, path: str) -> dict[str, Any]:

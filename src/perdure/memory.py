@@ -13,7 +13,7 @@ from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final, Literal, Self, TextIO, TypeAlias, Unpack, get_args
+from typing import TYPE_CHECKING, Any, Final, Literal, Self, TextIO, TypeAlias, Unpack, get_args, overload
 
 from perdure import lifecycle, model, recall
 from perdure import settings as configuration
@@ -159,9 +159,19 @@ class Memory:
         added, removed = check_filters({"tags": add_tags}).tags, check_filters({"tags": remove_tags}).tags
         return self._written(lifecycle.update.update(self._services, self._find(ref), checked, added, removed), notes)
 
-    def restore(self, ref: Reference) -> model.Record:
-        """Bring a forgotten, expired or evicted memory back, as it was."""
-        return lifecycle.update.restore(self._services, self._find(ref)).record
+    @overload
+    def restore(self, refs: Reference) -> model.Remembered: ...
+    @overload
+    def restore(self, refs: Sequence[Reference]) -> tuple[model.Remembered, ...]: ...
+    def restore(self, refs: Reference | Sequence[Reference]) -> model.Remembered | tuple[model.Remembered, ...]:
+        """Bring a forgotten, expired or evicted memory back, as it was; or several of them, in one batch, all or none.
+        A Conflict is raised beside a memory that says the same.
+        """
+        found = [self._find(ref) for ref in check_references(refs, MAX_REFERENCES)]
+        records = list({record.number: record for record in found}.values())
+        restored = lifecycle.update.restore(self._services, self._namespace, records)
+        answers = tuple(self._written(done) for done in restored)
+        return answers[0] if isinstance(refs, int | str) else answers
 
     def validate(self, ref: Reference, useful: bool) -> model.Remembered:  # noqa: FBT001 - the one thing that is asked
         """Say whether a memory was useful: its confidence rises or falls. After five judgements and with a confidence

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from operator import attrgetter
-from typing import Any, Literal, TypeAlias, overload
+from typing import Any, Final, Literal, NamedTuple, TypeAlias, overload
 
 from perdure.ids import ContentHash, MemoryId
 
@@ -38,7 +38,7 @@ CATEGORIES = LEARNING_CATEGORIES + FACT_CATEGORIES
 # What recall may look into. Superseded memories stay indexed because `as_of` asks for them.
 INDEXED_STATES: tuple[State, ...] = ("active", "superseded")
 
-_NOTHING: Mapping[str, Json] = {}
+NOTHING: Mapping[str, Json] = {}
 _NO_CONCEPTS: Mapping[str, int] = {}
 
 
@@ -66,7 +66,7 @@ class Record:
     keywords: tuple[str, ...] = ()
     references: tuple[str, ...] = ()
     trigger_phrases: tuple[str, ...] = ()
-    metadata: Mapping[str, Json] = field(default_factory=lambda: _NOTHING)
+    metadata: Mapping[str, Json] = field(default_factory=lambda: NOTHING)
     # origin
     source: str = "manual"
     source_project: str | None = None
@@ -113,6 +113,30 @@ def replace_record(record: Record, **changes: Any) -> Record:
     return evolved
 
 
+class Identity(NamedTuple):
+    """What a memory is known by when it is said again: its key, wherever that is; without a key its text (case and
+    white space do not count) within its scope, which is the conversation, the spec folder, the file and the anchor.
+    """
+
+    content_hash: ContentHash
+    key: str | None = None
+    conversation_id: str | None = None
+    spec_folder: str | None = None
+    file_path: str | None = None
+    anchor_id: str | None = None
+
+
+SCOPE_FIELDS: Final = Identity._fields[2:]
+# Where a memory comes from, which never changes; and the entry of its metadata that says who said it.
+ORIGIN_FIELDS: Final = (*SCOPE_FIELDS, "source", "source_project", "session_id", "channel")
+SPEAKER: Final = "speaker"
+_identity = attrgetter(*Identity._fields)
+
+
+def identity_of(record: Record) -> Identity:
+    return Identity(*_identity(record))
+
+
 USE_FIELDS = ("recall_count", "recalled_at", "access_count", "accessed_at")
 _history = attrgetter(*(name for name in Record.__slots__ if name != "seq" and name not in USE_FIELDS))
 
@@ -126,7 +150,11 @@ def same_history(one: Record, other: Record) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Who changes a memory, how and when; one batch is what one call did, and what one undo takes back."""
+    """Who changes a memory, how and when; one batch is what one call did, and what one undo takes back.
+
+    `provenance` is what a caller who said a known memory again told about where that came from: the memory keeps the
+    origin it has. It is erased with the memory.
+    """
 
     operation: Operation
     at: datetime
@@ -135,6 +163,7 @@ class Change:
     surface: str
     session: str | None = None
     request: str | None = None
+    provenance: Mapping[str, Json] = field(default_factory=lambda: NOTHING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,8 +214,8 @@ class Remembered:
     """What a write did: the record as it is now, and everything else that happened on the way.
 
     `vector_pending` says that this call left the vector for later: the memory is found by keyword until `work` ran.
-    `batch` is None when nothing was written. `evicted` had to go because the namespace was full. `offered` is
-    the tier that `promote` would give it.
+    `batch` is None when nothing was written. `evicted` had to go because the namespace was full; of several memories
+    that one call restored, the last one names them. `offered` is the tier that `promote` would give it.
     """
 
     record: Record
@@ -296,7 +325,7 @@ class Checkpoint:
     actor: str
     spec_folder: str | None = None
     description: str | None = None
-    metadata: Mapping[str, Json] = field(default_factory=lambda: _NOTHING)
+    metadata: Mapping[str, Json] = field(default_factory=lambda: NOTHING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -530,7 +559,7 @@ class Exported:
 class Imported:
     """What `import_` did. `present` were there already, word for word, and are left as they are. `skipped_deleted`
     were forgotten or corrected after they were written down, and do not come back. `batch` is None when nothing was
-    written.
+    written. `evicted` had to go because the namespace was full.
     """
 
     inserted: int
@@ -539,7 +568,7 @@ class Imported:
     batch: str | None
     notes: tuple[str, ...] = ()
     skipped_deleted: int = 0
-    evicted_count: int = 0
+    evicted: tuple[Record, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,9 +57,12 @@ class Item:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Memorized(Item):
-    """The item that `memorize` or `upsert` stored. `evicted` had to go because the store was full."""
+    """The item that `memorize` or `upsert` stored, or `restore` brought back. `evicted` had to go because the store was
+    full. `memory.undo(batch)` takes it back.
+    """
 
     confirmed: bool = True
+    batch: str | None = None
     evicted: tuple[Item, ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -254,11 +257,11 @@ class SemanticMemoryStore:
         items = tuple(map(self._item, done.records))
         return ForgetResult(done.done, items, done.remaining, done.deletion, done.understood, done.token, done.notes)
 
-    def restore(self, item_id: Reference) -> Item:
-        """Bring a softly deleted item back."""
-        restored = self._memory.restore(item_id)
-        self._traced("restore", str(item_id), restored)
-        return self._item(restored)
+    def restore(self, item_id: Reference) -> Memorized:
+        """Bring a softly deleted or evicted item back."""
+        (done,) = self._memory.restore([item_id])
+        self._traced("restore", str(item_id), done.record)
+        return self._memorized(done)
 
     def summarize(self, scope: str | None = None, token_limit: int = 500) -> StoreSummary:
         """One text of at most so many tokens: the key facts and relationships of all items, or of those in scope."""
@@ -313,7 +316,8 @@ class SemanticMemoryStore:
 
     def _memorized(self, done: Remembered) -> Memorized:
         fields = _fields_of(done.record, self._lineage(done.record))
-        return Memorized(**fields, evicted=tuple(map(self._item, done.evicted)), notes=done.notes)
+        evicted = tuple(map(self._item, done.evicted))
+        return Memorized(**fields, batch=done.batch, evicted=evicted, notes=done.notes)
 
     def _item(self, record: Record, score: float | None = None) -> Item:
         return Item(**_fields_of(record, self._lineage(record)), score=score)

@@ -20,6 +20,8 @@ class Life:
     number: int
     text: str
     key: str | None = None
+    conversation: str | None = None
+    title: str | None = None
     tags: frozenset[str] = frozenset()
     state: str = "active"
     version: int = 1
@@ -34,6 +36,8 @@ class Life:
             record.number,
             record.text,
             record.key,
+            record.conversation_id,
+            record.title,
             frozenset(record.tags),
             record.state,
             record.version,
@@ -63,22 +67,33 @@ class PlainMemory:
         op(other)
         return other
 
-    def remember(self, text: str, tags: frozenset[str] = frozenset()) -> None:
+    def remember(
+        self, text: str, tags: frozenset[str] = frozenset(), conversation: str | None = None, title: str | None = None
+    ) -> None:
+        known = self.same(text, conversation)
+        if known is None:
+            self._put(Life(self._next(), text, conversation=conversation, title=title, tags=tags))
+            return
+        said = replace(known, tags=known.tags | tags, observations=known.observations + 1)
+        if title is not None and title != known.title:
+            said = replace(said, title=title, version=self._new_version(known))
+        self._put(said)
+
+    def same(self, text: str, conversation: str | None, other_than: int = 0) -> Life | None:
+        """The memory without a key that says this in this conversation; of twins, which an undo may make, the first."""
         same = [
             life
             for life in self.lives.values()
-            if life.state == "active" and life.key is None and content_hash(life.text) == content_hash(text)
+            if (life.state, life.key, life.conversation) == ("active", None, conversation)
+            and life.number != other_than
+            and content_hash(life.text) == content_hash(text)
         ]
-        if same:
-            known = min(same, key=lambda life: life.number)
-            self._put(replace(known, tags=known.tags | tags, observations=known.observations + 1))
-        else:
-            self._put(Life(self._next(), text, tags=tags))
+        return min(same, key=lambda life: life.number, default=None)
 
-    def upsert(self, key: str, text: str) -> None:
+    def upsert(self, key: str, text: str, conversation: str | None = None) -> None:
         known = self.keyed(key)
         if known is None:
-            self._put(Life(self._next(), text, key))
+            self._put(Life(self._next(), text, key, conversation))
         else:
             self._put(replace(known, text=text, state="active", version=self._new_version(known)))
 
@@ -86,6 +101,13 @@ class PlainMemory:
         life = self.lives[number]
         if life.text != text:
             self._put(replace(life, text=text, version=self._new_version(life)))
+
+    def makes_a_twin(self, number: int, text: str) -> bool:
+        """Whether the memory would say what another one says, which a correction and a restore refuse."""
+        life = self.lives[number]
+        if life.key is not None or (life.state == "active" and content_hash(life.text) == content_hash(text)):
+            return False
+        return self.same(text, life.conversation, other_than=number) is not None
 
     def tag(self, number: int, tag: str) -> None:
         life = self.lives[number]
@@ -95,8 +117,8 @@ class PlainMemory:
     def forget(self, numbers: tuple[int, ...]) -> None:
         self._put(*(replace(self.lives[number], state="deleted") for number in numbers))
 
-    def restore(self, number: int) -> None:
-        self._put(replace(self.lives[number], state="active"))
+    def restore(self, numbers: tuple[int, ...]) -> None:
+        self._put(*(replace(self.lives[number], state="active") for number in numbers))
 
     def erase(self, number: int) -> None:
         self.batches.append({number: self.lives.pop(number)})

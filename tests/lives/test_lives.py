@@ -12,13 +12,14 @@ from itertools import count
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from lives.plain_model import Life, Op, PlainMemory
 from store.children import Child
 
-from perdure import Memory
+from perdure import Memory, errors
 from perdure.model import STATES
 from perdure.testing.buggify import buggified
 
@@ -31,6 +32,7 @@ WORDS = ("osaka", "Osaka", "tokyo", "flat", "tea")
 TEXTS = st.lists(st.sampled_from(WORDS), min_size=1, max_size=2).map(" ".join)
 KEYS = st.sampled_from(("city:alice", "city:bob"))
 TAGS = st.sampled_from(("home", "work"))
+CONVERSATIONS = st.sampled_from((None, "c1"))
 CHECKPOINTS = st.sampled_from(("one", "two"))
 # Where a process may die. A call that does not come by is not killed, and must have done all of its work.
 POINTS = (
@@ -92,6 +94,11 @@ class Lives(RuleBasedStateMachine):
             assert lives == self.plain.lives
         self._note_batches()
 
+    def _refused(self, verb: Verb) -> None:
+        """Nothing is changed; `both_sides_agree` looks."""
+        with pytest.raises(errors.Conflict, match="says the same"):
+            verb(self.memory)
+
     def _positions(self, expected: PlainMemory) -> dict[str, dict[int, Life]]:
         names = {checkpoint.name for checkpoint in self.memory.checkpoints()}
         return {name: lives for name, lives in expected.checkpoints.items() if name in names}
@@ -122,18 +129,28 @@ class Lives(RuleBasedStateMachine):
         self.memory.close()
         self.memory = self._open()
 
-    @rule(text=TEXTS, tags=st.frozensets(TAGS))
-    def remember(self, text: str, tags: frozenset[str]) -> None:
-        self._do(lambda plain: plain.remember(text, tags), lambda memory: memory.remember(text, tags=sorted(tags)))
+    @rule(text=TEXTS, tags=st.frozensets(TAGS), conversation=CONVERSATIONS, title=st.sampled_from((None, "one", "two")))
+    def remember(self, text: str, tags: frozenset[str], conversation: str | None, title: str | None) -> None:
+        given: dict[str, Any] = {} if title is None else {"title": title}
+        self._do(
+            lambda plain: plain.remember(text, tags, conversation, title),
+            lambda memory: memory.remember(text, tags=sorted(tags), conversation_id=conversation, **given),
+        )
 
-    @rule(key=KEYS, text=TEXTS)
-    def upsert(self, key: str, text: str) -> None:
-        self._do(lambda plain: plain.upsert(key, text), lambda memory: memory.upsert(key, text))
+    @rule(key=KEYS, text=TEXTS, conversation=CONVERSATIONS)
+    def upsert(self, key: str, text: str, conversation: str | None) -> None:
+        self._do(
+            lambda plain: plain.upsert(key, text, conversation),
+            lambda memory: memory.upsert(key, text, conversation_id=conversation),
+        )
 
     @precondition(lambda self: self._in("active"))
     @rule(data=st.data(), text=TEXTS)
     def correct(self, data: st.DataObject, text: str) -> None:
         number = self._some(data, "active")
+        if self.plain.makes_a_twin(number, text):
+            self._refused(lambda memory: memory.update(number, text=text))
+            return
         self._do(lambda plain: plain.correct(number, text), lambda memory: memory.update(number, text=text))
 
     @precondition(lambda self: self._in("active"))
@@ -151,9 +168,18 @@ class Lives(RuleBasedStateMachine):
 
     @precondition(lambda self: self._in("deleted"))
     @rule(data=st.data())
-    def restore(self, data: st.DataObject) -> None:
-        number = self._some(data, "deleted")
-        self._do(lambda plain: plain.restore(number), lambda memory: memory.restore(number))
+    def restore_some(self, data: st.DataObject) -> None:
+        chosen = data.draw(st.lists(st.sampled_from(self._in("deleted")), min_size=1, max_size=3, unique=True))
+        numbers = tuple(sorted(chosen))
+        together = self.plain
+        twins = False
+        for number in numbers:
+            twins = twins or together.makes_a_twin(number, together.lives[number].text)
+            together = together.after(lambda plain, number=number: plain.restore((number,)))
+        if twins:
+            self._refused(lambda memory: memory.restore(numbers))
+            return
+        self._do(lambda plain: plain.restore(numbers), lambda memory: memory.restore(numbers))
 
     @precondition(lambda self: self._in())
     @rule(data=st.data())

@@ -96,9 +96,14 @@ def test_what_one_project_learned_is_found_in_another(memory: Memory):
     memory.remember("Read real samples before writing a file parser", source_project="project-a")
     memory.remember("Name branches after tickets", source_project="project-b")
     memory.remember("Ask before releasing on a Friday", source_project="project-b")
+    # Another project learns the same: it is one learning, seen twice, and it stays where it was learned first.
+    again = memory.remember("Read real samples before writing a file parser", source_project="project-b")
+    assert (again.outcome, again.record.observation_count) == ("observed", 2)
     answer = memory.recall("parser for files of project B", recipe="learnings")
     assert answer[0].record.source_project == "project-a"
     assert len(answer) == 3
+    assert len(memory.recall("parser", recipe="learnings", source_project="project-a")) == 1
+    assert memory.history(1)[-1].change.provenance["source_project"] == "project-b"
 
 
 def test_without_a_provider_words_and_prominence_decide(clock: HandClock):

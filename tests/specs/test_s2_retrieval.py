@@ -60,6 +60,13 @@ def test_a_conversation_sees_its_own_facts(user: Memory):
     """S2 conversation: facts of others stay out."""
     assert texts(facts(user, "where does the user live", conversation_id="second")) == ["User lives in Kyoto"]
     assert "User lives in Kyoto" not in texts(facts(user, "where does the user live", conversation_id="first"))
+    # The same fact in another conversation is another fact, and each conversation keeps its own.
+    user.remember("User lives in Kyoto", conversation_id="third")
+    for conversation in ("second", "third"):
+        found = facts(user, "where does the user live", conversation_id=conversation)
+        assert [hit.record.conversation_id for hit in found] == [conversation]
+    user.forget("everything about Kyoto", conversation_id="third", confirm=True)
+    assert texts(facts(user, "where does the user live", conversation_id="second")) == ["User lives in Kyoto"]
 
 
 def test_only_what_is_true_is_found(user: Memory, clock: HandClock):

@@ -11,7 +11,7 @@ from store.behind import behind
 
 from perdure.errors import StoreDamaged
 from perdure.ids import content_hash, parse_reference
-from perdure.model import Filter
+from perdure.model import Filter, Identity
 from perdure.store.port import Use
 from perdure.store.sqlite.store import SqliteStore
 from perdure.testing.records import GENERATION, NAMESPACE, NOON, read_once, remember
@@ -127,7 +127,7 @@ def test_a_forgotten_text_leaves_nothing_that_can_be_guessed(path: Path):
         file = path.with_name(name)
         with closing(SqliteStore.open(file)) as store:
             with store.write(namespace) as writer:
-                writer.add_tombstone(known, "forgotten", NOON)
+                writer.add_tombstone(Identity(known), "forgotten", NOON)
             content = b"".join(each.read_bytes() for each in path.parent.glob(f"{name}*"))
             assert b"forgotten" in content
             assert [guess for guess in guesses if guess in content] == []

@@ -35,7 +35,14 @@ PACKAGE = Path(migrate.__file__).parent
 
 # What leads a store of today back to an earlier schema, by the schema it leads to.
 BACK = {
+    3: """
+        DROP INDEX memory_content;
+        CREATE INDEX memory_content ON memory (namespace, content_hash);
+        PRAGMA user_version = 3;
+    """,
     1: """
+        DROP INDEX memory_content;
+        CREATE INDEX memory_content ON memory (namespace, content_hash);
         DROP TABLE checkpoint;
         DROP INDEX memory_constitutional; DROP INDEX memory_folder; DROP INDEX memory_evicted;
         DROP INDEX memory_age; DROP INDEX memory_triggers;

@@ -59,4 +59,4 @@ def test_a_payload_leaves_out_what_is_empty_and_what_is_use():
     assert "recall_count" not in body
     assert "title" not in body
     assert '"metadata":{"a":[true,null],"z":1}' in body
-    assert decode_payload(body) == replace(record, recall_count=0)
+    assert decode_payload(body).record == replace(record, recall_count=0)

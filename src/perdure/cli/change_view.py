@@ -33,6 +33,12 @@ def author_and_age(change: Change, *more: str | None) -> str:
     return f" {glyphs().dot} ".join(safe(word) for word in words if word)
 
 
+def provenance_line(change: Change) -> str:
+    """Where a memory that was known was said again; nothing for every other change."""
+    told = ", ".join(f"{name} {readable(value)}" for name, value in change.provenance.items())
+    return f"said again: {told}" if told else ""
+
+
 def describe_changes(text_diff: Iterable[DiffPart], field_changes: Iterable[FieldChange]) -> Iterator[str]:
     """One line for the words, if they changed, and one for each field."""
     parts = list(text_diff)

@@ -41,16 +41,20 @@ def report(error: BaseException, *, as_json: bool) -> int:
 
 
 def _describe(error: BaseException) -> tuple[dict[str, object], int]:
-    """The document of a failure, as `PerdureError.as_dict` makes it, and its exit code."""
+    """The document of a failure, as `PerdureError.as_dict` makes it, and its exit code. A note on the error, such as
+    how far an import came, is part of the remedy.
+    """
+    notes = getattr(error, "__notes__", [])
     if isinstance(error, PerdureError):
         preview = error.preview if isinstance(error, NeedsConfirmation) else None
-        return {**error.as_dict(), **({} if preview is None else {"preview": preview})}, error.exit_code
+        document = {**error.as_dict(), "remedy": "\n".join((error.remedy, *notes))}
+        return {**document, **({} if preview is None else {"preview": preview})}, error.exit_code
     code, exit_code = "unexpected", FAILED
     sentence = f"Something unexpected happened in Perdure: {type(error).__name__}: {error}"
     remedy = f"Run it again with {_TRACEBACK}=1 to see where, and report it. What was stored before is safe."
     if isinstance(error, KeyboardInterrupt | click.Abort):
         code, exit_code = "interrupted", INTERRUPTED
-        sentence, remedy = "Interrupted.", "Everything reported as stored is saved."
+        sentence, remedy = "Interrupted.", "" if notes else "Everything reported as stored is saved."
     elif isinstance(error, click.ClickException):
         context = error.ctx if isinstance(error, click.UsageError) else None
         code, exit_code, sentence = "usage", error.exit_code, error.format_message()
@@ -59,6 +63,7 @@ def _describe(error: BaseException) -> tuple[dict[str, object], int]:
         path = f"{os.fsdecode(error.filename)}: " if error.filename is not None else ""
         code, sentence = "file", f"{path}{error.strerror}."
         remedy = "Check the disk, the path and its permissions."
+    remedy = "\n".join((*([remedy] if remedy else []), *notes))
     return {"code": code, "error": sentence, "remedy": remedy, "retryable": False}, exit_code
 
 

@@ -6,7 +6,14 @@ from collections.abc import Iterator
 
 import click
 
-from perdure.cli.change_view import author_and_age, change_lines, describe_changes, operation_label, readable
+from perdure.cli.change_view import (
+    author_and_age,
+    change_lines,
+    describe_changes,
+    operation_label,
+    provenance_line,
+    readable,
+)
 from perdure.cli.command import Target, command
 from perdure.cli.render import View
 from perdure.cli.terminal import dim
@@ -42,7 +49,8 @@ def main(target: Target, *, ref: str) -> View:
                 yield revision, [after.text, *named]
             else:
                 text_diff, field_changes = word_diff(before.text, after.text), changed_fields(before, after)
-                yield revision, list(describe_changes(text_diff, field_changes))
+                said_again = provenance_line(revision.change)
+                yield revision, [*describe_changes(text_diff, field_changes), *([said_again] if said_again else [])]
             before = after or before
 
     def page() -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
@@ -9,6 +10,7 @@ import click
 
 from perdure.cli.command import Target, command, option
 from perdure.cli.progress import Bar
+from perdure.cli.record_view import evictions
 from perdure.cli.render import View
 from perdure.cli.stdin import utf8_input
 from perdure.cli.terminal import dim, note
@@ -19,6 +21,7 @@ _EXAMPLES: Final = (
     "perdure import notes-from-a-colleague.jsonl -n team",
     """echo '{"text": "Alice prefers dark mode", "tags": ["ui"]}' | perdure import -""",
 )
+_MOST_EVICTED: Final = 20
 
 
 @command("import", examples=_EXAMPLES, creates=True)
@@ -38,7 +41,9 @@ def main(target: Target, *, file: str, trusted: bool, revive: bool) -> View:
         imported = memory.import_(utf8_input() if file == "-" else file, trusted=trusted, revive=revive, progress=bar)
     total = imported.inserted + imported.updated + imported.present
     counts = f"{imported.inserted:,} new, {imported.updated:,} updated, {imported.present:,} known"
-    after = [f"Evicted to make room: {imported.evicted_count:,}."] if imported.evicted_count else []
+    after = list(islice(evictions(imported.evicted), _MOST_EVICTED))
+    if len(imported.evicted) > _MOST_EVICTED:
+        after.append(f"Evicted to make room, in all: {len(imported.evicted):,}.")
     after += map(note, imported.notes)
     if imported.batch:
         after.append(dim(f"found by words now; by meaning after: {target.hint('work')}"))

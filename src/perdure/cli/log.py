@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final, get_args
 
-from perdure.cli.change_view import author_and_age, operation_label
+from perdure.cli.change_view import author_and_age, change_lines, operation_label, provenance_line
 from perdure.cli.command import Target, command, option
 from perdure.cli.field_options import completing
 from perdure.cli.filter_options import FILTERS, SINCE, UNTIL
@@ -21,6 +21,7 @@ _EXAMPLES: Final = (
     "perdure log --actor ana --since yesterday",
     "perdure log --operation forget --limit 5",
 )
+_INDENT: Final = 7
 _OPERATIONS: Final = get_args(Operation)
 
 
@@ -60,6 +61,8 @@ def main(target: Target, *, limit: int, before: int | None, **filters: Any) -> V
         room = width() - len(f"{revision.seq:>5}  {change.operation:<8}  #{revision.number}  ")
         named = f"{operation_label(change.operation)}  {number_label(revision.number)}"
         lines.append(f"{dim(f'{revision.seq:>5}')}  {named}  {dim(clip(text, room, glyphs().more))}")
+        if said_again := provenance_line(change):
+            lines += change_lines([said_again], _INDENT)
         who_and_when = (change.actor, change.surface, change.session, format_time(change.at))
         what = (revision.seq, change.batch, change.operation, revision.number, revision.version)
         rows.append((*what, *who_and_when, record.text if record else None))

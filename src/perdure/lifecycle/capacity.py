@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
@@ -128,14 +128,14 @@ def protected_by_models(rule: EvictionRule, writer: Writer) -> list[EvictionCand
     return found
 
 
-def memories_to_evict(services: Services, writer: Writer, load: Load, written: Record) -> list[Record]:
+def memories_to_evict(services: Services, writer: Writer, load: Load, written: Sequence[Record]) -> list[Record]:
     """The memories that the namespace has no room for after `written`, which stays. CapacityExceeded when those that
     may go are not enough.
     """
     max_items, max_tokens = limits(load, services.settings)
     if not is_over(load.items, load.tokens, max_items, max_tokens):
         return []
-    kept = {written.number}
+    kept = {record.number for record in written}
     # Candidates are asked for in growing pages: mostly one memory has to go, and it is the first.
     limit = _FIRST + (0 if max_items is None else max(0, load.items - max_items))
     while True:

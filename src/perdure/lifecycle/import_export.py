@@ -16,7 +16,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import count, islice
 from pathlib import Path
@@ -27,11 +27,19 @@ from perdure.errors import CapacityExceeded, ExportFailed, ImportFailed, Perdure
 from perdure.ids import content_hash
 from perdure.jsonable import to_jsonable
 from perdure.lifecycle.tier_policy import ONLY_PEOPLE, demote_to_proposal, is_lower, keep_proposal
-from perdure.lifecycle.write import PreparedWrite, apply_plan, check_write, lookup, make_room, plan_write
+from perdure.lifecycle.write import (
+    PreparedWrite,
+    apply_plan,
+    check_write,
+    identity_of_fields,
+    lookup,
+    make_room,
+    plan_write,
+)
 from perdure.lifecycle.write_context import WriteBatch
-from perdure.model import Exported, Filter, Imported, Record, State
+from perdure.model import Exported, Filter, Identity, Imported, Record, State, identity_of
 from perdure.store.paging import RECORDS_PER_PAGE, records
-from perdure.store.port import Progress, Writer
+from perdure.store.port import Progress, Use, Writer
 from perdure.text.entry import entry_of
 from perdure.validation import Fields, RecordFields, check_int
 
@@ -45,11 +53,9 @@ _RECORDS_PER_TRANSACTION: Final = 128
 _MAX_LINE: Final = 1 << 23
 # An export has these fields too; only a trusted import takes them over.
 _HISTORY: Final = ("observation_count", "validation_count", "created_at", "updated_at")
-_IGNORED: Final = (
-    "id", "number", "namespace", "content_hash", "version", "seq",
-    "recall_count", "recalled_at", "access_count", "accessed_at",
-)  # fmt: skip
-_KNOWN: Final = frozenset({"text", *Fields.__annotations__, *_HISTORY, *_IGNORED, "state"})
+_USE: Final = ("recall_count", "recalled_at", "access_count", "accessed_at")
+_IGNORED: Final = ("id", "number", "namespace", "content_hash", "version", "seq")
+_KNOWN: Final = frozenset({"text", *Fields.__annotations__, *_HISTORY, *_USE, *_IGNORED, "state"})
 _NOTES: Final = {
     "inactive": "skipped: not active where the file comes from.",
     "refused": "skipped: only a person or a trusted import may change a constitutional memory.",
@@ -60,12 +66,15 @@ _NOTES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class ImportRecord:
-    """One checked record of an import. `stated_at` is when it was last stated, if the record says so."""
+    """One checked record of an import. `stated_at` is when it was last stated, if the record says so. `use` is how
+    often a trusted one was used where it comes from.
+    """
 
     fields: RecordFields
     stated_at: datetime | None
     active: bool
     redacted: bool
+    use: Use | None = None
 
 
 def export_to(
@@ -152,22 +161,29 @@ def import_from(
             raise ImportFailed(f"{shown(source)} holds no records.", remedy="Give a path, a file or mappings.")
         batch = services.context.batch()
         counts: Counter[str] = Counter()
+        evicted: list[Record] = []
         processed = 0
-        # Short transactions let other processes write in between. Vectors come later, from `work`.
-        while group := list(islice(checked, _RECORDS_PER_TRANSACTION)):
-            try:
-                counts += _import_group(services, namespace, group, batch, trusted=trusted, revive=revive)
-            except CapacityExceeded as error:
-                stored = counts["inserted"] + counts["updated"]
-                if not stored:
-                    raise
+        try:
+            # Short transactions let other processes write in between. Vectors come later, from `work`.
+            while group := list(islice(checked, _RECORDS_PER_TRANSACTION)):
+                counts += _import_group(services, namespace, group, batch, evicted, trusted=trusted, revive=revive)
+                processed += len(group)
+                if progress:
+                    progress(processed, total)
+        except BaseException as error:
+            stored = counts["inserted"] + counts["updated"]
+            if stored and isinstance(error, CapacityExceeded):
                 raise CapacityExceeded(
                     f"{error.sentence} {stored:,} memories of the file are stored.",
                     remedy=f"Raise the limit and import again, or take them back: perdure undo {batch.id}",
                 ) from error
-            processed += len(group)
-            if progress:
-                progress(processed, total)
+            if stored:
+                # Whatever it was, it is the caller's to handle: Ctrl-C, or an error of its own progress.
+                error.add_note(
+                    f"{processed:,} of {total:,} records were imported. Import again to go on, or take them back: "
+                    f"perdure undo {batch.id}"
+                )
+            raise
     numbers = ((counts[name], text) for name, text in _NOTES.items())
     notes = (f"{number:,} {'record' if number == 1 else 'records'} {text}" for number, text in numbers if number)
     return Imported(
@@ -177,7 +193,7 @@ def import_from(
         batch.id if counts["inserted"] or counts["updated"] else None,
         tuple(notes),
         counts["skipped_deleted"],
-        counts["evicted"],
+        tuple(evicted),
     )
 
 
@@ -242,23 +258,35 @@ def _check(services: Services, items: Iterable[object], *, trusted: bool) -> Ite
             content = {name: given[name] for name in Fields.__annotations__ if name in given}
             fields, notes = check_write(services, given.get("text"), content)
             stated_at = parse_time(given["updated_at"], "updated_at") if "updated_at" in given else None
+            use = None
             if trusted:
-                for name in (name for name in _HISTORY if name in given):
+                kept: dict[str, Any] = {}
+                for name in (name for name in (*_HISTORY, *_USE) if name in given):
                     is_time = name.endswith("_at")
-                    value = parse_time(given[name], name) if is_time else check_int(given[name], name, 0, 2**62)
-                    fields |= cast("RecordFields", {name: value})
+                    kept[name] = parse_time(given[name], name) if is_time else check_int(given[name], name, 0, 2**62)
+                counted = [kept.pop(name, 0 if name.endswith("_count") else None) for name in _USE]
+                use = Use("", 0, *counted) if any(counted) else None
+                fields |= cast("RecordFields", kept)
             else:
                 fields |= {"source": "import", "trust": "low"}
             fields |= {"content_hash": content_hash(fields["text"])}
             active = given.get("state", "active") == "active"
-            yield ImportRecord(fields, stated_at, active, redacted=bool(notes))
+            yield ImportRecord(fields, stated_at, active, bool(notes), use)
         except PerdureError as error:
             raise ImportFailed(f"Record {position}: {error.sentence}") from error
 
 
 def _import_group(
-    services: Services, namespace: str, group: list[ImportRecord], batch: WriteBatch, *, trusted: bool, revive: bool
+    services: Services,
+    namespace: str,
+    group: list[ImportRecord],
+    batch: WriteBatch,
+    evicted: list[Record],
+    *,
+    trusted: bool,
+    revive: bool,
 ) -> Counter[str]:
+    """Import some records in one transaction: how many of which decision. `evicted` takes what had to go."""
     active = [record for record in group if record.active]
     counts = Counter(inactive=len(group) - len(active), redacted=sum(record.redacted for record in active))
     # A file that is not a person's own may only propose a constitutional memory.
@@ -270,12 +298,14 @@ def _import_group(
     plans = [plan_write(None, namespace, fields, batch.at) for fields in allowed]
     prepared = [PreparedWrite(entry_of(plan.record, services.tokens.count)) for plan in plans]
     last: Record | None = None
+    uses: list[Use] = []
     with services.store.write(namespace) as writer:
         for record, fields, plan, write in zip(active, allowed, plans, prepared, strict=True):
-            existing = lookup(writer, fields)
+            identity = identity_of_fields(fields)
+            existing = lookup(writer, identity)
             # A time that has not come yet says nothing about when the record was stated.
             stated_at = record.stated_at if record.stated_at and record.stated_at <= batch.at else None
-            decision = decide(writer, existing, fields, stated_at, authoritative=authoritative, revive=revive)
+            decision = decide(writer, existing, identity, stated_at, authoritative=authoritative, revive=revive)
             counts[decision] += 1
             if decision == "updated":
                 content = {name: value for name, value in fields.items() if name not in _HISTORY}
@@ -284,16 +314,20 @@ def _import_group(
                 replanned = plan_write(existing, namespace, cast("RecordFields", content), batch.at)
                 last = apply_plan(services, writer, replanned, batch, room=False).record
             elif decision == "inserted":
-                last = apply_plan(services, writer, plan, batch, write, room=False).record
-        if last is not None:
-            counts["evicted"] = len(make_room(services, writer, batch, last))
+                displacing = replace(plan, displaced=existing) if existing else plan
+                last = apply_plan(services, writer, displacing, batch, write, room=False).record
+                if record.use:
+                    uses.append(record.use._replace(namespace=namespace, number=last.number))
+        room = make_room(services, writer, batch, [last]) if last else ()
+    evicted += room
+    services.store.note_use(uses)
     return counts
 
 
 def decide(
     writer: Writer,
     existing: Record | None,
-    fields: RecordFields,
+    identity: Identity,
     stated_at: datetime | None,
     *,
     authoritative: bool,
@@ -303,20 +337,19 @@ def decide(
     stays forgotten unless `revive` is given. Memories that expired or were evicted may come back.
     """
     active = existing if existing and existing.state == "active" else None
-    if active and active.content_hash == fields["content_hash"]:
+    if active and active.content_hash == identity.content_hash:
         return "present"
     if active and active.tier == ONLY_PEOPLE and not authoritative:
         return "refused"
     if not revive:
-        if existing and existing.state not in {"active", "expired", "evicted"}:
-            ended_at = writer.revisions(existing.number)[-1].change.at
-            if is_blocked(ended_at, stated_at):
-                return "skipped_deleted"
-        if is_blocked(writer.tombstone_since(fields["content_hash"]), stated_at):
+        # What was forgotten under a key keeps out whatever else older evidence says under it.
+        forgotten = existing and existing.state not in {"active", "expired", "evicted"}
+        said = [identity, *([identity_of(existing)] if existing and forgotten else [])]
+        if any(is_blocked(writer.tombstone_since(each), stated_at) for each in said):
             return "skipped_deleted"
     if active and stated_at is not None and stated_at <= active.updated_at:
         return "present"
-    return "updated" if existing else "inserted"
+    return "updated" if existing and existing.state != "evicted" else "inserted"
 
 
 def is_blocked(tombstone_since: datetime | None, stated_at: datetime | None) -> bool:

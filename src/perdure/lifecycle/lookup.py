@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, Protocol, get_args
 from perdure.clock import Clock, local_day
 from perdure.errors import AmbiguousReference, NotFound, StoreDamaged
 from perdure.ids import MAX_NUMBER, parse_reference
-from perdure.model import Detail, Filter, Level, Operation, Page, Record, Revision
+from perdure.model import Detail, Filter, Level, Operation, Page, Record, Revision, identity_of
 from perdure.store.paging import revisions
 from perdure.store.port import LogFilter, Reader, Store
 from perdure.text.preview import at_level
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from perdure.services import Services
 
 _MAX_SEQ: Final = 2**62
+_LISTED: Final = 5
 
 
 def find(store: Store, namespace: str, ref: int | str) -> Record:
@@ -33,7 +34,11 @@ def resolve(reader: Reader, namespace: str, ref: int | str) -> Record:
     if not records:
         raise NotFound(f"No memory {ref!r:.80} in namespace {namespace!r}.")
     if len(records) > 1:
-        listed = "; ".join(f"#{record.number} {record.key or record.text[:40]!r}" for record in records[:5])
+        listed = "; ".join(
+            # The same text may have been said in several conversations or files.
+            " ".join(filter(None, (f"#{record.number} {record.key or record.text[:40]!r}", *identity_of(record)[2:])))
+            for record in records[:_LISTED]
+        )
         raise AmbiguousReference(f"{ref!r:.80} may mean {len(records)} memories: {listed}.")
     return records[0]
 

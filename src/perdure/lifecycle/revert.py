@@ -4,10 +4,10 @@ state is written once more, for all memories in one transaction or for none.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
-from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Final, Protocol
 
 from perdure.buggify import point
 from perdure.clock import local_day
@@ -17,11 +17,13 @@ from perdure.lifecycle.write import Plan, PreparedWrite, apply_plan
 from perdure.lifecycle.write_context import WriteBatch
 from perdure.model import (
     INDEXED_STATES,
+    Identity,
     Operation,
     Record,
     RevertResult,
     Revision,
     Skipped,
+    identity_of,
     replace_record,
     same_history,
 )
@@ -31,12 +33,11 @@ from perdure.text.entry import entry_of
 if TYPE_CHECKING:
     from perdure.services import Services
 
-FindByKey: TypeAlias = Callable[[str], Record | None]
-
 DAMAGED: Final = "It is damaged; `perdure doctor --repair` may bring it back."
 
 _ATTEMPTS: Final = 3
 _MAX_NEW_LINES: Final = 1000
+_LISTED: Final = 5
 
 # A person agreed to these fields when a memory became constitutional.
 _agreed: Final = attrgetter(
@@ -117,9 +118,10 @@ def revert(services: Services, sources: Sequence[RevertSource], *, dry_run: bool
     return _result(batch.id if any(each.writes for each in written) else None, written)
 
 
-def plan_writes(plan: RevertPlan, operation: Operation, find_by_key: FindByKey) -> tuple[list[Plan], tuple[str, ...]]:
-    """Pure but for `find_by_key`. A memory that is as it should be needs no write. A memory that comes back gets its
-    key unless another memory has it that stays as it is; the notes name the keys that are lost.
+def plan_writes(plan: RevertPlan, operation: Operation, reader: Reader) -> tuple[list[Plan], tuple[str, ...]]:
+    """Pure but for two questions to the reader: who has a key, and who says a text. A memory that is as it should be
+    needs no write. A memory that comes back gets its key unless another memory has it that stays as it is; the notes
+    name the keys that are lost, and the memories that say the same afterwards.
     """
     restored = {number: target for number, target in plan.targets.items() if target is not None}
     notes: list[str] = []
@@ -129,7 +131,7 @@ def plan_writes(plan: RevertPlan, operation: Operation, find_by_key: FindByKey) 
         key = restored[number].key
         if key is None:
             continue
-        owner = None if key == plan.current[number].key else find_by_key(key)
+        owner = None if key == plan.current[number].key else reader.by_key(key)
         gives_up = owner is None or (
             owner.number in plan.targets and (owner.number not in restored or restored[owner.number].key != key)
         )
@@ -142,17 +144,50 @@ def plan_writes(plan: RevertPlan, operation: Operation, find_by_key: FindByKey) 
     for number in sorted(plan.targets):
         before = plan.current[number]
         after = restored.get(number)
+        # What is taken back was never said. What was said before, and is over again, keeps its tombstone.
+        ends_again = after is not None and after.version >= before.version
         if after is None:
             after = replace_record(before, state="deleted", key=None if before.key in taken else before.key)
         if not same_history(before, after):
-            writes.append(Plan(before, after, operation, "updated"))
+            writes.append(Plan(before, after, operation, "updated", leaves_tombstone=ends_again))
+    twins = find_twins(writes, reader)
+    if twins:
+        listed = ", ".join(f"#{number} and #{twin}" for number, twin in twins[:_LISTED])
+        more = f" and {len(twins) - _LISTED:,} more pairs" if len(twins) > _LISTED else ""
+        notes.append(f"Two memories say the same now: {listed}{more}. Forget one of them if you need it once.")
     return writes, tuple(notes)
+
+
+def find_twins(writes: Sequence[Plan], reader: Reader) -> list[tuple[int, int]]:
+    """The memories without a key that come to life beside another one that says the same in the same scope."""
+    written = {plan.record.number for plan in writes}
+    said: dict[Identity, int] = {}
+    twins: list[tuple[int, int]] = []
+    for plan in writes:
+        before, record = plan.previous, plan.record
+        if record.key is not None or record.state != "active":
+            continue
+        identity = identity_of(record)
+        first = said.setdefault(identity, record.number)
+        if before and (before.state != "active" or identity_of(before) != identity):
+            other = reader.by_content(identity)
+            first = other.number if other and other.number not in written else first
+        if first != record.number:
+            twins.append((record.number, first))
+    return twins
 
 
 def why_missing(lines: Sequence[Revision]) -> str:
     """Why a memory with these lines in the log has no record any more."""
-    erased = next((line.change for line in reversed(lines) if line.change.operation == "erase"), None)
-    return f"It was erased by {erased.actor} on {local_day(erased.at)}." if erased else DAMAGED
+    changes = [line.change for line in lines]
+    erased = next((change for change in reversed(changes) if change.operation == "erase"), None)
+    if erased is None:
+        return DAMAGED
+    # An evicted memory may have given up its key in between.
+    before = next((each for each in reversed(changes) if each.operation not in {"erase", "annotate"}), erased)
+    if before.operation == "evict":
+        return f"It was evicted on {local_day(before.at)} to make room, and is not kept any more."
+    return f"It was erased by {erased.actor} on {local_day(erased.at)}."
 
 
 def _prepare(services: Services, source: RevertSource) -> PreparedRevert:
@@ -160,7 +195,7 @@ def _prepare(services: Services, source: RevertSource) -> PreparedRevert:
     position = store.position(source.namespace, None)
     with store.read(source.namespace) as reader:
         plan = source.plan(reader)
-        writes, notes = plan_writes(plan, source.operation, reader.by_key)
+        writes, notes = plan_writes(plan, source.operation, reader)
         _require_permission(services, reader, writes)
     prepared = {write.record.number: PreparedWrite(entry_of(write.record, services.tokens.count)) for write in writes}
     indexed = {
@@ -179,7 +214,7 @@ def _prepare(services: Services, source: RevertSource) -> PreparedRevert:
 
 
 def _apply(services: Services, writer: Writer, prepared: PreparedRevert, batch: WriteBatch) -> PreparedRevert:
-    writes, notes = plan_writes(prepared.plan, prepared.source.operation, writer.by_key)
+    writes, notes = plan_writes(prepared.plan, prepared.source.operation, writer)
     _require_permission(services, writer, writes)
     for plan in writes:
         if plan.previous and plan.previous.key is not None and plan.previous.key != plan.record.key:

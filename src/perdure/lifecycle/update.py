@@ -3,14 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
-from perdure.errors import Conflict, NotAllowed
+from perdure.errors import Conflict, InvalidInput, NotAllowed
 from perdure.ids import content_hash
 from perdure.lifecycle.tier_policy import ONLY_PEOPLE, apply_tier
-from perdure.lifecycle.write import Plan, apply_change
-from perdure.model import Record, Remembered, State, replace_record
+from perdure.lifecycle.write import (
+    Plan,
+    WriteResult,
+    answer,
+    apply_change,
+    apply_plan,
+    is_same,
+    make_room,
+    notes_on_times,
+    prepare,
+    require_present,
+    require_unique,
+)
+from perdure.model import ORIGIN_FIELDS, SPEAKER, Record, Remembered, State, replace_record
 from perdure.validation import RecordFields, changes_content, check_fields, check_validity
 from perdure.visibility import has_expired
 
@@ -33,12 +46,15 @@ def update(
 
     def plan(current: Record, at: datetime) -> Plan:
         require_active(current, "corrected")
+        require_same_origin(current, fields)
         corrected = fields.copy()
         if add_tags or remove_tags:
             tags = dict.fromkeys((*fields.get("tags", current.tags), *add_tags))
             corrected |= check_fields({"tags": [tag for tag in tags if tag not in remove_tags]})
         if metadata := fields.get("metadata"):
             corrected["metadata"] = {**current.metadata, **metadata}
+        elif "metadata" in fields and SPEAKER in current.metadata:
+            corrected["metadata"] = {SPEAKER: current.metadata[SPEAKER]}
         corrected, notes = apply_tier(services, corrected, at, current)
         changes = {name: value for name, value in corrected.items() if getattr(current, name) != value}
         if not changes:
@@ -47,6 +63,7 @@ def update(
             changes["content_hash"] = content_hash(corrected["text"])
         changed = replace_record(current, **changes)
         check_validity(changed.valid_at, changed.invalid_at)
+        notes = (*notes, *notes_on_times(fields, at))
         if not changes_content(changes):
             return Plan(current, changed, "annotate", "annotated", notes)
         changed = replace_record(changed, version=current.version + 1, updated_at=at)
@@ -55,8 +72,10 @@ def update(
     return apply_change(services, record, plan)
 
 
-def restore(services: Services, record: Record) -> Remembered:
-    """Bring a memory back exactly as it was, except that it does not expire again at once."""
+def restore(services: Services, namespace: str, records: Sequence[Record]) -> tuple[Remembered, ...]:
+    """Bring memories back exactly as they were, except that they do not expire again at once: all of them or none, in
+    one batch.
+    """
 
     def plan(current: Record, at: datetime) -> Plan:
         expired = has_expired(current, at)
@@ -70,7 +89,36 @@ def restore(services: Services, record: Record) -> Remembered:
         restored = replace_record(current, state="active", expires_at=None if expired else current.expires_at)
         return Plan(current, restored, "restore", "updated")
 
-    return apply_change(services, record, plan)
+    batch = services.context.batch()
+    plans = [plan(record, batch.at) for record in records]
+    prepared = [prepare(services, each) for each in plans]
+    results: list[WriteResult] = []
+    with services.store.write(namespace) as writer:
+        for place, record in enumerate(records):
+            current = require_present(writer.by_number(record.number), record.number)
+            if not is_same(current, record):
+                plans[place] = plan(current, batch.at)
+                prepared[place] = prepare(services, plans[place], prepared[place])
+            plans[place] = require_unique(writer, plans[place], current)
+            results.append(apply_plan(services, writer, plans[place], batch, prepared[place], room=False))
+        if results:
+            evicted = make_room(services, writer, batch, [result.record for result in results])
+            results[-1] = replace(results[-1], evicted=evicted)
+    done = zip(plans, results, prepared, strict=True)
+    return tuple(answer(services, *each, batch) for each in done)
+
+
+def require_same_origin(record: Record, fields: RecordFields) -> None:
+    """Where a memory comes from is no matter of correction."""
+    moved = [name for name in ORIGIN_FIELDS if name in fields and fields.get(name) != getattr(record, name)]
+    metadata = fields.get("metadata") or {}
+    if SPEAKER in metadata and metadata[SPEAKER] != record.metadata.get(SPEAKER):
+        moved.append(SPEAKER)
+    if moved:
+        raise InvalidInput(
+            f"The {moved[0]} of memory #{record.number} says where it comes from, and that never changes.",
+            remedy="Forget it, and remember it anew with the right origin; nothing was changed.",
+        )
 
 
 def require_active(record: Record, verb: str) -> None:

@@ -9,8 +9,8 @@ else changed it meanwhile, the plan is made again on the record as it is now.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
@@ -20,16 +20,32 @@ from perdure.clock import local_day
 from perdure.embed.port import checked_vectors
 from perdure.errors import CapacityExceeded, Conflict, EmbedderUnavailable, InvalidInput, StoreDamaged, VersionConflict
 from perdure.ids import content_hash, new_id
+from perdure.jsonable import to_jsonable
 from perdure.lifecycle.capacity import memories_to_evict
 from perdure.lifecycle.tier_policy import ONLY_PEOPLE, apply_tier
 from perdure.lifecycle.write_context import WriteBatch
-from perdure.model import Operation, Outcome, Record, Remembered, replace_record, same_history
+from perdure.model import (
+    NOTHING,
+    ORIGIN_FIELDS,
+    SCOPE_FIELDS,
+    SPEAKER,
+    Identity,
+    Json,
+    Operation,
+    Outcome,
+    Record,
+    Remembered,
+    identity_of,
+    replace_record,
+    same_history,
+)
 from perdure.store.port import LogFilter, Reader, Writer
 from perdure.text.entry import Entry, entry_of, passage
-from perdure.tiers import offered_tier
+from perdure.tiers import PROPOSED, offered_tier
 from perdure.validation import (
     MAX_ITEMS,
     RecordFields,
+    changes_content,
     check_fields,
     check_int,
     check_single_line,
@@ -77,16 +93,23 @@ class WriteRequest:
         )
 
     def earlier_answer(self, writer: Writer) -> Remembered | None:
-        """The answer of an earlier call with this idempotency key, unless its memory was erased since."""
+        """The answer of an earlier call with this idempotency key, if there was one."""
+        identity = identity_of_fields(self.fields)
         lines = writer.log(LogFilter(request=self.idempotency_key), limit=1)
-        earlier = writer.by_number(lines[0].number) if lines else None
-        if earlier is None:
+        if not lines:
             return None
-        written = lines[0].record
-        other_text = written is not None and written.content_hash != content_hash(self.fields["text"])
-        if other_text or ("key" in self.fields and earlier.key != self.fields["key"]):
+        number, written = lines[0].number, lines[0].record
+        earlier = writer.by_number(number)
+        if earlier is None:
             raise Conflict(
-                f"This idempotency key stored memory #{earlier.number}, which says something else.",
+                f"This idempotency key stored memory #{number}, which was erased since.",
+                remedy="Use a new key to store it again; nothing was changed.",
+            )
+        same_text = written is None or written.content_hash == identity.content_hash
+        elsewhere = identity.key is None and written is not None and identity_of(written) != identity
+        if not same_text or elsewhere or earlier.key != identity.key:
+            raise Conflict(
+                f"This idempotency key stored memory #{number}, which says something else, or says it elsewhere.",
                 remedy="Use a new key for a new memory; nothing was changed.",
             )
         return Remembered(earlier, "repeated", None)
@@ -94,13 +117,20 @@ class WriteRequest:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The intended write: the record before (None: insert) and after, and the operation that the log will show."""
+    """The intended write: the record before (None: insert) and after, and the operation that the log will show.
+
+    `provenance` is kept with the line of the log. `displaced` is an evicted memory that gives up its key to this one.
+    `leaves_tombstone` is false when a text ends as if it had never been said.
+    """
 
     previous: Record | None
     record: Record
     operation: Operation
     outcome: Outcome
     notes: tuple[str, ...] = ()
+    provenance: Mapping[str, Json] = field(default_factory=lambda: NOTHING)
+    displaced: Record | None = None
+    leaves_tombstone: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,8 +157,7 @@ Planner: TypeAlias = Callable[[Record | None, datetime], Plan]
 
 def remember(services: Services, namespace: str, request: WriteRequest) -> Remembered:
     """Store a memory: a new one, one more observation of the same text, or a new version of its key."""
-    # The hash says whether a text is stored already; a megabyte should be hashed once.
-    fields = request.fields | {"content_hash": content_hash(request.fields["text"])}
+    fields, identity = request.fields, identity_of_fields(request.fields)
 
     def plan(existing: Record | None, at: datetime) -> Plan:
         allowed, notes = apply_tier(services, fields, at, existing)
@@ -136,17 +165,15 @@ def remember(services: Services, namespace: str, request: WriteRequest) -> Remem
         return replace(planned, notes=(*notes, *planned.notes)) if notes else planned
 
     with services.store.read(namespace) as reader:
-        existing = lookup(reader, fields)
-    return write(services, namespace, existing, partial(lookup, fields=fields), plan, request)
+        existing = lookup(reader, identity)
+    return write(services, namespace, existing, partial(lookup, identity=identity), plan, request)
 
 
 def apply_change(services: Services, record: Record, plan_on: Callable[[Record, datetime], Plan]) -> Remembered:
     """Change one memory that is there already."""
 
     def plan(current: Record | None, at: datetime) -> Plan:
-        if current is None:
-            raise Conflict(f"Memory #{record.number} was erased meanwhile.")
-        return plan_on(current, at)
+        return plan_on(require_present(current, record.number), at)
 
     return write(services, record.namespace, record, lambda reader: reader.by_number(record.number), plan)
 
@@ -173,20 +200,25 @@ def write(
         current = find(writer)
         if request and request.expected_version is not None:
             request.require_expected_version(current)
-        if not _is_same(current, existing):
+        if not is_same(current, existing):
             plan = plan_on(current, batch.at)
             if plan.outcome == "unchanged":
                 return Remembered(plan.record, plan.outcome, None, notes=plan.notes)
             prepared = prepare(services, plan, prepared)
-        new_key = plan.record.key
-        owner = writer.by_key(new_key) if plan.previous and new_key and new_key != plan.previous.key else None
-        if plan.previous and owner and owner.number != plan.previous.number:
-            raise Conflict(f"The key {new_key!r} names another memory.", remedy="Choose another key.")
+        if plan.previous:
+            plan = require_unique(writer, plan, plan.previous)
         key = request.idempotency_key if request else None
         result = apply_plan(services, writer, plan, batch, prepared, idempotency_key=key)
         if request and request.force_new_version:
             writer.touch(result.record.number, batch.at)
             result = replace(result, record=replace_record(result.record, accessed_at=batch.at))
+    return answer(services, plan, result, prepared, batch)
+
+
+def answer(
+    services: Services, plan: Plan, result: WriteResult, prepared: PreparedWrite, batch: WriteBatch
+) -> Remembered:
+    """What a write answers: the record, and notes on everything that its caller may not expect."""
     notes = list(plan.notes)
     if result.tombstone_since and plan.operation != "restore":
         notes.append(
@@ -214,29 +246,33 @@ def apply_plan(
     A caller that writes many memories says `room=False` and makes room once for all.
     """
     previous, record = plan.previous, plan.record
+    if plan.displaced:
+        keyless = replace_record(plan.displaced, key=None)
+        apply_plan(services, writer, Plan(plan.displaced, keyless, "annotate", "annotated"), batch)
     if previous is None:
         record = replace_record(record, number=writer.next_number())
     elif plan.operation == "update":
         # A version that was taken back keeps its number for ever.
         record = replace_record(record, version=writer.last_version(record.number) + 1)
     entry = prepared.entry if prepared else entry_of(record, services.tokens.count)
-    record = writer.put(record, batch.change(plan.operation, idempotency_key), entry)
+    record = writer.put(record, batch.change(plan.operation, idempotency_key, plan.provenance), entry)
     if previous is not None and not services.settings.versioning:
         writer.drop_payloads(record.number)
-    tombstone_since = update_tombstones(writer, plan.operation, previous, record, batch.at)
+    ended = previous if plan.leaves_tombstone else None
+    tombstone_since = update_tombstones(writer, plan.operation, ended, record, batch.at)
     if prepared and prepared.vector is not None and services.embedder is not None:
         writer.put_vector(services.embedder.generation, entry.passage_hash, prepared.vector)
     evicted: tuple[Record, ...] = ()
     if room and plan.operation in _GROWING:
-        evicted = make_room(services, writer, batch, record, previous)
+        evicted = make_room(services, writer, batch, [record], previous)
     return WriteResult(record, tombstone_since, evicted)
 
 
 def make_room(
-    services: Services, writer: Writer, batch: WriteBatch, written: Record, previous: Record | None = None
+    services: Services, writer: Writer, batch: WriteBatch, written: Sequence[Record], previous: Record | None = None
 ) -> tuple[Record, ...]:
-    """Evict what the namespace has no room for any more, never the record that was just written. CapacityExceeded takes
-    the write back when evicting is not enough; but a correction that makes a memory shorter is always welcome.
+    """Evict what the namespace has no room for any more, never what was just written. CapacityExceeded takes the write
+    back when evicting is not enough; but a correction that makes a memory shorter is always welcome.
     """
     load, settings = writer.load(), services.settings
     if not (load.max_items or load.max_tokens or settings.max_items or settings.max_tokens):
@@ -245,7 +281,7 @@ def make_room(
         chosen = memories_to_evict(services, writer, load, written)
     except CapacityExceeded:
         count = services.tokens.count
-        if previous and previous.state == "active" and count(written.text) <= count(previous.text):
+        if previous and previous.state == "active" and count(written[0].text) <= count(previous.text):
             return ()
         raise
     evicted: list[Record] = []
@@ -263,18 +299,18 @@ def update_tombstones(
     writer: Writer, operation: Operation, before: Record | None, after: Record | None, at: datetime
 ) -> datetime | None:
     """Called after the write that made `after` of `before` (None: no memory). A text is alive while an active memory
-    has it. A text that the write ended gets a tombstone; a text that it brought to life loses its tombstone, and the
-    answer is since when it had one.
+    has it, with its key or in its scope. A text that the write ended gets a tombstone there; a text that it brought to
+    life loses its tombstone, and the answer is since when it had one.
     """
     if operation in _LEAVES_NO_TOMBSTONE:
         return None
-    ended = before.content_hash if before and (operation in _DELETING or before.state == "active") else None
-    alive = after.content_hash if after and after.state == "active" else None
-    if ended == alive:
+    ended = before if before and (operation in _DELETING or before.state == "active") else None
+    alive = after if after and after.state == "active" else None
+    if ended and alive and ended.content_hash == alive.content_hash:
         return None
     if ended:
-        writer.add_tombstone(ended, _TOMBSTONE_REASONS.get(operation, "replaced"), at)
-    return writer.lift_tombstone(alive) if alive else None
+        writer.add_tombstone(identity_of(ended), _TOMBSTONE_REASONS.get(operation, "replaced"), at)
+    return writer.lift_tombstone(identity_of(alive)) if alive else None
 
 
 def prepare(services: Services, plan: Plan, overtaken: PreparedWrite | None = None) -> PreparedWrite:
@@ -297,16 +333,52 @@ def prepare(services: Services, plan: Plan, overtaken: PreparedWrite | None = No
     return PreparedWrite(entry, vector)
 
 
-def lookup(reader: Reader, fields: RecordFields) -> Record | None:
-    """The memory that these fields would change: the one with their key, or the active one with their text."""
-    key = fields.get("key")
-    return reader.by_key(key) if key else reader.by_content(fields["content_hash"])
+def identity_of_fields(fields: RecordFields) -> Identity:
+    """What `identity_of` says of the record that these fields make."""
+    return Identity(fields["content_hash"], fields.get("key"), *map(fields.get, SCOPE_FIELDS))
+
+
+def lookup(reader: Reader, identity: Identity) -> Record | None:
+    """The memory that is meant when this is said: the one with the key, else the active one with this text in this
+    scope.
+    """
+    return reader.by_content(identity) if identity.key is None else reader.by_key(identity.key)
+
+
+def require_unique(writer: Writer, plan: Plan, before: Record) -> Plan:
+    """Conflict when a change would give a memory the key of another, or make it say what another says in the same
+    scope. An evicted memory gives up its key.
+    """
+    record = plan.record
+    holder = writer.by_key(record.key) if record.key is not None and record.key != before.key else None
+    if holder and holder.number != record.number:
+        if holder.state == "evicted":
+            return replace(plan, displaced=holder)
+        raise Conflict(
+            f"The key {record.key!r} names memory #{holder.number}, which is {holder.state}.",
+            remedy="Choose another key; nothing was changed.",
+        )
+    came_to_life = before.state != "active" or identity_of(before) != identity_of(record)
+    if record.key is None and record.state == "active" and came_to_life:
+        twin = writer.by_content(identity_of(record))
+        if twin and twin.number != record.number:
+            raise Conflict(
+                f"Memory #{twin.number} says the same, so #{record.number} would be its twin.",
+                remedy=f"Keep #{twin.number}, or forget it first: perdure forget {twin.number}; nothing was changed.",
+            )
+    return plan
+
+
+def require_present(record: Record | None, number: int) -> Record:
+    if record is None:
+        raise Conflict(f"Memory #{number} was erased meanwhile.")
+    return record
 
 
 def is_unchanged(reader: Reader, record: Record, *, if_damaged: bool = False) -> bool:
     """Whether a memory is still as it was read. `if_damaged` is the answer for one that cannot be read any more."""
     try:
-        return _is_same(reader.by_number(record.number), record)
+        return is_same(reader.by_number(record.number), record)
     except StoreDamaged:
         return if_damaged
 
@@ -315,12 +387,12 @@ def plan_write(
     existing: Record | None, namespace: str, fields: RecordFields, at: datetime, *, force_new_version: bool = False
 ) -> Plan:
     """Pure. A memory is inserted, observed once more, or gets a new version. Fields that are not given stay as they
-    are, except the times of validity: a new version is a new statement.
+    are, except the times of validity: a new version is a new statement. The origin of a memory stays whatever is given.
     """
-    notes: list[str] = []
-    if existing is None:
+    if existing is None or existing.state == "evicted":
         values = cast("dict[str, Any]", {"created_at": at, "updated_at": at} | fields)
-        plan = Plan(None, Record(id=new_id(), number=0, namespace=namespace, **values), "insert", "inserted")
+        record = Record(id=new_id(), number=0, namespace=namespace, **values)
+        plan = Plan(None, record, "insert", "inserted", displaced=existing)
     elif (
         not force_new_version
         and existing.state == "active"
@@ -328,40 +400,104 @@ def plan_write(
         # Without a key, case and white space do not count; a text with a key is taken to the letter.
         and (existing.key is None or existing.text == fields["text"])
     ):
-        changes: dict[str, Any] = {**fields, "observation_count": existing.observation_count + 1, "updated_at": at}
-        if existing.text != fields["text"]:
-            notes.append("Already stored with different case or spacing; the original wording is kept.")
-            changes["text"] = existing.text
-        if "expires_at" not in fields and existing.expires_at and existing.expires_at <= at:
-            changes["expires_at"] = None
-        for name, given in (("tags", fields.get("tags", ())), ("evidence", fields.get("evidence", ()))):
-            together = tuple(dict.fromkeys((*getattr(existing, name), *given)))
-            if len(together) > MAX_ITEMS:
-                notes.append(f"A memory has at most {MAX_ITEMS} {name}: the newest were left out.")
-            changes[name] = together[:MAX_ITEMS]
-        plan = Plan(existing, replace_record(existing, **changes), "observe", "observed")
+        plan = plan_observation(existing, fields, at)
     else:
-        returns = existing.state != "active"
-        changes = {"updated_at": at}
-        if returns or existing.text != fields["text"]:
-            changes |= {"valid_at": None, "invalid_at": None}
-        if existing.expires_at and existing.expires_at <= at:
-            changes["expires_at"] = None
-        if returns and existing.tier == ONLY_PEOPLE and "tier" not in fields:
-            # A person agreed to the tier of the memory that was deleted, not of the one that comes back.
-            changes["tier"] = "normal"
-            promote = f"`perdure promote {existing.number}` changes that"
-            notes.append(f"It was constitutional and comes back as normal: {promote}.")
-        changes |= {**fields, "version": existing.version + 1, "state": "active"}
-        plan = Plan(existing, replace_record(existing, **changes), "update", "updated")
+        plan = plan_version(existing, fields, at)
     check_validity(plan.record.valid_at, plan.record.invalid_at)
-    begins = fields.get("valid_at")
-    if begins and begins > at:
+    if "valid_at" in fields or "expires_at" in fields:
+        plan = replace(plan, notes=(*plan.notes, *notes_on_times(fields, at)))
+    return plan
+
+
+def notes_on_times(fields: RecordFields, at: datetime) -> list[str]:
+    """Pure: notes on times that were given, and that hide the memory from recall now."""
+    notes: list[str] = []
+    if (begins := fields.get("valid_at")) and begins > at:
         notes.append(
             f"It becomes true on {local_day(begins)}. Until then recall shows neither it nor what it replaces, unless "
             "it is asked with as_of (--as-of)."
         )
-    return replace(plan, notes=tuple(notes)) if notes else plan
+    if (ends := fields.get("expires_at")) and ends <= at:
+        notes.append(f"Its expires_at, {local_day(ends)}, is in the past, so recall does not show it.")
+    return notes
+
+
+def plan_observation(existing: Record, fields: RecordFields, at: datetime) -> Plan:
+    """The same words once more, from wherever. Other words about them (title, abstract, summary, reasoning) make a
+    version.
+    """
+    kept = [*ORIGIN_FIELDS, "source"]
+    begins, ends = fields.get("valid_at"), fields.get("invalid_at")
+    # A time that was not known is learned, unless it contradicts that the statement was made as true before.
+    if existing.valid_at or (begins and begins > existing.created_at):
+        kept.append("valid_at")
+    if ends and existing.valid_at and ends <= existing.valid_at:
+        kept.append("invalid_at")
+    given, provenance, notes = keep_origin(existing, fields, kept)
+    changes: dict[str, Any] = {**given, "observation_count": existing.observation_count + 1, "updated_at": at}
+    if existing.text != fields["text"]:
+        notes.append("Already stored with different case or spacing; the original wording is kept.")
+        changes["text"] = existing.text
+    if "metadata" in given:
+        # Whether a tier is proposed was settled before.
+        kept_entries = {name: value for name, value in existing.metadata.items() if name != PROPOSED}
+        changes["metadata"] = {**kept_entries, **(given["metadata"] or {})}
+    if "expires_at" not in fields and existing.expires_at and existing.expires_at <= at:
+        changes["expires_at"] = None
+    for name, more in (("tags", fields.get("tags", ())), ("evidence", fields.get("evidence", ()))):
+        together = tuple(dict.fromkeys((*getattr(existing, name), *more)))
+        if len(together) > MAX_ITEMS:
+            notes.append(f"A memory has at most {MAX_ITEMS} {name}: the newest were left out.")
+        changes[name] = together[:MAX_ITEMS]
+    record = replace_record(existing, **changes)
+    if not changes_content({name: value for name, value in changes.items() if getattr(existing, name) != value}):
+        return Plan(existing, record, "observe", "observed", tuple(notes), provenance)
+    record = replace_record(record, version=existing.version + 1)
+    return Plan(existing, record, "update", "updated", tuple(notes), provenance)
+
+
+def plan_version(existing: Record, fields: RecordFields, at: datetime) -> Plan:
+    """Other words under the same key, or the same ones as a new statement."""
+    given, provenance, notes = keep_origin(existing, fields, ORIGIN_FIELDS)
+    returns = existing.state != "active"
+    changes: dict[str, Any] = {"updated_at": at}
+    if returns or existing.text != fields["text"]:
+        changes |= {"valid_at": None, "invalid_at": None}
+    if existing.expires_at and existing.expires_at <= at:
+        changes["expires_at"] = None
+    if returns and existing.tier == ONLY_PEOPLE and "tier" not in fields:
+        # A person agreed to the tier of the memory that was deleted, not of the one that comes back.
+        changes["tier"] = "normal"
+        promote = f"`perdure promote {existing.number}` changes that"
+        notes.append(f"It was constitutional and comes back as normal: {promote}.")
+    changes |= {**given, "version": existing.version + 1, "state": "active"}
+    return Plan(existing, replace_record(existing, **changes), "update", "updated", tuple(notes), provenance)
+
+
+def keep_origin(
+    record: Record, fields: RecordFields, kept: Sequence[str]
+) -> tuple[RecordFields, dict[str, Json], list[str]]:
+    """Pure: the fields of a memory that is said again, without those that it keeps as they are; these as the provenance
+    of this saying; and a note when some of them are different.
+    """
+    given = {name: value for name, value in fields.items() if name not in kept}
+    told: dict[str, Any] = {name: value for name in kept if (value := fields.get(name)) is not None}
+    own: dict[str, Any] = {name: getattr(record, name) for name in told}
+    if "metadata" in fields:
+        metadata = fields["metadata"] or {}
+        speaker = {SPEAKER: record.metadata[SPEAKER]} if SPEAKER in record.metadata else {}
+        if SPEAKER in metadata:
+            told[SPEAKER], own[SPEAKER] = metadata[SPEAKER], record.metadata.get(SPEAKER)
+        given["metadata"] = {name: value for name, value in metadata.items() if name != SPEAKER} | speaker
+    different = [
+        f"{name} ({'none' if own[name] is None else to_jsonable(own[name])})"
+        for name, value in told.items()
+        if value != own[name]
+    ]
+    listed = (
+        f"It keeps its own {', '.join(different)}; what you gave is in its history: perdure history {record.number}"
+    )
+    return cast("RecordFields", given), to_jsonable(told), [listed] if different else []
 
 
 def check_request(
@@ -377,6 +513,8 @@ def check_request(
     checked, notes = check_write(services, text, fields)
     if force_new_version and checked.get("key") is None:
         raise InvalidInput("A memory is upserted under a key.", remedy="Write it as type:identifier, or use remember.")
+    # The hash says whether a text is stored already; a megabyte should be hashed once.
+    checked["content_hash"] = content_hash(checked["text"])
     key = None if idempotency_key is None else check_single_line(idempotency_key, "idempotency_key")
     expected = None if expected_version is None else check_int(expected_version, "expected_version", 0, 2**31)
     return WriteRequest(checked, key, force_new_version=force_new_version, expected_version=expected), notes
@@ -420,7 +558,7 @@ def check_write(
     return safe, (f"Redacted before storing: {', '.join(dict.fromkeys(kinds))}.",)
 
 
-def _is_same(current: Record | None, read: Record | None) -> bool:
+def is_same(current: Record | None, read: Record | None) -> bool:
     if current is None or read is None:
         return current is read
     # After a backup was restored, another change may have the same position in the log.

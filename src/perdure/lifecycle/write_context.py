@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from typing import Final
 from perdure.clock import Clock
 from perdure.errors import UnknownChoice, shown
 from perdure.ids import new_id
-from perdure.model import Change, Operation, Revision
+from perdure.model import NOTHING, Change, Json, Operation, Revision
 from perdure.validation import check_single_line, optional
 
 # In the log, behind the surface of a change that a model made.
@@ -62,10 +62,13 @@ class WriteBatch:
     id: str
     at: datetime
 
-    def change(self, operation: Operation, request: str | None = None) -> Change:
+    def change(
+        self, operation: Operation, request: str | None = None, provenance: Mapping[str, Json] = NOTHING
+    ) -> Change:
         context = self.context
         surface = context.surface if context.is_person else f"{context.surface}{_BY_MODEL}"
-        return Change(operation, self.at, self.id, context.actor, surface, context.session, request)
+        who = (context.actor, surface, context.session)
+        return Change(operation, self.at, self.id, *who, request, provenance)
 
 
 def set_by_person(lines: Sequence[Revision], field: str) -> bool:

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Final, Literal, NamedTuple, Protocol, TypeAlias, get_args
 
 from perdure.embed.port import Generation
-from perdure.ids import ContentHash, MemoryId, Reference
+from perdure.ids import MemoryId, Reference
 from perdure.model import (
     Backup,
     BackupRestored,
@@ -18,6 +18,7 @@ from perdure.model import (
     EvictionCandidate,
     Filter,
     Finding,
+    Identity,
     Operation,
     Record,
     Revision,
@@ -221,8 +222,8 @@ class Reader(Protocol):
         """The memory in any state: a key is an identity for ever."""
         ...
 
-    def by_content(self, content_hash: ContentHash) -> Record | None:
-        """The active memory without a key that has this text, if there is one."""
+    def by_content(self, identity: Identity) -> Record | None:
+        """The active memory without a key that has this text in this scope, if there is one; of several the first."""
         ...
 
     def fetch(self, numbers: Sequence[int]) -> list[Record]:
@@ -275,8 +276,8 @@ class Reader(Protocol):
         """The numbers of the memories that may be found and have had more than one version."""
         ...
 
-    def tombstone_since(self, content_hash: ContentHash) -> datetime | None:
-        """The time of the tombstone of this text, if it has one."""
+    def tombstone_since(self, identity: Identity) -> datetime | None:
+        """The time of the tombstone of this text, under this key or in this scope, if it has one."""
         ...
 
     def links(self, memory: MemoryId) -> list[Link]:
@@ -343,15 +344,15 @@ class Writer(Reader, Protocol):
         """A link that is there already stays as it is."""
         ...
 
-    def add_tombstone(self, content_hash: ContentHash, reason: str, at: datetime) -> None:
-        """A tombstone for a text that must not come back from evidence older than `at`; none while an active memory,
-        with a key or without, has this text. It is kept as a keyed digest, from which neither the text nor its hash can
-        be guessed; so the reason must not quote the text.
+    def add_tombstone(self, identity: Identity, reason: str, at: datetime) -> None:
+        """A tombstone for a text that must not come back from evidence older than `at`: in its scope without a key,
+        and under its key if it has one; not where an active memory has it. It is kept as a keyed digest, from which
+        neither the text nor its hash can be guessed; so the reason must not quote the text.
         """
         ...
 
-    def lift_tombstone(self, content_hash: ContentHash) -> datetime | None:
-        """The time of the tombstone that this text had, if it had one."""
+    def lift_tombstone(self, identity: Identity) -> datetime | None:
+        """The time of the tombstone that this text had there, if it had one."""
         ...
 
     def touch(self, number: int, at: datetime) -> None:

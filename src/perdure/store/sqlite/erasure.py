@@ -72,7 +72,7 @@ def _delete_passages(connection: Database, namespace: int, bodies: Iterable[byte
     passages, unreadable = set(known), False
     for body in bodies:
         try:
-            passages |= {passage_hash(decode_payload(body))} if body is not None else set()
+            passages |= {passage_hash(decode_payload(body).record)} if body is not None else set()
         except (StoreDamaged, UnicodeError, AttributeError, TypeError):
             unreadable = True
     for passage in passages:

@@ -27,7 +27,7 @@ from perdure.store.sqlite.filesystem import detect_file_system
 
 MEMORY: Final = ":memory:"
 
-Identity: TypeAlias = tuple[int, int]
+FileIdentity: TypeAlias = tuple[int, int]
 
 # The ends of the names of the files that stand beside a store.
 _BESIDE: Final = ("-wal", "-shm", "-journal", "-head", "-reserve", "-erased", ".sha256")
@@ -38,7 +38,7 @@ class StoreFile:
     """Where a store is. `identity` is None for one that lives in memory alone."""
 
     path: str
-    identity: Identity | None
+    identity: FileIdentity | None
     file_system: str
 
     @property
@@ -105,7 +105,7 @@ def prepare(path: str | os.PathLike[str], *, create: bool = True) -> StoreFile:
         raise explain(error, str(absolute)) from error
 
 
-def identity_of(path: str) -> Identity | None:
+def file_identity(path: str) -> FileIdentity | None:
     try:
         status = os.lstat(path)
     except OSError:

@@ -14,19 +14,19 @@ import weakref
 from typing import Final, Protocol
 
 from perdure.errors import StoreClosed
-from perdure.store.sqlite.file import Identity
+from perdure.store.sqlite.file import FileIdentity
 
 
 class Forkable(Protocol):
     def before_fork(self) -> None: ...
     def after_fork_in_child(self) -> None: ...
-    def holds(self, identity: Identity) -> bool: ...
+    def holds(self, identity: FileIdentity) -> bool: ...
 
 
 _open: Final[weakref.WeakSet[Forkable]] = weakref.WeakSet()
 
 # Files that this process, a child, must not open, because it inherited connections to them.
-inherited: Final[set[Identity]] = set()
+inherited: Final[set[FileIdentity]] = set()
 
 
 def forked() -> StoreClosed:
@@ -40,7 +40,7 @@ def watch(connections: Forkable) -> None:
     _open.add(connections)
 
 
-def is_open(identity: Identity) -> bool:
+def is_open(identity: FileIdentity) -> bool:
     """Whether this process has connections to the file: then nobody else in it may open the file."""
     return any(connections.holds(identity) for connections in list(_open))
 

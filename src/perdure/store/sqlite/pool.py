@@ -29,7 +29,7 @@ from perdure.errors import (
 from perdure.store.sqlite import fork
 from perdure.store.sqlite.apsw_types import Database, run
 from perdure.store.sqlite.connection import RECENT, Patience, Role, deny_all, exclusive, pause
-from perdure.store.sqlite.file import Identity, StoreFile, can_write, identity_of
+from perdure.store.sqlite.file import FileIdentity, StoreFile, can_write, file_identity
 from perdure.store.sqlite.sql import SQL
 
 _BY_FORCE: Final = True
@@ -84,7 +84,7 @@ class Pool:
         self._writing = False
         self._writer: Database | None = None
         self._writer_uses = 0
-        self._wal: Identity | None = None
+        self._wal: FileIdentity | None = None
         self._gate = threading.Lock()
         self._idle: list[Database] = []
         self._borrowed = 0
@@ -140,7 +140,7 @@ class Pool:
                 raise _read_only(self._file)
             connection.execute(_BEGIN_WRITE)
             if self._wal is None and self._file.identity is not None:
-                self._wal = identity_of(self._wal_path)
+                self._wal = file_identity(self._wal_path)
             self._writing = True
             try:
                 yield connection
@@ -213,16 +213,16 @@ class Pool:
                     # The write-ahead log is a new file.
                     self._shared, self._wal = False, None
 
-    def _require_usable(self, *, wal: Identity | None = None) -> None:
+    def _require_usable(self, *, wal: FileIdentity | None = None) -> None:
         """What is written must reach the file that others open by this path, and what is read must come from it."""
         path, identity = self._file.path, self._file.identity
         if identity in fork.inherited:
             raise fork.forked()
         if self._closed:
             raise StoreClosed("This store has been closed.")
-        if identity is not None and identity_of(path) != identity:
+        if identity is not None and file_identity(path) != identity:
             raise StoreReplaced(f"{path} was moved, replaced or deleted while it was open.")
-        if wal is not None and identity_of(self._wal_path) != wal:
+        if wal is not None and file_identity(self._wal_path) != wal:
             raise StoreReplaced(f"{self._wal_path} was deleted or replaced while the store was open.")
 
     @property
@@ -251,7 +251,7 @@ class Pool:
                     self._writer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
             self._close_all()
 
-    def holds(self, identity: Identity) -> bool:
+    def holds(self, identity: FileIdentity) -> bool:
         return not self._closed and self._file.identity == identity
 
     def before_fork(self) -> None:

@@ -187,11 +187,11 @@ ON CONFLICT (namespace, digest) DO UPDATE SET at = max(at, excluded.at), reason 
 
 -- name: tombstone_since
 -- Evidence that is older than this must not bring the text back.
-SELECT at FROM tombstone WHERE namespace = ? AND digest = ?;
+SELECT max(at) FROM tombstone WHERE namespace = ? AND digest IN (?, ?, ?);
 
 -- name: lift_tombstone
 -- The text was remembered again, so older evidence may mention it.
-DELETE FROM tombstone WHERE namespace = ? AND digest = ?;
+DELETE FROM tombstone WHERE namespace = ? AND digest IN (?, ?, ?);
 
 -- name: generation_id
 -- A generation is one vector space.
@@ -256,12 +256,21 @@ namespace = ? AND key = ?
 namespace = ? AND content_hash = ? ORDER BY memory.slot
 
 -- name: by_content
--- The memory that a new one without a key would duplicate.
-namespace = ? AND content_hash = ? AND key IS NULL AND state = 'active' ORDER BY memory.slot LIMIT 1
+-- The memory that a new one without a key would duplicate: the same text in the same scope.
+namespace = ? AND content_hash = ? AND conversation_id IS ? AND spec_folder IS ? AND file_path IS ? AND anchor_id IS ?
+AND key IS NULL AND state = 'active' ORDER BY memory.slot LIMIT 1
 
 -- name: has_active_text
--- Whether an active memory, with a key or without, has this text.
-SELECT EXISTS (SELECT 1 FROM memory WHERE namespace = ? AND content_hash = ? AND state = 'active');
+-- Whether an active memory, with a key or without, has this text in this scope.
+SELECT EXISTS (
+    SELECT 1 FROM memory
+    WHERE namespace = ? AND content_hash = ? AND conversation_id IS ? AND spec_folder IS ? AND file_path IS ?
+    AND anchor_id IS ? AND state = 'active'
+);
+
+-- name: has_active_key
+-- Whether the memory with this key is active and has this text.
+SELECT EXISTS (SELECT 1 FROM memory WHERE namespace = ? AND key = ? AND content_hash = ? AND state = 'active');
 
 -- name: matching
 -- A hundred thousand numbers as one value: a row for each would cost ten times as much.

@@ -15,8 +15,8 @@ from typing import Final, Never, cast
 from perdure.clock import from_micros, to_micros
 from perdure.embed.port import Generation
 from perdure.errors import StoreDamaged
-from perdure.ids import ContentHash, MemoryId, Reference
-from perdure.model import Change, EvictionCandidate, Filter, Record, Revision
+from perdure.ids import MemoryId, Reference
+from perdure.model import NOTHING, Change, EvictionCandidate, Filter, Identity, Record, Revision
 from perdure.store.port import CapacityStats, EvictionRule, KeywordSearch, Link, Load, LogFilter, NumberSearch
 from perdure.store.sqlite.apsw_types import Database, Row, Value
 from perdure.store.sqlite.filters import conditions
@@ -132,8 +132,9 @@ class SqliteReader:
         found = (self._at(self._connection.execute(_BY_KEY, (self.namespace_id, form)).get) for form in forms)
         return next(filter(None, found), None)
 
-    def by_content(self, content_hash: ContentHash) -> Record | None:
-        return self._at(self._connection.execute(_BY_CONTENT, (self.namespace_id, bytes.fromhex(content_hash))).get)
+    def by_content(self, identity: Identity) -> Record | None:
+        text, _, *scope = identity
+        return self._at(self._connection.execute(_BY_CONTENT, (self.namespace_id, bytes.fromhex(text), *scope)).get)
 
     def _at(self, slot: int | None) -> Record | None:
         """Slots are looked up first: mostly there is none, and the whole row's statement costs ten times as much."""
@@ -238,8 +239,9 @@ class SqliteReader:
             seq, number, memory, version, operation, actor, surface, session, request, at, batch, digest, link, body,
         ) in self._connection.execute(sql, {**bindings, "namespace": self.namespace_id}):  # fmt: skip
             try:
-                change = Change(operation, from_micros(at), unpack_name(batch), actor, surface, session, request)
-                record = None if body is None else decode_payload(body)
+                record, provenance = (None, NOTHING) if body is None else decode_payload(body)
+                names_of_change = (unpack_name(batch), actor, surface, session, request)
+                change = Change(operation, from_micros(at), *names_of_change, provenance)
                 names = (unpack_id(memory), number, version)
                 revisions.append(Revision(self._name, seq, *names, change, digest.hex(), link.hex(), record))
             except (TypeError, AttributeError, OverflowError) as error:
@@ -249,20 +251,33 @@ class SqliteReader:
     def with_several_versions(self) -> list[int]:
         return [number for (number,) in self._connection.execute(SQL["reworded"], {"namespace": self.namespace_id})]
 
-    def tombstone_since(self, content_hash: ContentHash) -> datetime | None:
-        row = (self.namespace_id, self.tombstone_digest(content_hash))
-        at: int | None = self._connection.execute(SQL["tombstone_since"], row).get
+    def tombstone_since(self, identity: Identity) -> datetime | None:
+        own, _, of_text = self.tombstone_digests(identity)
+        at: int | None = self._connection.execute(SQL["tombstone_since"], (self.namespace_id, own, own, of_text)).get
         return None if at is None else from_micros(at)
 
-    def tombstone_digest(self, content_hash: ContentHash) -> bytes:
-        """What the store keeps of a text that must not come back: nobody can guess it without the store's secret. The
-        secret is read once in a transaction and never kept longer, because a restored backup brings its own.
+    def tombstone_digests(self, identity: Identity) -> tuple[bytes, bytes, bytes]:
+        """What the store keeps of a text that must not come back: nobody can guess it without the store's secret.
+
+        The first digest is of the text under its key, or without one in its scope; the second of the text in its scope
+        without its key: evidence without a key cannot bring back either what was forgotten under one. The third is
+        what schemas before the fourth kept, of the text alone: it counts under every key and in every scope, because
+        nobody knows any more where the text was said.
+
+        The secret is read once in a transaction and never kept longer, because a restored backup brings its own.
         """
         if self._secret is None:
             self._secret = self._connection.execute(SQL["get_meta"], ("secret",)).get
             if not isinstance(self._secret, bytes):
                 raise StoreDamaged("The store has lost its secret, so nobody can say what was forgotten.")
-        return hmac.digest(self._secret, self._name.encode() + b"\x00" + content_hash.encode(), "sha256")
+        text, key, *scope = identity
+        unkeyed = json.dumps((text, None, *scope))
+        name = self._name.encode() + b"\x00"
+        in_scope = hmac.digest(self._secret, name + unkeyed.encode(), "sha256")
+        of_text = hmac.digest(self._secret, name + text.encode(), "sha256")
+        if key is None:
+            return in_scope, in_scope, of_text
+        return hmac.digest(self._secret, name + json.dumps((text, key)).encode(), "sha256"), in_scope, of_text
 
     def links(self, memory: MemoryId) -> list[Link]:
         rows = self._connection.execute(SQL["links"], (self.namespace_id, pack_id(memory)))

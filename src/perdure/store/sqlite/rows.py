@@ -228,7 +228,14 @@ def rows_after(
             return
 
 
-def encode_payload(record: Record) -> str:
+class Payload(NamedTuple):
+    """What a line of the log holds: the record as it became, and where its author said that it came from."""
+
+    record: Record
+    provenance: Mapping[str, Json]
+
+
+def encode_payload(record: Record, provenance: Mapping[str, Json] | None = None) -> str:
     """The whole record but its use, canonical: keys sorted, nothing empty, times in ISO 8601."""
     values: dict[str, object] = {
         name: value
@@ -239,19 +246,22 @@ def encode_payload(record: Record) -> str:
         moment = values.get(name)
         if isinstance(moment, datetime):
             values[name] = format_time(moment)
+    if provenance:
+        values["provenance"] = provenance
     return encode_json(values)
 
 
-def decode_payload(body: str | bytes) -> Record:
+def decode_payload(body: str | bytes) -> Payload:
     try:
         values: dict[str, Any] = json.loads(body)
+        provenance = values.pop("provenance", {})
         for name in _TIMES:
             if name in values:
                 values[name] = datetime.fromisoformat(values[name])
         for name in _LISTS:
             if name in values:
                 values[name] = tuple(values[name])
-        return Record(**values)
+        return Payload(Record(**values), provenance)
     except (ValueError, TypeError, AttributeError) as error:
         raise StoreDamaged("A revision's payload cannot be read.") from error
 

@@ -77,7 +77,8 @@ CREATE TABLE memory (
 
 CREATE UNIQUE INDEX memory_id ON memory (namespace, id);
 CREATE UNIQUE INDEX memory_key ON memory (namespace, key) WHERE key IS NOT NULL;
-CREATE INDEX memory_content ON memory (namespace, content_hash);
+CREATE INDEX memory_content
+ON memory (namespace, content_hash, conversation_id, spec_folder, file_path, anchor_id);
 CREATE INDEX memory_passage ON memory (namespace, passage_hash) WHERE state IN ('active', 'superseded');
 CREATE INDEX memory_expiry ON memory (expires_at) WHERE expires_at IS NOT NULL;
 CREATE INDEX memory_constitutional ON memory (namespace) WHERE tier = 'constitutional' AND state = 'active';

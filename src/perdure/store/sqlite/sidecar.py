@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from perdure.store.queries import load_queries
-from perdure.store.sqlite.file import StoreFile, identity_of
+from perdure.store.sqlite.file import StoreFile, file_identity
 
 SIDECAR_SQL: Final = load_queries(Path(__file__).with_name("sidecar.sql"))
 
@@ -26,7 +26,7 @@ def opened(file: StoreFile, path: str, flags: int, *, lock: bool = False) -> Gen
     (closing it would drop the locks that SQLite holds on it), or stays locked: a process that hangs while it holds the
     lock must not stop others.
     """
-    if file.identity is not None and identity_of(path) == file.identity:
+    if file.identity is not None and file_identity(path) == file.identity:
         raise OSError("it is the store itself")
     descriptor = os.open(path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0), 0o600)
     try:

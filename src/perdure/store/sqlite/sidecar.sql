@@ -53,8 +53,9 @@ SELECT name, digest, at, reason FROM tombstone JOIN namespace ON namespace.id = 
 WHERE reason = 'erased';
 
 -- name: active_texts
--- A text that an active memory has gets no tombstone.
-SELECT DISTINCT content_hash FROM memory WHERE namespace = ? AND state = 'active';
+-- A text that an active memory has gets no tombstone under the key, or in the scope, of that memory.
+SELECT DISTINCT content_hash, key, conversation_id, spec_folder, file_path, anchor_id
+FROM memory WHERE namespace = ? AND state = 'active';
 
 -- name: delete_scrub
 -- A copy that was rewritten needs no scrub.

@@ -32,7 +32,7 @@ from perdure.store.sqlite.connection import Patience, Role, choose_journal, conn
 from perdure.store.sqlite.doctor import check, repair
 from perdure.store.sqlite.doctor.environment import running_engine
 from perdure.store.sqlite.erasure_ledger import Ledger
-from perdure.store.sqlite.file import IN_MEMORY, MEMORY, StoreFile, identity_of, prepare, size_of
+from perdure.store.sqlite.file import IN_MEMORY, MEMORY, StoreFile, file_identity, prepare, size_of
 from perdure.store.sqlite.log_head import LogHead, current_header
 from perdure.store.sqlite.migrate import check_schema_version, migrate, newest_schema
 from perdure.store.sqlite.pool import Pool
@@ -98,7 +98,7 @@ class SqliteStore:
 
     def _set_up(self, connection: Database, patience: Patience) -> None:
         version = check_schema_version(connection, self._file)
-        if self._file.identity != (self._file.identity and identity_of(self._file.path)):
+        if self._file.identity != (self._file.identity and file_identity(self._file.path)):
             raise StoreReplaced
         if self._file.identity is not None and connection.readonly("main"):
             if version != newest_schema():

@@ -20,7 +20,7 @@ from perdure.clock import to_micros
 from perdure.errors import StoreError
 from perdure.store.port import Use
 from perdure.store.sqlite.apsw_types import Database, Row
-from perdure.store.sqlite.file import Identity
+from perdure.store.sqlite.file import FileIdentity
 from perdure.store.sqlite.pool import Pool
 from perdure.store.sqlite.rows import ALL_WRITTEN, NUMBER_MASK, Unwritten, newest_time, slot_of
 from perdure.store.sqlite.sql import SQL
@@ -66,7 +66,7 @@ class _Counts:
 class UseWriter:
     """Counts the use of one store. With a `thread`, what is counted is written about a second later."""
 
-    def __init__(self, pool: Pool, identity: Identity | None, *, thread: bool) -> None:
+    def __init__(self, pool: Pool, identity: FileIdentity | None, *, thread: bool) -> None:
         self._pool = pool
         self._in_memory = identity is None
         self._has_thread = thread
@@ -212,7 +212,7 @@ def write_counts(connection: Database, namespace: str, numbers: Mapping[int, Unw
 
 
 _gate: Final = threading.Lock()
-_counts_of: Final[WeakValueDictionary[Identity, _Counts]] = WeakValueDictionary()
+_counts_of: Final[WeakValueDictionary[FileIdentity, _Counts]] = WeakValueDictionary()
 _alive: Final[WeakSet[UseWriter]] = WeakSet()
 
 

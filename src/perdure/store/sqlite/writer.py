@@ -18,8 +18,8 @@ from perdure.buggify import point
 from perdure.clock import Clock, from_micros, to_micros
 from perdure.embed.port import Generation
 from perdure.errors import Conflict, InvalidInput
-from perdure.ids import ContentHash, MemoryId
-from perdure.model import INDEXED_STATES, Change, Record, replace_record
+from perdure.ids import MemoryId
+from perdure.model import INDEXED_STATES, Change, Identity, Record, replace_record
 from perdure.store.port import LINK_KINDS, LinkKind, Load
 from perdure.store.sqlite import erasure
 from perdure.store.sqlite.apsw_types import Database, Row
@@ -120,7 +120,7 @@ class SqliteWriter(SqliteReader):
         for tag in record.tags if old_tags != record.tags else ():
             execute(SQL["put_tag"], (self.namespace_id, tag, slot))
         self._put_entry(slot, old_entry, entry_columns(entry) if record.state in INDEXED_STATES else None)
-        salt, body = os.urandom(SALT_BYTES), encode_payload(record)
+        salt, body = os.urandom(SALT_BYTES), encode_payload(record, change.provenance)
         self._append(record.number, record.id, record.version, change, digest_of(salt, body.encode()))
         execute(SQL["put_payload"], (slot_of(self.namespace_id, row.seq), salt, body))
         point("put: revision written")
@@ -179,15 +179,21 @@ class SqliteWriter(SqliteReader):
         row = (self.namespace_id, pack_id(source), kind, pack_name(target), to_micros(at))
         self._connection.execute(SQL["put_link"], row)
 
-    def add_tombstone(self, content_hash: ContentHash, reason: str, at: datetime) -> None:
-        if self._connection.execute(SQL["has_active_text"], (self.namespace_id, bytes.fromhex(content_hash))).get:
-            return
-        self._row_to_change()
-        row = (self.namespace_id, self.tombstone_digest(content_hash), to_micros(at), reason)
-        self._connection.execute(SQL["add_tombstone"], row)
+    def add_tombstone(self, identity: Identity, reason: str, at: datetime) -> None:
+        text, key, *scope = identity
+        execute, hash_bytes = self._connection.execute, bytes.fromhex(text)
+        own, in_scope, _ = self.tombstone_digests(identity)
+        ended: list[bytes] = []
+        if not execute(SQL["has_active_text"], (self.namespace_id, hash_bytes, *scope)).get:
+            ended.append(in_scope)
+        if key is not None and not execute(SQL["has_active_key"], (self.namespace_id, key, hash_bytes)).get:
+            ended.append(own)
+        for digest in ended:
+            self._row_to_change()
+            execute(SQL["add_tombstone"], (self.namespace_id, digest, to_micros(at), reason))
 
-    def lift_tombstone(self, content_hash: ContentHash) -> datetime | None:
-        row = (self.namespace_id, self.tombstone_digest(content_hash))
+    def lift_tombstone(self, identity: Identity) -> datetime | None:
+        row = (self.namespace_id, *self.tombstone_digests(identity))
         at: int | None = self._connection.execute(SQL["tombstone_since"], row).get
         if at is None:
             return None

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from perdure.errors import Conflict, NotFound
 from perdure.ids import parse_reference
-from perdure.model import STATES, Filter, Record
+from perdure.model import STATES, Filter, Record, identity_of
 from perdure.store.port import IndexRow, Load, LogFilter, Position, Store, Use
 from perdure.testing.conformance.store_fixture import RELAXED, StoreTestBase
 from perdure.testing.records import (
@@ -59,7 +59,7 @@ class ErasureTests(StoreTestBase):
         assert [row.number for row in store.index_rows(NAMESPACE, GENERATION, 0, 9)] == [2]
         assert store.pending_count(GENERATION) == 1
         with store.write(NAMESPACE) as writer:
-            assert writer.by_number(1) is writer.by_key("drink:tea") is writer.by_content(record.content_hash) is None
+            assert writer.by_number(1) is writer.by_key("drink:tea") is writer.by_content(identity_of(record)) is None
             assert writer.load() == Load(1, 2, None, None)
         assert problems(store) == []
 

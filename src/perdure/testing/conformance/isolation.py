@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from perdure.ids import parse_reference
-from perdure.model import STATES, Filter
+from perdure.model import STATES, Filter, identity_of
 from perdure.store.port import LogFilter, Position, Store, Use
 from perdure.testing.conformance.store_fixture import StoreTestBase
 from perdure.testing.records import GENERATION, NOON, amend, draft, embed, insert, read_once, remember
@@ -41,7 +41,7 @@ class IsolationTests(StoreTestBase):
         assert [row.number for row in store.index_rows("ours", GENERATION, 0, 9)] == [1]
         assert [row.number for row in store.index_changes("ours", GENERATION, Position()).rows] == [1]
         with store.write("ours") as writer:
-            assert writer.by_number(2) is writer.by_key("drink:tea") is writer.by_content(theirs.content_hash) is None
+            assert writer.by_number(2) is writer.by_key("drink:tea") is writer.by_content(identity_of(theirs)) is None
 
     def test_a_request_of_one_namespace_is_unknown_in_another(self, store: Store) -> None:
         for name in ("theirs", "ours"):

@@ -9,13 +9,14 @@ import pytest
 
 from perdure.errors import InvalidInput
 from perdure.ids import content_hash, new_id
+from perdure.model import SCOPE_FIELDS, Identity, identity_of
 from perdure.store.port import LINK_KINDS, Link, Store
 from perdure.testing.conformance.store_fixture import StoreTestBase
 from perdure.testing.records import NAMESPACE, NOON, amend, read_once, remember
 
 HOUR = timedelta(hours=1)
 TARGETS = ["https://example.org/ä", "0" * 32, "sixteen letters.", "0198a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b"]
-TEA, COFFEE = content_hash("tea"), content_hash("coffee")
+TEA, COFFEE = Identity(content_hash("tea")), Identity(content_hash("coffee"))
 
 
 class LinksTests(StoreTestBase):
@@ -69,16 +70,31 @@ class TombstonesTests(StoreTestBase):
             assert writer.lift_tombstone(TEA) is writer.lift_tombstone(COFFEE) is None
         assert read_once(store).tombstone_since(TEA) is None
 
-    def test_a_text_gets_no_tombstone_while_an_active_memory_has_it_with_a_key_or_without(self, store: Store) -> None:
-        for key in (None, "drink:tea"):
-            record = remember(store, "tea", key=key)
+    def test_a_text_gets_no_tombstone_while_an_active_memory_has_it_there(self, store: Store) -> None:
+        for fields in ({}, {"key": "drink:tea"}, {"conversation_id": "c1"}, {"file_path": "a.md", "anchor_id": "top"}):
+            record = remember(store, "tea", **fields)
+            identity = identity_of(record)
             with store.write(NAMESPACE) as writer:
-                writer.add_tombstone(TEA, "forgotten", NOON)
-                assert writer.tombstone_since(TEA) is None
+                writer.add_tombstone(identity, "forgotten", NOON)
+                assert writer.tombstone_since(identity) is None
             amend(store, record, "forget", state="deleted")
-        with store.write(NAMESPACE) as writer:
-            writer.add_tombstone(TEA, "forgotten", NOON)
-            assert writer.tombstone_since(TEA) == NOON
+            with store.write(NAMESPACE) as writer:
+                writer.add_tombstone(identity, "forgotten", NOON)
+                assert writer.tombstone_since(identity) == NOON
+
+    def test_a_tombstone_is_of_a_text_under_its_key_or_in_its_scope(self, store: Store) -> None:
+        text = content_hash("tea")
+        places = (
+            TEA,
+            Identity(text, "drink:alice"),
+            Identity(text, "drink:bob"),
+            *(TEA._replace(**{name: "x"}) for name in SCOPE_FIELDS),
+        )
+        for place in places:
+            with store.write(NAMESPACE) as writer:
+                writer.add_tombstone(place, "forgotten", NOON)
+                assert [each for each in places if writer.tombstone_since(each)] == [place]
+                assert writer.lift_tombstone(place) == NOON
 
     def test_of_two_tombstones_of_a_text_the_later_time_counts(self, store: Store) -> None:
         for at in (NOON, NOON + HOUR, NOON - HOUR):

@@ -15,7 +15,17 @@ from hypothesis import strategies as st
 
 from perdure.errors import InvalidInput
 from perdure.ids import content_hash
-from perdure.model import CATEGORIES, STATES, TIERS, USE_FIELDS, Filter, Record
+from perdure.model import (
+    CATEGORIES,
+    SCOPE_FIELDS,
+    STATES,
+    TIERS,
+    USE_FIELDS,
+    Filter,
+    Identity,
+    Record,
+    identity_of,
+)
 from perdure.store.port import LogFilter, Position, Store
 from perdure.testing.conformance.store_fixture import RELAXED, StoreTestBase
 from perdure.testing.records import (
@@ -196,10 +206,25 @@ class WritingTests(StoreTestBase):
         forgotten = remember(store, "Tea")
         amend(store, forgotten, "forget", state="deleted")
         with store.write(NAMESPACE) as writer:
-            assert writer.by_content(forgotten.content_hash) is None
+            assert writer.by_content(identity_of(forgotten)) is None
         again = remember(store, "TEA")
         with store.write(NAMESPACE) as writer:
-            assert writer.by_content(forgotten.content_hash) == again
+            assert writer.by_content(identity_of(forgotten)) == again
+
+    def test_the_same_text_in_another_scope_is_no_duplicate(self, store: Store) -> None:
+        scopes: list[dict[str, str]] = [{}, *({name: value} for name in SCOPE_FIELDS for value in ("one", "two"))]
+        records = [remember(store, "tea", **scope) for scope in scopes]
+        assert [read_once(store).by_content(identity_of(record)) for record in records] == records
+        assert read_once(store).by_content(Identity(content_hash("tea"), None, "one", "one")) is None
+
+    def test_where_it_was_said_is_kept_with_the_line_and_erased_with_it(self, store: Store) -> None:
+        record = remember(store, "tea")
+        told = {"source_project": "apollo", "speaker": "Ann"}
+        with store.write(NAMESPACE) as writer:
+            writer.put(record, replace(change("observe"), provenance=told), entry_of(record))
+            assert [line.change.provenance for line in writer.revisions(1)] == [{}, told]
+            writer.erase(1, change("erase"))
+        assert [line.change.provenance for line in read_once(store).revisions(1)] == [{}, {}, {}]
 
     def test_an_idempotency_key_finds_the_line_that_it_wrote_and_serves_once(self, store: Store) -> None:
         with store.write(NAMESPACE) as writer:
@@ -254,7 +279,7 @@ class WritingTests(StoreTestBase):
     def test_a_namespace_that_does_not_exist_reads_as_empty_and_is_not_made(self, store: Store) -> None:
         with store.read("nowhere") as reader:
             assert reader.fetch([1]) == reader.page(Filter(), after=None, limit=9, newest=True) == []
-            assert reader.by_number(1) is reader.by_key("k") is reader.by_content(content_hash("tea")) is None
+            assert reader.by_number(1) is reader.by_key("k") is reader.by_content(Identity(content_hash("tea"))) is None
             assert reader.log(LogFilter(), limit=9) == reader.damaged() == []
         assert store.namespaces() == []
 

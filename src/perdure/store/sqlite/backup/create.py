@@ -18,7 +18,7 @@ from perdure.store.port import Progress
 from perdure.store.sqlite import fork
 from perdure.store.sqlite.apsw_types import run
 from perdure.store.sqlite.backup import partial_files, staging
-from perdure.store.sqlite.file import StoreFile, identity_of, sync_directory
+from perdure.store.sqlite.file import StoreFile, file_identity, sync_directory
 from perdure.store.sqlite.pool import Pool
 from perdure.store.sqlite.sidecar import SIDECAR_SQL
 from perdure.store.sqlite.sql import SQL
@@ -36,7 +36,7 @@ def backup(
     absolute = Path(path).absolute()
     try:
         target = str(absolute.parent.resolve(strict=True) / absolute.name)
-        status = os.lstat(target) if identity_of(target) is not None else None
+        status = os.lstat(target) if file_identity(target) is not None else None
     except (OSError, ValueError) as error:
         raise BackupFailed(f"{path}: there is no such directory.") from error
     own = {file.path + side for side in _OWN} if file.identity is not None else set[str]()
@@ -79,7 +79,7 @@ def copy_to(
             with Path(partial).open("rb+") as file:
                 os.fsync(file.fileno())
                 digest, size = hashlib.file_digest(file, "sha256").hexdigest(), os.fstat(file.fileno()).st_size
-            if not overwrite and identity_of(target) is not None:
+            if not overwrite and file_identity(target) is not None:
                 raise _exists(target)
             # A checksum of an earlier file would be wrong for this one.
             Path(target + CHECKSUM).unlink(missing_ok=True)

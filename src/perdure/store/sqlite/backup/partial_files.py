@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
-from perdure.store.sqlite.file import identity_of
+from perdure.store.sqlite.file import file_identity
 
 Kind: TypeAlias = Literal["partial", "restoring"]
 
@@ -63,7 +63,7 @@ def remove_abandoned(paths: Iterable[str], kind: Kind) -> bool:
             if descriptor is not None:
                 _remove(copy)
                 os.close(descriptor)
-    return all(identity_of(copy) is None for copy in copies)
+    return all(file_identity(copy) is None for copy in copies)
 
 
 def _lock(copy: str, flags: int = 0) -> int | None:
@@ -72,7 +72,7 @@ def _lock(copy: str, flags: int = 0) -> int | None:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         status = os.fstat(descriptor)
-        if identity_of(copy) == (status.st_dev, status.st_ino):
+        if file_identity(copy) == (status.st_dev, status.st_ino):
             return descriptor
     except OSError:
         pass

@@ -24,14 +24,14 @@ from perdure.buggify import point
 from perdure.clock import Clock
 from perdure.errors import BackupFailed, StoreError
 from perdure.ids import ContentHash, new_id
-from perdure.model import BackupRestored, Change
+from perdure.model import BackupRestored, Change, Identity, identity_of
 from perdure.store.port import Progress
 from perdure.store.sqlite import fork
 from perdure.store.sqlite.apsw_types import Database, run
 from perdure.store.sqlite.backup import partial_files, staging
 from perdure.store.sqlite.backup.create import BACKUP_PATHS, CHECKSUM, copy_to, merge_paths, note_paths
 from perdure.store.sqlite.erasure_ledger import Ledger, LedgerLines, erasures, fingerprint, parse_ledger
-from perdure.store.sqlite.file import StoreFile, identity_of, size_of
+from perdure.store.sqlite.file import StoreFile, file_identity, size_of
 from perdure.store.sqlite.hash_chain import genesis
 from perdure.store.sqlite.log_head import LogHead
 from perdure.store.sqlite.migrate import check_schema_version, migrate
@@ -74,7 +74,7 @@ def restore_backup(
     beside = target.file.path if in_file else str(Path(tempfile.gettempdir()) / "perdure-memory")
     stem = f"{beside}.before-{target.clock().astimezone(UTC):%Y%m%dT%H%M%SZ}"
     names = (stem if n == 1 else f"{stem}-{n}" for n in range(1, 1000))
-    kept = next(name for name in names if identity_of(name) is None) if keep and in_file else None
+    kept = next(name for name in names if file_identity(name) is None) if keep and in_file else None
     try:
         with (
             partial_files.create_partial(beside, "restoring") as partial,
@@ -134,7 +134,7 @@ def _staged(source: str, partial: str) -> Generator[tuple[Pool, bool]]:
         remedy = f"Make one from it: perdure backup FILE --store {source}"
         raise BackupFailed(f"{source} has a write-ahead log beside it, so it is not a finished backup.", remedy=remedy)
     shutil.copyfile(source, partial)
-    proved = identity_of(source + CHECKSUM) is not None
+    proved = file_identity(source + CHECKSUM) is not None
     if proved:
         with Path(partial).open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
@@ -192,7 +192,7 @@ def _erase_again(copy: Pool, erased_ids: set[str], clock: Clock) -> int:
                 record = writer.by_number(number)
                 writer.erase(number, change)
                 if record is not None:
-                    writer.add_tombstone(record.content_hash, "erased", change.at)
+                    writer.add_tombstone(identity_of(record), "erased", change.at)
             writer.finish()
     if numbers:
         with copy.maintaining() as connection:
@@ -219,7 +219,8 @@ def _carry_over(live: Database, copy: Pool, copies: list[str]) -> None:
         for namespace in {namespace for namespace, *_ in tombstones}:
             reader = SqliteReader(connection, ids[namespace], namespace)
             rows = connection.execute(SIDECAR_SQL["active_texts"], (ids[namespace],))
-            active = {reader.tombstone_digest(ContentHash(content_hash.hex())) for (content_hash,) in rows}
+            identities = (Identity(ContentHash(text.hex()), *rest) for text, *rest in rows)
+            active = {digest for identity in identities for digest in reader.tombstone_digests(identity)[::2]}
             for row in tombstones:
                 # A text that the backup has in another memory is not a deleted one.
                 if row[0] == namespace and row[1] not in active:

@@ -12,7 +12,7 @@ from perdure.store.port import Progress
 from perdure.store.sqlite.apsw_types import Database
 from perdure.store.sqlite.connection import Patience, Role, connect, set_journal
 from perdure.store.sqlite.doctor.check import check_content
-from perdure.store.sqlite.file import StoreFile, identity_of
+from perdure.store.sqlite.file import StoreFile, file_identity
 from perdure.store.sqlite.filesystem import detect_file_system
 from perdure.store.sqlite.pool import Pool
 from perdure.store.sqlite.sidecar import SIDECAR_SQL
@@ -28,7 +28,7 @@ _SECONDS: Final = 30.0
 @contextmanager
 def opened(path: str) -> Generator[tuple[StoreFile, Pool]]:
     """The file and a pool with a single connection to it."""
-    file = StoreFile(path, identity_of(path), detect_file_system(path))
+    file = StoreFile(path, file_identity(path), detect_file_system(path))
 
     def open_connection(role: Role, patience: Patience) -> Database:
         return connect(file, role, patience)

@@ -91,7 +91,7 @@ def examined_rows(connection: Database, namespace: int, name: str) -> Iterator[E
             yield ExaminedRow(slot)
             continue
         try:
-            matches = newest == record.seq and (body is None or decode_payload(body) == record)
+            matches = newest == record.seq and (body is None or decode_payload(body).record == record)
         except StoreDamaged:
             matches = False
         yield ExaminedRow(slot, record, matches, tuple(entry), tokens, tags)

@@ -121,7 +121,7 @@ def _restore_records(connection: Database) -> Iterator[Finding]:
             seq, operation, digest, salt, body = rows[0] if rows else (0, ERASE, b"", b"", None)
             if operation != ERASE and body is not None and seq >= proved and digest_of(salt, body) == digest:
                 with suppress(StoreDamaged):
-                    record = decode_payload(body)
+                    record = decode_payload(body).record
                     if (record.namespace, record.number) == (name, slot & NUMBER_MASK):
                         logged[slot] = record
         back = _put_back(connection, namespace, logged)
