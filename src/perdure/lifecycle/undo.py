@@ -63,7 +63,7 @@ class BatchRevert:
             if (current[number].state != "deleted" if target is None else not same_history(current[number], target))
         ]
         if not self.force:
-            _require_no_conflict(skipped, later, different)
+            require_no_conflict(skipped, later, different)
         notes = () if different else ("Everything is as it was before; there was nothing to take back.",)
         return RevertPlan(targets, current, tuple(skipped), notes)
 
@@ -153,7 +153,7 @@ def _states_before(
     return states
 
 
-def _require_no_conflict(
+def require_no_conflict(
     skipped: Sequence[Skipped], later: Mapping[int, Sequence[Revision]], different: Sequence[int]
 ) -> None:
     """Conflict when memories cannot be reverted, when others changed them since, or when it was all undone already."""
