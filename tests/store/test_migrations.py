@@ -16,7 +16,7 @@ from store.behind import behind
 from store.children import Child
 
 from perdure.errors import StoreForeign
-from perdure.model import Filter
+from perdure.model import Filter, identity_of
 from perdure.store.port import EvictionRule, Load
 from perdure.store.queries import load_queries
 from perdure.store.sqlite import migrate
@@ -130,6 +130,17 @@ def test_a_store_of_the_first_schema_opens_with_all_it_held(old: Path):
         assert read_once(store, "other").capacity(EvictionRule(0.3, 0.7)).load == Load(1, 3, None, None)
         assert read_once(store, "other").changed_after(0, "trips") == [1]
         assert store.pending_count(GENERATION) == 1
+
+
+def test_a_store_of_the_third_schema_tells_scopes_apart(path: Path):
+    with closing(SqliteStore.open(path)) as store:
+        record = remember(store, "tea", conversation_id="c1")
+    with behind(path) as raw:
+        raw.execute(BACK[3]).fetchall()
+    with closing(SqliteStore.open(path)) as store:
+        assert [finding for finding in store.check() if finding.level == "problem"] == []
+        assert read_once(store).by_content(identity_of(record)) == record
+        assert read_once(store).by_content(identity_of(record)._replace(conversation_id="c2")) is None
 
 
 def test_a_process_killed_anywhere_in_a_migration_leaves_the_old_store_or_the_new_one(old: Path):
@@ -273,7 +284,8 @@ def test_every_named_query_is_used():
     code = "".join(path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*.py"))
     built = {f"where_{name}" for name in ("context_type", "tier", "source_project", "spec_folder", "conversation_id")}
     built |= {f"where_{name}" for name in ("categories", "sources", "since", "until", "created_since", "created_until")}
-    built |= {"where_unexpired_at", "where_numbers"}
+    built |= {f"where_{name}" for name in ("unexpired_at", "numbers", "min_importance", "max_importance", "key_type")}
+    built |= {"where_where"}
     built |= {
         f"lines_{name}" for name in ("session", "actor", "operation", "request", "before", "after", "since", "until")
     }
