@@ -37,9 +37,12 @@ def apply_tier(
     and take none back that a person gave.
     """
     is_person = services.context.is_person
-    fields, notes = keep_proposal(fields, before)
-    fields, kept = keep_trust(fields, before)
-    notes += kept
+    notes: tuple[str, ...] = ()
+    if "metadata" in fields:
+        fields, notes = keep_proposal(fields, before)
+    if before:
+        fields, kept = keep_trust(fields, before)
+        notes += kept
     if before and not is_person and before.tier == ONLY_PEOPLE and before.state == "active":
         changed = {name: value for name, value in fields.items() if getattr(before, name, None) != value}
         if before.key is None and "text" in fields and content_hash(fields["text"]) == before.content_hash:
@@ -90,11 +93,11 @@ def keep_proposal(fields: RecordFields, before: Record | None) -> tuple[RecordFi
     return kept, (NO_PROPOSAL,) if tiers.PROPOSED in given else ()
 
 
-def keep_trust(fields: RecordFields, before: Record | None) -> tuple[RecordFields, tuple[str, ...]]:
+def keep_trust(fields: RecordFields, before: Record) -> tuple[RecordFields, tuple[str, ...]]:
     """Pure: the fields without a trust that is higher than that of a memory with the same words. Otherwise a text of a
     stranger would be trusted as soon as somebody repeats it.
     """
-    if not before or before.state != "active" or "trust" not in fields or "text" not in fields:
+    if before.state != "active" or "trust" not in fields or "text" not in fields:
         return fields, ()
     higher = TRUSTS.index(fields["trust"]) < TRUSTS.index(before.trust)
     if not higher or content_hash(fields["text"]) != before.content_hash:
