@@ -7,7 +7,16 @@ from typing import Final, NamedTuple
 
 from perdure.recall.recipe import BALANCED
 
-WEIGHTS: Final = ("neighbour_weight", "session_weight", "named_weight", "asking_weight")
+# In the order in which the rungs add them.
+WEIGHTS: Final = (
+    "named_weight",
+    "neighbour_weight",
+    "asking_weight",
+    "session_weight",
+    "coverage_weight",
+    "proper_name_weight",
+    "when_weight",
+)
 _NOTHING_AROUND: Final[Mapping[str, float]] = dict.fromkeys((*WEIGHTS, "time_weight"), 0.0)
 
 
@@ -19,8 +28,10 @@ class Rung(NamedTuple):
     table: Mapping[str, object] | None
 
 
-def _adding(*names: str) -> dict[str, object]:
-    return {**_NOTHING_AROUND, **{name: getattr(BALANCED, name) for name in names}}
+def _adding(last: str | None = None) -> dict[str, object]:
+    """The weights of `balanced` up to this one."""
+    added = WEIGHTS[: WEIGHTS.index(last) + 1] if last else ()
+    return {**_NOTHING_AROUND, **{name: getattr(BALANCED, name) for name in added}}
 
 
 OURS: Final = Rung("balanced", "… + a time that the question names = `balanced`", None)
@@ -30,9 +41,12 @@ LADDER: Final = (
     Rung("facts", "reciprocal rank fusion, k = 60 (`facts`)", None),
     Rung("sum", "words + meaning, each brought to 0..1", _adding()),
     Rung("named", "… + who is named", _adding("named_weight")),
-    Rung("neighbours", "… + what is said before and after", _adding("named_weight", "neighbour_weight")),
-    Rung("asking", "… + a question is no answer", _adding("named_weight", "neighbour_weight", "asking_weight")),
-    Rung("session", "… + the best of the session", _adding(*WEIGHTS)),
+    Rung("neighbours", "… + what is said before and after", _adding("neighbour_weight")),
+    Rung("asking", "… + a question is no answer", _adding("asking_weight")),
+    Rung("session", "… + the best of the session", _adding("session_weight")),
+    Rung("coverage", "… + the words that are said around it", _adding("coverage_weight")),
+    Rung("proper-names", "… + the names that it holds", _adding("proper_name_weight")),
+    Rung("when", "… + a time, where it is asked when", _adding("when_weight")),
     OURS,
 )
 
@@ -43,8 +57,9 @@ CHOICES: Final = (
     *(
         Rung(
             f"{weight[:-7]}-{which}",
-            f"{weight} {getattr(BALANCED, weight) * step:g}",
-            {weight: getattr(BALANCED, weight) * step},
+            f"{weight} {min(getattr(BALANCED, weight) * step, 1.0):g}",
+            # The most that an asking weight may be is 1.
+            {weight: min(getattr(BALANCED, weight) * step, 1.0)},
         )
         for weight in WEIGHTS
         for which, step in zip(("less", "more"), STEPS, strict=True)

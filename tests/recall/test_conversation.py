@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
@@ -19,8 +20,19 @@ from perdure.settings import load
 from perdure.testing.embedder import WordEmbedder
 
 NOW = datetime(2026, 3, 14, 9, 26, 53, tzinfo=UTC)
-AROUND = {"neighbours", "session", "named", "asking"}
-PLAIN = {"neighbour_weight": 0.0, "session_weight": 0.0, "named_weight": 0.0, "asking_weight": 0.0}
+AROUND = {"neighbours", "session", "named", "asking", "answering", "coverage", "proper_names"}
+PLAIN = dict.fromkeys(
+    (
+        "neighbour_weight",
+        "session_weight",
+        "named_weight",
+        "asking_weight",
+        "coverage_weight",
+        "proper_name_weight",
+        "when_weight",
+    ),
+    0.0,
+)
 TALK = (
     ("Ann", "Lovely weather over the harbour."),
     ("Bob", "What did you shape at the pottery course?"),
@@ -83,8 +95,39 @@ def test_a_question_counts_less_than_what_answers_it(memory: Memory):
     answer = memory.recall("pottery course shape")
     assert hit(answer, TALK[1][1]).explain["asking"].contribution < 0
     assert "asking" not in hit(answer, TALK[2][1]).explain
-    lent = hit(answer, TALK[2][1]).explain["neighbours"].normalised
-    assert lent > hit(answer, TALK[0][1]).explain["neighbours"].normalised
+    assert hit(answer, TALK[2][1]).explain["answering"].contribution > 0
+    assert "answering" not in hit(answer, TALK[0][1]).explain
+
+
+def test_words_of_the_question_that_stand_around_a_turn_count_for_it(memory: Memory):
+    tell(memory, [("Ann", "My sister came by."), ("Bob", "Nice."), ("Ann", "We drank green tea from Kyoto.")])
+    tell(memory, [("Ann", "We drank green tea."), ("Bob", "Nice."), ("Ann", "Trains were late.")], session="2")
+    answer = memory.recall("green tea with the sister from Kyoto")
+    together, apart = hit(answer, "We drank green tea from Kyoto."), hit(answer, "We drank green tea.")
+    assert together.explain["coverage"].normalised == 1.0
+    assert 0 < apart.explain["coverage"].normalised < 1
+
+
+def test_of_two_turns_that_match_alike_the_one_with_names_comes_first(memory: Memory):
+    tell(memory, [("Ann", "We heard a band at the harbour."), ("Ann", "We heard Blue Harvest at the harbour.")])
+    tell(memory, [("Ann", "Nothing at all.")], session="2")
+    answer = memory.recall("Who played at the harbour?")
+    assert answer[0].record.text == "We heard Blue Harvest at the harbour."
+    assert answer[0].explain["proper_names"].normalised == pytest.approx(2 / 3, abs=1e-6)
+    assert "Nothing at all." not in [one.record.text for one in answer if "proper_names" in one.explain]
+
+
+@pytest.mark.parametrize("question", ["When did Ann visit the museum?", "How long ago was the visit to the museum?"])
+def test_what_tells_a_time_comes_first_where_it_is_asked_when(memory: Memory, question: str):
+    tell(memory, [("Ann", "I went to visit the museum yesterday."), ("Ann", "I went to visit the museum gladly.")])
+    answer = memory.recall(question)
+    assert answer[0].record.text == "I went to visit the museum yesterday."
+    assert [one.record.text for one in answer if "when" in one.explain] == ["I went to visit the museum yesterday."]
+
+
+def test_a_time_counts_only_where_it_is_asked_for(memory: Memory):
+    tell(memory, [("Ann", "I went to visit the museum last week.")])
+    assert "when" not in memory.recall("What did Ann feel when she saw the museum?")[0].explain
 
 
 def test_only_what_is_near_in_the_same_session_is_lifted(memory: Memory):
@@ -158,7 +201,7 @@ def test_the_name_leaves_what_is_embedded_only_where_somebody_bears_it(memory: M
 
 
 def test_contributions_add_up_and_scores_fall_within_0_and_1(memory: Memory):
-    tell(memory)
+    tell(memory, [*TALK, ("Ann", "The pottery course was by Lake Como.")])
     for number in range(20):
         memory.remember(f"Ann shapes vase {number} at the course.")
     memory.work()
@@ -218,7 +261,7 @@ def test_by_words_alone_conversations_are_found_as_ever(hands: Hands):
 
 
 shares = st.floats(0, 1).map(lambda share: round(share, 6))
-weights = st.builds(ConversationWeights, *[st.floats(0, 2)] * 3, st.floats(0, 1))
+weights = st.builds(ConversationWeights, *[st.floats(0, 2)] * 3, st.floats(0, 1), *[st.floats(0, 2)] * 3)
 
 
 @st.composite
@@ -228,11 +271,13 @@ def features(draw: st.DrawFn, count: int) -> ConversationFeatures:
     near = np.array(around, np.intp).reshape(count, 2 * REACH)
     near[group == NOBODY] = -1
     asking = np.array(draw(st.lists(shares, min_size=count, max_size=count)))
-    named = np.array(draw(st.lists(st.booleans(), min_size=count, max_size=count)), np.bool_)
+    telling, covered = (np.array(draw(st.lists(shares, min_size=count, max_size=count))) for _ in range(2))
+    named, dated = (np.array(draw(st.lists(st.booleans(), min_size=count, max_size=count)), np.bool_) for _ in range(2))
     alone = (near < 0).all(axis=1) & (
         np.array(draw(st.lists(st.booleans(), min_size=count, max_size=count))) | (group < 0)
     )
-    return ConversationFeatures(group, near, alone, np.where(group == NOBODY, 0.0, asking), named)
+    asking, telling = (np.where(group == NOBODY, 0.0, share) for share in (asking, telling))
+    return ConversationFeatures(group, near, alone, asking, telling, named, covered, dated)
 
 
 def boosted(own: np.ndarray, boost: ConversationBoost) -> np.ndarray:
@@ -244,6 +289,12 @@ def test_a_boosted_score_is_a_share(data: st.DataObject, own: list[float], weigh
     match = np.array(own)
     scores = boosted(match, conversation_boost(match, data.draw(features(len(own))), weight))
     assert ((scores >= -1e-5) & (scores <= 1 + 1e-5)).all()
+
+
+def test_names_and_a_time_are_no_reason_to_find_what_does_not_match():
+    around, yes, one = ConversationFeatures.none(1), np.ones(1, np.bool_), np.ones(1)
+    telling = replace(around, name_share=one, tells_when=yes)
+    assert boosted(np.zeros(1), conversation_boost(np.zeros(1), telling, BALANCED.conversation)).tolist() == [0.0]
 
 
 @given(st.lists(shares, min_size=1, max_size=8), weights)

@@ -22,6 +22,7 @@ from perdure.recall.signals import PROMINENCE, anchor_matches, total_of, weigh
 from perdure.recall.timeline import within
 from perdure.recall.top_k import top_k, top_k_newest
 from perdure.text.bm25 import WordCounts
+from perdure.text.names_and_times import TIME_WORDS, asks_when
 from perdure.tiers import TIERS, Tier
 
 if TYPE_CHECKING:
@@ -126,7 +127,6 @@ class _Retrieved(NamedTuple):
     rows: NDArray[np.intp]
     by_keyword: Mask
     by_vector: Mask
-    conversation: ConversationFeatures | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +152,7 @@ class Retriever:
         retrieve = self._every_match if self.request.recipe.prominence_weight else self._best_matches
         retrieved: list[_Retrieved] = []
         keyword: list[NDArray[np.float32]] = []
+        around: list[ConversationFeatures | None] = []
         notes: dict[str, None] = {}
         for partition in partitions:
             allowed, noted = self.allowed_rows(partition)
@@ -160,10 +161,13 @@ class Retriever:
             scores *= allowed
             retrieved.append(retrieve(partition, allowed, scores))
             keyword.append(scores[retrieved[-1].rows])
+            around.append(self._conversation(partition.snapshot, retrieved[-1].rows, counts))
         parts = [(partition, part.rows) for partition, part in zip(partitions, retrieved, strict=True)]
         conversation = None
-        if any(part.conversation for part in retrieved):
-            features = [part.conversation or ConversationFeatures.none(len(part.rows)) for part in retrieved]
+        if any(around):
+            features = [
+                each or ConversationFeatures.none(len(rows)) for each, (_, rows) in zip(around, parts, strict=True)
+            ]
             conversation = ConversationFeatures.joined(features) if len(features) > 1 else features[0]
         number = column_of(parts, "number")
         cosine, has_vector = np.zeros(len(number), np.float32), np.zeros(len(number), np.bool_)
@@ -222,24 +226,39 @@ class Retriever:
         nearest = near.rows[top_k_newest(np.arange(len(near.rows)), near.cosines, numbers[near.rows], count)]
         if ranges:
             nearest = _union(nearest, snapshot.vectors.nearest(embedding.vector, of_time, shortlist).rows)
-        rows, features = _union(worded, nearest), None
+        rows = _union(worded, nearest)
         if conversation is not None and any(self.request.recipe.conversation):
             lending = _union(worded[top_k(scores[worded], _LENDING)], near.best(_LENDING).rows)
             around = conversation.neighbours(lending).ravel()
             around = around[around >= 0]
             rows = _union(rows, around[allowed[around]])
-            named = np.zeros(len(rows), np.bool_)
-            if embedding.speakers:
-                named = conversation.said_by(rows, embedding.speakers)
-                # Of what nobody said, the rows that hold the name.
-                unsaid = conversation.speaker[rows] == NOBODY
-                for term in term_hashes(list(embedding.speakers)) if unsaid.any() else ():
-                    named |= unsaid & snapshot.lexical.holding([term])[rows]
-            features = ConversationFeatures.of(conversation, rows, named)
         listed = np.zeros((2, len(rows)), np.bool_)
         listed[0, np.searchsorted(rows, worded)] = True
         listed[1, np.searchsorted(rows, nearest)] = True
-        return _Retrieved(rows, listed[0], listed[1], features)
+        return _Retrieved(rows, listed[0], listed[1])
+
+    def _conversation(
+        self, snapshot: Snapshot, rows: NDArray[np.intp], counts: WordCounts | None
+    ) -> ConversationFeatures | None:
+        """What stands around the candidates and what they tell in particular, where conversations count."""
+        conversation, embedding = snapshot.conversation, self.embedding
+        if conversation is None or embedding is None or not any(self.request.recipe.conversation):
+            return None
+        named = tells_when = np.zeros(len(rows), np.bool_)
+        if embedding.speakers:
+            # Of what nobody said, the rows that hold the name.
+            unsaid = conversation.speaker[rows] == NOBODY
+            holding = (
+                snapshot.lexical.holding_any(term_hashes(list(embedding.speakers)))[rows] if unsaid.any() else unsaid
+            )
+            named = conversation.said_by(rows, embedding.speakers) | (unsaid & holding)
+        if asks_when(self.query.text):
+            tells_when = snapshot.lexical.holding_any(term_hashes(TIME_WORDS.split()))[rows]
+        neighbours = conversation.neighbours(rows)
+        coverage = snapshot.lexical.coverage(self.query.terms, np.column_stack([rows, neighbours]), counts)
+        return ConversationFeatures.of(
+            conversation, rows, neighbours, named=named, coverage=coverage, tells_when=tells_when
+        )
 
     def _every_match(self, partition: Partition, allowed: Mask, scores: NDArray[np.float32]) -> _Retrieved:
         """Every row that has a word of the query or any vector to compare with it; without a query every row. Of too

@@ -1,9 +1,10 @@
 """Conversation features: what was said just before and after a memory, its session, and who speaks.
 
 A turn of a conversation says little by itself: what it is about was often said one or two turns before, and a question
-is answered by what follows. So a turn also counts by how well its neighbours match, and by the best turn of its
-session. A memory outside any conversation has no neighbours; words and meaning then count for them as well, so that
-neither kind has an advantage over the other.
+is answered by what follows. So a turn also counts by how well its neighbours match, by the words of the query that they
+hold together with it, by the best turn of its session, and by what it tells in particular: names, or a time. A memory
+outside any conversation has no neighbours; words and meaning then count for them as well, so that neither kind has an
+advantage over the other.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 REACH: Final = 2
 # The code of a row without a speaker or a session.
 NOBODY: Final = -1
+# What follows a question gains so much of what the question loses.
+_ANSWER_PART: Final = 0.5
 
 # With the possessive, which goes with the name.
 _WORD: Final = re.compile(r"([^\W_]+)(['’]s\b)?\s*")  # noqa: RUF001 - as it is written
@@ -100,6 +103,7 @@ class ConversationIndex:
     group: NDArray[np.int32]
     speaker: NDArray[np.int32]
     question_share: NDArray[np.float32]
+    name_share: NDArray[np.float32]
     speakers: SpeakerIndex
 
     @cached_property
@@ -178,19 +182,32 @@ def _fold_word(word: str) -> str:
 @dataclass(frozen=True, slots=True)
 class ConversationFeatures:
     """Of each candidate: its `group`, the positions of its neighbours among the candidates (-1: none), whether it has
-    no neighbour at all, the share of it that asks, and whether the query names its speaker or holds its name.
+    no neighbour at all, the share of it that asks, how many names it holds, whether the query names its speaker or
+    holds its name, the `coverage` of the query's words by it and its neighbours, and whether it tells a time that the
+    query asks for.
     """
 
     group: NDArray[np.int64]
     neighbours: NDArray[np.intp]
     alone: NDArray[np.bool_]
     question_share: NDArray[np.float64]
+    name_share: NDArray[np.float64]
     named: NDArray[np.bool_]
+    coverage: NDArray[np.float64]
+    tells_when: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, index: ConversationIndex, rows: NDArray[np.intp], named: NDArray[np.bool_]) -> ConversationFeatures:
-        """Of candidate rows in ascending order; a neighbour that is no candidate does not count."""
-        neighbours = index.neighbours(rows)
+    def of(
+        cls,
+        index: ConversationIndex,
+        rows: NDArray[np.intp],
+        neighbours: NDArray[np.intp],
+        *,
+        named: NDArray[np.bool_],
+        coverage: NDArray[np.float64],
+        tells_when: NDArray[np.bool_],
+    ) -> ConversationFeatures:
+        """Of candidate rows in ascending order and their neighbours; one that is no candidate does not count."""
         at = np.searchsorted(rows, neighbours)
         listed = neighbours >= 0
         if len(rows):
@@ -200,19 +217,18 @@ class ConversationFeatures:
             np.where(listed, at, -1),
             neighbours.max(axis=1, initial=-1) < 0,
             index.question_share[rows].astype(np.float64),
+            index.name_share[rows].astype(np.float64),
             named,
+            coverage,
+            tells_when,
         )
 
     @classmethod
     def none(cls, count: int) -> ConversationFeatures:
         """Of candidates that stand in no conversation."""
-        return cls(
-            np.full(count, NOBODY, np.int64),
-            np.full((count, 2 * REACH), -1, np.intp),
-            np.ones(count, np.bool_),
-            np.zeros(count),
-            np.zeros(count, np.bool_),
-        )
+        no, nothing = np.zeros(count, np.bool_), np.zeros(count)
+        nowhere, around = np.full(count, NOBODY, np.int64), np.full((count, 2 * REACH), -1, np.intp)
+        return cls(nowhere, around, ~no, nothing, nothing, no, nothing, no)
 
     @classmethod
     def joined(cls, parts: Sequence[ConversationFeatures]) -> ConversationFeatures:
@@ -228,7 +244,10 @@ class ConversationFeatures:
             np.concatenate(neighbours),
             np.concatenate([part.alone for part in parts]),
             np.concatenate([part.question_share for part in parts]),
+            np.concatenate([part.name_share for part in parts]),
             np.concatenate([part.named for part in parts]),
+            np.concatenate([part.coverage for part in parts]),
+            np.concatenate([part.tells_when for part in parts]),
         )
 
 
@@ -246,33 +265,38 @@ def conversation_boost(
     match: NDArray[np.float64], features: ConversationFeatures, given: ConversationWeights
 ) -> ConversationBoost:
     """`match` is how well each candidate matches by itself, in 0..1; so is the score with these signals."""
-    asking = given.asking
-    near = given.neighbours * (1 + asking)
-    # What follows a question answers it, and gets more from it.
     lent = np.where(features.neighbours >= 0, match[features.neighbours], 0.0)
-    lent[:, 0] *= 1 + asking * features.question_share[features.neighbours[:, 0]]
-    neighbours = lent.max(axis=1, initial=0.0) / (1 + asking)
-    asked = match * features.question_share
-    # Where around is no neighbour or no session, a memory itself counts for it.
-    own, whole = np.where(features.alone, 1 + given.neighbours, 1.0), 1 + near
-    lifted = match * own + near * neighbours - asking * asked
+    before = features.neighbours[:, 0]
+    in_session = features.group != NOBODY
     _, which = np.unique(features.group, return_inverse=True)
     best = np.zeros(int(which.max(initial=0)) + 1)
-    np.maximum.at(best, which, lifted)
-    in_session = features.group != NOBODY
-    total = whole * (1 + given.session) + (given.named if features.named.any() else 0.0)
+    np.maximum.at(best, which, match)
+    shares = {
+        "neighbours": lent.max(axis=1, initial=0.0),
+        "session": best[which] * in_session,
+        "named": features.named.astype(float),
+        "asking": match * features.question_share,
+        "answering": lent[:, 0] * features.question_share[before],
+        "coverage": features.coverage * ~features.alone,
+        # Names are no reason to find something that does not match at all.
+        "proper_names": features.name_share * (match > 0),
+        "when": match * features.tells_when,
+    }
+    weights = {
+        "neighbours": given.neighbours,
+        "session": given.session,
+        "named": given.named if features.named.any() else 0.0,
+        "asking": -given.asking,
+        "answering": _ANSWER_PART * given.asking,
+        "coverage": given.coverage,
+        "proper_names": given.proper_names,
+        "when": given.when if features.tells_when.any() else 0.0,
+    }
+    total = 1 + sum(weight for weight in weights.values() if weight > 0)
+    # Where around is no neighbour or no session, a memory itself counts for it.
+    own = 1 + features.alone * (given.neighbours + given.coverage) + ~in_session * given.session
     return ConversationBoost(
-        own * np.where(in_session, 1.0, 1 + given.session) / total,
-        {
-            "neighbours": neighbours.round(DECIMALS),
-            "session": np.where(in_session, best[which] / whole, 0.0).round(DECIMALS),
-            "named": features.named.astype(float),
-            "asking": asked.round(DECIMALS),
-        },
-        {
-            "neighbours": near / total,
-            "session": given.session * whole / total,
-            "named": given.named / total,
-            "asking": -asking / total,
-        },
+        own / total,
+        {name: share.round(DECIMALS) for name, share in shares.items()},
+        {name: weight / total for name, weight in weights.items()},
     )

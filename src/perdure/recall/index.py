@@ -63,6 +63,7 @@ class Columns:
     importance: NDArray[np.float64]
     stability: NDArray[np.float64]
     question_share: NDArray[np.float32]
+    name_share: NDArray[np.float32]
     tier: NDArray[np.int32]
     category: NDArray[np.int32]
     anchor: NDArray[np.int32]
@@ -74,7 +75,8 @@ _DTYPES: Final[dict[str, Any]] = {
     "number": np.int64, "active": np.bool_, "deprecated": np.bool_, "valid_from": np.int64, "valid_until": np.int64,
     "expires_at": np.int64, "dated": np.int64, "updated_at": np.int64, "observations": np.int64,
     "confidence": np.float64, "importance": np.float64, "stability": np.float64, "question_share": np.float32,
-    "tier": np.int32, "category": np.int32, "anchor": np.int32, "group": np.int32, "speaker": np.int32,
+    "name_share": np.float32, "tier": np.int32, "category": np.int32, "anchor": np.int32, "group": np.int32,
+    "speaker": np.int32,
 }  # fmt: skip
 
 
@@ -109,7 +111,7 @@ class Vocabulary:
         (
             numbers, _, _, active, tiers, valid_from, valid_until, expires_at, dated, updated_at, categories,
             observations, confidence, importance, anchors, conversations, sessions, speakers, question_shares,
-            stabilities, _,
+            name_shares, stabilities, _,
         ) = zip(*rows, strict=True)  # fmt: skip
         sittings: Sequence[tuple[str, str | None] | None] = conversations
         if any(conversation is not None for conversation in conversations):
@@ -133,6 +135,7 @@ class Vocabulary:
                 [given if given and is_stability(given) else None for given in stabilities], DEFAULT_STABILITY
             ),
             "question_share": question_shares,
+            "name_share": name_shares,
             "tier": self.tiers.encode(tiers),
             "category": self.categories.encode(categories),
             "anchor": self.anchors.encode(anchors),
@@ -343,7 +346,13 @@ class NamespaceIndex:
         conversation = None
         if self._spoken:
             conversation = ConversationIndex(
-                columns.number, alive, columns.group, columns.speaker, columns.question_share, self._vocabulary.speakers
+                columns.number,
+                alive,
+                columns.group,
+                columns.speaker,
+                columns.question_share,
+                columns.name_share,
+                self._vocabulary.speakers,
             )
         return Snapshot(
             self._position,

@@ -30,6 +30,8 @@ _MOST_ROWS: Final = 1 << 24
 # A set of postings is merged into the one before as soon as that is less than so many times larger.
 _FANOUT: Final = 4
 _NO_PARTS: Final[Mapping[int, Sequence[int]]] = {}
+# The words of a query that are told apart in one number.
+_BITS: Final = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +174,30 @@ class Lexical:
         for whole, some in parts.items():
             rows &= hold([whole]) | hold(some)
         return rows
+
+    def holding_any(self, query_terms: Sequence[int]) -> NDArray[np.bool_]:
+        """The rows that hold one of these words; what it says of rows that are gone means nothing."""
+        held = np.zeros(len(self.lengths), np.bool_)
+        for _, rows, _ in self._find(query_terms)[0]:
+            held[rows] = True
+        return held
+
+    def coverage(
+        self, query_terms: Sequence[int], windows: NDArray[np.intp], counts: WordCounts | None = None
+    ) -> NDArray[np.float64]:
+        """The share of these words that stand in each window of rows (-1: none), by how telling they are."""
+        query_terms, counts = query_terms[:_BITS], counts or self._own
+        postings, holding = self._find(query_terms)
+        # One place more than there are rows, so that -1 falls on it.
+        held = np.zeros(len(self.lengths) + 1, np.uint64)
+        for which, rows, _ in postings:
+            held[rows] |= np.uint64(1 << which)
+        # A word that only rows held that are gone is as good as unknown.
+        worths = np.array(
+            [counts.idf(term, holding[which]) if holding[which] else 0.0 for which, term in enumerate(query_terms)]
+        )
+        bits = np.bitwise_or.reduce(held[windows], axis=1)[:, np.newaxis] >> np.arange(len(worths), dtype=np.uint64)
+        return (bits & np.uint64(1)) @ worths / max(worths.sum(), 1e-9)
 
     def _find(self, query_terms: Sequence[int]) -> tuple[list[tuple[int, Rows, Counts]], Counter[int]]:
         """In each part of the index: which of the terms, the rows that hold it, and how often. Then, for each term, how

@@ -18,6 +18,9 @@ class ConversationWeights(NamedTuple):
     session: float = 0.0
     named: float = 0.0
     asking: float = 0.0
+    coverage: float = 0.0
+    proper_names: float = 0.0
+    when: float = 0.0
 
 
 Fusion: TypeAlias = Literal["chance", "maximum", "rank"]
@@ -58,6 +61,9 @@ class Recipe:
     session_weight: float = 0.0
     named_weight: float = 0.0
     asking_weight: float = 0.0
+    coverage_weight: float = 0.0
+    proper_name_weight: float = 0.0
+    when_weight: float = 0.0
 
     @cached_property
     def weights(self) -> Mapping[str, float]:
@@ -81,7 +87,15 @@ class Recipe:
         others = self.prominence_weight or self.tier_weight or self.decay_weight or self.anchor_weight
         if self.fusion != "chance" or others or self.forgets or self.balances:
             return ConversationWeights()
-        return ConversationWeights(self.neighbour_weight, self.session_weight, self.named_weight, self.asking_weight)
+        return ConversationWeights(
+            self.neighbour_weight,
+            self.session_weight,
+            self.named_weight,
+            self.asking_weight,
+            self.coverage_weight,
+            self.proper_name_weight,
+            self.when_weight,
+        )
 
     @property
     def fades(self) -> bool:
@@ -120,10 +134,16 @@ FIELDS: Final[Mapping[str, str]] = {
     "time_weight": "where the question names a time (`last week`, `in March`): how near a memory is to it; the other "
     "weights share the rest",
     "neighbour_weight": "in a conversation: the best match among the two memories before and the two after, beside a "
-    "memory that weighs 1 itself; this and the next three count with `chance` and nothing but words and meaning",
+    "memory that weighs 1 itself; this and the next six count with `chance` and nothing but words and meaning",
     "session_weight": "in a conversation: the best match of its session",
     "named_weight": "who says it is named in the question",
-    "asking_weight": "in a conversation: by how much a memory that only asks counts less; what follows it counts more",
+    "asking_weight": "in a conversation: by how much a memory that only asks counts less; what follows it gains half "
+    "as much",
+    "coverage_weight": "in a conversation: the share of the question's words, the rare ones counting more, that stand "
+    "in a memory or in the two before and the two after it",
+    "proper_name_weight": "in a conversation: how many names a memory holds, up to three",
+    "when_weight": "where a question asks when something was: how well a memory matches that tells a time "
+    "(`yesterday`, `two weeks ago`)",
 }
 
 BALANCED: Final = Recipe(
@@ -133,9 +153,12 @@ BALANCED: Final = Recipe(
     vector_weight=0.5,
     time_weight=0.4,
     neighbour_weight=0.4,
-    session_weight=0.25,
-    named_weight=0.2,
-    asking_weight=0.5,
+    session_weight=0.5,
+    named_weight=0.25,
+    asking_weight=0.8,
+    coverage_weight=0.4,
+    proper_name_weight=0.3,
+    when_weight=0.5,
 )
 
 FACTS: Final = Recipe(

@@ -46,8 +46,8 @@ class IndexRow(NamedTuple):
     """One memory as the recall index keeps it. Times are microseconds since 1970.
 
     `valid_from` and `valid_until` are the times between which it is true; `dated` is when it became true, else when it
-    was made. `question_share` is the share of its text that asks, of a turn in a conversation. `stability` is the
-    number that its metadata gives for it, if any.
+    was made. Of a turn in a conversation, `question_share` is the share of its text that asks, and `name_share` says
+    how many names it holds. `stability` is the number that its metadata gives for it, if any.
     """
 
     number: int
@@ -69,6 +69,7 @@ class IndexRow(NamedTuple):
     session: str | None
     speaker: str | None
     question_share: float
+    name_share: float
     stability: float | None
     trigger_phrases: tuple[str, ...]
 

@@ -11,6 +11,7 @@ from perdure.store.sqlite.apsw_types import Database, Row
 from perdure.store.sqlite.reader import generation_id
 from perdure.store.sqlite.rows import NUMBER_MASK, Unwritten, newest_time, range_of, slot_of
 from perdure.store.sqlite.sql import SQL
+from perdure.text.names_and_times import name_share
 from perdure.text.question_share import question_share
 
 
@@ -81,11 +82,13 @@ def use_counts(
 def _index_row(row: Row) -> IndexRow:
     (
         terms, vector, active, tier, valid_from, valid_until, expires_at, dated, updated_at, category, observations,
-        confidence, importance, anchor, conversation, session, question, speaker, stability, phrases, number,
+        confidence, importance, anchor, conversation, session, said, speaker, stability, phrases, number,
     ) = row  # fmt: skip
-    if question is not None:
-        question = question_share(question.decode("utf-8", "replace"))
-    # Much quicker than calling the class by its twenty-one arguments.
+    asking = names = 0.0
+    if said is not None:
+        said = said.decode("utf-8", "replace")
+        asking, names = question_share(said), name_share(said)
+    # Much quicker than calling the class by its twenty-two arguments.
     return IndexRow._make((
         number, terms, vector, active == 1, tier.decode("utf-8", "replace"), valid_from, valid_until, expires_at, dated,
         updated_at, category and category.decode("utf-8", "replace"), observations, confidence, importance,
@@ -93,7 +96,8 @@ def _index_row(row: Row) -> IndexRow:
         None if conversation is None else conversation.decode("utf-8", "replace"),
         None if session is None else session.decode("utf-8", "replace"),
         None if speaker is None else speaker.decode("utf-8", "replace"),
-        question or 0.0,
+        asking,
+        names,
         stability,
         tuple(map(str, json.loads(phrases.decode("utf-8", "replace")))) if phrases else (),
     ))  # fmt: skip

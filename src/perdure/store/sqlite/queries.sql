@@ -734,12 +734,12 @@ SELECT seq, vector, coalesce((SELECT value FROM meta WHERE meta.name = 'repairs'
 -- name: index_columns
 -- What the recall index keeps of a memory; the number comes last, from whichever table drives the statement. The vector
 -- comes by the passage's hash, never by the memory. Texts are read as bytes, so that one that is damaged spoils no other;
--- of a conversation those that may ask something. A list of trigger phrases that is malformed is damage, and left out.
+-- what was said, of conversations alone. A list of trigger phrases that is malformed is damage, and left out.
 SELECT entry.terms, vector.data, memory.state = 'active', CAST(memory.tier AS BLOB), memory.valid_at, memory.invalid_at,
        memory.expires_at, coalesce(memory.valid_at, memory.created_at), memory.updated_at,
        CAST(memory.category AS BLOB), memory.observation_count, memory.confidence, memory.importance,
        CAST(memory.anchor_id AS BLOB), CAST(memory.conversation_id AS BLOB), CAST(memory.session_id AS BLOB),
-       CASE WHEN memory.conversation_id IS NOT NULL AND memory.text GLOB '*[?？؟]*' THEN CAST(memory.text AS BLOB) END,
+       CASE WHEN memory.conversation_id IS NOT NULL THEN CAST(memory.text AS BLOB) END,
        CASE WHEN json_valid(memory.metadata) THEN CAST(memory.metadata ->> '$.speaker' AS BLOB) END,
        CASE WHEN json_valid(memory.metadata) AND json_type(memory.metadata, '$.stability') IN ('integer', 'real')
            THEN memory.metadata ->> '$.stability' END,

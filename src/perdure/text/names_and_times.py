@@ -1,0 +1,33 @@
+"""What a text tells in particular, because a question mostly asks for it: names, and when something was."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+# Words that tell a time by themselves. Months and years are left out: they stand in the index of every dated memory.
+TIME_WORDS: Final = (
+    "yesterday today tonight tomorrow ago week weekend month year "
+    "monday tuesday wednesday thursday friday saturday sunday"
+)
+
+# More names than these tell no more.
+_ENOUGH_NAMES: Final = 3
+# A capital letter that does not begin a sentence. Beginning with the space makes it twice as quick to look for.
+_NAME: Final = re.compile(r" (?<=[^.!?:] )(?!I\b)[A-ZÀ-ÖØ-ÞΑ-ΩА-Я]\w+")
+_ASKS_WHEN: Final = re.compile(
+    r"^\W*(?:and |but |so )?(?:since |until )?when\b|\bhow long\b|\b(?:what|which) (?:date|day|week|month|year)\b"
+    r"|\bwhen (?:am|are|can|could|did|do|does|had|has|have|is|should|was|were|will|would)\b",
+    re.IGNORECASE,
+)
+
+
+def name_share(text: str) -> float:
+    """How many names it holds, as a share of three. In a language that writes other words with a capital letter, too,
+    these count as well.
+    """
+    return min(len(set(_NAME.findall(text))), _ENOUGH_NAMES) / _ENOUGH_NAMES
+
+
+def asks_when(question: str) -> bool:
+    return _ASKS_WHEN.search(question) is not None
