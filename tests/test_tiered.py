@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from perdure import Memory
-from perdure.errors import InvalidInput, UnknownChoice
+from perdure.errors import InvalidInput
 from perdure.model import TIERS, Recall
 from perdure.recall import recaller
 from perdure.settings import load
@@ -113,11 +113,11 @@ def test_importance_1_and_exempt_tiers_do_not_fade(clock: Clock):
         assert part(tiered(every), "decay", 2) == pytest.approx(0.98)
 
 
-def test_decay_cannot_be_asked_of_a_recipe_that_knows_none(memory: Memory):
+def test_decay_changes_nothing_in_a_recipe_that_knows_none(memory: Memory):
     memory.remember("tea on monday")
-    with pytest.raises(UnknownChoice, match="balanced knows no decay"):
-        memory.recall("tea", use_decay=True)
-    assert memory.recall("tea", use_decay=False)
+    with_decay, without = memory.recall("tea", use_decay=True), memory.recall("tea", use_decay=False)
+    assert [hit.score for hit in with_decay] == [hit.score for hit in without]
+    assert len(without) == 1
     with pytest.raises(InvalidInput, match="use_decay"):
         memory.recall("tea", recipe="tiered", use_decay="yes")  # pyright: ignore[reportArgumentType]
 

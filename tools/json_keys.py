@@ -33,6 +33,7 @@ JSON_KEYS: Final[dict[str, dict[str, tuple[str, str]]]] = {
         "remaining": ("number", "memories that stay in the namespace"),
         "scrub_pending": ("boolean", "erased bytes wait in a file that another process holds"),
         "reverted": ("array of numbers", "memories that are as they were"),
+        "parts": ("object", "the same for each namespace, by its name, where there were several"),
         "removed": ("array of numbers", "memories that did not exist then, and were removed"),
         "skipped": ("array of objects", "memories that could not be brought back, and why"),
         "reason": ("string", "why a memory was skipped or omitted"),

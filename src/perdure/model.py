@@ -40,6 +40,7 @@ INDEXED_STATES: tuple[State, ...] = ("active", "superseded")
 
 NOTHING: Mapping[str, Json] = {}
 _NO_CONCEPTS: Mapping[str, int] = {}
+_NO_PARTS: Mapping[str, RevertResult] = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -303,7 +304,8 @@ class Skipped:
 @dataclass(frozen=True, slots=True)
 class RevertResult:
     """What `undo` or `restore_checkpoint` did. `reverted` are the numbers of memories that are as they were, `removed`
-    of those that did not exist then; undoing `batch` takes it back. It is None when nothing was written.
+    of those that did not exist then; undoing `batch` takes it back. It is None when nothing was written. Numbers are of
+    one namespace: with several, `parts` has a result of its own for each in which something was done.
     """
 
     batch: str | None
@@ -311,6 +313,7 @@ class RevertResult:
     removed: tuple[int, ...] = ()
     skipped: tuple[Skipped, ...] = ()
     notes: tuple[str, ...] = ()
+    parts: Mapping[str, RevertResult] = field(default_factory=lambda: _NO_PARTS)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from weakref import WeakSet
 
 from perdure.embed import local
-from perdure.embed.port import Embedder
+from perdure.embed.port import Embedder, check_embedder
 from perdure.errors import EmbedderUnavailable, InvalidInput, shown
 from perdure.lifecycle.usage import UseCounter
 from perdure.lifecycle.write_context import WriteContext
@@ -44,7 +44,8 @@ class Services:
     ) -> None:
         self.settings = settings
         self.context = context
-        self.embedder = _local_embedder(settings) if embedder is None or isinstance(embedder, str) else embedder
+        given = embedder is not None and not isinstance(embedder, str)
+        self.embedder = check_embedder(embedder) if given else _local_embedder(settings)
         self.eviction_rule = EvictionRule(settings.importance_low, settings.importance_high)
         self.grace = timedelta(days=min(settings.grace_days, timedelta.max.days))
         self.recipes: dict[str, Recipe] = {}

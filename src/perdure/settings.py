@@ -162,7 +162,7 @@ def _typed(setting: Setting, value: Any) -> Any:
     """The value of a setting as its kind says, from TOML, from an argument, or from the text of a variable."""
     kind = setting.kind
     try:
-        if kind == "path":
+        if kind == "path" and str(value):
             return Path(value).expanduser()
         if kind == "switch":
             return value if isinstance(value, bool) else _SWITCH[str(value).lower()]
@@ -176,7 +176,7 @@ def _typed(setting: Setting, value: Any) -> Any:
 
                 value = tomllib.loads(f"value = {value}")["value"]
             return {name: dict[str, object](**table) for name, table in value.items()}
-        if kind == "text":
+        if kind in {"text", "path"}:
             checked = value if isinstance(value, str) and value else None
         else:
             whole, least, most = _NUMBERS[kind]

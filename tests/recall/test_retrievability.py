@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from perdure import Memory
-from perdure.errors import UnknownChoice
 from perdure.recall.signals import retrievability
 from perdure.testing.embedder import WordEmbedder
 
@@ -79,8 +78,7 @@ def test_without_decay_nothing_is_forgotten(diary: tuple[Memory, HandClock]):
     clock.forward(days=400)
     (hit,) = memory.recall("tea", recipe="episodes", use_decay=False)
     assert hit.score == pytest.approx(1)
-    with pytest.raises(UnknownChoice):
-        memory.recall("tea", recipe="facts", use_decay=True)
+    assert "decay" not in memory.recall("tea", recipe="facts", use_decay=True)[0].explain
 
 
 def test_a_number_beyond_all_measure_counts_as_not_said():

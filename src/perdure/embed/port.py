@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias, cast
 
-from perdure.errors import EmbedderUnavailable
+from perdure.errors import EmbedderUnavailable, InvalidInput, shown
 
 if TYPE_CHECKING:
     import numpy as np
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 Vectors: TypeAlias = "NDArray[np.float32]"
 Progress: TypeAlias = Callable[[int, int], None]
 
+_EMBEDDER: Final = "Give 'local', 'none', or an object like `perdure.embed.port.Embedder`."
 # How far the squared length of a vector may be from 1.
 _TOLERANCE: Final = 2e-3
 
@@ -51,6 +52,19 @@ class Embedder(Protocol):
     def embed_passages(self, texts: Sequence[str], progress: Progress | None = None) -> Vectors:
         """One row per text, in the order given."""
         ...
+
+
+def check_embedder(value: object) -> Embedder:
+    """Whether it has what an embedder has. What it makes is checked each time that it makes something."""
+    try:
+        missing = [name for name in ("embed_query", "embed_passages") if not callable(getattr(value, name, None))]
+        if not isinstance(getattr(value, "generation", None), Generation):
+            missing.append("generation")
+    except Exception as error:
+        raise InvalidInput(f"The embedder does not name its generation: {error}.", remedy=_EMBEDDER) from error
+    if missing:
+        raise InvalidInput(f"{shown(value)} is no embedder: {', '.join(missing)} missing.", remedy=_EMBEDDER)
+    return cast("Embedder", value)
 
 
 def checked_vectors(embedder: Embedder, texts: str | Sequence[str], progress: Progress | None = None) -> Vectors:

@@ -242,11 +242,12 @@ def _require_permission(services: Services, reader: Reader, writes: Iterable[Pla
 
 
 def _result(batch: str | None, prepared: Sequence[PreparedRevert]) -> RevertResult:
-    """With several namespaces, each reason and each note names its own."""
+    """With several namespaces, each reason and each note names its own, and `parts` say what was done in each."""
     reverted: list[int] = []
     removed: list[int] = []
     skipped: list[Skipped] = []
     notes: list[str] = []
+    parts: dict[str, RevertResult] = {}
     for each in prepared:
         where = f"In namespace {each.source.namespace!r}: " if len(prepared) > 1 else ""
         numbers = [plan.record.number for plan in each.writes]
@@ -256,4 +257,6 @@ def _result(batch: str | None, prepared: Sequence[PreparedRevert]) -> RevertResu
         skipped += [replace(one, reason=f"{where}{one.reason}") for one in each.plan.skipped]
         counted = [f"{len(numbers) - len(gone):,} as they were, {len(gone):,} removed."] if where and numbers else []
         notes += [f"{where}{note}" for note in (*each.plan.notes, *counted, *each.notes)]
-    return RevertResult(batch, tuple(reverted), tuple(removed), tuple(skipped), tuple(notes))
+        if where and (numbers or each.plan.skipped):
+            parts[each.source.namespace] = _result(batch, [each])
+    return RevertResult(batch, tuple(reverted), tuple(removed), tuple(skipped), tuple(notes), parts)

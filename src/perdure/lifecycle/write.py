@@ -135,11 +135,14 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class PreparedWrite:
-    """Computed before the transaction begins. `vector` is None when none is needed, or when it is `vector_pending`."""
+    """Computed before the transaction begins. `vector` is None when none is needed, or when it is `vector_pending`;
+    `failure` is what the embedder said.
+    """
 
     entry: Entry
     vector: bytes | None = None
     vector_pending: bool = False
+    failure: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,7 +228,8 @@ def answer(
             f"This text was forgotten or corrected on {local_day(result.tombstone_since)}; it is remembered again."
         )
     if prepared.vector_pending and services.embedder:
-        notes.append("Stored without a vector: recall finds it by keyword now, and by meaning after `perdure work`.")
+        later = "recall finds it by keyword now, and by meaning after `perdure work`"
+        notes.append(f"Stored without a vector: {later}.{prepared.failure}")
     record = result.record
     return Remembered(
         record, plan.outcome, batch.id, prepared.vector_pending, tuple(notes), result.evicted, offered_tier(record)
@@ -328,8 +332,8 @@ def prepare(services: Services, plan: Plan, overtaken: PreparedWrite | None = No
         return PreparedWrite(entry, vector_pending=True)
     try:
         vector = checked_vectors(services.embedder, [passage(plan.record)])[0].tobytes()
-    except EmbedderUnavailable:
-        return PreparedWrite(entry, vector_pending=True)
+    except EmbedderUnavailable as error:
+        return PreparedWrite(entry, vector_pending=True, failure=f" {error.sentence}")
     return PreparedWrite(entry, vector)
 
 

@@ -7,9 +7,10 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Final
 
-from perdure.clock import Clock
+from perdure.clock import Clock, aware, system_clock
 from perdure.errors import UnknownChoice, shown
 from perdure.ids import new_id
 from perdure.model import NOTHING, Change, Json, Operation, Revision
@@ -35,7 +36,7 @@ class WriteContext:
             check_single_line(actor, "actor"),
             check_single_line(surface, "surface"),
             optional(check_single_line, session, "session"),
-            clock,
+            clock if clock is system_clock else partial(aware, clock),
             is_person=writer == "person",
         )
 

@@ -10,7 +10,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from perdure.clock import parse_time
-from perdure.errors import UnknownChoice
 from perdure.model import INDEXED_STATES, Filter, Record, State
 from perdure.recall.phrases import has_phrases, spellings, split_phrases
 from perdure.recall.recipe import Recipe
@@ -112,10 +111,6 @@ def check_request(  # noqa: PLR0913 - one for each thing a caller may decide
     true_at = None if as_of is None else parse_time(as_of, "as_of", now)
     known_by = None if known_at is None else parse_time(known_at, "known_at", now)
     chosen = services.recipe(recipe or None)
-    if use_decay is not None and check_bool(use_decay, "use_decay") and not chosen.fades:
-        raise UnknownChoice(
-            f"The recipe {chosen.name} knows no decay.", remedy="Ask with recipe='tiered', or leave use_decay out."
-        )
     return SearchRequest(
         query=None if query is None else check_query(query),
         concepts=() if concepts is None else check_concepts(concepts),
@@ -127,7 +122,7 @@ def check_request(  # noqa: PLR0913 - one for each thing a caller may decide
         ),
         as_of=true_at,
         known_at=known_by,
-        use_decay=settings.decay if use_decay is None else use_decay,
+        use_decay=settings.decay if use_decay is None else check_bool(use_decay, "use_decay"),
         decay_exempt=settings.decay_exempt,
         now=now,
     )
