@@ -182,7 +182,7 @@ def test_a_time_is_shown_with_its_zone(zone: Zone, name: str, shown: str):
         ("3d", "2026-03-21T12:00"), ("in 3 days", "2026-03-21T12:00"), ("in half an hour", "2026-03-18T12:30"),
         ("next week", "2026-03-23"), ("tomorrow", "2026-03-19"), ("Wednesday", "2026-03-25"), ("May", "2026-05-01"),
         ("2 weeks from now", "2026-04-01T12:00"), ("14 March", "2027-03-14"), ("next summer", "2026-06-01"),
-        ("the end of April", "2026-04-21"), ("Q2", "2026-04-01"),
+        ("the end of April", "2026-05-01"), ("end of the month", "2026-04-01"), ("Q2", "2026-04-01"),
     ],
 )  # fmt: skip
 def test_what_expires_lies_ahead(memory: Memory, words: str, moment: str):

@@ -198,7 +198,8 @@ def read_moment(
     text: str, now: datetime, zone: tzinfo = LOCAL, *, until: bool = False, ahead: bool = False
 ) -> datetime | None:
     """The moment that a text means: of a day, a week or a month its beginning, for `until` its end. `3d`, `3 days` and
-    `2 hours ago` count from now to the second; a span lies in the past, or `ahead`, as `in 3 days` does.
+    `2 hours ago` count from now to the second; a span lies in the past, or `ahead`, as `in 3 days` does. `ahead`, the
+    end of a month is its end.
     """
     now = _in_zone(now, zone)
     if text.strip().lower() == "now":
@@ -211,7 +212,9 @@ def read_moment(
         return None
     # A time of day is a moment.
     exact = range.since and range.until and range.until - range.since <= _MINUTE
-    return range.until if until and not exact else range.since
+    # What expires at the end of March does so when March is over.
+    to_the_end = until or (ahead and _AT_THE_END.match(text.strip()))
+    return range.until if to_the_end and not exact else range.since
 
 
 def without_spans(text: str, spans: tuple[TimeRange, ...]) -> str:
@@ -284,6 +287,7 @@ def _figures(moment: datetime) -> str:
 
 
 _MINUTE: Final = timedelta(minutes=1)
+_AT_THE_END: Final = re.compile(r"(?:the\s+)?end\s+of\b", re.IGNORECASE)
 _CLOCK_UNITS: Final = frozenset("smh")
 _BEFORE_HYPHEN: Final = frozenset(("early", "mid", "late"))
 _JOINTS: Final = {"between": frozenset(("and",)), "from": frozenset(("to", "until", "till", "through"))}

@@ -321,8 +321,13 @@ class TimeWords:
         if not of and word not in _THIRDS_WITHOUT_OF:
             return None
         start = at + 1 + (of or self.word(at + 1) == "in")
-        found = self._not_composed(start, sure=start > at + 1)
+        found = self._not_composed(start, sure=start > at + 1) or self._this_unit(start)
         return (third(found[0], _THIRDS[word]), found[1]) if found else None
+
+    def _this_unit(self, at: int) -> Found | None:
+        """`the month` in `the end of the month`. Only ahead: of the past, nobody knows which one is meant."""
+        unit = _UNITS.get(self.word(at + 1), "") if self.ahead and self.word(at) == "the" else ""
+        return (unit_ago(unit, 0, self.now), at + 2) if unit in _CALENDAR_UNITS else None
 
     def read_season(self, at: int) -> Found | None:
         year = self.year_after(at + 1)
