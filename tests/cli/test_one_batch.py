@@ -50,3 +50,11 @@ def test_a_batch_belongs_to_the_memory_that_opened_it(tmp_path: Path):
     with ours, theirs, ours.batch() as batch:
         assert theirs.remember("one").batch != batch
         assert ours.namespace("other").remember("two").batch == batch
+
+
+def test_a_session_is_undone_however_it_was_named(user: User):
+    user.done("remember", "one", "--session-id", "s1")
+    user.done("remember", "two", PERDURE_SESSION="s1")
+    user.done("remember", "three")
+    user.done("undo", "--session", "s1", "--yes")
+    assert [record["text"] for record in user.done("list", "--json").json["records"]] == ["three"]

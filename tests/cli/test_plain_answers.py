@@ -8,6 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import apsw
+import pytest
+
+from perdure import Memory
+from perdure.errors import InvalidInput
 
 if TYPE_CHECKING:
     from cli.user import User
@@ -79,3 +83,25 @@ def test_a_system_without_file_locks_gets_one_clear_sentence(tmp_path: Path):
     assert done.returncode == 5
     assert "Linux and macOS" in done.stderr
     assert "WSL" in done.stderr
+
+
+def test_an_export_ends_while_others_write(tmp_path: Path):
+    with Memory(tmp_path / "memory.db", embedder="none") as memory:
+        memory.import_({"text": f"memory {number}"} for number in range(1200))
+        steps: list[int] = []
+
+        def write(done: int, _: int | None) -> None:
+            steps.append(done)
+            memory.import_({"text": f"later {len(steps)} {number}"} for number in range(500))
+
+        assert memory.export(tmp_path / "out.jsonl", progress=write).written == 1200
+
+
+def test_a_secret_is_no_name(tmp_path: Path):
+    secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    with Memory(tmp_path / "memory.db", embedder="none") as memory:
+        with pytest.raises(InvalidInput, match="idempotency key holds a secret"):
+            memory.remember("tea", idempotency_key=secret)
+        with pytest.raises(InvalidInput, match="name of the checkpoint holds a secret"):
+            memory.checkpoint(secret)
+        assert secret not in str(memory.checkpoint("now", description=f"token {secret}", metadata={"by": secret}))

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Final
 from perdure.buggify import point
 from perdure.errors import Conflict, InvalidInput, NotAllowed, NotFound, shown
 from perdure.lifecycle.revert import RevertPlan, revert, why_missing
+from perdure.lifecycle.write import check_write, require_no_secret
 from perdure.model import Checkpoint, Json, Operation, Record, RevertResult, Revision, Skipped
 from perdure.store.port import Reader, Store
-from perdure.validation import check_fields, check_single_line
+from perdure.validation import check_single_line
 
 if TYPE_CHECKING:
     from perdure.services import Services
@@ -81,7 +82,9 @@ def create(
     """One small write, however much is stored: the store itself fills in how far its log has come."""
     context = services.context
     _require_person(services, namespace)
-    fields = check_fields({"spec_folder": spec_folder, "abstract": description, "metadata": metadata})
+    given = {"spec_folder": spec_folder, "abstract": description, "metadata": metadata}
+    fields, _ = check_write(services, None, given, partial=True)
+    require_no_secret(services, check_name(name), "name of the checkpoint")
     checkpoint = Checkpoint(
         check_name(name), namespace, {}, 0, context.clock(), context.actor,
         spec_folder=fields.get("spec_folder"), description=fields.get("abstract"),

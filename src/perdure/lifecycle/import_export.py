@@ -18,7 +18,7 @@ from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
-from itertools import count, islice
+from itertools import count, islice, takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, TextIO, TypeAlias, cast
 
@@ -101,8 +101,11 @@ def export_to(
         filter = Filter(states=states)
         with services.store.read(namespace) as reader:
             total = len(reader.numbers(filter)) if progress else None
-        written = 0
-        for written, record in enumerate(records(services.store, namespace, filter), 1):
+            newest = reader.page(filter, after=None, limit=1, newest=True)
+        # What is stored from now on is not exported: a writer that is as quick would keep this from ever ending.
+        last, written = newest[0].number if newest else 0, 0
+        all_records = records(services.store, namespace, filter)
+        for written, record in enumerate(takewhile(lambda record: record.number <= last, all_records), 1):
             target.write(json.dumps(to_jsonable(record), ensure_ascii=False) + "\n")
             if progress and written % RECORDS_PER_PAGE == 0:
                 progress(written, total)

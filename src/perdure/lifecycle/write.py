@@ -192,7 +192,7 @@ def write(
     """Plan and prepare on `existing` outside the transaction, then `find` it again inside. If somebody else was faster,
     the plan is made again inside, where nobody else can write, and nothing is embedded there.
     """
-    batch = services.context.batch()
+    batch = services.context.batch(request.fields.get("session_id") if request else None)
     plan = plan_on(existing, batch.at)
     if plan.outcome == "unchanged":
         return Remembered(plan.record, plan.outcome, None, notes=plan.notes)
@@ -520,8 +520,18 @@ def check_request(
     # The hash says whether a text is stored already; a megabyte should be hashed once.
     checked["content_hash"] = content_hash(checked["text"])
     key = None if idempotency_key is None else check_single_line(idempotency_key, "idempotency_key")
+    if key is not None:
+        require_no_secret(services, key, "idempotency key")
     expected = None if expected_version is None else check_int(expected_version, "expected_version", 0, 2**31)
     return WriteRequest(checked, key, force_new_version=force_new_version, expected_version=expected), notes
+
+
+def require_no_secret(services: Services, name: str, what: str) -> None:
+    """A name cannot be redacted: it would name something else."""
+    from perdure.text.secrets import redact
+
+    if services.settings.redact and redact(name).text != name:
+        raise InvalidInput(f"The {what} holds a secret.", remedy="Choose one that may be seen; nothing was changed.")
 
 
 def check_write(
@@ -557,8 +567,8 @@ def check_write(
     safe = cast("RecordFields", redacted(checked))
     if not kinds:
         return checked, ()
-    if safe.get("key") != checked.get("key"):
-        raise InvalidInput("The key holds a secret.", remedy="Choose a key that may be seen; nothing was changed.")
+    if key := checked.get("key"):
+        require_no_secret(services, key, "key")
     return safe, (f"Redacted before storing: {', '.join(dict.fromkeys(kinds))}.",)
 
 

@@ -40,9 +40,11 @@ class WriteContext:
             is_person=writer == "person",
         )
 
-    def batch(self) -> WriteBatch:
+    def batch(self, session: str | None = None) -> WriteBatch:
+        """`session` is what the memory itself says, where nobody said in which session this process writes."""
         opened = _opened.get()
-        return WriteBatch(self, opened.id if opened and opened.context is self else new_id(), self.clock())
+        id = opened.id if opened and opened.context is self else new_id()
+        return WriteBatch(self, id, self.clock(), self.session or session)
 
     @contextmanager
     def one_batch(self) -> Generator[str]:
@@ -62,13 +64,14 @@ class WriteBatch:
     context: WriteContext
     id: str
     at: datetime
+    session: str | None = None
 
     def change(
         self, operation: Operation, request: str | None = None, provenance: Mapping[str, Json] = NOTHING
     ) -> Change:
         context = self.context
         surface = context.surface if context.is_person else f"{context.surface}{_BY_MODEL}"
-        who = (context.actor, surface, context.session)
+        who = (context.actor, surface, self.session)
         return Change(operation, self.at, self.id, *who, request, provenance)
 
 
