@@ -220,10 +220,26 @@ def test_when_nothing_may_go_the_write_is_refused_and_nothing_changes(memory: Me
 
 
 def test_the_memory_just_written_never_goes_for_itself(memory: Memory):
+    memory.remember("x" * 8)
     memory.capacity(max_tokens=4)
-    with pytest.raises(errors.CapacityExceeded, match="may hold 4 tokens and would hold 25"):
+    with pytest.raises(errors.CapacityExceeded, match="The text has 25 tokens") as refused:
         memory.remember("x" * 100)
-    assert len(memory.list(states=("active", "evicted"))) == 0
+    assert "protected" not in str(refused.value)
+    assert len(memory.list(states=("active", "evicted"))) == 1
+
+
+def test_a_text_that_fits_is_refused_because_of_what_is_protected(memory: Memory):
+    memory.remember("x" * 8, importance=0.9)
+    memory.capacity(max_tokens=4)
+    with pytest.raises(errors.CapacityExceeded, match=r"may hold 4 tokens and would hold 5; .* protected"):
+        memory.remember("y" * 12)
+
+
+def test_tokens_are_those_of_the_current_texts(memory: Memory):
+    memory.capacity(max_tokens=20)
+    for version in range(30):
+        memory.upsert("note:1", f"{version:02}" + "x" * 38, reasoning="because " * 50)
+    assert (memory.capacity().tokens, memory.capacity().version_count) == (10, 30)
 
 
 def test_tokens_are_limited_as_well_and_as_many_go_as_must(memory: Memory):
@@ -359,10 +375,10 @@ def test_the_evicted_are_purged_when_their_grace_is_over(clock: HandClock):
         memory.remember("one")
         memory.remember("two")
         clock.forward(days=29)
-        assert memory.work(expire=True).purged == 0
+        assert memory.work(purge=True).purged == 0
         assert memory.capacity().evicted_count == 1
         clock.forward(days=2)
-        assert memory.work(expire=True).purged == 1
+        assert memory.work(purge=True).purged == 1
         assert memory.capacity().evicted_count == 0
         assert [line.record for line in memory.history(1)] == [None] * 3
 
@@ -457,10 +473,10 @@ def test_a_clock_that_was_wrong_at_the_eviction_does_not_end_the_grace(clock: Ha
         clock.forward(days=-400)
         memory.remember("milk")
         clock.forward(days=400)
-        assert memory.work(expire=True).purged == 0
+        assert memory.work(purge=True).purged == 0
         assert memory.restore(1).record.text == "tea"
         clock.forward(days=31)
-        assert memory.work(expire=True).purged == 1
+        assert memory.work(purge=True).purged == 1
 
 
 def test_a_correction_that_makes_shorter_is_welcome_where_nothing_may_go(clock: HandClock):

@@ -1,4 +1,4 @@
-"""What time ends, and that a clock which leaps ends nothing by itself."""
+"""What time ends, and that a clock which leaps destroys nothing by itself."""
 
 from __future__ import annotations
 
@@ -53,20 +53,21 @@ times = st.lists(hours, max_size=60)
 
 @given(hours, times, hours)
 def test_trusted_time_never_goes_back_nor_beyond_now(start: datetime, traces: list[datetime], now: datetime):
-    found = trusted(start, traces, now, DAY)
-    assert start <= found <= max(start, now)
+    assert start <= trusted(start, traces, now) <= max(start, now)
 
 
 @given(hours, times, hours)
-def test_every_step_of_trusted_time_is_a_day_at_most(start: datetime, traces: list[datetime], now: datetime):
-    found = trusted(start, traces, now, DAY)
-    steps = sorted({start, found, *(moment for moment in (*traces, now) if start < moment < found)})
-    assert all(after - before <= DAY for before, after in pairwise(steps))
+def test_trusted_time_ends_before_a_gap_that_too_little_follows(start: datetime, traces: list[datetime], now: datetime):
+    found = trusted(start, traces, now)
+    after = sorted({moment for moment in (*traces, now) if found < moment <= now})
+    if after:
+        assert after[0] - found > DAY
+        assert sum((min(then - before, DAY) for before, then in pairwise(after)), timedelta()) < 7 * DAY
 
 
 @given(hours, times, hours)
-def test_trusted_time_goes_as_far_as_it_can(start: datetime, traces: list[datetime], now: datetime):
-    found = trusted(start, traces, now, DAY)
+def test_steps_of_a_day_are_always_trusted(start: datetime, traces: list[datetime], now: datetime):
+    found = trusted(start, traces, now)
     assert not any(found < moment <= min(now, found + DAY) for moment in (*traces, now))
 
 
@@ -74,16 +75,24 @@ def test_trusted_time_goes_as_far_as_it_can(start: datetime, traces: list[dateti
 def test_the_order_of_the_traces_does_not_matter(start: datetime, traces: list[datetime], now: datetime, chance: Any):
     shuffled = list(traces)
     chance.shuffle(shuffled)
-    assert trusted(start, shuffled, now, DAY) == trusted(start, traces, now, DAY)
+    assert trusted(start, shuffled, now) == trusted(start, traces, now)
 
 
 @given(hours, times, hours, hours)
 def test_more_traces_never_trust_less(start: datetime, traces: list[datetime], now: datetime, one: datetime):
-    assert trusted(start, [*traces, one], now, DAY) >= trusted(start, traces, now, DAY)
+    assert trusted(start, [*traces, one], now) >= trusted(start, traces, now)
 
 
 def test_traces_from_the_future_do_not_keep_time_from_going_on():
-    assert trusted(START, [START + 9 * DAY], START + DAY, DAY) == START + DAY
+    assert trusted(START, [START + 9 * DAY], START + DAY) == START + DAY
+
+
+def test_a_gap_is_bridged_by_a_week_and_two_leaps_prove_nothing():
+    gap = START + 365 * DAY
+    daily = [gap + day * DAY for day in range(8)]
+    assert trusted(START, daily[:-1], daily[-1]) == daily[-1]
+    assert trusted(START, daily[:-2], daily[-1] - timedelta(hours=1)) == START
+    assert trusted(START, [gap, gap + 365 * DAY], gap + 730 * DAY) == START
 
 
 # What a user sees.
@@ -118,91 +127,129 @@ def test_writing_every_day_is_enough_for_a_single_run_at_the_end(memory: Memory,
     assert memory.work().expired == 1
 
 
-def test_a_clock_that_jumps_a_year_expires_nothing_until_somebody_says_it_is_right(memory: Memory, clock: HandClock):
+def test_after_a_pause_what_is_due_expires_without_asking(memory: Memory, clock: HandClock):
+    """A weekend, a holiday, a year: what is expired can be restored, so nobody has to confirm it."""
     memory.remember("gone in a week", tier="temporary")
     memory.remember("gone in ninety days", tier="normal")
     memory.work()
-    clock.forward(days=365)
-    for _ in range(3):
+    for days, expired in ((3, 0), (5, 1), (365, 1)):
+        clock.forward(days=days)
         worked = memory.work()
-        assert (worked.expired, worked.held) == (0, 2)
-        assert "perdure work --expire" in " ".join(worked.notes)
-        assert states(memory) == {1: "active", 2: "active"}
-    worked = memory.work(expire=True)
-    assert (worked.expired, worked.held) == (2, 0)
+        assert (worked.expired, worked.held) == (expired, 0)
     assert states(memory) == {1: "expired", 2: "expired"}
+    assert memory.restore(1).record.state == "active"
 
 
-def test_writing_after_the_leap_does_not_make_it_right(memory: Memory, clock: HandClock):
-    memory.remember("gone in a week", tier="temporary")
-    clock.forward(days=365)
-    for day in range(3):
-        memory.remember(f"after the leap {day}")
-        clock.forward(hours=12)
-        assert memory.work().expired == 0
+def evicted(clock: HandClock) -> Memory:
+    """A memory that has evicted its first."""
+    memory = opened(clock, max_items=1)
+    memory.remember("one")
+    memory.remember("two")
+    return memory
 
 
-def test_a_clock_that_comes_back_finds_everything_as_it_was(memory: Memory, clock: HandClock):
-    memory.remember("gone in a week", tier="temporary")
-    clock.forward(days=365)
-    memory.remember("written in the wrong year")
-    memory.work()
-    clock.forward(days=-365)
-    worked = memory.work()
-    assert (worked.expired, worked.held) == (0, 0)
-    assert memory.get(1).state == "active"
-    for _ in range(7):
-        clock.forward(days=1)
-        memory.remember(f"a day later {clock.now}")
-    assert memory.work().expired == 1
+def test_a_clock_that_jumps_a_year_purges_nothing_until_somebody_says_it_is_right(clock: HandClock):
+    with evicted(clock) as memory:
+        memory.work()
+        clock.forward(days=365)
+        for _ in range(3):
+            worked = memory.work()
+            assert (worked.purged, worked.held) == (0, 1)
+            assert "perdure work --purge" in " ".join(worked.notes)
+        assert memory.capacity().evicted_count == 1
+        worked = memory.work(purge=True)
+        assert (worked.purged, worked.held) == (1, 0)
+        assert "purge" not in " ".join(worked.notes)
 
 
-def test_a_leap_that_was_confirmed_by_mistake_is_not_believed_when_the_clock_is_back(memory: Memory, clock: HandClock):
-    memory.remember("a first word")
-    clock.forward(days=3650)
-    memory.work(expire=True)
-    clock.forward(days=-3650)
-    memory.remember("gone in a week", tier="temporary")
-    assert memory.work().expired == 0
-    clock.forward(days=100)
-    assert memory.work().expired == 0
+def test_purging_goes_on_by_itself_when_a_week_of_writes_has_followed_a_pause(clock: HandClock):
+    with evicted(clock) as memory:
+        clock.forward(days=31)
+        purged: list[int] = []
+        for _ in range(9):
+            memory.update(2, add_tags=[f"{clock.now:%d-%m}"])
+            purged.append(memory.work().purged)
+            clock.forward(days=1)
+        assert purged == [0, 0, 0, 0, 0, 0, 0, 1, 0]
 
 
-def test_a_leap_to_before_a_mistaken_confirmation_is_a_leap_all_the_same(memory: Memory, clock: HandClock):
-    memory.remember("a first word")
-    clock.forward(days=3650)
-    memory.work(expire=True)
-    clock.forward(days=-3650)
-    memory.remember("gone in a week", tier="temporary")
-    clock.forward(days=365)
-    worked = memory.work()
-    assert (worked.expired, worked.held) == (0, 1)
+def test_who_works_from_monday_to_friday_loses_what_was_evicted_in_time(clock: HandClock):
+    with evicted(clock) as memory:
+        purged: list[int] = []
+        for day in range(49):
+            if day % 7 < 5:
+                memory.update(2, add_tags=[f"day {day}"])
+                purged.append(memory.work().purged)
+            clock.forward(days=1)
+        assert sum(purged) == 1
+        assert 30 <= purged.index(1) * 7 / 5 <= 45
+
+
+def test_writing_for_a_day_or_two_after_the_leap_does_not_make_it_right(clock: HandClock):
+    with evicted(clock) as memory:
+        clock.forward(days=365)
+        for half_day in range(5):
+            memory.update(2, add_tags=[f"after the leap {half_day}"])
+            clock.forward(hours=12)
+            assert memory.work().purged == 0
+
+
+def test_a_clock_that_comes_back_destroyed_nothing(clock: HandClock):
+    with evicted(clock) as memory:
+        memory.namespace("other").remember("gone in a week", tier="temporary")
+        clock.forward(days=365)
+        memory.update(2, add_tags=["written in the wrong year"])
+        worked = memory.work()
+        assert (worked.expired, worked.purged) == (1, 0)
+        clock.forward(days=-365)
+        worked = memory.work()
+        assert (worked.expired, worked.purged, worked.held) == (0, 0, 0)
+        assert memory.namespace("other").restore(1).record.state == "active"
+        for _ in range(31):
+            clock.forward(days=1)
+            memory.update(2, add_tags=[f"{clock.now:%d-%m}"])
+        assert memory.work().purged == 1
+
+
+def test_a_leap_to_before_a_mistaken_confirmation_is_a_leap_all_the_same(clock: HandClock):
+    with opened(clock, max_items=1) as memory:
+        memory.remember("one")
+        clock.forward(days=3650)
+        memory.work(purge=True)
+        clock.forward(days=-3650)
+        memory.remember("two")
+        clock.forward(days=365)
+        worked = memory.work()
+        assert (worked.purged, worked.held) == (0, 1)
+
+
+def test_after_a_confirmed_leap_time_goes_on_from_there(clock: HandClock):
+    with opened(clock, max_items=1) as memory:
+        memory.remember("one")
+        clock.forward(days=365)
+        memory.work(purge=True)
+        memory.remember("two")
+        purged: list[int] = []
+        for _ in range(31):
+            clock.forward(days=1)
+            purged.append(memory.work().purged)
+        assert sum(purged[:29]) == 0
+        assert sum(purged) == 1
 
 
 def test_a_clock_that_goes_backwards_expires_nothing(memory: Memory, clock: HandClock):
     memory.remember("gone in a week", tier="temporary")
     memory.work()
     clock.forward(days=-400)
-    assert memory.work(expire=True).expired == 0
+    assert memory.work(purge=True).expired == 0
 
 
-def test_after_a_confirmed_leap_time_goes_on_from_there(memory: Memory, clock: HandClock):
-    memory.remember("a first word")
-    clock.forward(days=365)
-    memory.work(expire=True)
-    memory.remember("gone in a week", tier="temporary")
-    for _ in range(7):
-        clock.forward(days=1)
-        memory.work()
-    assert states(memory)[2] == "expired"
-
-
-def test_nothing_expires_when_asked_not_to(memory: Memory, clock: HandClock):
-    memory.remember("gone soon", expires_at="2026-03-14T12:00:00Z")
-    clock.forward(hours=13)
-    worked = memory.work(expire=False)
-    assert (worked.expired, worked.held, states(memory)) == (0, 0, {1: "active"})
-    assert memory.work().expired == 1
+def test_nothing_is_purged_when_asked_not_to(clock: HandClock):
+    with evicted(clock) as memory:
+        clock.forward(days=31)
+        worked = memory.work(purge=False)
+        assert (worked.purged, worked.held) == (0, 0)
+        assert memory.work(purge=True).purged == 1
 
 
 def test_what_is_due_is_hidden_from_every_read_before_anybody_works(memory: Memory, clock: HandClock):
@@ -224,10 +271,10 @@ def test_an_expired_memory_can_be_brought_back_and_stays(memory: Memory, clock: 
     memory.remember("the canary sings", tier="temporary")
     clock.forward(days=8)
     if worked:
-        assert memory.work(expire=True).expired == 1
+        assert memory.work().expired == 1
     assert memory.restore(1).record.expires_at is None
     assert memory.get(1).state == "active"
-    assert memory.work(expire=True).expired == 0
+    assert memory.work().expired == 0
     assert len(memory.recall("canary")) == 1
 
 
@@ -236,7 +283,7 @@ def test_what_expired_may_be_said_again(memory: Memory, clock: HandClock, worked
     memory.remember("the canary sings", tier="temporary")
     clock.forward(days=8)
     if worked:
-        memory.work(expire=True)
+        memory.work()
     memory.remember("the canary sings")
     assert len(memory.recall("canary")) == 1
 
@@ -245,7 +292,7 @@ def test_every_namespace_is_looked_after_in_one_batch(memory: Memory, clock: Han
     memory.remember("ours", tier="temporary")
     memory.namespace("other").remember("theirs", tier="temporary")
     clock.forward(days=8)
-    assert memory.work(expire=True).expired == 2
+    assert memory.work().expired == 2
     lines = [space.history(1)[-1].change for space in (memory, memory.namespace("other"))]
     assert {line.operation for line in lines} == {"expire"}
     assert len({line.batch for line in lines}) == 1
@@ -255,19 +302,7 @@ def test_more_than_one_page_expires_in_one_run(memory: Memory, clock: HandClock)
     for number in range(600):
         memory.remember(f"fact {number}", tier="temporary")
     clock.forward(days=8)
-    worked = memory.work()
-    assert (worked.expired, worked.held) == (0, 600)
-    assert memory.work(expire=True).expired == 600
-
-
-def test_purging_waits_for_a_clock_that_can_be_trusted_as_well(clock: HandClock):
-    with opened(clock, max_items=1) as memory:
-        memory.remember("one")
-        memory.remember("two")
-        clock.forward(days=400)
-        worked = memory.work()
-        assert (worked.purged, worked.held) == (0, 1)
-        assert memory.restore(1).record.text == "one"
+    assert memory.work().expired == 600
 
 
 def test_a_purge_empties_the_files(clock: HandClock, tmp_path: Path):
@@ -275,7 +310,7 @@ def test_a_purge_empties_the_files(clock: HandClock, tmp_path: Path):
         memory.remember("the canary sings")
         memory.remember("two")
         clock.forward(days=31)
-        worked = memory.work(expire=True)
+        worked = memory.work(purge=True)
         assert worked.purged == 1
         assert not any("erased" in note for note in worked.notes)
         assert all(b"canary" not in file.read_bytes() for file in tmp_path.iterdir())
@@ -285,7 +320,7 @@ def test_without_versioning_an_expired_memory_keeps_only_its_last_words(clock: H
     with opened(clock, versioning=False) as memory:
         memory.remember("the canary sings", tier="temporary")
         clock.forward(days=8)
-        memory.work(expire=True)
+        memory.work()
         assert [line.record is None for line in memory.history(1)] == [True, False]
         assert memory.restore(1).record.text == "the canary sings"
 
@@ -299,7 +334,7 @@ def test_a_damaged_memory_stays_while_the_others_expire(clock: HandClock, tmp_pa
         raw.execute("UPDATE memory SET text = 'tampered' WHERE slot = (1 << 32 | 2)")
     clock.forward(days=8)
     with opened(clock, path) as memory:
-        assert memory.work(expire=True).expired == 2
+        assert memory.work().expired == 2
 
 
 @pytest.mark.parametrize("label", ["expire: put", "purge: erased"])
@@ -315,31 +350,31 @@ def test_a_run_that_dies_in_the_middle_leaves_old_or_new_and_can_be_repeated(
         memory.remember("four", importance=0.9)
     clock.forward(days=100)
     with opened(clock, path) as memory, pytest.raises(Buggified), buggified(label):
-        memory.work(expire=True)
+        memory.work(purge=True)
     with opened(clock, path) as memory:
-        memory.work(expire=True)
+        memory.work(purge=True)
         assert not [finding for finding in memory.doctor() if finding.level == "problem"]
         assert states(memory) == {2: "expired", 3: "active", 4: "active"}
 
 
-@pytest.mark.parametrize("wrong", [{"expire": "yes"}, {"expire": 1}, {"limit": -1}, {"limit": "all"}])
+@pytest.mark.parametrize("wrong", [{"purge": "yes"}, {"purge": 1}, {"limit": -1}, {"limit": "all"}])
 def test_odd_orders_are_refused(memory: Memory, wrong: dict[str, Any]):
     with pytest.raises(errors.InvalidInput):
         memory.work(**wrong)
 
 
-def test_a_note_about_the_clock_that_makes_no_sense_is_as_none(memory: Memory, clock: HandClock):
-    memory.remember("gone in a week", tier="temporary")
-    memory._services.store.put_note("clock", "half past noon")
-    clock.forward(days=8)
-    assert memory.work().held == 1
+def test_a_note_about_the_clock_that_makes_no_sense_is_as_none(clock: HandClock):
+    with evicted(clock) as memory:
+        memory._services.store.put_note("clock", "half past noon")
+        clock.forward(days=31)
+        assert memory.work().held == 1
 
 
 def test_a_grace_of_ages_is_no_error(clock: HandClock):
     with opened(clock, max_items=1, grace_days=10**12) as memory:
         memory.remember("one")
         memory.remember("two")
-        assert memory.work(expire=True).purged == 0
+        assert memory.work(purge=True).purged == 0
 
 
 def test_what_was_true_before_it_expired_was_true_all_the_same(clock: HandClock):
@@ -347,6 +382,6 @@ def test_what_was_true_before_it_expired_was_true_all_the_same(clock: HandClock)
         memory.upsert("city:alice", "Alice lives in Osaka", tier="temporary")
         asked = clock.forward(days=1)
         clock.forward(days=10)
-        assert memory.work(expire=True).expired == 1
+        assert memory.work().expired == 1
         memory.upsert("city:alice", "Alice lives in Tokyo")
         assert [hit.record.text for hit in memory.recall("Alice", as_of=asked)] == ["Alice lives in Osaka"]

@@ -359,6 +359,17 @@ def test_soft_forgetting_can_be_switched_off(tmp_path: Path):
         assert memory.forget(1, mode="hard").done
 
 
+def test_what_undo_and_checkpoints_remove_is_kept_also_without_soft_forgetting(tmp_path: Path):
+    """Both can be taken back themselves; only `erase` removes for ever."""
+    with Memory(settings=load(soft_delete=False, store=tmp_path / "m.db"), embedder="none") as memory:
+        memory.checkpoint("empty")
+        done = memory.remember("tea")
+        memory.undo(memory.undo(done.batch).batch)
+        assert memory.get(1).text == "tea"
+        memory.undo(memory.restore_checkpoint("empty", clear_existing=True).batch)
+        assert memory.get(1).text == "tea"
+
+
 def test_more_than_can_be_looked_over_at_once_are_refused(memory: Memory, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(selection, "MAX_SELECTED", 20)
     memory.import_({"text": f"tea {number}"} for number in range(21))

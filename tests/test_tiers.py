@@ -444,7 +444,7 @@ def test_a_model_cannot_bring_back_a_constitutional_memory_that_a_person_forgot(
 def test_a_model_changes_no_limit_no_clock_and_no_store(model: Memory):
     for attempt in (
         lambda: model.capacity(max_items=1),
-        lambda: model.work(expire=True),
+        lambda: model.work(purge=True),
         lambda: model.restore_backup("anything"),
     ):
         with pytest.raises(errors.NotAllowed):

@@ -121,7 +121,7 @@ JSON_KEYS: Final[dict[str, dict[str, tuple[str, str]]]] = {
         "embedded": ("number", "vectors that `work` made"),
         "expired": ("number", "memories that `work` expired"),
         "purged": ("number", "evicted memories that `work` removed after their grace period"),
-        "held": ("number", "memories that wait, because the system clock jumped"),
+        "held": ("number", "evicted memories that are not purged yet, because the system clock jumped"),
         "ok": ("boolean", "`doctor` found no problem"),
         "findings": ("array of objects", "what `doctor` looked at"),
         "check": ("string", "the name of the check"),

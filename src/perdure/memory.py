@@ -504,13 +504,13 @@ class Memory:
     # -- looking after the store ---------------------------------------------------------------------------------------
 
     def work(
-        self, *, limit: int | None = None, expire: bool | None = None, progress: Progress | None = None
+        self, *, limit: int | None = None, purge: bool | None = None, progress: Progress | None = None
     ) -> model.MaintenanceResult:
-        """Do what is outstanding, in every namespace: expire and purge memories that are due, compute vectors for the
-        memories that have none. If the clock leapt, memories that are due only because of that are held until
-        `expire=True` says that the clock is right; `expire=False` expires nothing.
+        """Do what is outstanding, in every namespace: expire memories that are due, purge evicted ones whose grace
+        period is over, compute vectors for the memories that have none. If the clock leapt, purging waits until a week
+        of writes has followed, or until `purge=True` says that the clock is right; `purge=False` purges nothing.
         """
-        return lifecycle.maintenance.work(self._services, limit=limit, expire=expire, progress=progress)
+        return lifecycle.maintenance.work(self._services, limit=limit, purge=purge, progress=progress)
 
     def export(
         self, target: StrPath | TextIO, *, states: Sequence[model.State] = ("active",), progress: Progress | None = None

@@ -345,7 +345,9 @@ class EvictionCandidate:
 
 @dataclass(frozen=True, slots=True)
 class Capacity:
-    """How full a namespace is. `protected` can never be evicted; `eviction_order` would go first."""
+    """How full a namespace is. `tokens` are those of the current texts: earlier versions and other fields do not count.
+    `protected` can never be evicted; `eviction_order` would go first.
+    """
 
     namespace: str
     item_count: int
@@ -538,8 +540,8 @@ class Page:
 class MaintenanceResult:
     """What `work` did. `vectors_pending` are left, because of a limit or because no model is there.
 
-    `purged` are evicted memories whose grace period was over. `held` are due to expire or to be purged, but the clock
-    leapt, and somebody has to say that it is right.
+    `purged` are evicted memories whose grace period was over. `held` are due to be purged, but wait, because the clock
+    leapt.
     """
 
     embedded: int

@@ -115,7 +115,9 @@ class StoreSummary:
 
 @dataclass(frozen=True, slots=True)
 class CapacityInfo:
-    """`least_recently_used` would be evicted first, in this order. `evicting` says that a limit is set at all."""
+    """`token_usage` counts the current version of each item. `least_recently_used` would be evicted first, in this
+    order. `evicting` says that a limit is set at all.
+    """
 
     item_count: int
     token_usage: int

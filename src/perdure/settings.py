@@ -44,7 +44,7 @@ SETTINGS: Final = (
     Setting("busy_seconds", "number", "30", "How long a write waits for other processes before it gives up."),
     Setting("index_megabytes", "number", "1024", "How much memory the recall index of one process may take."),
     Setting("max_items", "count", "0", "How many memories a namespace may hold; 0: any number."),
-    Setting("max_tokens", "count", "0", "How many tokens they may have together; 0: any number."),
+    Setting("max_tokens", "count", "0", "How many tokens their current texts may have together; 0: any number."),
     Setting("importance_high", "share", "0.7", "Memories of this importance or more are never evicted."),
     Setting("importance_low", "share", "0.3", "Memories below this importance are evicted first."),
     Setting("grace_days", "count", "30", "How long an evicted memory can be brought back; 0: not at all."),
@@ -54,7 +54,11 @@ SETTINGS: Final = (
     Setting("decay_exempt", "words", "constitutional,critical", "Tiers that never fade."),
     Setting("versioning", "switch", "true", "Keep the text of earlier versions; without it there is no way back."),
     Setting(
-        "soft_delete", "switch", "true", "Whether `forget` may keep what it hides; without it only `erase` is left."
+        "soft_delete",
+        "switch",
+        "true",
+        "Whether `forget` may keep what it hides; without it only `erase` is left. What `undo` and checkpoints remove "
+        "is kept in any case.",
     ),
 )
 

@@ -110,9 +110,9 @@ def test_a_write_that_finds_no_room_fails_and_stores_nothing(known: User):
     assert len(known.done("list").rows) == 1
 
 
-def test_work_expires_nothing_when_told_not_to_and_what_is_due_when_told(known: User):
+def test_work_expires_what_is_due_and_purges_nothing_when_told_not_to(known: User):
     known.done("remember", "Only for a moment", "--expires-at", "2020-01-01")
-    found = known.done("work", "--no-expire", "--json").json
-    assert (found["expired"], found["held"]) == (0, 0)
-    assert "Expired 1." in known.done("work", "--expire").out
+    found = known.done("work", "--no-purge", "--json").json
+    assert (found["expired"], found["purged"], found["held"]) == (1, 0, 0)
+    assert "Expired" not in known.done("work", "--purge").out
     assert known.done("list", "--state", "expired").rows[0][0] == "2"

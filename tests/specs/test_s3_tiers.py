@@ -69,7 +69,7 @@ def test_a_tier_never_expires(memory: Memory, clock: HandClock, tier: str):
     """S3 tier expiry never: constitutional, critical, important."""
     memory.remember("Deploy on Tuesdays", tier=tier)
     clock.forward(days=3650)
-    assert memory.work(expire=True).expired == 0
+    assert memory.work().expired == 0
     assert memory.get(1).tier == tier
 
 

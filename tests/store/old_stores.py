@@ -153,7 +153,7 @@ def change(memory: Memory) -> None:
     memory.forget(restored)
     memory.restore(restored)
     memory.remember("It ended before it was looked at", expires_at="2026-03-01T08:00:01Z")
-    memory.work(expire=True)
+    memory.work()
     memory.checkpoint("after the changes")
 
 

@@ -57,7 +57,7 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for n in range(15):
             work.remember(f"task {n} of the week", tier="temporary" if n < 3 else "normal", tags=["task"])
         clock.forward(days=40)
-        work.work(expire=True)
+        work.work(purge=True)
         home = memory.namespace("home")
         for n in range(15):
             home.remember(f"room {n} of the house", spec_folder="house")
@@ -114,7 +114,7 @@ def test_what_can_be_derived_is_found_and_comes_back_byte_for_byte(path: Path, d
         assert any("--repair" in str(named[check].remedy) for check in REPAIRED[damage].checks)
         list(memory.doctor(repair=True))
         assert found(memory) == {}
-        memory.work(expire=False)
+        memory.work(purge=False)
         assert content(path) == before
         assert [hit.record.number for hit in memory.recall("milk corrected", limit=1)] == [2]
         assert [record.number for record in memory.list(tags=["t3"])] == [3]

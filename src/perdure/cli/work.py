@@ -8,11 +8,11 @@ from perdure.cli.render import View
 from perdure.cli.terminal import note
 
 
-@command("work", examples=("perdure work", "perdure work --limit 1000", "perdure work --expire"))
+@command("work", examples=("perdure work", "perdure work --limit 1000", "perdure work --purge"))
 @option("--limit", "-l", type=int, metavar="COUNT", help="Maximum number of memories to embed.")
-@option("--expire/--no-expire", default=None,
-        help="Expire due memories even though the system clock jumped; or expire nothing.")  # fmt: skip
-def main(target: Target, *, limit: int | None, expire: bool | None) -> View:
+@option("--purge/--no-purge", default=None,
+        help="Purge evicted memories even though the system clock jumped; or purge nothing.")  # fmt: skip
+def main(target: Target, *, limit: int | None, purge: bool | None) -> View:
     """Do outstanding work, such as missing vectors.
 
     Memories that were stored without a model, or imported, are found by words at once and by meaning after this.
@@ -20,7 +20,7 @@ def main(target: Target, *, limit: int | None, expire: bool | None) -> View:
     be interrupted and run again at any time, by any process.
     """
     with target.memory() as memory, Bar("Embedding") as bar:
-        result = memory.work(limit=limit, expire=expire, progress=bar)
+        result = memory.work(limit=limit, purge=purge, progress=bar)
     done: list[str] = []
     if result.expired:
         done.append(f"Expired {result.expired:,}.")

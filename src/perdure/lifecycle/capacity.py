@@ -145,6 +145,12 @@ def memories_to_evict(services: Services, writer: Writer, load: Load, written: S
             page += protected_by_models(services.eviction_rule, writer)
         chosen = choose((candidate for candidate in page if candidate.number not in kept), load, max_items, max_tokens)
         if chosen is None and exhausted:
+            own = services.tokens.count(written.text)
+            if max_tokens is not None and own > max_tokens:
+                raise CapacityExceeded(
+                    f"The text has {own:,} tokens, and the whole namespace may hold {max_tokens:,}.",
+                    remedy="Shorten the text, store it in parts, or raise the limit; nothing was changed.",
+                )
             usages = ((load.items, max_items, "memory", "memories"), (load.tokens, max_tokens, "token", "tokens"))
             over = [
                 f"{most:,} {singular if most == 1 else plural} and would hold {used:,}"

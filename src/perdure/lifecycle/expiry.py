@@ -1,8 +1,9 @@
 """Expiring memories whose time has come, and purging evicted ones after their grace period.
 
-Expiring can be taken back, purging cannot; so a clock that is suddenly a year ahead must not decide about either. Time
-is trusted as far as writes prove it: from a known moment over every write after it, in steps of a day at most. Memories
-that are due later than that wait until somebody confirms that the clock is right.
+Expiring can be taken back, so it follows the clock. Purging cannot: a clock that is suddenly a year ahead must not
+decide about it. For purging, time is trusted as far as writes prove it: from a known moment over every write after it,
+in steps of a day at most. A longer step counts once the writes after it have gone on for a week. What is due later than
+that waits, or until somebody confirms that the clock is right.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from itertools import groupby
+from itertools import groupby, pairwise
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from perdure.services import Services
 
 STEP: Final = timedelta(days=1)
+# How long writes must go on after a longer step, each of their own steps counted as a day at most.
+PROOF: Final = timedelta(days=7)
 
 _CLOCK_NOTE: Final = "clock"
 _WORTH_NOTING: Final = timedelta(hours=1)
@@ -45,27 +48,30 @@ class ExpiryResult:
     notes: tuple[str, ...] = ()
 
 
-def trusted(start: datetime, times: Iterable[datetime], now: datetime, step: timedelta = STEP) -> datetime:
+def trusted(start: datetime, times: Iterable[datetime], now: datetime) -> datetime:
     """Pure: how far time can be followed from `start`, over moments at which something happened, towards `now`."""
-    at = start
-    for moment in sorted((*(time for time in times if time <= now), now)):
-        if moment - at > step:
-            break
-        at = max(at, moment)
-    return at
+    moments = sorted((start, *(time for time in times if start < time < now), max(start, now)))
+    proof = sum((min(after - before, STEP) for before, after in pairwise(moments)), timedelta())
+    for before, after in pairwise(moments):
+        proof -= min(after - before, STEP)
+        if after - before > STEP and proof < PROOF:
+            return before
+    return moments[-1]
 
 
-def expire_and_purge(services: Services, *, confirmed: bool) -> ExpiryResult:
-    """Expire and purge what is due, in every namespace. `confirmed` says that the clock is right."""
+def expire_and_purge(services: Services, *, purge: bool | None) -> ExpiryResult:
+    """Expire and purge what is due, in every namespace. `purge` says that the clock is right (True), or that nothing is
+    to be purged now (False).
+    """
     store, now = services.store, services.context.clock()
     try:
         noted = datetime.fromisoformat(store.note(_CLOCK_NOTE) or "").astimezone(UTC)
     except ValueError:
         noted = None
     until = now
-    if not confirmed and noted is not None and noted <= now:
+    if not purge and noted is not None and noted <= now:
         until = now if now - noted <= STEP else trusted(noted, store.write_times_after(noted), now)
-    elif not confirmed:
+    elif not purge:
         # There is no note yet, or one from a future that never came: the times of the writes have to tell.
         times = store.write_times_after(_BEGINNING)
         until = trusted(times[0], times, now) if times and times[0] <= now else now
@@ -79,16 +85,16 @@ def expire_and_purge(services: Services, *, confirmed: bool) -> ExpiryResult:
         apply_plan(services, writer, plan, batch, prepared)
         point("expire: put")
 
-    def purge(writer: Writer, record: Record, _: PreparedWrite | None) -> None:
+    def erase(writer: Writer, record: Record, _: PreparedWrite | None) -> None:
         writer.erase(record.number, batch.change("erase"), traceless=False)
         point("purge: erased")
 
-    evicted_until = _back(until, services.grace)
-    expired = _each_page(services, lambda: store.due(until, _PAGE), prepare, expire)
-    purged = _each_page(services, lambda: store.purgeable(evicted_until, _PAGE), lambda _: None, purge)
-    held = 0
-    if until < now:
-        held = len(store.due(now, _MAX_HELD)) + len(store.purgeable(_back(now, services.grace), _MAX_HELD))
+    expired = _each_page(services, lambda: store.due(now, _PAGE), prepare, expire)
+    purged = held = 0
+    if purge is not False:
+        evicted_until = _back(until, services.grace)
+        purged = _each_page(services, lambda: store.purgeable(evicted_until, _PAGE), lambda _: None, erase)
+        held = len(store.purgeable(_back(now, services.grace), _MAX_HELD)) if until < now else 0
     if noted is None or abs(until - noted) > _WORTH_NOTING:
         # A store that is read-only was not changed either, so nothing depends on the note.
         with suppress(StoreReadOnly):
@@ -97,10 +103,11 @@ def expire_and_purge(services: Services, *, confirmed: bool) -> ExpiryResult:
 
 
 def clock_jump_note(held: int, until: datetime, now: datetime) -> str:
-    what = "1 memory is" if held == 1 else f"{held:,} memories are"
+    what = "1 evicted memory is" if held == 1 else f"{held:,} evicted memories are"
     return (
-        f"{what} due to expire or to be purged, but the clock went from {local_day(until)} to {local_day(now)} and "
-        "left more than a day without a trace. If it is right, say so: perdure work --expire"
+        f"{what} due to be purged, but after {local_day(until)} nothing was written for more than a day, and it is "
+        f"{local_day(now)} now. Purging goes on when a week of writes has followed. If the clock is right, it need not "
+        "wait: perdure work --purge"
     )
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from perdure.embed.port import Embedder, checked_vectors
 from perdure.errors import EmbedderUnavailable, NotAllowed, StoreReadOnly
 from perdure.ids import MAX_NUMBER
-from perdure.lifecycle.expiry import ExpiryResult, expire_and_purge
+from perdure.lifecycle.expiry import expire_and_purge
 from perdure.model import Backup, BackupRestored, MaintenanceResult
 from perdure.store.port import Progress, Store
 from perdure.validation import check_bool, check_int, optional
@@ -30,16 +30,16 @@ _UNSCRUBBED: Final = (
 
 
 def work(
-    services: Services, *, limit: int | None = None, expire: bool | None = None, progress: Progress | None = None
+    services: Services, *, limit: int | None = None, purge: bool | None = None, progress: Progress | None = None
 ) -> MaintenanceResult:
-    """`expire` says that the clock is right (True), or that nothing is to expire now (False)."""
-    optional(check_bool, expire, "expire")
+    """`purge` says that the clock is right (True), or that nothing is to be purged now (False)."""
+    optional(check_bool, purge, "purge")
     if limit is not None:
         check_int(limit, "limit", 0, MAX_NUMBER)
-    if expire and not services.context.is_person:
+    if purge and not services.context.is_person:
         raise NotAllowed("Only a person may confirm that the clock is right after it jumped.")
     services.store.flush_use(patience=_PASSING)
-    expiry = ExpiryResult() if expire is False else expire_and_purge(services, confirmed=expire is True)
+    expiry = expire_and_purge(services, purge=purge)
     store, embedder = services.store, services.embedder
     if embedder is None:
         waiting = sum(space.vectors_pending for space in store.stats(None).namespaces)
