@@ -230,14 +230,12 @@ def test_an_answer_from_the_past_counts_as_no_use_and_shows_none(memory: Memory,
     memory.remember("tea on monday")
     memory.recall("tea")
     memory.get(1)
-    memory.work()
     then = days.pass_one()
     questions: list[dict[str, Any]] = [{"known_at": then}, {"as_of": then}]
     for asked in questions:
         (hit,) = memory.recall("tea", **asked)
         assert (hit.record.recall_count, hit.record.accessed_at) == (0, None)
     memory.get(1, known_at=then)
-    memory.work()
     (record,) = memory.list()
     assert (record.recall_count, record.access_count) == (1, 1)
 

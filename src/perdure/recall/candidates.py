@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -319,7 +320,8 @@ class ArrayFeatures:
             if self.store is None or self.request.is_past or not len(rows):
                 continue
             few = numbers[part].tolist() if len(rows) <= _FEW else None
-            counts = np.array(self.store.use_counts(partition.name, few), np.int64).reshape(-1, 3)
+            used_counts = chain.from_iterable(self.store.use_counts(partition.name, few))
+            counts = np.fromiter(used_counts, np.int64).reshape(-1, 3)
             by_number = np.zeros((int(numbers[part].max()) + 1, 2), np.int64)
             counts = counts[counts[:, 0] < len(by_number)]
             by_number[counts[:, 0]] = counts[:, 1:]

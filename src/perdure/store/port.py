@@ -82,12 +82,9 @@ class IndexChanges:
     removed: Sequence[int]
 
 
-class UseCount(NamedTuple):
-    """How often a memory was recalled, and when it was last recalled or accessed, in microseconds since 1970."""
-
-    number: int
-    recalls: int
-    last_used: int
+# The number of a memory, how often it was recalled, and when it was last recalled or accessed, in microseconds since
+# 1970. A plain tuple: of very many, even a name costs too much.
+UseCount: TypeAlias = tuple[int, int, int]
 
 
 class Scored(NamedTuple):

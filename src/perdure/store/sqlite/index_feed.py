@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from typing import cast
 
 from perdure.embed.port import Generation
 from perdure.store.port import IndexChanges, IndexRow, Position, UseCount
 from perdure.store.sqlite.apsw_types import Database, Row
 from perdure.store.sqlite.reader import generation_id
-from perdure.store.sqlite.rows import NUMBER_MASK, Unwritten, newest_time, range_of, slot_of
+from perdure.store.sqlite.rows import NUMBER_MASK, Unwritten, range_of, slot_of
 from perdure.store.sqlite.sql import SQL
 from perdure.text.names_and_times import name_share
 from perdure.text.question_share import question_share
@@ -65,17 +66,22 @@ def use_counts(
     else:
         slots = json.dumps([first | number for number in numbers])
         rows = connection.execute(f"{SQL['use_counts']} {SQL['use_of_slots']}", {"slots": slots})
-    counts = list(map(UseCount._make, rows))
+    counts = cast("list[UseCount]", rows.fetchall())
     # Looked at after the file was read: see `Unwritten`.
     wanted = list(unwritten) if numbers is None else unwritten.keys() & numbers
     if not wanted:
         return counts
-    by_number = {count.number: count for count in counts}
+    by_number = {count[0]: count for count in counts}
     for number in wanted:
         if use := unwritten.get(number):
-            _, recalls, last_used = by_number.get(number, (number, 0, 0))
-            last_used = max(last_used, newest_time(use.recalled_at, use.accessed_at) or 0)
-            by_number[number] = UseCount(number, max(recalls, use.least_recalls) + use.recalls, last_used)
+            recalls, last_used, _, accessed_at, least, _ = use
+            if last_used is None or (accessed_at is not None and accessed_at > last_used):
+                last_used = accessed_at or 0
+            # Compared by hand: this runs for each memory that was used a moment ago, in every recall that weighs use.
+            if in_file := by_number.get(number):
+                least = in_file[1] if in_file[1] > least else least  # noqa: FURB136
+                last_used = in_file[2] if in_file[2] > last_used else last_used  # noqa: FURB136
+            by_number[number] = (number, least + recalls, last_used)
     return list(by_number.values())
 
 

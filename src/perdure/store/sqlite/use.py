@@ -33,7 +33,7 @@ LONGEST_DELAY: Final = 60.0
 # How long the thread, and a store that is closed, wait for another writer.
 PATIENCE: Final = 0.25
 # Of so many memories the totals are kept after they are written, for reads that began before.
-_KEPT: Final = 1000
+_KEPT: Final = 64
 # A store without a thread writes after so many uses.
 _MANY: Final = 64
 

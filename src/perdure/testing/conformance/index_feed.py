@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from perdure.clock import to_micros
 from perdure.model import Json
-from perdure.store.port import IndexRow, Position, Store, Use, UseCount
+from perdure.store.port import IndexRow, Position, Store, Use
 from perdure.testing.conformance.store_fixture import RELAXED, StoreTestBase
 from perdure.testing.records import GENERATION, NAMESPACE, NOON, amend, embed, read_once, remember, vector
 from perdure.text.entry import entry_of
@@ -87,7 +87,7 @@ class IndexFeedTests(StoreTestBase):
             remember(store, f"memory {n}")
         later = NOON + timedelta(hours=1)
         store.note_use([Use(NAMESPACE, 2, 4, NOON, 1, later), Use(NAMESPACE, 3, 0, None, 1, NOON)])
-        expected = [UseCount(2, 4, to_micros(later)), UseCount(3, 0, to_micros(NOON))]
+        expected = [(2, 4, to_micros(later)), (3, 0, to_micros(NOON))]
         assert sorted(store.use_counts(NAMESPACE)) == expected
         assert list(store.use_counts(NAMESPACE, [1, 3, 99])) == expected[1:]
         assert list(store.use_counts("nowhere")) == list(store.use_counts(NAMESPACE, [])) == []

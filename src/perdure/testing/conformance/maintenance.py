@@ -9,6 +9,7 @@ from datetime import timedelta
 
 import pytest
 
+from perdure.clock import to_micros
 from perdure.errors import StoreClosed
 from perdure.model import Checkpoint, Filter
 from perdure.store.port import Position, Store, Use
@@ -111,11 +112,11 @@ class MaintenanceTests(StoreTestBase):
                 if flush:
                     assert store.flush_use(patience=5)
                 first, second = read_once(store).fetch([1, 2])
+                assert first.recalled_at is not None
                 assert (first.recall_count, first.access_count) == (2 * minute, minute)
                 assert (first.recalled_at, first.accessed_at) == (NOON + timedelta(minutes=minute), NOON)
                 assert (second.recall_count, second.recalled_at) == (0, None)
-                (count,) = store.use_counts(NAMESPACE)
-                assert (count.number, count.recalls) == (1, 2 * minute)
+                assert list(store.use_counts(NAMESPACE)) == [(1, 2 * minute, to_micros(first.recalled_at))]
 
     def test_reading_does_not_wait_for_someone_who_writes(self, store: Store) -> None:
         if not self.reads_during_writes:
