@@ -145,10 +145,11 @@ def memories_to_evict(services: Services, writer: Writer, load: Load, written: S
             page += protected_by_models(services.eviction_rule, writer)
         chosen = choose((candidate for candidate in page if candidate.number not in kept), load, max_items, max_tokens)
         if chosen is None and exhausted:
-            own = services.tokens.count(written.text)
+            own = sum(services.tokens.count(record.text) for record in written)
             if max_tokens is not None and own > max_tokens:
+                what = "The text has" if len(written) == 1 else "The texts have"
                 raise CapacityExceeded(
-                    f"The text has {own:,} tokens, and the whole namespace may hold {max_tokens:,}.",
+                    f"{what} {own:,} tokens, and the whole namespace may hold {max_tokens:,}.",
                     remedy="Shorten the text, store it in parts, or raise the limit; nothing was changed.",
                 )
             usages = ((load.items, max_items, "memory", "memories"), (load.tokens, max_tokens, "token", "tokens"))
