@@ -118,8 +118,9 @@ class Memory:
     # -- writing -------------------------------------------------------------------------------------------------------
 
     def remember(self, text: str, *, idempotency_key: str | None = None, **fields: Unpack[Fields]) -> model.Remembered:
-        """Store a memory. The same text again is one more observation of the same memory; the same key makes a new
-        version.
+        """Store a memory. The same text again, in the same conversation, spec folder, file and anchor, is one more
+        observation of the same memory, which keeps its origin; elsewhere it is another memory. Other words about it, or
+        another text under the same key, make a new version.
 
         A call repeated with the same `idempotency_key` does nothing and answers what the first one stored.
         """
@@ -157,6 +158,8 @@ class Memory:
     ) -> model.Remembered:
         """Correct a memory. Other words (text, title, abstract, summary, reasoning) make a new version, anything else
         makes a revision of the same version. `metadata` changes the entries it names; an empty one removes them all.
+        Where a memory comes from stays as it is: its conversation, spec folder, file, anchor, project, session, channel
+        and speaker.
         """
         checked, notes = lifecycle.write.check_write(self._services, text, fields, partial=True)
         added, removed = check_filters({"tags": add_tags}).tags, check_filters({"tags": remove_tags}).tags

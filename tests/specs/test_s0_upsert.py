@@ -168,6 +168,19 @@ def test_no_version_of_an_evicted_item_is_left(clock: HandClock, monkeypatch: py
         assert any(kept) == (grace_days == "30")
 
 
+def test_an_upsert_on_an_evicted_key_begins_at_version_1(clock: HandClock):
+    """S0 eviction removal: all versions of an evicted item are gone, so its key begins anew."""
+    with SemanticMemoryStore(":memory:", embedder="none", clock=clock, max_items=1) as store:
+        store.upsert("a:1", "first words")
+        store.upsert("a:1", "second words")
+        clock.forward(hours=1)
+        store.upsert("a:2", "two")
+        again = store.upsert("a:1", "other words")
+        assert (again.version, again.lineage) == (1, ())
+        with pytest.raises(errors.NotFound):
+            store.get_version("a:1", 2)
+
+
 def test_an_important_item_stays_however_many_versions_it_has(clock: HandClock):
     """S0 eviction protection: high-importance items are protected regardless of version count."""
     with SemanticMemoryStore(":memory:", embedder="none", clock=clock, max_items=1) as store:

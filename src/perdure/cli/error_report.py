@@ -44,7 +44,8 @@ def _describe(error: BaseException) -> tuple[dict[str, object], int]:
     """The document of a failure, as `PerdureError.as_dict` makes it, and its exit code. A note on the error, such as
     how far an import came, is part of the remedy.
     """
-    notes = getattr(error, "__notes__", [])
+    # Click raises an Abort of its own for a KeyboardInterrupt.
+    notes = getattr(error.__cause__ if isinstance(error, click.Abort) else error, "__notes__", [])
     if isinstance(error, PerdureError):
         preview = error.preview if isinstance(error, NeedsConfirmation) else None
         document = {**error.as_dict(), "remedy": "\n".join((error.remedy, *notes))}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
@@ -52,8 +52,20 @@ def _choice(name: str, section: str, text: str, values: Sequence[str], short: st
     )
 
 
-_OPTIONS: Final = (
+KEY_OPTION: Final = (
     _one("--key", CONTENT, "An identity of your own, such as person:alice: saying it again makes a new version."),
+)
+ORIGIN_OPTIONS: Final = (
+    _one("--source-project", ORIGIN, "The project it was learned in."),
+    _one("--conversation-id", ORIGIN, "The conversation it belongs to."),
+    _one("--session-id", ORIGIN, "The session it comes from."),
+    _one("--channel", ORIGIN, "The channel it came through."),
+    _one("--spec-folder", ORIGIN, "The folder of the specification it belongs to."),
+    _one("--file-path", ORIGIN, "The file it stands in."),
+    _one("--anchor-id", ORIGIN, "The anchor inside that file."),
+)
+_OPTIONS: Final = (
+    *KEY_OPTION,
     _one("--title", CONTENT, "A short name for it."),
     _choice("--category", CONTENT, "What kind of memory", CATEGORIES, "-c"),
     _many("--tag -t", CONTENT, "A label to filter by."),
@@ -66,13 +78,7 @@ _OPTIONS: Final = (
     _many("--trigger-phrase", CONTENT, "A phrase that should bring it to mind."),
     _many("--metadata", CONTENT, "An entry of your own; the value is JSON, or else text.", metavar="NAME=VALUE"),
     _one("--source", ORIGIN, "What stored it."),
-    _one("--source-project", ORIGIN, "The project it was learned in."),
-    _one("--conversation-id", ORIGIN, "The conversation it belongs to."),
-    _one("--session-id", ORIGIN, "The session it comes from."),
-    _one("--channel", ORIGIN, "The channel it came through."),
-    _one("--spec-folder", ORIGIN, "The folder of the specification it belongs to."),
-    _one("--file-path", ORIGIN, "The file it stands in."),
-    _one("--anchor-id", ORIGIN, "The anchor inside that file."),
+    *ORIGIN_OPTIONS,
     _many("--evidence", ORIGIN, "The id of an episode that supports it."),
     _choice("--trust", ORIGIN, "How far its origin is trusted", TRUSTS),
     _choice("--tier", STANDING, "Its tier", TIERS),
@@ -86,11 +92,11 @@ _OPTIONS: Final = (
 )
 
 
-def field_options(*, key: bool = True) -> Callable[[Function], Function]:
-    """All of them, or all but --key for a command that takes the key as an argument."""
+def field_options(without: Collection[object] = ()) -> Callable[[Function], Function]:
+    """All of them, or all but those that a command has no use for."""
 
     def decorate(function: Function) -> Function:
-        for add in reversed(_OPTIONS if key else _OPTIONS[1:]):
+        for add in reversed([each for each in _OPTIONS if each not in without]):
             function = add(function)
         return function
 

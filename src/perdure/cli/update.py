@@ -8,12 +8,12 @@ from typing import Any, Final
 import click
 
 from perdure.cli.command import Target, command, option
-from perdure.cli.field_options import CONTENT, completing, field_options, given_fields
+from perdure.cli.field_options import CONTENT, ORIGIN_OPTIONS, completing, field_options, given_fields
 from perdure.cli.record_view import remembered_view
 from perdure.cli.render import View
 from perdure.cli.stdin import read_text
 from perdure.errors import UnknownChoice
-from perdure.model import Record
+from perdure.model import ORIGIN_FIELDS, Record
 from perdure.validation import Fields
 
 _EXAMPLES: Final = (
@@ -27,7 +27,9 @@ _EXAMPLES: Final = (
 _EMPTY: Final[dict[str, Any]] = {
     field.name: {} if field.name == "metadata" else field.default
     for field in fields(Record)
-    if field.name in Fields.__annotations__ and (field.name == "metadata" or field.default in (None, ()))
+    if field.name in Fields.__annotations__
+    and field.name not in ORIGIN_FIELDS
+    and (field.name == "metadata" or field.default in (None, ()))
 }
 
 
@@ -38,11 +40,12 @@ _EMPTY: Final[dict[str, Any]] = {
 @option("--remove-tag", "remove_tags", section=CONTENT, multiple=True, help="Take a tag away. Repeatable.")
 @option("--clear", section=CONTENT, multiple=True, metavar="FIELD", shell_complete=completing(tuple(_EMPTY)),
         help="Empty a field, such as expires_at. Repeatable.")  # fmt: skip
-@field_options()
+@field_options(without=ORIGIN_OPTIONS)
 def main(target: Target, *, ref: str, clear: tuple[str, ...], **options: Any) -> View:
     """Correct a memory; the old version stays in its history.
 
-    REF is its number, id, content hash or key. --tag replaces all tags; --metadata changes the entries it names.
+    REF is its number, id, content hash or key. --tag replaces all tags; --metadata changes the entries it names. Where
+    a memory comes from (its conversation, folder, file, project, session) stays as it is.
     """
     changes = given_fields(options)
     for name in clear:

@@ -7,7 +7,7 @@ from typing import Any, Final
 import click
 
 from perdure.cli.command import Target, command, option
-from perdure.cli.field_options import field_options, given_fields
+from perdure.cli.field_options import KEY_OPTION, field_options, given_fields
 from perdure.cli.record_view import remembered_view
 from perdure.cli.render import View
 from perdure.cli.stdin import words_or_stdin
@@ -25,7 +25,7 @@ _EXAMPLES: Final = (
 @option(
     "--expected-version", type=int, metavar="N", help="Only if it has this version now; 0: only if it is not there."
 )
-@field_options(key=False)
+@field_options(without=KEY_OPTION)
 @option("--idempotency-key", metavar="TEXT", help="The same call with the same key is done only once.")
 def main(target: Target, *, key: str, text: tuple[str, ...], **options: Any) -> View:
     """Store a memory under a key, or a new version of it.

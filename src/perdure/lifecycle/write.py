@@ -163,7 +163,9 @@ def remember(services: Services, namespace: str, request: WriteRequest) -> Remem
     fields, identity = request.fields, identity_of_fields(request.fields)
 
     def plan(existing: Record | None, at: datetime) -> Plan:
-        allowed, notes = apply_tier(services, fields, at, existing)
+        # What was evicted says nothing about the memory that takes its key.
+        before = None if existing and existing.state == "evicted" else existing
+        allowed, notes = apply_tier(services, fields, at, before)
         planned = plan_write(existing, namespace, allowed, at, force_new_version=request.force_new_version)
         return replace(planned, notes=(*notes, *planned.notes)) if notes else planned
 
