@@ -224,6 +224,8 @@ def test_a_model_that_proposes_for_a_memory_that_is_there_keeps_its_tier(model: 
 def test_naming_another_tier_turns_the_proposal_down(memory: Memory, model: Memory):
     model.remember("always be kind", tier="constitutional")
     assert memory.update(1, tier="important").record.metadata == {}
+    model.update(1, tier="constitutional")
+    assert memory.remember("always be kind", tier="important", metadata={"a": 1}).record.metadata == {"a": 1}
     assert len(memory.offers()) == 0
 
 

@@ -1,9 +1,10 @@
 """What the specifications state, each under a short name and a phrase to find it by. Every one has a test of its own:
 the test's docstring begins with the name, and `test_coverage.py` holds the two against each other.
 
-S0 is the semantic memory store. Of S1, the sessions, these are D2 (retrieval), D3 (ranking) and the criteria about
-them; of S2, the conversations, "Retrieval"; of S4, the merging memory, "Search". Of S3, the memory tools, these are
-sections 3 (search), 4 (tiers and decay) and 5 (schema), and the tools that update, validate and checkpoint.
+S0 is the semantic memory store. Of S1, the sessions, these are D1 (the database), D2 (retrieval), D3 (ranking) and the
+criteria about them; of S2, the conversations, "Retrieval" and "Temporal Validity"; of S4, the merging memory, "Search".
+Of S3, the memory tools, these are sections 3 (search), 4 (tiers and decay) and 5 (schema), the search for concepts, the
+triggers, and the tools that update, validate and checkpoint.
 """
 
 from __future__ import annotations
@@ -118,6 +119,19 @@ S0: Final = {
 }
 
 S1: Final = {
+    "S1 database": "aggregating learnings across all projects",
+    "S1 database provider": "detect provider changes and trigger re-embedding migration",
+    "S1 entry id": "Content hash",
+    "S1 entry words": "Full description including conclusions",
+    "S1 entry category": "`anti-patterns` \\| `patterns` \\| `heuristics`",
+    "S1 entry lists": "max 10 LLM-generated keyword labels",
+    "S1 entry observations": "Times observed across retros",
+    "S1 entry confidence": "`high` \\| `medium` \\| `low`",
+    "S1 entry recalls": "Times injected into sessions, actively updated",
+    "S1 entry updated": "Updated only on content changes and retro observations",
+    "S1 entry source": "`retro` \\| `session-capture` \\| `manual` \\| `import`",
+    "S1 entry project": "Project where entry originated",
+    "S1 entry embedding": "Pre-computed embedding vector",
     "S1 retrieval no query": "If no signals at all, context query is None",
     "S1 retrieval no call": "no API call",
     "S1 retrieval zero scores": "All entries are passed to ranking with zero retrieval scores",
@@ -172,6 +186,11 @@ S2: Final = {
     "S2 no decay": "No FSRS reranking",
     "S2 category": 'When Some("guideline") is passed',
     "S2 every category": "pass None for a full search",
+    "S2 never deleted": "Facts are never hard-deleted",
+    "S2 contradicted": "When a fact is contradicted",
+    "S2 history": "preserves history and avoids information loss",
+    "S2 became valid": "When this fact became valid",
+    "S2 superseded": "When this fact was superseded/contradicted",
 }
 
 S4: Final = {
@@ -182,6 +201,12 @@ S4: Final = {
 }
 
 S3: Final = {
+    "S3 concepts number": "2-5 concepts for AND search",
+    "S3 concepts all": "Finds documents matching ALL concepts",
+    "S3 concepts counts": "Contains: oauth (5), errors (3), callback (7)",
+    "S3 triggers match": "trigger: 'save context', confidence: 0.95",
+    "S3 triggers fast": "Fast trigger phrase matching",
+    "S3 triggers update": "Updated trigger phrases",
     "S3 search keyword": "Fast keyword-based ranking using BM25",
     "S3 search vector": "Semantic similarity using embeddings",
     "S3 search fusion": "Reciprocal Rank Fusion (RRF) combines both",
@@ -251,6 +276,7 @@ S3: Final = {
 
 # What is there in another way than it is stated, and why.
 OTHERWISE: Final = {
+    "S1 confidence DEFAULT 'medium'": "the store's own default is 0.5, as S3 has it; whoever speaks S1 says medium",
     "S1 FTS5 unavailable": "beside vectors words are looked up in memory, so that a damaged FTS5 index costs nothing",
     "S3 file_path NOT NULL UNIQUE": "a memory need not come from a file; its number, id and key identify it",
     "S3 spec_folder NOT NULL": "a memory need not belong to a specification",
