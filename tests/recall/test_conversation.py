@@ -164,7 +164,9 @@ def test_a_memory_that_joins_a_conversation_is_seen_there(memory: Memory):
     memory.work()
     answer = memory.recall("pottery course shape", recipe=None)
     assert all("neighbours" not in one.explain for one in answer)
-    memory.update(vase.record.number, conversation_id="one", session_id="1")
+    memory.forget(vase.record.number)
+    memory.remember("A blue vase, for grandmother.", conversation_id="one", session_id="1")
+    memory.work()
     joined = hit(memory.recall("pottery course shape"), "A blue vase, for grandmother.")
     assert joined.explain["neighbours"].contribution > 0
 
@@ -178,6 +180,16 @@ def test_who_is_named_is_lifted_and_a_fact_about_them_too(memory: Memory):
     named = {one.record.text for one in answer if "named" in one.explain}
     assert named == {"I adore jazz records.", "Ann collects jazz records."}
     assert answer[0].record.text == "I adore jazz records."
+
+
+def test_who_is_named_counts_less_where_others_say_what_is_asked_for(memory: Memory):
+    tell(memory, [("Ann", "I adore jazz records."), ("Bob", "I adore jazz records.")])
+    tell(memory, [("Ann", "Trains were late."), ("Bob", "I sailed around the cape in a wooden boat.")], session="2")
+    meant = memory.recall("Which jazz records does Ann adore?")
+    assert meant[0].explain["named"].normalised == 1.0
+    mistaken = memory.recall("Where did Ann sail in a wooden boat, around the cape?")
+    assert mistaken[0].record.metadata["speaker"] == "Bob"
+    assert all(one.explain["named"].normalised < 1.0 for one in mistaken if "named" in one.explain)
 
 
 def test_the_name_leaves_what_is_embedded_only_where_somebody_bears_it(memory: Memory):

@@ -31,6 +31,10 @@ REACH: Final = 2
 NOBODY: Final = -1
 # What follows a question gains so much of what the question loses.
 _ANSWER_PART: Final = 0.5
+# When others say something that fits better by a quarter, who is named does not count.
+_MISTAKEN: Final = 4.0
+# The signals that do not tell one turn of a session or of a speaker from another.
+_OF_MANY: Final = ("session", "named")
 
 # With the possessive, which goes with the name.
 _WORD: Final = re.compile(r"([^\W_]+)(['’]s\b)?\s*")  # noqa: RUF001 - as it is written
@@ -251,6 +255,14 @@ class ConversationFeatures:
         )
 
 
+def _likely_meant(scores: NDArray[np.float64], named: NDArray[np.bool_]) -> float:
+    """From 1 to 0: whether who is named is likely meant, by their best score and that of everybody else. A question may
+    be mistaken about who it was.
+    """
+    best, others = scores[named].max(initial=0.0), scores[~named].max(initial=0.0)
+    return max(0.0, 1.0 - _MISTAKEN * (others - best) / others) if others > best else 1.0
+
+
 class ConversationBoost(NamedTuple):
     """`own`: by how much the weights of words and meaning shrink beside the conversation signals, of each candidate.
     `shares` and `weights` are those of the conversation signals, by name.
@@ -295,6 +307,9 @@ def conversation_boost(
     total = 1 + sum(weight for weight in weights.values() if weight > 0)
     # Where around is no neighbour or no session, a memory itself counts for it.
     own = 1 + features.alone * (given.neighbours + given.coverage) + ~in_session * given.session
+    if weights["named"]:
+        others = (weights[name] * share for name, share in shares.items() if name not in _OF_MANY)
+        shares["named"] *= _likely_meant(match * own + sum(others), features.named)
     return ConversationBoost(
         own / total,
         {name: share.round(DECIMALS) for name, share in shares.items()},

@@ -136,7 +136,7 @@ FIELDS: Final[Mapping[str, str]] = {
     "neighbour_weight": "in a conversation: the best match among the two memories before and the two after, beside a "
     "memory that weighs 1 itself; this and the next six count with `chance` and nothing but words and meaning",
     "session_weight": "in a conversation: the best match of its session",
-    "named_weight": "who says it is named in the question",
+    "named_weight": "who says it is named in the question; less where others say something that fits much better",
     "asking_weight": "in a conversation: by how much a memory that only asks counts less; what follows it gains half "
     "as much",
     "coverage_weight": "in a conversation: the share of the question's words, the rare ones counting more, that stand "
@@ -154,7 +154,7 @@ BALANCED: Final = Recipe(
     time_weight=0.4,
     neighbour_weight=0.4,
     session_weight=0.5,
-    named_weight=0.25,
+    named_weight=0.35,
     asking_weight=0.8,
     coverage_weight=0.4,
     proper_name_weight=0.3,
