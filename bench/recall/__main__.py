@@ -11,6 +11,7 @@ from pathlib import Path
 from bench.corpus import ORIGIN, DataMissing
 from bench.ours import local_embedder
 from bench.recall.data import Collection, locomo, scifact
+from bench.recall.fits import ask_all
 from bench.recall.ladder import CHOICES, LADDER, OURS
 from bench.recall.page import page
 from bench.recall.plot import plot
@@ -61,13 +62,15 @@ def _measured(conversations: Sequence[Collection], abstracts: Collection | None,
         for rung in (rung for rung in LADDER if rung.name in _POOLED):
             with told(f"all conversations in one namespace: {rung.about}"):
                 together[rung.name] = pooled(memory, conversations, rung)
+        with told("questions that nothing fits"):
+            fits = ask_all(memory, conversations, abstracts.questions if abstracts else ())
     embedder.keep()
     science: dict[str, Answers] = {}
     if abstracts is not None:
         with told("SciFact"), stored([abstracts], embedder) as memory:
             science = {rung.name: over(memory, [abstracts], rung) for rung in LADDER if rung.name in _SCIFACT}
         embedder.keep()
-    return Results(ladder, together, left_out, chosen, science)
+    return Results(ladder, together, left_out, chosen, science, fits)
 
 
 def _parser() -> argparse.ArgumentParser:

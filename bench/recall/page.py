@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from bench.recall.data import CATEGORIES, NAMES
+from bench.recall.fits import FLOORS, MOST_FALLEN, MOST_LOST, Fits, leave_one_out, with_floor
 from bench.recall.ladder import CHOICES, LADDER, OURS, WEIGHTS
 from bench.recall.results import DEPTHS, Answers, Results
+from perdure.model import MIN_RELEVANCE
 from perdure.recall.recipe import BALANCED
 
 _PROTOCOL: Final = r"""
@@ -38,6 +40,7 @@ def page(results: Results) -> Iterator[str]:
     yield from _sessions(results)
     yield from _pooled(results)
     yield from _chosen(results)
+    yield from _fits(results)
     if results.scifact:
         yield from _scifact(results)
     yield _PROTOCOL.strip()
@@ -124,6 +127,30 @@ def _chosen(results: Results) -> Iterator[str]:
     counts = Counter(results.chosen.values()).most_common()
     yield "; ".join(f"{abouts[name]} ({count} of {len(results.chosen)})" for name, count in counts) + "."
     yield ""
+
+
+def _fits(results: Results) -> Iterator[str]:
+    yield "## Does an answer say when nothing fits?"
+    yield ""
+    yield "Each conversation in a namespace of its own is asked its own questions, 7 of each other conversation and 20"
+    yield f"claims of SciFact, with `balanced`, whose `min_relevance` is {MIN_RELEVANCE:g}. Lost: of the own questions"
+    yield "with evidence among the first ten, those that have none left. Chosen: for each conversation the highest of"
+    limits = f"loses {MOST_LOST:.0%} at most and costs {_three(MOST_FALLEN)} of nDCG@10 at most"
+    yield f"these that on the nine others {limits}."
+    yield ""
+    yield "| `min_relevance` | empty: SciFact | empty: other conversations | empty: own | lost | nDCG@10 falls by |"
+    yield "|---|---|---|---|---|---|"
+    for floor in FLOORS:
+        yield f"| {floor:g} | {_fit_row(with_floor(results.fits, floor))} |"
+    chosen, which = leave_one_out(results.fits)
+    counts = Counter(which.values()).most_common()
+    yield f"| chosen ({', '.join(f'{floor:g}: {count}' for floor, count in counts)}) | {_fit_row(chosen)} |"
+    yield ""
+
+
+def _fit_row(fits: Fits) -> str:
+    shares = (fits.claims_empty, fits.others_empty, fits.own_empty, fits.lost)
+    return " | ".join([*(f"{share:.1%}" for share in shares), f"{fits.fallen:.4f}"])
 
 
 def _scifact(results: Results) -> Iterator[str]:

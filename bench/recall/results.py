@@ -8,6 +8,7 @@ from statistics import fmean
 from typing import Final
 
 from bench.recall.data import ADVERSARIAL, CATEGORIES, Collection, Question, session_of
+from bench.recall.fits import Conversation
 from bench.recall.ladder import Rung
 from bench.recall.measures import all_found, any_found, interval, ndcg, reciprocal_rank, share_found
 from bench.recall.runs import DEEPEST, POOLED, Rankings, asked
@@ -88,6 +89,7 @@ class Results:
     left_out: Answers
     chosen: Mapping[str, str]
     scifact: Mapping[str, Answers]
+    fits: Sequence[Conversation]
 
 
 def over(memory: Memory, collections: Sequence[Collection], rung: Rung, limit: int = DEEPEST) -> Answers:

@@ -44,6 +44,12 @@ def _store(memory: Memory, memories: Sequence[Mapping[str, Any]]) -> None:
         raise RuntimeError(f"Of {len(memories)} memories {done} were stored, and then {worked}.")
 
 
-def asked(memory: Memory, questions: Sequence[Question], rung: Rung, limit: int = DEEPEST) -> Rankings:
-    answers = (memory.recall(question.text, limit=limit, recipe=rung.name) for question in questions)
+def asked(
+    memory: Memory, questions: Sequence[Question], rung: Rung, limit: int = DEEPEST, min_relevance: float = 0.0
+) -> Rankings:
+    """Without a floor: a ranking is measured whole."""
+    answers = (
+        memory.recall(question.text, limit=limit, recipe=rung.name, min_relevance=min_relevance)
+        for question in questions
+    )
     return [[str(hit.record.metadata["name"]) for hit in answer] for answer in answers]

@@ -4,7 +4,7 @@ from perdure import Memory
 with Memory("agent.db") as mem:
     mem.remember("Alice prefers dark mode", tags=["ui"], category="preference")
     for hit in mem.recall("which theme does she like?"):
-        print(hit.score, hit.record.text)
+        print(hit.relevance, hit.record.text)
 """
 
 from __future__ import annotations

@@ -248,6 +248,7 @@ class Memory:
         as_of: datetime | str | None = None,
         known_at: datetime | str | None = None,
         use_decay: bool | None = None,
+        min_relevance: float | None = None,
         include_constitutional: bool = True,
         **filters: Unpack[Filters],
     ) -> model.Recall:
@@ -257,17 +258,20 @@ class Memory:
         of that time count more. A memory must also hold each of two to five `concepts`, and `Hit.concepts` says how
         often it does; without a query, the concepts are the query.
 
+        No hit has a relevance below `min_relevance`; left out, the recipe has one, and 0 fills the limit whatever fits.
+        Where nothing fits, the answer is empty, and `Recall.nearest` is what came nearest.
+
         `as_of` asks what was true at a time, of what is known now; `known_at` asks what was known at a time, in the
         words of then. Filters look at the memories as they were. A recall of the past does not count as use, shows no
         use, and surfaces no constitutional memories.
         """
         request = recall.query.check_request(
             self._services, self._namespace, query, filters, concepts=concepts, limit=limit, namespaces=namespaces,
-            recipe=recipe, as_of=as_of, known_at=known_at, use_decay=use_decay,
+            recipe=recipe, as_of=as_of, known_at=known_at, use_decay=use_decay, min_relevance=min_relevance,
         )  # fmt: skip
         answer = self._recall(request, include_constitutional)
         if not request.is_past:
-            self._services.usage.recalled((hit.record for hit in answer), request.now)
+            self._services.usage.recalled(answer.relevant, request.now)
         return answer
 
     def context(  # noqa: PLR0913 - one for each thing a caller may decide
@@ -282,12 +286,14 @@ class Memory:
         recipe: str | None = None,
         as_of: datetime | str | None = None,
         known_at: datetime | str | None = None,
+        min_relevance: float | None = None,
         include_constitutional: bool = True,
         **filters: Unpack[Filters],
     ) -> model.Context:
         """Make one text of at most `budget` tokens to put before a model: the constitutional memories, then the best
         that recall finds, each with its date, number and origin. Long memories are abridged, near duplicates are left
-        out, and `Context.omitted` names every memory that is not in the text.
+        out, and `Context.omitted` names every memory that is not in the text. What does not fit is left out, with every
+        recipe; `min_relevance` is as in `recall`.
 
         The text is data between two marks that no memory can forge. `format` is 'text', or 'json' for one JSON object
         per line.
@@ -296,14 +302,15 @@ class Memory:
         check_choice(get_args(model.Format), format, "format")
         request = recall.query.check_request(
             self._services, self._namespace, check_query(query), filters, concepts=concepts, limit=limit,
-            namespaces=namespaces, recipe=recipe, as_of=as_of, known_at=known_at,
+            namespaces=namespaces, recipe=recipe, as_of=as_of, known_at=known_at, min_relevance=min_relevance,
+            for_model=True,
         )  # fmt: skip
         answer = self._recall(request, include_constitutional)
         style = recall.envelope.Style(format, len(request.namespaces) > 1)
         packed = recall.pack.pack(answer, recall.pack.Pack(query, room, self._services.tokens, style))
         if not request.is_past:
-            surfaced = (item.record for item in packed.items if item.score is not None)
-            self._services.usage.recalled(surfaced, request.now)
+            surfaced = {item.record.id for item in packed.items if item.relevance is not None}
+            self._services.usage.recalled((one for one in answer.relevant if one.id in surfaced), request.now)
         return packed
 
     def recall_detail(self, refs: References, *, level: model.Level = "full") -> tuple[model.Detail, ...]:

@@ -38,6 +38,9 @@ CATEGORIES = LEARNING_CATEGORIES + FACT_CATEGORIES
 # What recall may look into. Superseded memories stay indexed because `as_of` asks for them.
 INDEXED_STATES: tuple[State, ...] = ("active", "superseded")
 
+# A memory fits from this relevance on, unless somebody says otherwise.
+MIN_RELEVANCE = 0.3
+
 NOTHING: Mapping[str, Json] = {}
 _NO_CONCEPTS: Mapping[str, int] = {}
 _NO_PARTS: Mapping[str, RevertResult] = {}
@@ -433,11 +436,13 @@ class Signal:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """`score` compares the hits of one answer, where the best of each signal is 1; it does not compare two answers.
+    """`relevance` says how well the memory fits, from 0 to 1, and compares between answers, models and stores. `score`
+    orders the hits of one answer by a recipe, where the best of each signal is 1; it does not compare two answers.
     `concepts` says how often each of the concepts asked for stands in the memory.
     """
 
     record: Record
+    relevance: float
     score: float
     explain: Mapping[str, Signal]
     concepts: Mapping[str, int] = field(default_factory=lambda: _NO_CONCEPTS)
@@ -452,12 +457,17 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Recall(Sequence[Hit]):
-    """The hits, best first, and how they were found: `mode` and `notes` say what was missing, if anything."""
+    """The hits, best first, and how they were found: `mode` and `notes` say what was missing, if anything.
+
+    No hit is below `min_relevance`, unless that is 0. Where nothing is left, `nearest` is what came nearest.
+    """
 
     hits: tuple[Hit, ...]
     mode: Mode
     notes: tuple[str, ...] = ()
     constitutional: tuple[Record, ...] = ()
+    min_relevance: float = 0.0
+    nearest: Hit | None = None
 
     @overload
     def __getitem__(self, index: int) -> Hit: ...
@@ -472,23 +482,30 @@ class Recall(Sequence[Hit]):
     def __iter__(self) -> Iterator[Hit]:
         return iter(self.hits)
 
+    @property
+    def relevant(self) -> tuple[Record, ...]:
+        """What counts as used: the memories that fit. An answer that is filled up to its limit may hold others."""
+        least = self.min_relevance or MIN_RELEVANCE
+        return tuple(hit.record for hit in self.hits if hit.relevance >= least)
+
 
 @dataclass(frozen=True, slots=True)
 class ContextItem:
-    """A memory as a context says it: `text` is all it says, or what of it found room. `score` is None for what is
+    """A memory as a context says it: `text` is all it says, or what of it found room. `relevance` is None for what is
     always surfaced.
     """
 
     record: Record
     text: str
     form: Form
-    score: float | None = None
+    relevance: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
     """What a model should know, within `budget` tokens: `text` is data between two lines with a `mark` that no memory
-    can hold, and empty when there is nothing to say. `items` are in the order of the text.
+    can hold, and empty when there is nothing to say. `items` are in the order of the text. Where no memory fits,
+    `nearest` is what came nearest.
     """
 
     text: str
@@ -500,6 +517,7 @@ class Context:
     mark: str
     mode: Mode
     notes: tuple[str, ...] = ()
+    nearest: Hit | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -241,7 +241,7 @@ class SemanticMemoryStore:
             filters["where"] = {**_mapping(filters.get("where"), "where"), **given}
         answer = self._memory.recall(prompt, limit=limit, **cast("Filters", filters))
         self._traced("remember", prompt, *(hit.record for hit in answer))
-        return Matches(tuple(self._item(hit.record, hit.score) for hit in answer), answer.mode, answer.notes)
+        return Matches(tuple(self._item(hit.record, hit.relevance) for hit in answer), answer.mode, answer.notes)
 
     def forget(
         self, forget_instructions: str, mode: Literal["soft", "hard"] = "soft", *, confirm: bool | str = False

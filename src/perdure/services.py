@@ -17,7 +17,7 @@ from perdure.embed.port import Embedder, check_embedder
 from perdure.errors import EmbedderUnavailable, InvalidInput, shown
 from perdure.lifecycle.usage import UseCounter
 from perdure.lifecycle.write_context import WriteContext
-from perdure.model import Filter, Finding, Recall
+from perdure.model import MIN_RELEVANCE, Filter, Finding, Recall
 from perdure.settings import Settings
 from perdure.store.port import EvictionRule, Store
 from perdure.text.tokens import TokenCounter, counter_of
@@ -98,16 +98,26 @@ class Services:
                 self._triggers = Triggers(self.store)
             return self._triggers
 
+    def min_relevance(self, recipe: Recipe, *, always: bool) -> float:
+        """From which relevance on a memory is an answer, with this recipe. The settings say it where it is above 0 at
+        all; `always`: also for a recipe that fills its limit.
+        """
+        least = recipe.min_relevance or (MIN_RELEVANCE if always else 0.0)
+        given = self.settings.min_relevance
+        return least if given is None or not least else given
+
     def search(self, query: str, namespace: str, filter: Filter, *, limit: int, recipe: str | None = None) -> Recall:
-        """What recall finds in one namespace now. It counts as no use."""
+        """What recall finds in one namespace now, and fits. It counts as no use."""
         from perdure.recall.query import SearchRequest
 
+        chosen = self.recipe(recipe)
         request = SearchRequest(
             query=query,
             namespaces=(namespace,),
             filter=filter,
             limit=limit,
-            recipe=self.recipe(recipe),
+            recipe=chosen,
+            min_relevance=self.min_relevance(chosen, always=True),
             now=self.context.clock(),
         )
         return self.recaller().recall(request)

@@ -36,6 +36,12 @@ SETTINGS: Final = (
     Setting(
         "recipes", "tables", "", "Recipes of your own, each a table; docs/reference/recipes.md says what is in it."
     ),
+    Setting(
+        "min_relevance",
+        "share",
+        "the recipe's",
+        "Nothing that fits less well is an answer, from 0 to 1; 0: recall fills its limit whatever fits.",
+    ),
     Setting("categories", "words", "", "Categories of your own, besides the built-in ones."),
     Setting("cache", "path", "the user's cache directory", "Where derived files go, such as the model's weights."),
     Setting("redact", "switch", "true", "Replace secrets by [REDACTED:kind] before anything is stored."),
@@ -70,6 +76,7 @@ class Settings:
     embedder: str = "local"
     recipe: str = "balanced"
     recipes: Mapping[str, Mapping[str, object]] = field(default_factory=dict[str, Mapping[str, object]])
+    min_relevance: float | None = None
     categories: frozenset[str] = frozenset(CATEGORIES)
     cache: Path
     redact: bool = True

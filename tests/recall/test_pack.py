@@ -41,7 +41,7 @@ def record(text: str, number: int, **fields: Any) -> Record:
 def recall(*texts: str | Record, always: Sequence[Record] = ()) -> Recall:
     """As found, best first."""
     records = [record(one, number) if isinstance(one, str) else one for number, one in enumerate(texts, 1)]
-    hits = [Hit(one, 1 - place / 100, {}) for place, one in enumerate(records)]
+    hits = [Hit(one, 1.0, 1 - place / 100, {}) for place, one in enumerate(records)]
     return Recall(tuple(hits), "keyword", (), tuple(always))
 
 
@@ -118,7 +118,7 @@ def test_what_is_always_surfaced_stands_on_top_and_is_not_repeated_among_the_hit
     rule = record("Never push to main", 9, tier="constitutional")
     context = made(recall("Alice lives in Osaka", replace(rule), always=[rule]))
     assert numbers(context) == [9, 1]
-    assert context.items[0].score is None
+    assert context.items[0].relevance is None
     assert "#9 (constitutional): Never push to main" in context.text
     assert left_out(context) == []
 
@@ -134,7 +134,7 @@ def test_of_equal_hits_the_newest_truth_stands_first():
     old = record("Alice lives in Osaka", 1, valid_at=NOON - timedelta(days=900))
     new = record("Alice lives in Tokyo", 2, valid_at=NOON)
     better = record("Alice moves often", 3, valid_at=NOON - timedelta(days=9000))
-    hits = (Hit(better, 0.9, {}), Hit(old, 0.5, {}), Hit(new, 0.5, {}))
+    hits = (Hit(better, 1.0, 0.9, {}), Hit(old, 1.0, 0.5, {}), Hit(new, 1.0, 0.5, {}))
     assert numbers(made(Recall(hits, "keyword"))) == [3, 2, 1]
 
 

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from perdure.embed.port import Generation
 from perdure.recall.candidates import Candidates, Partition, Ranks
 from perdure.recall.query import ParsedQuery, SearchRequest
 from perdure.recall.ranking import Ranked
@@ -27,7 +28,9 @@ MATCHING = [
     replace(BALANCED, keyword_weight=0.0, vector_weight=1.0),
     replace(BALANCED, keyword_weight=0.3, vector_weight=0.7, scale=10.0),
 ]
-QUERY = ParsedQuery("tea", ["tea"])
+# Without a text nothing is asked that could fit or not: these tests are about scores alone.
+QUERY = ParsedQuery("", ["tea"])
+GENERATION = Generation("testing", "rows", 64, "1")
 
 
 class Row(NamedTuple):
@@ -73,7 +76,7 @@ def candidates(found: list[Row], chance: list[float]) -> Candidates:
 def ranked(found: list[Row], chance: list[float], recipe: Recipe, limit: int = 30) -> list[Ranked]:
     store: Any = None
     request = SearchRequest(query="tea", namespaces=("a", "b", "c"), recipe=recipe, now=NOON, limit=limit)
-    return rank(candidates(found, chance), request, QUERY, store, vector=True)
+    return rank(candidates(found, chance), request, QUERY, store, GENERATION)
 
 
 @given(rows, chances, recipes, st.integers(1, 30))

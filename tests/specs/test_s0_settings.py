@@ -175,7 +175,7 @@ def test_cities_in_america(clock: HandClock, tmp_path: Path):
         assert (second.item_id, second.version, second.lineage) == (first.item_id, 2, (1,))
         found = store.remember("cities in America", {"limit": 1})
         assert (found.mode, found[0].item_id, found[0].version) == ("hybrid", first.item_id, 2)
-        assert store.memory.recall("metropolis overseas", limit=1)[0].record.key == NEW_YORK
+        assert store.memory.recall("American metropolis", limit=1)[0].record.key == NEW_YORK
         assert store.query_version(first.item_id, 1).item.content == "New York is in the United States"
         assert store.query_version(first.item_id, 2).item.content == "New York is the largest city in the US"
         clock.forward(days=1)

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 from specs.entries import TOPICS
+from specs.full_text import without_full_text
 
 from perdure import Memory, Recall
 from perdure.embed.local import LocalEmbedder, unavailable
 from perdure.embed.port import Vectors
-from perdure.errors import IndexDamaged
 from perdure.model import LEARNING_CATEGORIES
-from perdure.store.sqlite.reader import SqliteReader
+from perdure.recall import recaller
 from perdure.testing.embedder import WordEmbedder
 
 if TYPE_CHECKING:
@@ -118,18 +118,18 @@ def test_without_a_provider_words_and_prominence_decide(clock: HandClock):
         assert about(answer, "parser") > about(answer, "deployment")
 
 
-def test_without_a_full_text_index_meaning_and_prominence_decide(memory: Memory, monkeypatch: pytest.MonkeyPatch):
-    """S1 criterion 7b: no errors."""
-
-    def damaged(*_: object) -> None:
-        raise IndexDamaged("The full-text index cannot be read.")
-
-    learned(memory)
-    for name in ("keyword_search", "word_counts"):
-        monkeypatch.setattr(SqliteReader, name, damaged)
-    answer = memory.recall(QUESTION, recipe="learnings", limit=25)
-    assert {"vector", "observations", "confidence", "recency", "recalls"} <= set(answer[0].explain)
-    assert about(answer, "parser") > about(answer, "deployment")
+def test_without_a_full_text_index_meaning_and_prominence_decide(tmp_path: Path, clock: HandClock):
+    """S1 criterion 7b: no errors, in a store whose full-text index is gone."""
+    path = tmp_path / "m.db"
+    with Memory(path, embedder=WordEmbedder(), clock=clock) as memory:
+        learned(memory)
+    without_full_text(path)
+    with Memory(path, embedder="none", clock=clock) as memory:
+        assert recaller.NO_FTS in memory.recall(QUESTION).notes
+    with Memory(path, embedder=WordEmbedder(), clock=clock) as memory:
+        answer = memory.recall(QUESTION, recipe="learnings", limit=25)
+        assert {"vector", "observations", "confidence", "recency", "recalls"} <= set(answer[0].explain)
+        assert about(answer, "parser") > about(answer, "deployment")
 
 
 @pytest.mark.parametrize("limit", [9, 12, 25])

@@ -2,22 +2,35 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from specs.full_text import without_full_text
 
 from perdure import Hit, Memory, Recall
 from perdure.embed.port import Generation
-from perdure.errors import IndexDamaged
 from perdure.recall import recaller
-from perdure.store.sqlite.reader import SqliteReader
 from perdure.testing.embedder import WordEmbedder
 
 if TYPE_CHECKING:
     from clocks import HandClock
 
 PROMINENCE = {"observations", "confidence", "recency", "recalls"}
+WITHOUT_NUMPY = """
+import json, sys
+sys.modules["numpy"] = None
+from perdure import Memory
+
+with Memory(sys.argv[1]) as memory:
+    answer = memory.recall(json.loads(sys.argv[2]), recipe="learnings")
+texts, signals = [hit.record.text for hit in answer], list(answer[0].explain)
+print(json.dumps({"mode": answer.mode, "texts": texts, "signals": signals, "notes": answer.notes}))
+"""
 
 
 @pytest.fixture
@@ -28,14 +41,24 @@ def embedder() -> WordEmbedder:
 @pytest.fixture
 def learned(embedder: WordEmbedder, clock: HandClock) -> Iterator[Memory]:
     with Memory(":memory:", embedder=embedder, clock=clock) as memory:
-        memory.remember("Read real file samples", category="heuristics")
-        memory.remember("Roll back within minutes", category="patterns", confidence=1.0)
-        memory.remember("Sleeping tests are flaky", category="anti-patterns", confidence=0.0)
+        learn(memory)
         yield memory
+
+
+def learn(memory: Memory) -> None:
+    memory.remember("Read real file samples", category="heuristics")
+    memory.remember("Roll back within minutes", category="patterns", confidence=1.0)
+    memory.remember("Sleeping tests are flaky", category="anti-patterns", confidence=0.0)
 
 
 def ask(memory: Memory, query: str | None, **options: Any) -> Recall:
     return memory.recall(query, recipe="learnings", **options)
+
+
+def asked_without_numpy(path: Path, query: str | None) -> dict[str, Any]:
+    """What another process answers, which cannot import numpy."""
+    asking = [sys.executable, "-c", WITHOUT_NUMPY, str(path), json.dumps(query)]
+    return json.loads(subprocess.run(asking, capture_output=True, text=True, check=True).stdout)
 
 
 def texts(answer: Recall) -> set[str]:
@@ -47,12 +70,14 @@ def named(answer: Recall, word: str) -> Hit:
 
 
 @pytest.fixture
-def no_full_text(monkeypatch: pytest.MonkeyPatch) -> None:
-    def damaged(*_: object) -> None:
-        raise IndexDamaged("The full-text index cannot be read.")
-
-    for name in ("keyword_search", "word_counts"):
-        monkeypatch.setattr(SqliteReader, name, damaged)
+def no_full_text(tmp_path: Path, embedder: WordEmbedder, clock: HandClock) -> Iterator[Memory]:
+    """The same in a store whose full-text index is gone."""
+    path = tmp_path / "m.db"
+    with Memory(path, embedder=embedder, clock=clock) as memory:
+        learn(memory)
+    without_full_text(path)
+    with Memory(path, embedder=embedder, clock=clock) as memory:
+        yield memory
 
 
 # -- step 1 ------------------------------------------------------------------------------------------------------------
@@ -171,26 +196,35 @@ def test_without_a_provider_words_remain(learned: Memory, embedder: WordEmbedder
     assert answer.notes
 
 
-def test_without_words_meaning_remains(learned: Memory, no_full_text: None):
-    """S1 degradation fts: keyword retrieval is skipped; beside vectors it does not even need the full-text index."""
-    assert ask(learned, "flaky tests").mode == "hybrid"
-    answer = ask(learned, "???")
-    assert (answer.mode, len(answer)) == ("vector", 3)
-    assert all(set(hit.explain) == PROMINENCE | {"vector"} for hit in answer)
+def test_without_a_full_text_index_meaning_remains(no_full_text: Memory):
+    """S1 degradation fts: all entries by meaning, and no error. The words are not lost either: the index in memory has
+    them, so that `mode` still says `hybrid`.
+    """
+    answer = ask(no_full_text, "flaky tests")
+    assert (answer.mode, answer[0].record.text) == ("hybrid", "Sleeping tests are flaky")
+    assert all("vector" in hit.explain for hit in answer)
+    assert {"Read", "Roll", "Sleeping"} == texts(answer)
 
 
-def test_without_both_every_entry_is_ranked_by_prominence(learned: Memory, embedder: WordEmbedder, no_full_text: None):
-    """S1 degradation both: all entries are passed to ranking with zero retrieval scores."""
-    embedder.down = True
-    answer = ask(learned, "???")
-    assert (answer.mode, [hit.record.confidence for hit in answer]) == ("none", [1.0, 0.5, 0.0])
-    assert answer.notes
+def test_without_both_every_entry_is_ranked_by_prominence(tmp_path: Path):
+    """S1 degradation both: all entries are passed to ranking with zero retrieval scores, in a process that has neither
+    vectors nor a full-text index.
+    """
+    with Memory(tmp_path / "m.db", embedder="none") as memory:
+        learn(memory)
+    without_full_text(tmp_path / "m.db")
+    answer = asked_without_numpy(tmp_path / "m.db", "flaky tests")
+    assert answer["mode"] == "none"
+    assert answer["texts"] == ["Roll back within minutes", "Read real file samples", "Sleeping tests are flaky"]
+    assert set(answer["signals"]) == PROMINENCE
+    assert recaller.NO_FTS in answer["notes"]
 
 
-def test_without_numpy_words_and_prominence_remain(learned: Memory, monkeypatch: pytest.MonkeyPatch):
-    """S1 degradation numpy: keyword and prominence retrieval only."""
-    monkeypatch.setattr(recaller, "_has_numpy", lambda: False)
-    answer = ask(learned, "flaky tests")
-    assert (answer.mode, texts(answer)) == ("keyword", {"Sleeping"})
-    assert set(answer[0].explain) == PROMINENCE | {"keyword"}
-    assert len(ask(learned, None)) == 3
+def test_without_numpy_words_and_prominence_remain(tmp_path: Path):
+    """S1 degradation numpy: keyword and prominence retrieval only, in a process that cannot import numpy."""
+    with Memory(tmp_path / "m.db", embedder="none") as memory:
+        learn(memory)
+    answer = asked_without_numpy(tmp_path / "m.db", "flaky tests")
+    assert (answer["mode"], answer["texts"]) == ("keyword", ["Sleeping tests are flaky"])
+    assert set(answer["signals"]) == PROMINENCE | {"keyword"}
+    assert len(asked_without_numpy(tmp_path / "m.db", None)["texts"]) == 3

@@ -65,9 +65,10 @@ def main(target: Target, *, query: tuple[str, ...], no_constitutional: bool, **o
         )
     else:
         among = f" among those{narrowed}" if narrowed else ""
-        after = empty_answer(
-            f"Nothing found for {clip(question, 60)!r}{among}.", f"See what there is: {target.hint('list')}"
-        )
+        more = f"See what there is: {target.hint('list')}"
+        if context.nearest is not None:
+            more = f"Pack it all the same: {target.hint('context', question, min_relevance=0)}"
+        after = empty_answer(f"Nothing found for {clip(question, 60)!r}{among}.", more)
     return View(
         json=past_document(context, **times),
         lines=[safe(context.text)] if context.text else [],

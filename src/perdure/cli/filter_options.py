@@ -53,12 +53,14 @@ _SEARCH: Final = (
     option("--concept", "concepts", multiple=True, metavar="WORDS",
            help="Only memories that hold this; give two to five of them."),
     option("--recipe", metavar="NAME", help="How to weigh the signals.  [default: balanced]"),
+    option("--min-relevance", type=float, metavar="NUMBER",
+           help="Leave out what fits less well, from 0 to 1; 0 leaves out nothing.  [default: the recipe's]"),
     option("--as-of", **time_option("as_of"),
            help="What was true at this time: 2026-03-14T09:30, 3d; of a day, at its beginning."),
     KNOWN_AT,
     option("--no-constitutional", is_flag=True, help="Leave out the memories that are always shown."),
 )  # fmt: skip
-_NO_FILTERS: Final = ("limit", "concepts", "recipe", "as_of", "known_at", "budget", "format")
+_NO_FILTERS: Final = ("limit", "concepts", "recipe", "min_relevance", "as_of", "known_at", "budget", "format")
 
 
 def filter_options(states: Sequence[State], default: str = "active") -> Callable[[Function], Function]:

@@ -40,6 +40,7 @@ _EXAMPLES: Final = (
     "perdure recall 'where does Alice live' --as-of 2026-01-01",
     "perdure recall 'where does Alice live' --known-at yesterday",
     "perdure recall deployment --recipe tiered --no-decay",
+    "perdure recall 'what does she drink?' --min-relevance 0",
     "perdure recall deployment --brief",
     "perdure recall --concept oauth --concept errors",
     """perdure recall 'who said "over my dead body" last week'""",
@@ -70,11 +71,14 @@ def main(
     must stand in the memory word for word; a time such as `last week` makes memories of that time come up. With
     --concept there need not be a QUERY.
 
-    In a pipe each hit is one line of fields with tabs between them: number, score, namespace, time, category, tags,
-    title, text (with --concept how often each is held, with --explain the signals). Tab, line break and backslash
-    inside a field are written \t, \n and \\.
+    In a pipe each hit is one line of fields with tabs between them: number, relevance, namespace, time, category, tags,
+    title, text (with --concept how often each is held, with --explain the score and its signals). Tab, line break and
+    backslash inside a field are written \t, \n and \\.
 
-    Constitutional memories come first, with that word in place of a score. With --as-of or --known-at they are left
+    The number of a hit is its relevance: how well it fits, from 0 to 1. Where nothing fits, the answer is empty and
+    says what came nearest.
+
+    Constitutional memories come first, with that word in place of a relevance. With --as-of or --known-at they are left
     out, and the answer does not count as use.
     """
     question = words_or_stdin(query, "The question") if query or not options["concepts"] else None
@@ -98,8 +102,8 @@ def main(
     rows: list[Sequence[object]] = [_row(record, _ALWAYS) for record in recall.constitutional]
     for hit in _below(recall, explain=explain):
         concepts = [_counted(hit.concepts)] if hit.concepts else []
-        signals = [signals_field(hit.explain)] if explain else []
-        rows.append((*_row(hit.record, f"{hit.score:.4f}"), *concepts, *signals))
+        signals = [signals_field(hit.explain, hit.score)] if explain else []
+        rows.append((*_row(hit.record, f"{hit.relevance:.4f}"), *concepts, *signals))
     return View(
         json=past_document(recall, **times),
         lines=_page(recall, asked, explain=explain, several=bool(target.several), past=any(times.values())),
@@ -108,9 +112,9 @@ def main(
     )
 
 
-def _row(record: Record, score: str) -> Sequence[object]:
+def _row(record: Record, relevance: str) -> Sequence[object]:
     when, tags = format_time(record.valid_at or record.created_at), ",".join(record.tags)
-    return record.number, score, record.namespace, when, record.category, tags, record.title, record.text
+    return record.number, relevance, record.namespace, when, record.category, tags, record.title, record.text
 
 
 def _page(recall: Recall, question: str, *, explain: bool, several: bool, past: bool) -> Iterator[str]:
@@ -126,12 +130,12 @@ def _page(recall: Recall, question: str, *, explain: bool, several: bool, past: 
         if position:
             yield ""
         version = f"version {hit.record.version}" if past else None
-        yield _heading(hit.record, click.style(f"{hit.score:.2f}", fg="green"), version, several=several)
+        yield _heading(hit.record, click.style(f"{hit.relevance:.2f}", fg="green"), version, several=several)
         yield from _text(hit.record, words)
         if hit.concepts:
             yield f"    {dim(safe(f'Contains: {_counted(hit.concepts)}'))}"
         if explain:
-            yield from score_bars(hit.explain, recall[0].score)
+            yield from score_bars(hit.explain, hit.score, recall[0].score)
 
 
 def _below(recall: Recall, *, explain: bool) -> list[Hit]:
@@ -140,13 +144,13 @@ def _below(recall: Recall, *, explain: bool) -> list[Hit]:
     return [hit for hit in recall if hit.record.id not in above]
 
 
-def _heading(record: Record, score: str, version: str | None = None, *, several: bool) -> str:
+def _heading(record: Record, relevance: str, version: str | None = None, *, several: bool) -> str:
     marks, state = glyphs(), record.state if record.state != "active" else None
     when = age(record.valid_at or record.created_at)
     facts = (version, record.category, ", ".join(record.tags), record.key, when, state)
     shown = clip(f" {marks.dot} ".join(safe(fact) for fact in facts if fact), width() - 24, marks.more)
     namespace = f"{safe(record.namespace)} " if several else ""
-    return f"{namespace}{number_label(record.number)}  {score}  {dim(shown)}"
+    return f"{namespace}{number_label(record.number)}  {relevance}  {dim(shown)}"
 
 
 def _text(record: Record, words: frozenset[str]) -> Iterator[str]:
@@ -174,6 +178,8 @@ def _nothing(
     if narrowed or options["as_of"] or options["known_at"]:
         without = "the filters" if narrowed else "the time"
         return empty_answer(tried, f"Try without {without}: {target.hint('recall', question)}")
+    if recall.nearest is not None:
+        return empty_answer(tried, f"Show it all the same: {target.hint('recall', question, min_relevance=0)}")
     if len(memory.list(limit=1)):
         return empty_answer(tried, f"Try other words, or look through everything: {target.hint('list')}")
     elsewhere = [safe(each.name) for each in memory.stats().namespaces if any(each.states.values())]

@@ -18,8 +18,10 @@ _SHORTEST_BAR: Final = 8
 _LONGEST_NAME: Final = 16
 
 
-def score_bars(signals: Mapping[str, Signal], best: float) -> Iterator[str]:
-    """The columns are as wide as they need to be; on a narrow terminal the sum goes below its bar."""
+def score_bars(signals: Mapping[str, Signal], score: float, best: float) -> Iterator[str]:
+    """The columns are as wide as they need to be; on a narrow terminal the sum goes below its bar. The score comes
+    last: it orders the hits of one answer, and `best` is that of the first.
+    """
     marks = glyphs()
     names = _column([clip(safe(name), _LONGEST_NAME, marks.more) for name in signals])
     gains = _column([f"{signal.contribution:.3f}" for signal in signals.values()], right=True)
@@ -47,12 +49,13 @@ def score_bars(signals: Mapping[str, Signal], best: float) -> Iterator[str]:
         yield line if below else f"{line}{_GAP}{dim(sum_.rstrip())}"
         if below:
             yield " " * 2 * _INDENT + dim(clip(sum_, width() - 2 * _INDENT, marks.more))
+    yield " " * _INDENT + dim(clip(f"score {score:.3f}, to compare with the others of this answer", width() - _INDENT))
 
 
-def signals_field(signals: Mapping[str, Signal]) -> str:
-    """The same as plain numbers, one signal after a comma."""
-    return ",".join(
-        f"{name}={signal.contribution:.4f} weight={signal.weight:.4f} normalised={signal.normalised:.4f}"
+def signals_field(signals: Mapping[str, Signal], score: float) -> str:
+    """The same as plain numbers, the score first, then one signal after each comma."""
+    return f"score={score:.4f}" + "".join(
+        f",{name}={signal.contribution:.4f} weight={signal.weight:.4f} normalised={signal.normalised:.4f}"
         f" raw={signal.raw:.4f} rank={signal.rank or '-'}"
         for name, signal in signals.items()
     )

@@ -89,7 +89,7 @@ def _origin(packed: ContextItem, style: Style) -> list[str]:
     until = f"until {local_day(record.invalid_at)}" if record.invalid_at else ""
     parts = (
         f"in {_word(record.namespace)}" if style.several else "",
-        "constitutional" if packed.score is None else "",
+        "constitutional" if packed.relevance is None else "",
         f"{state} {until}".strip(),
         _word(speaker) if isinstance(speaker, str) else "",
         "" if record.source == "manual" else _word(record.source),

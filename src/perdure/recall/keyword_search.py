@@ -5,7 +5,8 @@ A process that asks once, by words alone, need not read a whole namespace. The s
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+import math
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeAlias
@@ -15,6 +16,7 @@ from perdure.model import Filter, Record
 from perdure.recall.query import ParsedQuery, SearchRequest, meeting_requirements
 from perdure.recall.ranking import Explanation, Ranked
 from perdure.recall.recipe import MOST_SCORED
+from perdure.recall.relevance import REQUIRED, UNASKED, evidence_by_words, relevance, word_worths
 from perdure.recall.signals import (
     RecordFeatures,
     SignalColumn,
@@ -29,6 +31,7 @@ from perdure.recall.timeline import with_time
 from perdure.store.paging import records
 from perdure.store.port import Store
 from perdure.text.bm25 import WordCounts
+from perdure.text.entry import entry_of, unpack_terms
 from perdure.text.preview import when
 from perdure.visibility import is_visible
 
@@ -44,15 +47,15 @@ OUT_OF_TIME: Final = "The search took too long and was cut short. Ask with fewer
 def search_disk(
     store: Store, request: SearchRequest, query: ParsedQuery, unreadable: Collection[Key] = ()
 ) -> tuple[list[Ranked], tuple[str, ...]]:
-    """The best memories by words, and notes. IndexDamaged when the words cannot be looked up on disk."""
-    counts = None
-    if len(request.namespaces) > 1 or query.is_long:
-        counted: list[WordCounts] = []
-        for name in request.namespaces:
-            with store.read(name) as reader:
-                counted.append(reader.word_counts(query.words))
-        counts = WordCounts.together(counted)
-        query = query.rarest(counts) if query.is_long else query
+    """The best memories by words that fit, best first, or the nearest if none does; and notes. IndexDamaged when the
+    words cannot be looked up on disk.
+    """
+    counted: list[WordCounts] = []
+    for name in request.namespaces:
+        with store.read(name) as reader:
+            counted.append(reader.word_counts(query.words))
+    counts = WordCounts.together(counted)
+    asked, query = query, query.rarest(counts) if query.is_long else query
     recipe = request.recipe
     count = max(request.candidates, MOST_SCORED) if recipe.prominence_weight else request.candidates
     other_signals = recipe.weights.keys() - {"keyword", "vector"}
@@ -87,7 +90,46 @@ def search_disk(
                 fetched |= {(namespace, record.number): record for record in reader.fetch([key[1] for key in found])}
                 found = {key: score for key, score in found.items() if key in fetched}
             scores |= found
-    return rank_records(request, query, scores, fetched), tuple(notes)
+    ranked = rank_records(request, query, scores, fetched)
+    return fitting(store, request, asked, ranked, counts), tuple(notes)
+
+
+def fitting(
+    store: Store, request: SearchRequest, query: ParsedQuery, ranked: Sequence[Ranked], counts: WordCounts
+) -> list[Ranked]:
+    """The candidates with their relevance, those that fit alone; where none does, the one that comes nearest. As many
+    are looked at as the answer needs.
+    """
+    worths = dict(zip(query.terms, word_worths(counts, query.terms, query.parts), strict=True))
+    looked_at: list[Ranked] = []
+    needed = max(len(ranked), 1) if request.recipe.balances else request.limit
+    for start in range(0, len(ranked), needed):
+        some = ranked[start : start + needed]
+        for namespace, name in enumerate(request.namespaces):
+            with store.read(name) as reader:
+                records = reader.fetch([one.number for one in some if one.namespace == namespace])
+            held = {record.number: unpack_terms(entry_of(record).terms).keys() for record in records}
+            for one in some:
+                if one.namespace == namespace and one.number in held:
+                    shares = share_held(held[one.number], query)
+                    coverage = math.fsum(worth * shares[term] for term, worth in worths.items())
+                    fit = float(relevance(evidence_by_words(min(coverage, 1.0))))
+                    looked_at.append(one._replace(relevance=max(fit, REQUIRED) if query.required else fit))
+        if sum(one.relevance >= request.min_relevance for one in looked_at) >= needed:
+            break
+    nearest = max(looked_at, key=lambda one: one.relevance, default=None)
+    least = min(request.min_relevance, nearest.relevance) if nearest else 0.0
+    return sorted((one for one in looked_at if one.relevance >= least), key=lambda one: one.order)
+
+
+def share_held(held: Collection[int], query: ParsedQuery) -> dict[int, float]:
+    """How much of each term a memory holds: 1, or the share of its parts."""
+    shares: dict[int, float] = {}
+    for term in query.terms:
+        parts = query.parts.get(term, ())
+        apart = sum(part in held for part in parts) / len(parts) if parts else 0.0
+        shares[term] = 1.0 if term in held else apart
+    return shares
 
 
 def inside(filter: Filter, ranges: Iterable[TimeRange]) -> Iterator[Filter]:
@@ -107,7 +149,8 @@ def browse_disk(store: Store, request: SearchRequest, query: ParsedQuery) -> lis
         for record in records(store, name, request.filter)
         if is_visible(record, request.filter, request.now)
     }
-    return rank_records(request, query, {}, shown)
+    relevance = 0.0 if query.text else UNASKED
+    return [one._replace(relevance=relevance) for one in rank_records(request, query, {}, shown)]
 
 
 def rank_records(

@@ -134,6 +134,24 @@ class Lexical:
             scores += np.maximum(together, apart)
         return scores
 
+    def held(
+        self, query_terms: Sequence[int], rows: Rows, parts: Mapping[int, Sequence[int]] = _NO_PARTS
+    ) -> tuple[NDArray[np.float64], WordCounts]:
+        """How much each of these rows holds of each of these words: 1, or the share of its parts that it holds. And how
+        many rows of all hold each.
+        """
+        every = _with_parts(query_terms, parts) if parts else query_terms
+        postings, holding = self._find(every)
+        held = np.zeros((len(every), len(rows)))
+        for which, holders, _ in postings:
+            at = np.searchsorted(holders, rows)
+            held[which] += holders.take(at, mode="clip") == rows
+        for whole, some in parts.items():
+            share = held[[every.index(part) for part in some]].mean(axis=0)
+            held[every.index(whole)] = np.maximum(held[every.index(whole)], share)
+        counts = replace(self._own, containing={every[which]: count for which, count in holding.items()})
+        return held[: len(query_terms)], counts
+
     def _add(
         self,
         scores: NDArray[np.float32],

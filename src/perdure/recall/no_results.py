@@ -8,9 +8,10 @@ from datetime import datetime
 from typing import Any, Final, cast
 
 from perdure.clock import local_day
-from perdure.model import INDEXED_STATES, Filter
+from perdure.model import INDEXED_STATES, Filter, Hit
 from perdure.recall.query import ParsedQuery, RequiredTerms, SearchRequest
 from perdure.store.port import Store
+from perdure.text.preview import clip, one_line
 from perdure.text.words import query_words
 from perdure.visibility import where_in_words
 
@@ -18,8 +19,12 @@ NO_MEMORIES: Final = "There is no memory in {} yet."
 NOT_ALL: Final = "No memory holds all of these. Memories with each: {}. Ask with fewer concepts."
 NO_PHRASE: Final = "No memory holds the exact phrase; without the quotation marks {}."
 FILTERED: Final = "Nothing passes all of the filters; without {} {}."
+NEAREST: Final = (
+    "Nothing here is about that. The nearest is {} with a relevance of {:.2f}, below {:g}; other words may help."
+)
 OTHER_WORDS: Final = "No memory holds any of these words; other words may find it."
 
+_PREVIEW: Final = 60
 _NO_FILTER: Final = Filter()
 _ANY: Final = Filter(states=INDEXED_STATES)
 # What a caller calls each part of a filter; the two ends of a time are one.
@@ -41,9 +46,13 @@ _PARTS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
 
 
 def explain_no_results(
-    request: SearchRequest, query: ParsedQuery, store: Store, count: Callable[[SearchRequest, ParsedQuery], int]
+    request: SearchRequest,
+    query: ParsedQuery,
+    store: Store,
+    count: Callable[[SearchRequest, ParsedQuery], int],
+    nearest: Hit | None,
 ) -> list[str]:
-    """`count` says how many memories another search would find."""
+    """`count` says how many memories another search would find; `nearest` was found, and does not fit."""
     for name in request.namespaces:
         with store.read(name) as reader:
             if reader.page(_ANY, after=None, limit=1, newest=True):
@@ -72,7 +81,11 @@ def explain_no_results(
         others = count(request, replace(query, required=RequiredTerms(concepts) if concepts else None))
         if others:
             notes.append(NO_PHRASE.format(_there_are(others)))
-    if not notes and query.words:
+    if nearest is not None:
+        record = nearest.record
+        preview = f"#{record.number} {clip(one_line(record.title or record.text), _PREVIEW)!r}"
+        notes.append(NEAREST.format(preview, nearest.relevance, request.min_relevance))
+    elif not notes and query.words:
         anything = replace(query, required=None)
         if not count(replace(request, filter=_NO_FILTER), anything):
             notes.append(OTHER_WORDS)

@@ -43,23 +43,23 @@ class Pack:
 
 def pack(answer: Recall, how: Pack) -> Context:
     """The constitutional memories, then the hits, each memory once. Of hits with the same score, the newest first."""
-    scores: dict[tuple[str, int], tuple[Record, float | None]] = {}
+    found: dict[tuple[str, int], tuple[Record, float | None]] = {}
     for record in answer.constitutional:
-        scores.setdefault((record.namespace, record.number), (record, None))
+        found.setdefault((record.namespace, record.number), (record, None))
     for _, equals in groupby(answer.hits, key=lambda hit: hit.score):
         for hit in sorted(equals, key=lambda hit: when(hit.record), reverse=True):
-            scores.setdefault((hit.record.namespace, hit.record.number), (hit.record, hit.score))
+            found.setdefault((hit.record.namespace, hit.record.number), (hit.record, hit.relevance))
     packer = _Packer(how)
     packed: list[tuple[tuple[str, int], Shingles]] = []
     duplicates: dict[tuple[str, int], tuple[str, int]] = {}
-    for key, (record, score) in scores.items():
+    for key, (record, relevance) in found.items():
         if packer.is_full():
             break
         shingles = Shingles.of(record)
         same = next((other for other, others in packed if is_near_duplicate(shingles, others)), None)
         if same is not None:
             duplicates[key] = same
-        elif packer.add(record, score):
+        elif packer.add(record, relevance):
             packed.append((key, shingles))
     packer.lengthen()
     items = packer.within_budget()
@@ -67,13 +67,22 @@ def pack(answer: Recall, how: Pack) -> Context:
     omitted = tuple(
         # A repetition of something that had to go after all found no room either.
         Omitted(record, "duplicate" if duplicates.get(key) in kept else "budget")
-        for key, (record, _) in scores.items()
+        for key, (record, _) in found.items()
         if key not in kept
     )
     text = packer.sealed(items)
     tokens = packer.count(text) if text else 0
     return Context(
-        text, tokens, how.budget, how.counter.name, tuple(items), omitted, packer.mark, answer.mode, answer.notes
+        text,
+        tokens,
+        how.budget,
+        how.counter.name,
+        tuple(items),
+        omitted,
+        packer.mark,
+        answer.mode,
+        answer.notes,
+        answer.nearest,
     )
 
 
@@ -82,7 +91,7 @@ def arrange(items: Sequence[ContextItem]) -> list[ContextItem]:
     sessions: dict[object, list[ContextItem]] = {}
     for position, one in enumerate(items):
         record = one.record
-        alone = one.score is None or record.conversation_id is None
+        alone = one.relevance is None or record.conversation_id is None
         key = position if alone else (record.namespace, record.conversation_id, record.session_id)
         sessions.setdefault(key, []).append(one)
     return [
@@ -112,14 +121,14 @@ class _Packer:
     def is_full(self) -> bool:
         return self._left < _FEW and (self._additive or not self._recount() or self._left < _FEW)
 
-    def add(self, record: Record, score: float | None) -> bool:
+    def add(self, record: Record, relevance: float | None) -> bool:
         """Add a memory in full if that is not more than its share, else shortened, else not at all. Constitutional
         memories have a budget of their own, and no share.
         """
-        share = self._how.budget if score is None else max(_PARAGRAPH, self._how.budget // _SHARES)
-        added = self._fitting(record, score, min(self._left, share))
+        share = self._how.budget if relevance is None else max(_PARAGRAPH, self._how.budget // _SHARES)
+        added = self._fitting(record, relevance, min(self._left, share))
         if (added is None or added.form != "full") and not self._additive and self._recount():
-            added = self._fitting(record, score, min(self._left, share))
+            added = self._fitting(record, relevance, min(self._left, share))
         if added is not None:
             self._items.append(added)
             self._left -= self._cost(added)
@@ -131,11 +140,11 @@ class _Packer:
         self._recount()
         for short in [one for one in self._items if one.form != "full"]:
             room = self._left + self._cost(short)
-            longer = self._item(short.record, short.score, "full", short.record.text)
+            longer = self._item(short.record, short.relevance, "full", short.record.text)
             if len(longer.text) > room * _LONG or self._cost(longer) > room:
                 longer = None
                 if short.form == "excerpt":
-                    longer = self._excerpt(short.record, short.score, room, sparing=True)
+                    longer = self._excerpt(short.record, short.relevance, room, sparing=True)
             if longer is None or (longer.form == "excerpt" and len(longer.text) <= len(short.text)):
                 continue
             before = self._items, self._left
@@ -166,7 +175,7 @@ class _Packer:
             self._counted[text] = self._how.counter.count(text)
         return self._counted[text]
 
-    def _fitting(self, record: Record, score: float | None, room: int) -> ContextItem | None:
+    def _fitting(self, record: Record, relevance: float | None, room: int) -> ContextItem | None:
         """The memory in the longest form that fits."""
         forms: tuple[tuple[Form, str | None], ...] = (
             ("full", record.text),
@@ -175,22 +184,24 @@ class _Packer:
         )
         for form, text in forms:
             if text and len(text) <= room * _LONG and (form == "full" or len(text) < len(record.text)):
-                packed = self._item(record, score, form, text)
+                packed = self._item(record, relevance, form, text)
                 if self._cost(packed) <= room:
                     return packed
-        return self._excerpt(record, score, room)
+        return self._excerpt(record, relevance, room)
 
-    def _excerpt(self, record: Record, score: float | None, room: int, *, sparing: bool = False) -> ContextItem | None:
+    def _excerpt(
+        self, record: Record, relevance: float | None, room: int, *, sparing: bool = False
+    ) -> ContextItem | None:
         def cost(text: str) -> int:
-            return self._cost(self._item(record, score, "excerpt", text))
+            return self._cost(self._item(record, relevance, "excerpt", text))
 
         if room < _FEW or cost("") > room - _FEW:
             return None
         text = excerpt(record.text, self._terms, room, cost, sparing=sparing)
-        return self._item(record, score, "excerpt", text) if text else None
+        return self._item(record, relevance, "excerpt", text) if text else None
 
-    def _item(self, record: Record, score: float | None, form: Form, text: str) -> ContextItem:
-        return ContextItem(record, f"{record.title}\n{text}" if record.title else text, form, score)
+    def _item(self, record: Record, relevance: float | None, form: Form, text: str) -> ContextItem:
+        return ContextItem(record, f"{record.title}\n{text}" if record.title else text, form, relevance)
 
     def _recount(self) -> bool:
         """Whether there is more room than the sum said."""

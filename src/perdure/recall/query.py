@@ -24,6 +24,7 @@ from perdure.validation import (
     check_limit,
     check_namespaces,
     check_query,
+    check_share,
 )
 
 if TYPE_CHECKING:
@@ -54,7 +55,8 @@ _TIME_WORDS: Final = re.compile(
 class SearchRequest:
     """One search, checked and complete: what is asked, where, about which time, and how matches are weighed.
 
-    `as_of` asks what was true at a time, `known_at` what was known at a time. Without a query and concepts, a recipe
+    `as_of` asks what was true at a time, `known_at` what was known at a time. Nothing below `min_relevance` is an
+    answer. Without a query and concepts, a recipe
     with a prominence weight orders every memory by prominence. The fields from `is_past` on follow from the others:
 
     - `candidates`: how many of the best by words, and of the best by meaning, are compared.
@@ -75,6 +77,7 @@ class SearchRequest:
     known_at: datetime | None = None
     use_decay: bool = True
     decay_exempt: tuple[str, ...] = ()
+    min_relevance: float = 0.0
     is_past: bool = field(init=False)
     candidates: int = field(init=False)
     shortlist: int = field(init=False)
@@ -104,9 +107,13 @@ def check_request(  # noqa: PLR0913 - one for each thing a caller may decide
     recipe: str | None,
     as_of: datetime | str | None,
     known_at: datetime | str | None,
+    min_relevance: float | None,
     use_decay: bool | None = None,
+    for_model: bool = False,
 ) -> SearchRequest:
-    """One search, complete: what the caller left out comes from the settings."""
+    """One search, complete: what the caller left out comes from the settings. `for_model`: a model reads the answer,
+    and must not get what does not fit, whatever the recipe.
+    """
     settings, now = services.settings, services.context.clock()
     true_at = None if as_of is None else parse_time(as_of, "as_of", now)
     known_by = None if known_at is None else parse_time(known_at, "known_at", now)
@@ -124,6 +131,9 @@ def check_request(  # noqa: PLR0913 - one for each thing a caller may decide
         known_at=known_by,
         use_decay=settings.decay if use_decay is None else check_bool(use_decay, "use_decay"),
         decay_exempt=settings.decay_exempt,
+        min_relevance=services.min_relevance(chosen, always=for_model)
+        if min_relevance is None
+        else check_share(min_relevance, "min_relevance"),
         now=now,
     )
 

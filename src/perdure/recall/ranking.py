@@ -47,13 +47,16 @@ class Explanation(Mapping[str, Signal]):
 
 
 class Ranked(NamedTuple):
-    """A candidate with its score. `namespace` is its position among those asked."""
+    """A candidate with its score. `namespace` is its position among those asked. `relevance` says how well it fits;
+    whoever chooses by something that is no evidence there, such as the time that was asked for, sets it.
+    """
 
     namespace: int
     number: int
     score: float
     explain: Mapping[str, Signal]
     category: str | None
+    relevance: float = 0.0
 
     @property
     def order(self) -> tuple[float, int, int]:

@@ -101,17 +101,20 @@ class Recaller:
             unreadable |= {(candidate.namespace, candidate.number) for candidate in ranking.ranked} - hits.keys()
             ranking = self._rank(request, query, unreadable)
             hits = self._hits(request, query, ranking)
-        notes = [*ranking.notes, *found_times]
+        notes: Sequence[str] = [*ranking.notes, *found_times]
         if query.is_long:
             notes.append(MANY_WORDS.format(len(query.words), MAX_QUERY_WORDS))
         lost = sum(past.lost for past in ranking.pasts)
         if lost:
             notes.append(LOST.format(lost))
-        if not hits and not browsing and OUT_OF_TIME not in notes:
+        fitting = tuple(hit for hit in hits.values() if hit.relevance >= request.min_relevance)
+        nearest = None if fitting else max(hits.values(), key=lambda hit: hit.relevance, default=None)
+        if not fitting and not browsing and OUT_OF_TIME not in notes:
             from perdure.recall.no_results import explain_no_results
 
-            notes += explain_no_results(request, query, self._store, self._count)
-        return Recall(tuple(hits.values()), ranking.mode, tuple(dict.fromkeys(notes)))
+            notes += explain_no_results(request, query, self._store, self._count, nearest)
+        notes = tuple(dict.fromkeys(notes))
+        return Recall(fitting, ranking.mode, notes, min_relevance=request.min_relevance, nearest=nearest)
 
     def drop(self, namespace: str) -> None:
         """Drop the cached texts of earlier versions."""
@@ -178,7 +181,8 @@ class Recaller:
             return _Ranking((), mode, notes, pasts)
         retriever = Retriever(self._store, request, query, embedding, unreadable)
         candidates, noted = retriever.retrieve(partitions)
-        ranked = rank(candidates, request, query, self._store, vector=embedding is not None)
+        generation = embedder.generation if embedder and embedding is not None else None
+        ranked = rank(candidates, request, query, self._store, generation)
         return _Ranking(choose(request, ranked), mode, (*notes, *noted), pasts)
 
     def _rank_by_time(
@@ -214,6 +218,7 @@ class Recaller:
             about = replace(wider, query=times.event.event)
             asked = parse_query(about)
             hits = self._hits(about, asked, self._rank(about, asked, ())).values()
+            hits = [hit for hit in hits if hit.relevance >= about.min_relevance]
             teller = told_by(hits, times.event, alone=not times.other_words)
             if teller is None:
                 notes.append(NO_EVENT.format(times.event.event))
@@ -240,8 +245,11 @@ class Recaller:
         return IndexTimes(Retriever(self._store, request, query, None, unreadable), partitions), pasts
 
     def _count(self, request: SearchRequest, query: ParsedQuery) -> int:
-        """How many memories hold a word of another query, as far as a search tells; without words, how many it has."""
+        """How many memories hold a word of another query and fit it, as far as a search tells; without words, how many
+        it has.
+        """
         ranked = self._rank(replace(request, limit=_COUNTED), query, ()).ranked
+        ranked = [candidate for candidate in ranked if candidate.relevance >= request.min_relevance]
         with_words = [hit for hit in ranked if "keyword" in hit.explain and hit.explain["keyword"].raw > 0]
         return len(with_words) or len(ranked)
 
@@ -317,7 +325,7 @@ class Recaller:
                 continue
             counts: Mapping[str, int] = query.required.counts(record) if query.required else {}
             if all(counts.values()):
-                hits[key] = Hit(record, candidate.score, candidate.explain, counts)
+                hits[key] = Hit(record, candidate.relevance, candidate.score, candidate.explain, counts)
         return hits
 
 

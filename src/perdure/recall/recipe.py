@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from perdure.errors import UnknownChoice, shown
-from perdure.model import LEARNING_CATEGORIES
+from perdure.model import LEARNING_CATEGORIES, MIN_RELEVANCE
 
 
 class ConversationWeights(NamedTuple):
@@ -64,6 +64,7 @@ class Recipe:
     coverage_weight: float = 0.0
     proper_name_weight: float = 0.0
     when_weight: float = 0.0
+    min_relevance: float = 0.0
 
     @cached_property
     def weights(self) -> Mapping[str, float]:
@@ -144,6 +145,7 @@ FIELDS: Final[Mapping[str, str]] = {
     "proper_name_weight": "in a conversation: how many names a memory holds, up to three",
     "when_weight": "where a question asks when something was: how well a memory matches that tells a time "
     "(`yesterday`, `two weeks ago`)",
+    "min_relevance": "nothing that fits less well is an answer, from 0 to 1; 0 fills the limit whatever fits",
 }
 
 BALANCED: Final = Recipe(
@@ -159,6 +161,7 @@ BALANCED: Final = Recipe(
     coverage_weight=0.4,
     proper_name_weight=0.3,
     when_weight=0.5,
+    min_relevance=MIN_RELEVANCE,
 )
 
 FACTS: Final = Recipe(
@@ -192,6 +195,7 @@ TIERED: Final = Recipe(
     fusion="rank",
     candidates=20,
     scale=100.0,
+    min_relevance=MIN_RELEVANCE,
 )
 
 EPISODES: Final = Recipe(

@@ -14,15 +14,29 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from perdure.recall.candidates import ArrayFeatures, Candidates, Ranks, column_of
-from perdure.recall.conversation import conversation_boost
+from perdure.recall.conversation import NOBODY, conversation_boost
 from perdure.recall.ranking import Explanation, Ranked
+from perdure.recall.relevance import (
+    KNOWN_UNRELATED,
+    LENDING,
+    LENT,
+    REQUIRED,
+    UNASKED,
+    evidence,
+    evidence_by_words,
+    relevance,
+    unrelated_cosine,
+    word_worths,
+)
 from perdure.recall.signals import DECIMALS, SignalColumn, effective_weights, explain, forgotten, total_of, weigh
 from perdure.recall.timeline import with_time
-from perdure.recall.top_k import top_k_newest
+from perdure.recall.top_k import top_k, top_k_newest
+from perdure.text.bm25 import WordCounts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from perdure.embed.port import Generation
     from perdure.recall.query import ParsedQuery, SearchRequest
     from perdure.recall.recipe import Recipe
     from perdure.store.port import Store
@@ -33,32 +47,119 @@ _LEAST_SPREAD: Final = 0.05
 
 
 def rank(
-    candidates: Candidates, request: SearchRequest, query: ParsedQuery, store: Store, *, vector: bool
+    candidates: Candidates, request: SearchRequest, query: ParsedQuery, store: Store, generation: Generation | None
 ) -> list[Ranked]:
-    """The best candidates, best first, and of each balanced category as many as the recipe may need. `vector`: the
-    query has an embedding.
+    """The best candidates that fit, best first, and of each balanced category as many as the recipe may need; where
+    none fits, the one that comes nearest. `generation`: that of the query's embedding, if it has one.
     """
-    recipe, count = request.recipe, request.limit
-    columns, total = score(candidates, request, query, store, vector=vector)
-    rows = top_k_newest(np.arange(len(total)), total, candidates.number, count)
-    categories: NDArray[np.intp] | None = None
-    if recipe.balances:
-        categories = candidates.categories(recipe.balanced_categories)
-        for which in range(len(recipe.balanced_categories) if len(total) > count else 0):
-            of_category = np.flatnonzero(categories == which)
-            best = top_k_newest(of_category, total, candidates.number, recipe.per_category)
-            rows = np.union1d(rows, best)
-    rows = rows[np.lexsort((candidates.partition[rows], -candidates.number[rows], -total[rows]))]
+    recipe, least = request.recipe, request.min_relevance
+    columns, total = score(candidates, request, query, store, vector=generation is not None)
+    categories = candidates.categories(recipe.balanced_categories) if recipe.balances else None
     # No word in common, and no nearer than chance: that is no answer.
-    rows = rows[total[rows] > 0]
+    possible = np.flatnonzero(total > 0)
+    rows = _best(candidates, request, total, possible, categories)
+    relevances = relevance_of(candidates, rows, query, generation)
+    if (relevances < least).any():
+        relevances = relevance_of(candidates, possible, query, generation)
+        fitting = np.flatnonzero(relevances >= least)
+        if not len(fitting):
+            fitting = np.array([relevances.argmax()], np.intp)
+        every = np.zeros(len(total))
+        every[possible] = relevances
+        rows = _best(candidates, request, total, possible[fitting], categories)
+        relevances = every[rows]
     ranked: list[Ranked] = []
-    for row in rows.tolist():
+    for row, fit in zip(rows.tolist(), relevances.tolist(), strict=True):
         namespace = candidates.parts[int(candidates.partition[row])][0].namespace
         which = -1 if categories is None else int(categories[row])
         category = recipe.balanced_categories[which] if which >= 0 else None
         explanation = Explanation(partial(explain, columns, row))
-        ranked.append(Ranked(namespace, int(candidates.number[row]), float(total[row]), explanation, category))
+        number, value = int(candidates.number[row]), float(total[row])
+        ranked.append(Ranked(namespace, number, value, explanation, category, fit))
     return ranked
+
+
+def _best(
+    candidates: Candidates,
+    request: SearchRequest,
+    total: NDArray[np.float64],
+    possible: NDArray[np.intp],
+    categories: NDArray[np.intp] | None,
+) -> NDArray[np.intp]:
+    """The best of the possible rows by score, best first, and the best of each balanced category."""
+    recipe, count = request.recipe, request.limit
+    rows = top_k_newest(possible, total, candidates.number, count)
+    if categories is not None and len(possible) > count:
+        for which in range(len(recipe.balanced_categories)):
+            of_category = possible[categories[possible] == which]
+            best = top_k_newest(of_category, total, candidates.number, recipe.per_category)
+            rows = np.union1d(rows, best)
+    return rows[np.lexsort((candidates.partition[rows], -candidates.number[rows], -total[rows]))]
+
+
+def relevance_of(
+    candidates: Candidates, rows: NDArray[np.intp], query: ParsedQuery, generation: Generation | None
+) -> NDArray[np.float64]:
+    """How well these candidates fit."""
+    if not query.text:
+        return np.full(len(rows), UNASKED)
+    spoken = generation is not None and any(part.snapshot.conversation for part, _ in candidates.parts)
+    looked_at = np.concatenate([rows, *lenders(candidates)]) if spoken else rows
+    held, counted = np.zeros((len(query.terms), len(looked_at))), list[WordCounts]()
+    start = 0
+    for at, (partition, part) in enumerate(candidates.parts):
+        places = np.flatnonzero(candidates.partition[looked_at] == at)
+        lexical, of_part = partition.snapshot.lexical, part[looked_at[places] - start]
+        held[:, places], counts = lexical.held(query.terms, of_part, query.parts)
+        counted.append(counts)
+        start += len(part)
+    counts = WordCounts.together(counted) if len(counted) > 1 else counted[0]
+    coverage = np.minimum(np.array(word_worths(counts, query.terms, query.parts)) @ held, 1.0)
+    has_vector = candidates.has_vector[looked_at]
+    proof = coverage
+    if generation is not None:
+        known = KNOWN_UNRELATED.get(f"{generation.provider}/{generation.model}")
+        parts = [] if known is not None else [part.snapshot.vectors.pairs for part, _ in candidates.parts]
+        pairs = np.concatenate(parts) if parts else candidates.chance[:0]
+        unrelated = unrelated_cosine(known, pairs, candidates.chance)
+        named = candidates.conversation.named[looked_at] if candidates.conversation else 0.0
+        cosine = candidates.cosine[looked_at].astype(np.float64)
+        proof = np.asarray(evidence(cosine, unrelated, coverage, named, counts.documents))
+    if not has_vector.all():
+        proof = np.where(has_vector, proof, evidence_by_words(coverage))
+    if spoken:
+        proof = with_lent(proof, conversations_of(candidates, looked_at), len(rows))
+    fit = np.asarray(relevance(proof), np.float64)
+    return np.maximum(fit, REQUIRED) if query.required else fit
+
+
+def lenders(candidates: Candidates) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """The best by words and the best by meaning, whatever the recipe."""
+    # From -1..1 to 1..3, because `top_k` takes zero for absent.
+    cosines = np.where(candidates.has_vector, candidates.cosine + np.float32(2), 0)
+    return top_k(candidates.keyword, LENDING), top_k(cosines, LENDING)
+
+
+def conversations_of(candidates: Candidates, rows: NDArray[np.intp]) -> NDArray[np.intp]:
+    """The conversation of each candidate as a number, 0 where it has none."""
+    groups: list[int] = column_of(candidates.parts, "group")[rows].tolist()
+    codes: dict[tuple[int, str] | None, int] = {None: 0}
+    of_row: list[int] = []
+    for group, at in zip(groups, candidates.partition[rows].tolist(), strict=True):
+        partition, key = candidates.parts[int(at)][0], None
+        if group != NOBODY:
+            key = partition.namespace, str(partition.snapshot.vocabulary.groups.values[group][0])
+        of_row.append(codes.setdefault(key, len(codes)))
+    return np.array(of_row, np.intp)
+
+
+def with_lent(proof: NDArray[np.float64], conversations: NDArray[np.intp], count: int) -> NDArray[np.float64]:
+    """The evidence of the first `count` rows, with what the others lend to them."""
+    best = np.full(int(conversations.max(initial=0)) + 1, -np.inf)
+    np.maximum.at(best, conversations[count:], proof[count:])
+    best[0] = -np.inf
+    own = proof[:count]
+    return own + (best[conversations[:count]] - own).clip(0.0, LENT)
 
 
 def score(

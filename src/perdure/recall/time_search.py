@@ -93,7 +93,9 @@ def rank_by_time(
     for position in spread([moment // DAY for moment in moments.dated], moments.weights, request.limit):
         column = time_column(moments.dated[position], ranges, recipe.scale)
         explanation = Explanation(partial(explain, {"time": column}))
-        ranked.append(Ranked(*moments.keys[position], float(column.weight * column.share), explanation, None))
+        # Where a time alone is asked for, a memory fits as well as its time does.
+        score, fit = float(column.weight * column.share), float(column.share)
+        ranked.append(Ranked(*moments.keys[position], score, explanation, None, fit))
     return ranked, notes
 
 

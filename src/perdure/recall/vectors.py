@@ -7,6 +7,7 @@ away; the rows that agree with the query in most of them are then compared exact
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
@@ -31,6 +32,8 @@ _MORE: Final = 4
 _ENCODED_AT_ONCE: Final = 8192
 # From how many rows it is told how near a row is by chance.
 _SAMPLE: Final = 256
+# From how many rows it is told how near two rows are by chance.
+_PAIRED: Final = 32
 
 
 class Near(NamedTuple):
@@ -64,7 +67,7 @@ class Signs:
         return agreed
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Vectors:
     """What a search sees. `present` is false for rows without a vector and for rows that are gone."""
 
@@ -103,6 +106,14 @@ class Vectors:
         """The cosines of rows taken at equal steps: how near a row is that has nothing to do with the query."""
         step = max(1, len(self.matrix) // _SAMPLE)
         return np.vecdot(self.matrix[::step], query)[self.present[::step]]
+
+    @cached_property
+    def pairs(self) -> NDArray[np.float32]:
+        """The cosines of rows taken at equal steps with each other."""
+        step = max(1, len(self.matrix) // _PAIRED)
+        sample = self.matrix[::step][self.present[::step]]
+        first, second = np.triu_indices(len(sample), 1)
+        return np.vecdot(sample[first], sample[second])
 
 
 def _certain(near: Near, agreed: NDArray[np.uint16], count: int) -> bool:
