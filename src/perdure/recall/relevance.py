@@ -42,6 +42,7 @@ USUALLY_UNRELATED: Final = 0.1
 _KNOWN_FROM: Final = 32
 _UNKNOWN_FROM: Final = 2
 
+_FARTHEST: Final = -0.1
 _WORDS: Final = 0.8
 _NAMED: Final = 0.1
 # Among more memories than a few something is near by chance, among fewer nothing is. Above many, most of them are about
@@ -95,9 +96,9 @@ def evidence(cosine: Values, unrelated: float, coverage: Values, named: Values, 
     """For a memory with a vector. `coverage` is the worth of the terms that it holds, `memories` are all that were
     searched.
     """
-    # Farther away than by chance says no more than chance does.
     meaning = (cosine - unrelated) / max(1.0 - unrelated, 1e-3)
-    meaning = meaning * (meaning > 0)
+    # Much farther away than by chance says no more than a little farther does, and does not outweigh the words.
+    meaning = (meaning - _FARTHEST) * (meaning > _FARTHEST) + _FARTHEST
     size = _SIZE * math.log(min(max(memories, 1), _MANY) / _FEW)
     return meaning + _WORDS * coverage + _NAMED * named - size
 
