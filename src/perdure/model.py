@@ -40,7 +40,6 @@ INDEXED_STATES: tuple[State, ...] = ("active", "superseded")
 
 # A memory fits from this relevance on, unless somebody says otherwise.
 MIN_RELEVANCE = 0.3
-
 NOTHING: Mapping[str, Json] = {}
 _NO_CONCEPTS: Mapping[str, int] = {}
 _NO_PARTS: Mapping[str, RevertResult] = {}
@@ -457,9 +456,8 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Recall(Sequence[Hit]):
-    """The hits, best first, and how they were found: `mode` and `notes` say what was missing, if anything.
-
-    No hit is below `min_relevance`, unless that is 0. Where nothing is left, `nearest` is what came nearest.
+    """The hits, best first, and how they were found: `mode` and `notes` say what was missing, if anything. No hit is
+    below `min_relevance`; where nothing is left, `nearest` is what came nearest.
     """
 
     hits: tuple[Hit, ...]
@@ -485,14 +483,13 @@ class Recall(Sequence[Hit]):
     @property
     def relevant(self) -> tuple[Record, ...]:
         """What counts as used: the memories that fit. An answer that is filled up to its limit may hold others."""
-        least = self.min_relevance or MIN_RELEVANCE
-        return tuple(hit.record for hit in self.hits if hit.relevance >= least)
+        return tuple(hit.record for hit in self.hits if hit.relevance >= (self.min_relevance or MIN_RELEVANCE))
 
 
 @dataclass(frozen=True, slots=True)
 class ContextItem:
-    """A memory as a context says it: `text` is all it says, or what of it found room. `relevance` is None for what is
-    always surfaced.
+    """A memory as a context says it: `text` is all it says, or what of it found room. What is always surfaced has no
+    relevance.
     """
 
     record: Record
@@ -504,8 +501,7 @@ class ContextItem:
 @dataclass(frozen=True, slots=True)
 class Context:
     """What a model should know, within `budget` tokens: `text` is data between two lines with a `mark` that no memory
-    can hold, and empty when there is nothing to say. `items` are in the order of the text. Where no memory fits,
-    `nearest` is what came nearest.
+    can hold, and empty when there is nothing to say. `items` are in the order of the text; `nearest` as in `Recall`.
     """
 
     text: str
