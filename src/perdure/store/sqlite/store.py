@@ -13,7 +13,7 @@ import apsw
 from perdure.buggify import point
 from perdure.clock import Clock, from_micros, system_clock, to_micros
 from perdure.embed.port import Generation
-from perdure.errors import StoreError, StoreFull, StoreReadOnly, StoreReplaced
+from perdure.errors import PerdureError, StoreFull, StoreReadOnly, StoreReplaced
 from perdure.model import Backup, BackupRestored, Checkpoint, Finding, Record
 from perdure.store.port import (
     IndexChanges,
@@ -219,7 +219,7 @@ class SqliteStore:
         """Counting use is never worth an error."""
         try:
             self._use.flush(patience=patience)
-        except StoreError:
+        except PerdureError:
             return False
         return True
 

@@ -17,7 +17,7 @@ from weakref import WeakSet, WeakValueDictionary
 
 from perdure.buggify import point
 from perdure.clock import to_micros
-from perdure.errors import StoreError
+from perdure.errors import PerdureError
 from perdure.store.port import Use
 from perdure.store.sqlite.apsw_types import Database, Row
 from perdure.store.sqlite.file import FileIdentity
@@ -29,7 +29,7 @@ THREAD: Final = "perdure-use"
 # How long a use waits until it is written; two seconds are promised.
 DELAY: Final = 1.0
 # After an attempt that failed, the thread waits twice as long for the next one, up to this.
-LONGEST_DELAY: Final = 60.0
+LONGEST_DELAY: Final = 8.0
 # How long the thread, and a store that is closed, wait for another writer.
 PATIENCE: Final = 0.25
 # Of so many memories the totals are kept after they are written, for reads that began before.
@@ -101,7 +101,7 @@ class UseWriter:
             self.resume()
         elif many:
             # Whoever is inside a transaction of this thread counts on.
-            with suppress(StoreError, RuntimeError):
+            with suppress(PerdureError, RuntimeError):
                 self.flush(patience=0)
 
     def flush(self, *, patience: float) -> None:
@@ -154,17 +154,20 @@ class UseWriter:
 
     def _write_later(self) -> None:
         """What the thread does. It waits longer after each failure, and gives up where a retry cannot help."""
-        delay, hopeless = DELAY, False
+        delay = DELAY
         while not self._ended.wait(delay):
+            ending = True
             try:
                 self.flush(patience=PATIENCE)
-                delay = DELAY
-            except StoreError as error:
-                delay, hopeless = min(2 * delay, LONGEST_DELAY), not error.retryable
-            with self._counts.lock:
-                if hopeless or not self._counts.to_write():
-                    self._thread = None
-                    return
+                delay, ending = DELAY, False
+            except PerdureError as error:
+                delay, ending = min(2 * delay, LONGEST_DELAY), not error.retryable
+            finally:
+                with self._counts.lock:
+                    ending = ending or not self._counts.to_write()
+                    self._thread = None if ending else self._thread
+            if ending:
+                return
 
     def resume(self) -> None:
         """Start the thread, if there is something to write."""
@@ -188,7 +191,7 @@ class UseWriter:
         """Write what was counted, as far as that is possible, and start no thread any more."""
         self._has_thread = False
         self.pause()
-        with suppress(StoreError):
+        with suppress(PerdureError):
             self.flush(patience=PATIENCE)
 
     def after_fork_in_child(self) -> None:
