@@ -56,6 +56,7 @@ S0: Final = {
     "S0 eviction limits": "max_items or max_tokens",
     "S0 eviction unit": "all versions together",
     "S0 eviction removal": "all its versions are removed",
+    "S0 eviction return": "If an item is evicted",
     "S0 eviction protection": "protected from eviction regardless of version count",
     "S0 scenario upsert": "Si learns",
     "S0 memorize known": "If item with same key exists",

@@ -169,7 +169,7 @@ def test_no_version_of_an_evicted_item_is_left(clock: HandClock, monkeypatch: py
 
 
 def test_an_upsert_on_an_evicted_key_begins_at_version_1(clock: HandClock):
-    """S0 eviction removal: all versions of an evicted item are gone, so its key begins anew."""
+    """S0 eviction return: all versions of an evicted item are gone, so its key begins anew."""
     with SemanticMemoryStore(":memory:", embedder="none", clock=clock, max_items=1) as store:
         store.upsert("a:1", "first words")
         store.upsert("a:1", "second words")
