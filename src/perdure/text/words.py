@@ -31,7 +31,9 @@ _UNSPACED = re.compile(
 )
 # Tried only where a run begins, and once: from every character of a long run it would take quadratic time.
 _CAMEL = re.compile(r"(?<![^\W_])(?>[A-Za-z0-9]*[a-z0-9][A-Z][A-Za-z0-9]*|[A-Z]{2,}[a-z][A-Za-z0-9]*)(?![^\W_])")
-HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+# Most texts have no such place, and this tells it ten times as fast.
+HUMPED: Final = re.compile(r"[A-Z](?:(?<=[a-z0-9].)|[A-Z][a-z])")
 
 # What people write or leave out as they like, and unicode61 keeps or takes for the end of a word: Hebrew points, Arabic
 # vowel marks and the stroke that stretches a word.
@@ -72,7 +74,9 @@ def searchable(text: str) -> str:
         text = _UNSPACED.sub(
             lambda run: f" {' '.join(run[0])} {_pairs(run) if len(run[0]) > 1 else ''}", fold_letters(text)
         )
-    return _CAMEL.sub(lambda identifier: f"{identifier[0]} {HUMP.sub(' ', identifier[0])}", text)
+    if not HUMPED.search(text):
+        return text
+    return _CAMEL.sub(lambda identifier: f"{identifier[0]} {_HUMP.sub(' ', identifier[0])}", text)
 
 
 def fold_letters(text: str) -> str:
@@ -125,19 +129,19 @@ def signs_of(data: bytes, start: int, end: int) -> tuple[str, str]:
 
 def is_identifier(text: str) -> bool:
     """Whether a word of it is made of several, as `parseFile` is."""
-    return _CAMEL.search(text) is not None
+    return HUMPED.search(text) is not None and _CAMEL.search(text) is not None
 
 
 def split_identifiers(text: str) -> str:
     """`parseFile` as `parse File`."""
-    return _CAMEL.sub(lambda identifier: HUMP.sub(" ", identifier[0]), text)
+    return _CAMEL.sub(lambda identifier: _HUMP.sub(" ", identifier[0]), text)
 
 
 def parts_of(word: str) -> list[str]:
     """The words that a word such as `parseFile` is made of; none when none of them tells anything."""
     if not _CAMEL.fullmatch(word):
         return []
-    parts = HUMP.sub(" ", word).lower().split()
+    parts = _HUMP.sub(" ", word).lower().split()
     return [] if STOPWORDS.issuperset(parts) else parts
 
 
@@ -154,7 +158,7 @@ def all_words(query: str) -> list[str]:
         # A run of an unspaced script asks for its pairs alone: single characters match too much.
         text = _UNSPACED.sub(_pairs, fold_letters(text))
     data = text.encode("utf-8")
-    if not _CAMEL.search(text):
+    if not HUMPED.search(text):
         return list(dict.fromkeys(word for (word, *_) in _tokenize("unicode61", data)))
     words: dict[str, str] = {}
     for start, end, word, *_ in _tokenize("unicode61", data, offsets=True):
@@ -185,7 +189,8 @@ class QueryStems(NamedTuple):
 
 def query_stems(words: Sequence[str]) -> QueryStems:
     """Words as `query_words` gives them; of any other text its words."""
-    stems = terms(" ".join(words))
+    joined = " ".join(words)
+    stems = terms(joined)
     if len(stems) != len(words):
         words = [word for text in words for word in all_words(text)]
         stems = terms(" ".join(words))
@@ -193,9 +198,7 @@ def query_stems(words: Sequence[str]) -> QueryStems:
     for stem, word in zip(stems, words, strict=True):
         held.setdefault(stem, word)
     parts: dict[str, dict[str, str]] = {}
-    for stem, word in zip(stems, words, strict=True):
-        if word.islower():
-            continue
+    for stem, word in () if joined.islower() else zip(stems, words, strict=True):
         telling = [part for part in parts_of(word) if part not in STOPWORDS]
         apart = zip(terms(" ".join(telling)), telling, strict=True)
         if own := {part_stem: part for part_stem, part in apart if part_stem not in held}:

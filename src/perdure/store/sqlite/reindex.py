@@ -14,7 +14,7 @@ from perdure.store.sqlite.reader import SqliteReader
 from perdure.store.sqlite.rows import NUMBER_MASK, entry_columns, range_of
 from perdure.store.sqlite.sql import SQL
 from perdure.text.entry import entry_of, terms_length
-from perdure.text.words import FOLDED, HUMP
+from perdure.text.words import FOLDED, HUMPED
 
 _PORTION: Final = 256
 # Where a letter of ASCII stands beside another one, an identifier was split in the middle of a word.
@@ -44,4 +44,4 @@ def reindex(connection: Database) -> None:
 
 def words_changed(text: str) -> bool:
     """Whether the words of a text may be others now: the rules changed for letters beyond ASCII alone."""
-    return bool(FOLDED.search(text) or (HUMP.search(text) and _BESIDE.search(text)))
+    return bool(FOLDED.search(text) or (HUMPED.search(text) and _BESIDE.search(text)))
