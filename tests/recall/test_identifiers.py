@@ -49,6 +49,13 @@ def test_with_a_model_the_whole_word_comes_first_as_well(query: str, whole: str,
         assert texts(memory.recall(query))[0] == whole
 
 
+def test_a_whole_word_in_another_namespace_comes_before_parts_in_this_one(shelf: Memory):
+    shelf.remember("The script of the play is set on Java")
+    shelf.namespace("team").remember("we write the frontend in javascript, and tests in it as well")
+    answer = shelf.recall("JavaScript", namespaces=["default", "team"])
+    assert [hit.record.namespace for hit in answer] == ["team", "default"]
+
+
 def test_a_word_is_found_whole_or_in_parts_from_either_side(shelf: Memory):
     shelf.remember("see parseFile()")
     shelf.remember("we parse the file twice")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from perdure import Memory
 from perdure.model import Recall
 from perdure.recall import recaller
-from perdure.recall.query import MANY_WORDS
+from perdure.recall.query import MANY_WORDS, ONLY_THE_BEGINNING
 from perdure.testing.embedder import WordEmbedder
 
 
@@ -90,6 +90,14 @@ def test_a_long_question_of_unknown_words_finds_nothing_and_says_both(shelf: Mem
     shelf.remember("tea")
     answer = shelf.recall(" ".join(f"unknown{number}" for number in range(70)), recipe="tiered")
     assert MANY_WORDS.format(70, 64) in answer.notes
+
+
+def test_of_a_huge_question_the_beginning_is_read_and_the_answer_says_so(shelf: Memory):
+    shelf.remember("a needle in the hay")
+    assert ONLY_THE_BEGINNING.format(8192) not in shelf.recall("needle").notes
+    answer = shelf.recall("needle " + "x" * 10_000)
+    assert texts(answer) == ["a needle in the hay"]
+    assert ONLY_THE_BEGINNING.format(8192) in answer.notes
 
 
 VOCABULARY = [f"w{number}" for number in range(90)]

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 MOST_LOOKED_AT: Final = 5000
 TOO_MANY: Final = "Only the newest {:,} of {:,} memories with these words were looked at for the exact phrase."
 
+ONLY_THE_BEGINNING: Final = "Only the first {:,} characters of the question were read."
 MANY_WORDS: Final = "The question has {:,} telling words; the {} that the fewest memories hold count."
 
 _NO_FILTER: Final = Filter()

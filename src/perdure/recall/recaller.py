@@ -15,10 +15,10 @@ from perdure.errors import EmbedderUnavailable, IndexDamaged
 from perdure.model import Filter, Hit, Mode, Recall, Record
 from perdure.recall.keyword_search import OUT_OF_TIME, Key, browse_disk, search_disk
 from perdure.recall.past_index import LOST, Past, PastIndexCache
-from perdure.recall.query import MANY_WORDS, ParsedQuery, SearchRequest, parse_query
+from perdure.recall.query import MANY_WORDS, ONLY_THE_BEGINNING, ParsedQuery, SearchRequest, parse_query
 from perdure.recall.ranking import Ranked, choose
 from perdure.store.port import Store
-from perdure.text.words import MAX_QUERY_WORDS
+from perdure.text.words import MAX_QUERY_CHARACTERS, MAX_QUERY_WORDS
 from perdure.visibility import is_visible
 
 if TYPE_CHECKING:
@@ -104,6 +104,8 @@ class Recaller:
         notes: Sequence[str] = [*ranking.notes, *found_times]
         if query.is_long:
             notes.append(MANY_WORDS.format(len(query.words), MAX_QUERY_WORDS))
+        if len(request.query or "") > MAX_QUERY_CHARACTERS:
+            notes.append(ONLY_THE_BEGINNING.format(MAX_QUERY_CHARACTERS))
         lost = sum(past.lost for past in ranking.pasts)
         if lost:
             notes.append(LOST.format(lost))

@@ -36,7 +36,7 @@ def _same_signs(wanted: str, found: str) -> bool:
 
 
 def _is_letter(token: Token) -> bool:
-    return len(token.word) == 1 and token.word.isalpha()
+    return len(token.word) == 1 and token.word.isascii() and token.word.isalpha()
 
 
 class HeldWords:

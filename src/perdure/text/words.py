@@ -68,6 +68,26 @@ class Token(NamedTuple):
     after: str = ""
 
 
+class _Folds(dict[int, str]):
+    """What each character becomes, found out when it is first met."""
+
+    def __missing__(self, code: int) -> str:
+        character = folded = chr(code)
+        if character in "ß\u1e9e":
+            folded = "ss"
+        elif OPTIONAL_MARKS.match(character):
+            folded = ""
+        elif character >= _FIRST_EMOJI and FOLDED.match(character):
+            folded = f" {chr(_PRIVATE + code % _PRIVATE_LETTERS)} "
+        elif FOLDED.match(character):
+            folded = unicodedata.normalize("NFD", character)[0]
+        self[code] = folded
+        return folded
+
+
+_FOLDS: Final = _Folds()
+
+
 def searchable(text: str) -> str:
     """`parseFile` also as `parse File`; 東京都 as 東 京 都 東京 京都. Idempotent enough that order does not matter."""
     if not text.isascii():
@@ -84,7 +104,7 @@ def fold_letters(text: str) -> str:
     and Arabic without their points and vowel marks. Each emoji is a word.
     """
     text = unicodedata.normalize("NFKC", text)
-    return FOLDED.sub(_folded, text) if FOLDED.search(text) else text
+    return text.translate(_FOLDS) if FOLDED.search(text) else text
 
 
 def unspaced(character: str) -> bool:
@@ -227,14 +247,3 @@ def _pairs(run: re.Match[str]) -> str:
     characters = run[0]
     pairs = [characters[i : i + 2] for i in range(len(characters) - 1)]
     return f" {' '.join(pairs) or characters} "
-
-
-def _folded(found: re.Match[str]) -> str:
-    character = found[0]
-    if character in "ß\u1e9e":
-        return "ss"
-    if OPTIONAL_MARKS.match(character):
-        return ""
-    if character < _FIRST_EMOJI:
-        return unicodedata.normalize("NFD", character)[0]
-    return f" {chr(_PRIVATE + ord(character) % _PRIVATE_LETTERS)} "
