@@ -133,6 +133,7 @@ S1: Final = {
     "S1 entry source": "`retro` \\| `session-capture` \\| `manual` \\| `import`",
     "S1 entry project": "Project where entry originated",
     "S1 entry embedding": "Pre-computed embedding vector",
+    "S1 retrieval composed": "{feature_description}. Phase: {phase}. Files: {changed_filenames}",
     "S1 retrieval no query": "If no signals at all, context query is None",
     "S1 retrieval no call": "no API call",
     "S1 retrieval zero scores": "All entries are passed to ranking with zero retrieval scores",

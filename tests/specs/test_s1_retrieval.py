@@ -130,6 +130,20 @@ def test_a_vector_of_another_model_is_not_compared(learned: Memory, clock: HandC
         assert ask(changed, "read files").mode == "hybrid"
 
 
+@pytest.mark.parametrize("wordy", [True, False])
+def test_a_composed_query_searches_for_its_file_names(clock: HandClock, wordy: bool):
+    """S1 retrieval composed: a description of 100 words does not keep the changed files from being searched for."""
+    description = " ".join(f"{word}{number}" for number in range(25) for word in ("parse", "token", "rule", "case"))
+    with Memory(":memory:", embedder="none" if wordy else WordEmbedder(), clock=clock) as memory:
+        for number in range(3):
+            memory.remember(f"{description}, chapter {number}")
+        memory.remember("tokenizer.py keeps one cache for each thread")
+        memory.remember("The bread is in the oven")
+        answer = ask(memory, f"grammar: {description}. Phase: implement. Files: src/tokenizer.py README.md", limit=10)
+        (found,) = [hit for hit in answer if hit.record.number == 4]
+        assert found.explain["keyword"].raw > 0
+
+
 @pytest.mark.parametrize("field", ["title", "text", "keywords", "reasoning"])
 @pytest.mark.parametrize("wordy", [True, False])
 def test_words_are_found_in_every_field(clock: HandClock, field: str, wordy: bool):
