@@ -48,8 +48,9 @@ _FIRST_EMOJI: Final = "\u2600"
 _PRIVATE: Final = 0xF0000
 _PRIVATE_LETTERS: Final = 0xFFFE
 
-# A sign that belongs to the word it touches, and makes it another one: C++, C#, @ana. So does a dot before it: .NET.
-_SIGNS: Final = b"+#@&/\\*=|~^%$"
+# Signs that belong to the word they touch, and make it another one: C++, C#, @ana. So does a dot before it, in `.NET`
+# but neither in `end.Next` nor in `...and`.
+_SIGNS: Final = re.compile(rb"[+#@&/\\*=|~^%$]+|\.(?<![A-Za-z0-9.\x80-\xff+#@&/\\*=|~^%$]\.)(?=[A-Za-z])")
 
 _local = threading.local()
 
@@ -124,27 +125,16 @@ def tokens(text: str, *, parts: bool = False) -> list[Token]:
         text = _UNSPACED.sub(lambda run: f" {' '.join(run[0])} ", fold_letters(text))
     if parts:
         text = split_identifiers(text)
-    data = text.encode("utf-8")
+    data, stems = text.encode("utf-8"), terms(text)
+    runs = [(run.start(), run.end(), run[0].decode()) for run in _SIGNS.finditer(data)]
+    if not runs:
+        return [Token(word, stem) for (word, *_), stem in zip(_tokenize("unicode61", data), stems, strict=True)]
+    before, after = {end: signs for _, end, signs in runs}, {start: signs for start, _, signs in runs if signs != "."}
     words = _tokenize("unicode61", data, offsets=True)
     return [
-        Token(word, stem, *signs_of(data, start, end))
-        for (start, end, word, *_), stem in zip(words, terms(text), strict=True)
+        Token(word, stem, before.get(start, ""), after.get(end, ""))
+        for (start, end, word, *_), stem in zip(words, stems, strict=True)
     ]
-
-
-def signs_of(data: bytes, start: int, end: int) -> tuple[str, str]:
-    """The signs that touch a word, before it and after it."""
-    first, last = start, end
-    while first and data[first - 1] in _SIGNS:
-        first -= 1
-    while last < len(data) and data[last] in _SIGNS:
-        last += 1
-    before = data[first:start].decode()
-    # `.NET`, but neither `end.Next` nor `...and`.
-    if first == start and data[start - 1 : start] == b"." and data[start : start + 1].isalpha():
-        outside = data[max(start - 2, 0) : start - 1]
-        before = "" if outside.isalnum() or outside == b"." or not outside.isascii() else "."
-    return before, data[end:last].decode()
 
 
 def is_identifier(text: str) -> bool:
