@@ -141,7 +141,7 @@ def test_a_memory_with_the_whole_word_never_ranks_below_one_with_its_parts(
         ranked: list[dict[int, float]] = []
         for from_disk in (9, 0):
             patch.setattr(recaller, "_RECALLS_FROM_DISK", from_disk)
-            answer = memory.recall(" ".join([word, *frame]))
+            answer = memory.recall(" ".join([word, *frame]), min_relevance=0)
             ranked.append({hit.record.number: hit.explain["keyword"].raw for hit in answer})
         assert ranked[0] == pytest.approx(ranked[1], rel=1e-5)
         assert ranked[0][1] > ranked[0].get(2, 0.0)
