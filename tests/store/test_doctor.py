@@ -360,7 +360,7 @@ def test_doctor_is_not_misled_by_what_it_read_before_another_process_changed_the
 def test_an_index_of_sqlite_that_does_not_fit_its_table_is_found_and_made_anew(sound: Path):
     break_it(
         sound,
-        "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(sql, 'content_hash)', 'version)')"
+        "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(sql, 'content_hash,', 'version,')"
         " WHERE name = 'memory_content'; PRAGMA writable_schema = OFF",
     )
     with closing(SqliteStore.open(sound)) as store:

@@ -8,6 +8,7 @@ import unicodedata
 from array import array
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from hashlib import sha256
 from itertools import islice
 from math import inf
 from typing import Final, Never, cast
@@ -271,13 +272,12 @@ class SqliteReader:
             if not isinstance(self._secret, bytes):
                 raise StoreDamaged("The store has lost its secret, so nobody can say what was forgotten.")
         text, key, *scope = identity
-        unkeyed = json.dumps((text, None, *scope))
-        name = self._name.encode() + b"\x00"
-        in_scope = hmac.digest(self._secret, name + unkeyed.encode(), "sha256")
-        of_text = hmac.digest(self._secret, name + text.encode(), "sha256")
+        of_text = hmac.digest(self._secret, self._name.encode() + b"\x00" + text.encode(), "sha256")
+        # No name holds a NUL. A hash over what nobody can guess cannot be guessed either.
+        in_scope = sha256(b"\x00".join((of_text, b"scope", *((value or "").encode() for value in scope)))).digest()
         if key is None:
             return in_scope, in_scope, of_text
-        return hmac.digest(self._secret, name + json.dumps((text, key)).encode(), "sha256"), in_scope, of_text
+        return sha256(b"\x00".join((of_text, b"key", key.encode()))).digest(), in_scope, of_text
 
     def links(self, memory: MemoryId) -> list[Link]:
         rows = self._connection.execute(SQL["links"], (self.namespace_id, pack_id(memory)))
