@@ -68,7 +68,7 @@ def test_memories_stored_without_a_model_are_found_by_meaning_after_work(path: P
     with Memory(path, embedder="none") as memory:
         memory.remember("tea on monday")
         nothing = memory.work()
-        assert (nothing.embedded, len(nothing.notes)) == (0, 1)
+        assert (nothing.embedded, nothing.vectors_pending, nothing.notes) == (0, 0, ())
     with Memory(path, embedder=WordEmbedder()) as memory:
         assert pending(memory) == 1
         memory.work()

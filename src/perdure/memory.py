@@ -295,8 +295,8 @@ class Memory:
         out, and `Context.omitted` names every memory that is not in the text. What does not fit is left out, with every
         recipe; `min_relevance` is as in `recall`.
 
-        The text is data between two marks that no memory can forge. `format` is 'text', or 'json' for one JSON object
-        per line.
+        The text is data between two marks that no memory can forge. `format` is 'text', or 'records' for one JSON
+        object per line.
         """
         room = check_int(budget, "budget", 1, MAX_BUDGET)
         check_choice(get_args(model.Format), format, "format")

@@ -21,7 +21,7 @@ Outcome: TypeAlias = Literal[
 ]
 Mode: TypeAlias = Literal["hybrid", "keyword", "vector", "time", "none"]
 Form: TypeAlias = Literal["full", "summary", "abstract", "excerpt"]
-Format: TypeAlias = Literal["text", "json"]
+Format: TypeAlias = Literal["text", "records"]
 Level: TypeAlias = Literal["index", "abstract", "full"]
 
 STATES: tuple[State, ...] = ("active", "superseded", "merged", "deleted", "expired", "evicted")

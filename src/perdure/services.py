@@ -87,7 +87,9 @@ class Services:
         with self._lock:
             if self._recaller is None:
                 size = int(self.settings.index_megabytes * (1 << 20))
-                self._recaller = Recaller(self.store, self.embedder, memory_bytes=size)
+                self._recaller = Recaller(
+                    self.store, self.embedder, memory_bytes=size, wants_model=self.settings.embedder != "none"
+                )
             return self._recaller
 
     def triggers(self) -> Triggers:

@@ -64,8 +64,8 @@ def test_the_document_has_every_field_of_a_context(known: User):
 
 
 def test_one_json_object_per_line_can_be_asked_for(known: User):
-    out = known.done("context", "chess", "--format", "json").out.rstrip("\n")
-    assert [one.number for one in opened(out, "json")] == [1, 3]
+    out = known.done("context", "chess", "--format", "records").out.rstrip("\n")
+    assert [one.number for one in opened(out, "records")] == [1, 3]
     assert "format" in known.fails(2, "context", "chess", "--format", "html").err
 
 

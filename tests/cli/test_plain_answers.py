@@ -11,7 +11,7 @@ import apsw
 import pytest
 
 from perdure import Memory
-from perdure.errors import InvalidInput
+from perdure.errors import EmbedderUnavailable, InvalidInput
 
 if TYPE_CHECKING:
     from cli.user import User
@@ -105,3 +105,23 @@ def test_a_secret_is_no_name(tmp_path: Path):
         with pytest.raises(InvalidInput, match="name of the checkpoint holds a secret"):
             memory.checkpoint(secret)
         assert secret not in str(memory.checkpoint("now", description=f"token {secret}", metadata={"by": secret}))
+
+
+def test_a_choice_to_search_by_words_is_not_nagged_about(user: User):
+    user.done("remember", "tea on monday")
+    assert user.done("recall", "tea").err == ""
+    assert user.done("work").out == "Nothing to do.\n"
+
+
+def test_work_that_cannot_be_done_fails_for_a_scheduler(user: User, monkeypatch: pytest.MonkeyPatch):
+    user.done("remember", "tea on monday")
+    monkeypatch.setattr("perdure.embed.local.unavailable", EmbedderUnavailable)
+    answer = user("work", PERDURE_EMBEDDER="local")
+    assert answer.code == 1
+    assert answer.out == "Embedded 0; 1 left.\n"
+    assert "No embedding model is available" in answer.err
+
+
+def test_the_formats_of_a_context_are_not_called_json(user: User):
+    user.done("remember", "tea on monday")
+    assert "Use one of text, records." in user.fails(2, "context", "tea", "--format", "json").err

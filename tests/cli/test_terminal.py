@@ -40,7 +40,7 @@ def hostile(user: User):
     [
         ("show", "1"), ("list",), ("recall", "red end"), ("recall", "red end", "--explain"), ("history", "1"),
         ("stats",), ("update", "1", "--text", HOSTILE), ("forget", "1"), ("remember", HOSTILE + " other"),
-        ("context", "red end"), ("context", "red end", "--format", "json"), ("context", HOSTILE, "--tag", HOSTILE),
+        ("context", "red end"), ("context", "red end", "--format", "records"), ("context", HOSTILE, "--tag", HOSTILE),
         ("recall", "red end", "--brief"), ("triggers", "a red end"), ("triggers", HOSTILE + " other"),
         ("recall", HOSTILE, "--tag", HOSTILE), ("show", HOSTILE), ("list", "--tag", HOSTILE + "x"), ("doctor",),
     ],

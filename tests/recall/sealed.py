@@ -34,7 +34,7 @@ def opened(text: str, format: Format = "text") -> list[Opened]:
     body, _, last = rest.rpartition("\n")
     if rule != RULE or not re.fullmatch(r"<memories [0-9a-f]+>", first) or last != f"</{first[1:]}":
         raise ValueError(text[:80])
-    if format == "json":
+    if format == "records":
         return [_from_json(line) for line in body.split("\n")]
     return [_from_text(item) for item in re.split(r"\n(?=- )", body)]
 

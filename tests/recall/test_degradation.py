@@ -48,7 +48,7 @@ def test_without_a_full_text_index_the_words_are_read_instead(damaged: Path):
     with Memory(damaged, embedder="none") as memory:
         answer = memory.recall("tea")
         assert [hit.record.number for hit in answer] == [3, 1]
-        assert (answer.mode, answer.notes) == ("keyword", (recaller.NO_MODEL, recaller.NO_FTS))
+        assert (answer.mode, answer.notes) == ("keyword", (recaller.NO_FTS,))
         assert [hit.record.number for hit in memory.recall('"tea with milk"')] == [3]
         assert [hit.record.number for hit in memory.recall(concepts=["tea", "monday"])] == [1]
         assert len(memory.recall("tea", namespaces=["default", "other"])) == 3
@@ -96,8 +96,8 @@ def test_an_empty_namespace_is_called_empty_and_no_other_is_named(embedder: Any)
 def test_words_that_nobody_has_are_called_so():
     with Memory(":memory:", embedder="none") as memory:
         memory.remember("tea")
-        assert memory.recall("xylophone").notes == (recaller.NO_MODEL, no_results.OTHER_WORDS)
-        assert memory.recall("tea").notes == (recaller.NO_MODEL,)
+        assert memory.recall("xylophone").notes == (no_results.OTHER_WORDS,)
+        assert memory.recall("tea").notes == ()
 
 
 def test_looking_for_the_reason_does_not_count_as_asking():
@@ -142,5 +142,5 @@ def test_memories_that_could_not_be_looked_up_in_time_are_not_denied(
         monkeypatch.setattr(search, "_STEPS_BETWEEN_LOOKS", 1)
         monkeypatch.setattr(search, "time", SimpleNamespace(monotonic=chain([0], repeat(10)).__next__))
         answer = memory.recall(**asked)
-        assert (list(answer), answer.notes) == ([], (recaller.NO_MODEL, recaller.OUT_OF_TIME))
+        assert (list(answer), answer.notes) == ([], (recaller.OUT_OF_TIME,))
         assert memory.recall(**asked)

@@ -96,13 +96,13 @@ def test_a_question_without_a_word_and_without_a_model_has_no_answer(wordy: Memo
     wordy.remember("tea")
     answer = wordy.recall("?!")
     assert (list(answer), answer.mode) == ([], "none")
-    assert answer.notes == (recaller.NO_MODEL, recaller.NO_WORDS)
+    assert answer.notes == (recaller.NO_WORDS,)
 
 
 def test_without_a_model_by_words_alone(wordy: Memory):
     wordy.remember("tea on monday")
     answer = wordy.recall("tea")
-    assert (answer.mode, answer.notes, found(answer)) == ("keyword", (recaller.NO_MODEL,), ["tea on monday"])
+    assert (answer.mode, answer.notes, found(answer)) == ("keyword", (), ["tea on monday"])
     assert answer[0].explain["keyword"].weight == 1
 
 
@@ -195,7 +195,7 @@ def test_a_search_that_takes_too_long_is_cut_short_and_says_so(wordy: Memory, mo
     monkeypatch.setattr(search, "_STEPS_BETWEEN_LOOKS", 1)
     monkeypatch.setattr(search, "_COUNTING_SECONDS", -1.0)
     answer = wordy.recall("tea")
-    assert (answer.mode, answer.notes) == ("keyword", (recaller.NO_MODEL, recaller.OUT_OF_TIME))
+    assert (answer.mode, answer.notes) == ("keyword", (recaller.OUT_OF_TIME,))
 
 
 # -- cold and warm -------------------------------------------------------------------------------------------------

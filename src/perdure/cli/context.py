@@ -19,10 +19,10 @@ _EXAMPLES: Final = (
     "perdure context 'how do we release?'",
     "perdure context 'what does Alice like?' --budget 500",
     "perdure context deployment -n alice -n team --tag ops",
-    "perdure context deployment --format json",
+    "perdure context deployment --format records",
     "perdure context deployment --json | jq -r '.omitted[].record.number'",
 )
-_FORMATS: Final = ("text", "json")
+_FORMATS: Final = ("text", "records")
 _LISTED: Final = 20
 
 
@@ -31,7 +31,7 @@ _LISTED: Final = 20
 @option("--budget", "-b", type=int, default=2000, show_default=True, metavar="TOKENS", help="Maximum number of tokens.")
 @option("--limit", "-l", type=int, default=50, show_default=True, help="Maximum number of memories to choose from.")
 @option("--format", metavar="NAME", default="text", show_default=True, shell_complete=completing(_FORMATS),
-        help="How each memory is written: text, or json for one object per line.")  # fmt: skip
+        help="How each memory is written: text, or records for one JSON object per line.")  # fmt: skip
 @search_options
 def main(target: Target, *, query: tuple[str, ...], no_constitutional: bool, **options: Any) -> View:
     """Pack what matters for a question into a budget of tokens.

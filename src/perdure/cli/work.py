@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from perdure.cli.command import Target, command, option
+from perdure.cli.exit_codes import FAILED, OK
 from perdure.cli.progress import Bar
 from perdure.cli.render import View
 from perdure.cli.terminal import note
@@ -17,7 +18,8 @@ def main(target: Target, *, limit: int | None, purge: bool | None) -> View:
 
     Memories that were stored without a model, or imported, are found by words at once and by meaning after this.
     Memories whose time is over become expired, and evicted ones are removed when their grace period is over. It may
-    be interrupted and run again at any time, by any process.
+    be interrupted and run again at any time, by any process. Exit code 1 when vectors are missing and none could be
+    made.
     """
     with target.memory() as memory, Bar("Embedding") as bar:
         result = memory.work(limit=limit, purge=purge, progress=bar)
@@ -30,4 +32,6 @@ def main(target: Target, *, limit: int | None, purge: bool | None) -> View:
         done.append(f"Embedded {result.embedded:,}; {result.vectors_pending:,} left.")
     if not done and not result.notes:
         done.append("Nothing to do.")
-    return View(json=result, lines=[" ".join(done)] if done else [], after=map(note, result.notes))
+    stuck = result.vectors_pending and not result.embedded and limit != 0
+    lines = [" ".join(done)] if done else []
+    return View(json=result, lines=lines, after=map(note, result.notes), exit_code=FAILED if stuck else OK)

@@ -41,7 +41,9 @@ def work(
     services.store.flush_use(patience=_PASSING)
     expiry = expire_and_purge(services, purge=purge)
     store, embedder = services.store, services.embedder
-    if embedder is None:
+    if embedder is None and services.settings.embedder == "none":
+        embedded = MaintenanceResult(0, 0)
+    elif embedder is None:
         waiting = sum(space.vectors_pending for space in store.stats(None).namespaces)
         finding = services.embedder_finding()
         embedded = MaintenanceResult(0, waiting, (" ".join(filter(None, (finding.sentence, finding.remedy))),))

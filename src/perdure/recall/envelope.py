@@ -63,7 +63,7 @@ def item(packed: ContextItem, style: Style) -> str:
     """A memory with its date, number and origin, as one item."""
     record, origin = packed.record, "; ".join(_origin(packed, style))
     date = local_day(when(record))
-    if style.format == "json":
+    if style.format == "records":
         value = {
             "number": record.number,
             "date": date,

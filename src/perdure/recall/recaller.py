@@ -68,9 +68,18 @@ class _Ranking(NamedTuple):
 class Recaller:
     """Finds memories. Safe to use from any thread."""
 
-    def __init__(self, store: Store, embedder: Embedder | None, *, memory_bytes: int = DEFAULT_MEMORY_BYTES) -> None:
+    def __init__(
+        self,
+        store: Store,
+        embedder: Embedder | None,
+        *,
+        memory_bytes: int = DEFAULT_MEMORY_BYTES,
+        wants_model: bool = True,
+    ) -> None:
+        """`wants_model`: an answer says when there is none."""
         self._store = store
         self._embedder = embedder
+        self._wants_model = wants_model
         self._memory_bytes = memory_bytes
         self._lock = threading.Lock()
         self._indexes: IndexCache | None = None
@@ -115,7 +124,7 @@ class Recaller:
             from perdure.recall.no_results import explain_no_results
 
             notes += explain_no_results(request, query, self._store, self._count, nearest)
-        notes = tuple(dict.fromkeys(notes))
+        notes = tuple(dict.fromkeys(note for note in notes if note != NO_MODEL or self._wants_model))
         return Recall(fitting, ranking.mode, notes, min_relevance=request.min_relevance, nearest=nearest)
 
     def drop(self, namespace: str) -> None:
