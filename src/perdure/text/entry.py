@@ -4,6 +4,7 @@ passage, which is the text that a model embeds.
 
 from __future__ import annotations
 
+import re
 import struct
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -20,6 +21,7 @@ from perdure.text.words import searchable, terms
 # which at a million different words concerns one in four thousand of them.
 TERM_BYTES: Final = 5
 _TERM: Final = struct.Struct("<IB")
+_NAME: Final = re.compile(r"[^\W\d_]{2,}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +56,17 @@ def fields_of(record: Record) -> tuple[str, str, str, str, str, str, str]:
     return (
         record.title or "",
         speaker_and_date(record) + record.text,
-        " ".join((*record.keywords, *record.trigger_phrases)),
+        " ".join((*names_in_key(record.key), *record.keywords, *record.trigger_phrases)),
         record.reasoning or "",
         " ".join((record.category or "", *record.tags)),
         record.anchor_id or "",
         record.spec_folder or "",
     )
+
+
+def names_in_key(key: str | None) -> list[str]:
+    """Whom or what a memory is about, if its key says so: `alice` of `person:alice`. Digits are mostly no names."""
+    return _NAME.findall(key.partition(":")[2]) if key else []
 
 
 def speaker_and_date(record: Record) -> str:

@@ -144,12 +144,14 @@ WHERE slot = ?;
 -- What a memory's words are compared with when they are read anew.
 SELECT terms, title, text, keywords, reasoning, tags, anchor, folder, tokens FROM entry WHERE slot = ?;
 
--- name: entries_beyond_ascii
--- Entries with any letter that is not of ASCII. char(1) to char(127) is ASCII.
-SELECT slot, text || char(10) || title || char(10) || keywords || char(10) || reasoning || char(10) || tags || char(10)
-             || anchor || char(10) || folder AS every
+-- name: entries_to_look_at
+-- Entries of memories with a key, and those with any letter that is not of ASCII. char(1) to char(127) is ASCII.
+SELECT entry.slot, memory.key IS NOT NULL AS keyed,
+       entry.text || char(10) || entry.title || char(10) || entry.keywords || char(10)
+       || entry.reasoning || char(10) || entry.tags || char(10) || entry.anchor || char(10) || entry.folder AS every
 FROM entry
-WHERE slot BETWEEN ? AND ? AND every GLOB '*[^' || char(1) || '-' || char(127) || ']*';
+CROSS JOIN memory ON memory.slot = entry.slot
+WHERE entry.slot BETWEEN ? AND ? AND (keyed OR every GLOB '*[^' || char(1) || '-' || char(127) || ']*');
 
 -- name: add_words
 -- After entries of a namespace were made anew.

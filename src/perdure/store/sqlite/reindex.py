@@ -28,8 +28,9 @@ def reindex(connection: Database) -> None:
     with suppress(apsw.CorruptError):
         for namespace, name in connection.execute(SQL["namespace_names"]).fetchall():
             reader = SqliteReader(connection, namespace, name)
-            texts = connection.execute(SQL["entries_beyond_ascii"], range_of(namespace))
-            slots, words = [slot for slot, text in texts if words_changed(text)], 0
+            entries = connection.execute(SQL["entries_to_look_at"], range_of(namespace))
+            # The names in a key were not indexed.
+            slots, words = [slot for slot, keyed, text in entries if keyed or words_changed(text)], 0
             for first in range(0, len(slots), _PORTION):
                 portion = slots[first : first + _PORTION]
                 for record in reader.fetch([slot & NUMBER_MASK for slot in portion]):

@@ -1,2 +1,2 @@
--- The schema stays as it is, but words are read otherwise: letters are folded that were not. `reindex.py` brings the
--- entries of the keyword index to that, in the same transaction.
+-- The schema stays as it is, but words are read otherwise: letters are folded that were not, and the names in keys count.
+-- `reindex.py` brings the entries of the keyword index to that, in the same transaction.
