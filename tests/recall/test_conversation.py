@@ -83,11 +83,13 @@ def test_an_answer_that_shares_no_word_is_found_beside_its_question(memory: Memo
     for number in range(300):
         memory.remember(f"Pottery shelf {number}: glaze, kiln, course material.")
     memory.work()
-    answer = memory.recall("pottery course shape")
+    answer = memory.recall("pottery course shape", min_relevance=0)
     vase = hit(answer, "A blue vase, for grandmother.")
     assert vase.explain["keyword"].raw == 0
     assert vase.explain["neighbours"].contribution > 0
-    assert "A blue vase, for grandmother." not in found(memory.recall("pottery course shape", recipe="plain"))
+    assert "A blue vase, for grandmother." not in found(
+        memory.recall("pottery course shape", recipe="plain", min_relevance=0)
+    )
 
 
 def test_a_question_counts_less_than_what_answers_it(memory: Memory):
@@ -150,10 +152,10 @@ def test_other_writes_between_two_turns_do_not_part_them(memory: Memory):
 
 def test_what_is_forgotten_lends_nothing(memory: Memory):
     tell(memory)
-    before = hit(memory.recall("pottery course shape", limit=20), TALK[2][1])
+    before = hit(memory.recall("pottery course shape", limit=20, min_relevance=0), TALK[2][1])
     question = next(one for one in memory.list().records if one.text == TALK[1][1])
     memory.forget(question.number)
-    after = hit(memory.recall("pottery course shape", limit=20), TALK[2][1])
+    after = hit(memory.recall("pottery course shape", limit=20, min_relevance=0), TALK[2][1])
     lent = after.explain.get("neighbours")
     assert lent is None or lent.normalised < before.explain["neighbours"].normalised
 
@@ -240,7 +242,7 @@ def test_neighbours_count_among_thousands_of_memories(memory: Memory):
     tell(memory)
     memory.import_({"text": f"Kiln {number} is hot."} for number in range(2500))
     memory.work()
-    answer = memory.recall("What did you shape at the pottery course?", limit=20)
+    answer = memory.recall("What did you shape at the pottery course?", limit=20, min_relevance=0)
     assert hit(answer, TALK[2][1]).explain["neighbours"].contribution > 0
 
 
@@ -248,7 +250,9 @@ def test_several_namespaces_keep_their_conversations_apart(memory: Memory):
     tell(memory)
     other = memory.namespace("other")
     tell(other, [("Ann", "A green cup, for grandfather.")])
-    answer = memory.recall("What did you shape at the pottery course?", namespaces=["default", "other"], limit=20)
+    answer = memory.recall(
+        "What did you shape at the pottery course?", namespaces=["default", "other"], limit=20, min_relevance=0
+    )
     assert "neighbours" in hit(answer, TALK[2][1]).explain
     assert "neighbours" not in hit(answer, "A green cup, for grandfather.").explain
 

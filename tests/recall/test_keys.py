@@ -67,7 +67,6 @@ def test_a_store_of_keyed_memories_is_sound(memory: Memory):
 @pytest.mark.parametrize(
     ("key", "names"),
     [
-        (None, []),
         ("person:alice", ["alice"]),
         ("location:new_york", ["new", "york"]),
         ("person:José", ["José"]),
@@ -77,5 +76,5 @@ def test_a_store_of_keyed_memories_is_sound(memory: Memory):
         ("project:apollo11", ["apollo"]),
     ],
 )
-def test_the_names_in_a_key_are_its_words_without_digits(key: str | None, names: list[str]):
+def test_the_names_in_a_key_are_its_words_without_digits(key: str, names: list[str]):
     assert names_in_key(key) == names

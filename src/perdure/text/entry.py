@@ -56,7 +56,7 @@ def fields_of(record: Record) -> tuple[str, str, str, str, str, str, str]:
     return (
         record.title or "",
         speaker_and_date(record) + record.text,
-        " ".join((*names_in_key(record.key), *record.keywords, *record.trigger_phrases)),
+        " ".join((*(names_in_key(record.key) if record.key else ()), *record.keywords, *record.trigger_phrases)),
         record.reasoning or "",
         " ".join((record.category or "", *record.tags)),
         record.anchor_id or "",
@@ -64,9 +64,9 @@ def fields_of(record: Record) -> tuple[str, str, str, str, str, str, str]:
     )
 
 
-def names_in_key(key: str | None) -> list[str]:
+def names_in_key(key: str) -> list[str]:
     """Whom or what a memory is about, if its key says so: `alice` of `person:alice`. Digits are mostly no names."""
-    return _NAME.findall(key.partition(":")[2]) if key else []
+    return _NAME.findall(key.partition(":")[2])
 
 
 def speaker_and_date(record: Record) -> str:
