@@ -147,6 +147,8 @@ def test_a_bar_is_as_long_as_its_part_in_the_best_score(known: User):
 
 def test_in_a_pipe_every_number_is_plain(known: User):
     ((*_, signals),) = [row for row in known.done("recall", "chess", "--explain").rows if row[1] != "constitutional"]
-    for signal in signals.split(","):
+    score, *each = signals.split(",")
+    assert float(score.removeprefix("score=")) > 0
+    for signal in each:
         names = [part.split("=")[0] for part in signal.split(" ")]
         assert names[1:] == ["weight", "normalised", "raw", "rank"]

@@ -47,13 +47,13 @@ def test_a_question_can_be_piped_in(filled: User):
 
 def test_json_answers_mode_notes_and_hits_with_their_reasons(filled: User):
     answer = filled.done("recall", "dark mode", "--json")
-    assert set(answer.json) == {"mode", "notes", "hits", "constitutional"}
+    assert set(answer.json) == {"mode", "notes", "hits", "constitutional", "min_relevance", "nearest"}
     assert answer.json["mode"] == "keyword"
     hit = answer.json["hits"][0]
-    assert set(hit) == {"score", "explain", "record", "concepts"}
+    assert set(hit) == {"relevance", "score", "explain", "record", "concepts"}
     assert hit["record"]["text"] == "Alice prefers dark mode"
     for signal in hit["explain"].values():
-        assert set(signal) == {"raw", "rank", "normalised", "weight", "contribution"}
+        assert set(signal) == {"raw", "rank", "normalised", "weight", "contribution", "about"}
 
 
 def test_hits_are_narrowed_by_tag_category_source_and_time(filled: User):
@@ -239,8 +239,26 @@ def test_the_tiered_recipe_explains_tier_decay_and_anchor(filled: User):
     screen = filled.screen("recall", "chess", "--recipe", "tiered", "--explain")
     for name in ("keyword", "tier", "decay", "anchor"):
         assert any(line.strip().startswith(name) for line in screen.splitlines())
-    ((_, score, *_),) = filled.done("recall", "chess", "--recipe", "tiered", "--no-decay").rows
+    ((_, relevance, *_, signals),) = filled.done(
+        "recall", "chess", "--recipe", "tiered", "--no-decay", "--explain"
+    ).rows
+    score = signals.split(",")[0].removeprefix("score=")
     assert float(score) == pytest.approx(40 + 25 / 3 + 20, abs=1e-3)
+    assert 0.3 <= float(relevance) <= 1
+
+
+@pytest.mark.parametrize("command", ["recall", "context"])
+def test_where_nothing_fits_the_answer_is_empty_and_says_what_came_nearest(filled: User, command: str):
+    question = "which of the seven dwarfs from the northern mines would lose at chess against a dragon in winter?"
+    answer = filled.done(command, question)
+    assert answer.out == ""
+    assert "Bob plays chess" in answer.err
+    assert "--min-relevance 0" in answer.err
+    document = filled.done(command, question, "--json").json
+    assert document["nearest"]["record"]["text"] == "Bob plays chess"
+    assert document["nearest"]["relevance"] < 0.3
+    assert "Bob plays chess" in filled.done(command, question, "--min-relevance", "0").out
+    filled.fails(2, command, "chess", "--min-relevance", "2")
 
 
 def test_concepts_need_no_question_and_each_hit_says_what_it_contains(filled: User):

@@ -126,7 +126,7 @@ def test_what_shares_no_word_and_is_no_nearer_than_chance_is_no_answer_and_count
         for number in range(60):
             memory.remember(f"thing {number}")
         memory.remember("never")
-        answer = memory.recall("question", limit=100)
+        answer = memory.recall("question", limit=100, min_relevance=0)
         assert (answer.mode, len(answer)) == ("hybrid", 60)
         assert memory.get(61).recall_count == 0
         assert all(hit.score > 0 for hit in answer)

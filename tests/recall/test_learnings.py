@@ -168,11 +168,11 @@ def test_where_not_all_can_be_compared_those_that_are_have_the_score_of_the_form
     clock = HandClock()
     few = replace(LEARNINGS, candidates=2 * limit, per_category=0)
     with pytest.MonkeyPatch.context() as patch, filled(library, WordEmbedder(), clock) as memory:
-        whole = memory._services.search(query, "default", Filter(), limit=100, recipe="learnings")
+        request = SearchRequest(query=query, namespaces=("default",), limit=100, recipe=LEARNINGS, now=clock.now)
+        whole = memory._services.recaller().recall(request)
         exact = {hit.record.number: hit.score for hit in whole}
         patch.setattr(candidates, "MOST_SCORED", 2)
-        request = SearchRequest(query=query, namespaces=("default",), limit=limit, recipe=few, now=clock.now)
-        answer = memory._services.recaller().recall(request)
+        answer = memory._services.recaller().recall(replace(request, limit=limit, recipe=few))
         assert len(answer) == min(limit, len(exact))
         assert [hit.score for hit in answer] == pytest.approx([exact[hit.record.number] for hit in answer])
 

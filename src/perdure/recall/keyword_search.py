@@ -50,12 +50,10 @@ def search_disk(
     """The best memories by words that fit, best first, or the nearest if none does; and notes. IndexDamaged when the
     words cannot be looked up on disk.
     """
-    counted: list[WordCounts] = []
-    for name in request.namespaces:
-        with store.read(name) as reader:
-            counted.append(reader.word_counts(query.words))
-    counts = WordCounts.together(counted)
-    asked, query = query, query.rarest(counts) if query.is_long else query
+    asked, counts = query, None
+    if len(request.namespaces) > 1 or query.is_long:
+        counts = counted_words(store, request, query)
+        query = query.rarest(counts) if query.is_long else query
     recipe = request.recipe
     count = max(request.candidates, MOST_SCORED) if recipe.prominence_weight else request.candidates
     other_signals = recipe.weights.keys() - {"keyword", "vector"}
@@ -91,7 +89,18 @@ def search_disk(
                 found = {key: score for key, score in found.items() if key in fetched}
             scores |= found
     ranked = rank_records(request, query, scores, fetched)
-    return fitting(store, request, asked, ranked, counts), tuple(notes)
+    if not ranked:
+        return [], tuple(notes)
+    return fitting(store, request, asked, ranked, counts or counted_words(store, request, asked)), tuple(notes)
+
+
+def counted_words(store: Store, request: SearchRequest, query: ParsedQuery) -> WordCounts:
+    """How many memories of all the namespaces hold each word of the query."""
+    counted: list[WordCounts] = []
+    for name in request.namespaces:
+        with store.read(name) as reader:
+            counted.append(reader.word_counts(query.words))
+    return WordCounts.together(counted)
 
 
 def fitting(

@@ -33,7 +33,7 @@ REQUIRED: Final = 0.5
 UNASKED: Final = 1.0
 # So many of the best by words, and of the best by meaning, lend to others of their conversation, at most this much.
 LENDING: Final = 8
-LENT: Final = 0.4
+LENT: Final = 0.5
 
 # The cosine that a question and an unrelated text usually have, by model; and with a model that is not known.
 KNOWN_UNRELATED: Final[Mapping[str, float]] = {"local/all-MiniLM-L6-v2": 0.1}
@@ -55,24 +55,27 @@ _WORDS_ALONE: Final = 0.07
 # So many memories are imagined beside those of the store. Among few, every word that is there would count as common.
 _IMAGINED: Final = 100
 # Of a longer question no memory holds all words, and need not.
-_WORDS_OF_A_QUESTION: Final = 12
+_LONG: Final = 24
+_DOZEN: Final = 12
 _ENOUGH: Final = 0.25
 _STEEPNESS: Final = 5.0
 _DECIMALS: Final = 4
 
 
 def word_worths(counts: WordCounts, terms: Sequence[int], parts: Mapping[int, Sequence[int]]) -> list[float]:
-    """The worth of each term of a query; together they are 1, or more if the query is long. A word made of several
-    parts that no memory holds whole is as common as the rarest of its parts.
+    """The worth of each term of a query; together they are 1. Of a long query, words that no memory holds tell nothing,
+    and a dozen of the others make 1. A word made of several parts that no memory holds whole is as common as the rarest
+    of its parts.
     """
     documents, worths = counts.documents + _IMAGINED, list[float]()
     for term in terms:
         containing = counts.containing.get(term, 0)
         if not containing and term in parts:
             containing = min(counts.containing.get(part, 0) for part in parts[term])
-        worths.append(math.log1p((documents - containing + 0.5) / (containing + 0.5)))
-    total = math.fsum(sorted(worths)[-_WORDS_OF_A_QUESTION:])
-    return [worth / total for worth in worths]
+        worth = math.log1p((documents - containing + 0.5) / (containing + 0.5))
+        worths.append(worth if containing or len(terms) <= _LONG else 0.0)
+    total = math.fsum(worths if len(terms) <= _LONG else sorted(worths)[-_DOZEN:])
+    return [worth / total for worth in worths] if total else worths
 
 
 def unrelated_cosine(known: float | None, pairs: NDArray[np.float32], chance: NDArray[np.float32]) -> float:

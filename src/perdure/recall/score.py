@@ -57,17 +57,13 @@ def rank(
     categories = candidates.categories(recipe.balanced_categories) if recipe.balances else None
     # No word in common, and no nearer than chance: that is no answer.
     possible = np.flatnonzero(total > 0)
+    every = np.zeros(len(total))
+    if least and len(possible):
+        every[possible] = relevance_of(candidates, possible, query, generation)
+        fitting = np.flatnonzero(every >= least)
+        possible = fitting if len(fitting) else np.array([every.argmax()], np.intp)
     rows = _best(candidates, request, total, possible, categories)
-    relevances = relevance_of(candidates, rows, query, generation)
-    if (relevances < least).any():
-        relevances = relevance_of(candidates, possible, query, generation)
-        fitting = np.flatnonzero(relevances >= least)
-        if not len(fitting):
-            fitting = np.array([relevances.argmax()], np.intp)
-        every = np.zeros(len(total))
-        every[possible] = relevances
-        rows = _best(candidates, request, total, possible[fitting], categories)
-        relevances = every[rows]
+    relevances = every[rows] if least else relevance_of(candidates, rows, query, generation)
     ranked: list[Ranked] = []
     for row, fit in zip(rows.tolist(), relevances.tolist(), strict=True):
         namespace = candidates.parts[int(candidates.partition[row])][0].namespace
