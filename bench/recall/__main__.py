@@ -17,6 +17,7 @@ from bench.recall.page import page
 from bench.recall.plot import plot
 from bench.recall.results import Answers, Results, leave_one_out, over, pooled
 from bench.recall.runs import stored
+from bench.recall.times import measured as measured_times
 from bench.recall.vectors import Remembering
 from bench.run import told
 
@@ -64,13 +65,15 @@ def _measured(conversations: Sequence[Collection], abstracts: Collection | None,
                 together[rung.name] = pooled(memory, conversations, rung)
         with told("questions that nothing fits"):
             fits = ask_all(memory, conversations, abstracts.questions if abstracts else ())
+    with told("questions about times"):
+        times = measured_times(conversations, embedder)
     embedder.keep()
     science: dict[str, Answers] = {}
     if abstracts is not None:
         with told("SciFact"), stored([abstracts], embedder) as memory:
             science = {rung.name: over(memory, [abstracts], rung) for rung in LADDER if rung.name in _SCIFACT}
         embedder.keep()
-    return Results(ladder, together, left_out, chosen, science, fits)
+    return Results(ladder, together, left_out, chosen, science, fits, times)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -39,6 +39,7 @@ def page(results: Results) -> Iterator[str]:
     yield from _categories(results)
     yield from _sessions(results)
     yield from _pooled(results)
+    yield from _times(results)
     yield from _chosen(results)
     yield from _fits(results)
     if results.scifact:
@@ -106,6 +107,31 @@ def _pooled(results: Results) -> Iterator[str]:
     for rung in (rung for rung in LADDER if rung.name in results.pooled):
         answers = results.pooled[rung.name]
         yield f"| {rung.about} | {_scores(answers)} | {_three(answers.mean_of_categories)} |"
+    yield ""
+
+
+def _times(results: Results) -> Iterator[str]:
+    """Questions about a time alone, then those about something and a time."""
+    shares, ndcgs = results.times.shares(), results.times.ndcgs()
+    yield "## LoCoMo, questions about a time"
+    yield ""
+    asked = sum(number for number, _ in shares.values())
+    yield f"{asked} questions made from the dates of the conversations, asked five minutes after the last turn, in"
+    yield "five wordings such as “What did we talk about on 8 May?” and “Remind me what came up three sessions ago.”"
+    yield "Measured is the share of the first ten that are of that time, divided by the most that could be. A session"
+    yield "that is still going on does not count as one ago."
+    yield ""
+    yield "| kind | n | of that time |"
+    yield "|---|---|---|"
+    for kind, (number, share) in shares.items():
+        yield f"| {kind} | {number} | {_three(share)} |"
+    yield ""
+    yield "Questions of LoCoMo that name no time, with the day or the month of their evidence added:"
+    yield ""
+    yield "| kind | n | nDCG@10 |"
+    yield "|---|---|---|"
+    for kind, (number, score) in ndcgs.items():
+        yield f"| {kind} | {number} | {_three(score)} |"
     yield ""
 
 

@@ -12,6 +12,7 @@ from bench.recall.fits import Conversation
 from bench.recall.ladder import Rung
 from bench.recall.measures import all_found, any_found, interval, ndcg, reciprocal_rank, share_found
 from bench.recall.runs import DEEPEST, POOLED, Rankings, asked
+from bench.recall.times import TimeResults
 from perdure import Memory
 
 DEPTHS: Final = (5, 10, 20, 50)
@@ -90,6 +91,7 @@ class Results:
     chosen: Mapping[str, str]
     scifact: Mapping[str, Answers]
     fits: Sequence[Conversation]
+    times: TimeResults
 
 
 def over(memory: Memory, collections: Sequence[Collection], rung: Rung, limit: int = DEEPEST) -> Answers:

@@ -123,7 +123,10 @@ class Recaller:
         if not fitting and not browsing and OUT_OF_TIME not in notes:
             from perdure.recall.no_results import explain_no_results
 
-            notes += explain_no_results(request, query, self._store, self._count, nearest)
+            if ranking.mode == "time":  # The notes say already what is nearest, and no word was searched for.
+                notes += explain_no_results(request, replace(query, words=()), self._store, self._count, None)
+            else:
+                notes += explain_no_results(request, query, self._store, self._count, nearest)
         notes = tuple(dict.fromkeys(note for note in notes if note != NO_MODEL or self._wants_model))
         return Recall(fitting, ranking.mode, notes, min_relevance=request.min_relevance, nearest=nearest)
 
@@ -202,8 +205,11 @@ class Recaller:
         """What is of a time, where nothing else is asked but perhaps who says it; None where more is asked."""
         from perdure.recall.time_search import rank_by_time
 
+        # Beside an event, who is named is what is asked about; and for a name alone no index is loaded.
+        if times.other_words and (times.event or (self._embedder is None and self._prefers_disk(request))):
+            return None
         source, pasts = self._times(request, query, unreadable)
-        if source is None or not source.knows(times.other_words) or (times.event and times.other_words):
+        if source is None or not source.knows(times.other_words):
             return None
         ranked, notes = rank_by_time(source, request, query.time_ranges, times.other_words)
         return _Ranking(ranked, "time", notes, pasts)

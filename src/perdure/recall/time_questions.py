@@ -5,6 +5,7 @@ A question that asks for a time and nothing else is answered by what is of that 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -27,6 +28,7 @@ NO_SESSION: Final = "There is no such session: {}. There are {}."
 NO_EVENT: Final = "No memory tells when this was: {}. It did not count as a time."
 READ_AS: Final = "“{}” was read as {}."
 
+_VAGUE: Final = re.compile("(?:recently|lately)$", re.IGNORECASE)
 # Whoever spoke so lately is still speaking: `the last session` is then the one before.
 _GOING_ON: Final = timedelta(minutes=30)
 # A memory tells of what was lately; a date further away from its own is more likely a plan, or another year.
@@ -57,7 +59,10 @@ class TimeQuestion:
 
 def read_time_question(text: str, now: datetime) -> TimeQuestion:
     """Never an error, whatever the text."""
-    ranges = find_time_ranges(text, now)
+    every_range = find_time_ranges(text, now)
+    # `What did she buy recently?` asks for something and for what is new of it, which is no time.
+    asks_more = bool(telling_words(without_spans(text, every_range)))
+    ranges = tuple(span for span in every_range if not (asks_more and _VAGUE.search(span.words)))
     taken = [(span.start, span.end) for span in ranges]
     sessions = tuple(
         found

@@ -26,6 +26,8 @@ _AT_THE_EDGE: Final = 0.95
 _MONTH: Final = 30 * DAY
 # In a conversation without names for its sessions, what is said after such a pause belongs to the next one.
 PAUSE: Final = DAY // 4
+# About three months away: from there on a match itself counts less, down to three quarters of it.
+_FAR: Final = 0.25
 # More words than these make a memory no more telling.
 _MOST_WORDS: Final = 60
 
@@ -69,10 +71,14 @@ def time_column(dated: Values, ranges: Iterable[TimeRange], weight: float) -> Si
 def with_time(
     columns: Mapping[str, SignalColumn], dated: Values, query: ParsedQuery, recipe: Recipe
 ) -> dict[str, SignalColumn]:
-    """The same signals, where time has its share of the score and everything else the rest."""
-    part = 1 - query.time_weight
+    """The same signals, where time has its share of the score and everything else the rest; of what is far from the
+    time, somewhat less.
+    """
+    time = time_column(dated, query.time_ranges, recipe.scale * query.time_weight)
+    near: Any = time.share
+    part = (1 - query.time_weight) * (1 - (_FAR - near) * (near < _FAR))
     lessened = {name: column._replace(weight=column.weight * part) for name, column in columns.items()}
-    return lessened | {"time": time_column(dated, query.time_ranges, recipe.scale * query.time_weight)}
+    return lessened | {"time": time}
 
 
 def described(ranges: Iterable[TimeRange]) -> str:

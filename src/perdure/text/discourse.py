@@ -33,7 +33,7 @@ _PHRASES: Final = re.compile(
     re.IGNORECASE,
 )
 # These ask for something in particular: a place, a person, a reason.
-_PARTICULAR: Final = frozenset("where who whom whose why how which when".split())
+ASKING_WORDS: Final = frozenset("where who whom whose why how which when".split())
 
 
 def telling_words(text: str) -> tuple[str, ...]:
@@ -41,4 +41,4 @@ def telling_words(text: str) -> tuple[str, ...]:
     word that asks.
     """
     words = all_words(_PHRASES.sub(" ", text))
-    return tuple(word for word in words if word in _PARTICULAR or (word not in STOPWORDS and word not in _WORDS))
+    return tuple(word for word in words if word in ASKING_WORDS or (word not in STOPWORDS and word not in _WORDS))

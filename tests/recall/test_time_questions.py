@@ -1,0 +1,359 @@
+"""Questions about a time, a session or an event: answered from that time, and the answer says which time it was."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from clocks import HandClock
+
+from perdure import Memory
+from perdure.model import Recall
+from perdure.recall import recaller
+from perdure.testing.embedder import WordEmbedder
+
+# A Wednesday.
+NOW = datetime(2026, 3, 18, 9, 26, 53, tzinfo=UTC)
+# When the sessions of the conversation began; the last one is long over.
+SESSIONS = ["2025-05-08T13:56", "2025-06-09T10:00", "2025-11-20T20:15", "2026-03-12T18:30", "2026-03-17T08:00"]
+
+
+@pytest.fixture(autouse=True)
+def in_utc(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "UTC")
+
+
+@pytest.fixture(params=["hybrid", "from disk", "in memory", "without numpy"])
+def diary(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Memory]:
+    """Twelve turns in each session; turn 3 of session 2 is memory 15."""
+    embedder = WordEmbedder(1024) if request.param == "hybrid" else "none"
+    with Memory(":memory:", embedder=embedder, clock=HandClock(NOW)) as memory:
+        for which, begun in enumerate(SESSIONS, 1):
+            start = datetime.fromisoformat(begun).replace(tzinfo=UTC)
+            for turn in range(12):
+                said = f"Well, number {turn} of {which} is what I had to say about gardens and boats"
+                memory.remember(
+                    said,
+                    conversation_id="c",
+                    session_id=f"s{which}",
+                    valid_at=start + timedelta(minutes=turn),
+                    metadata={"speaker": "Ann" if turn % 2 else "Bob"},
+                )
+        if request.param == "in memory":
+            monkeypatch.setattr(recaller, "_RECALLS_FROM_DISK", 0)
+        if request.param == "without numpy":
+            monkeypatch.setitem(sys.modules, "numpy", None)
+        yield memory
+
+
+def sessions(answer: Recall) -> set[str | None]:
+    return {hit.record.session_id for hit in answer}
+
+
+def numbers(answer: Recall) -> list[int]:
+    return [hit.record.number for hit in answer]
+
+
+@pytest.mark.parametrize("asking", ["What did we talk about {}?", "{}: remind me what came up", "Recap {}, please."])
+@pytest.mark.parametrize(
+    ("when", "expected"),
+    [
+        ("on 8 May", {"s1"}),
+        ("on June 9th", {"s2"}),
+        ("118 days ago", {"s3"}),
+        ("yesterday", {"s5"}),
+        ("last Thursday", {"s4"}),
+        ("in November", {"s3"}),
+        ("over the last seven days", {"s4", "s5"}),
+        ("between 8 May and 9 June", {"s1", "s2"}),
+        ("in our first session", {"s1"}),
+        ("in session 3", {"s3"}),
+        ("in sessions 2 through 4", {"s2", "s3", "s4"}),
+        ("two sessions ago", {"s4"}),
+        ("last time we spoke", {"s5"}),
+        ("the last time we talked", {"s5"}),
+        ("in the previous conversation", {"s5"}),
+        ("in the last two sessions", {"s4", "s5"}),
+        ("since our fourth session", {"s4", "s5"}),
+        ("before our third conversation", {"s1", "s2"}),
+    ],
+)
+def test_a_question_about_a_time_alone_is_answered_from_that_time(
+    diary: Memory, asking: str, when: str, expected: set[str]
+):
+    answer = diary.recall(asking.format(when))
+    assert len(answer) == 10
+    assert sessions(answer) == expected
+    assert answer.mode == "time"
+
+
+def test_the_answer_stands_in_the_order_of_time_and_is_spread_over_it(diary: Memory):
+    answer = diary.recall("What did we discuss before 2026-03-15?", limit=8)
+    dates = [hit.record.valid_at for hit in answer]
+    assert dates == sorted(dates, key=lambda date: date or NOW)
+    assert [sum(hit.record.session_id == f"s{which}" for hit in answer) for which in (1, 2, 3, 4)] == [2, 2, 2, 2]
+
+
+def test_every_hit_of_a_time_alone_is_explained_by_the_time(diary: Memory):
+    answer = diary.recall("What happened in our second session?")
+    for hit in answer:
+        assert set(hit.explain) == {"time"}
+        time = hit.explain["time"]
+        assert (time.raw, time.normalised, time.contribution) == (0, 1, hit.score)
+        assert time.about == "in our second session: 2025-06-09 10:00 to 2025-06-09 10:11"
+    assert answer.notes[-1] == "“in our second session” was read as 2025-06-09 10:00 to 2025-06-09 10:11."
+
+
+@pytest.mark.parametrize("limit", [1, 3, 12, 40])
+def test_an_answer_has_as_many_as_are_asked_for_and_of_that_time(diary: Memory, limit: int):
+    answer = diary.recall("What did we talk about yesterday?", limit=limit)
+    assert len(answer) == min(limit, 12)
+    assert sessions(answer) == {"s5"}
+
+
+def test_where_nothing_is_of_the_time_the_answer_says_so_and_shows_the_nearest_day(diary: Memory):
+    answer = diary.recall("What did we talk about on 10 May?")
+    assert sessions(answer) == {"s1"}
+    assert answer.notes == ("No memory is of that time (on 10 May: 2025-05-10). The nearest are of 2025-05-08.",)
+    assert all(hit.score < 1 for hit in answer)
+
+
+def test_what_is_far_from_the_time_does_not_fit_and_comes_only_without_a_floor(diary: Memory):
+    answer = diary.recall("What did we talk about on 10 May 2020?")
+    assert not answer
+    assert answer.notes == ("No memory is of that time (on 10 May 2020: 2020-05-10). The nearest are of 2025-05-08.",)
+    assert answer.nearest is not None
+    assert sessions(diary.recall("What did we talk about on 10 May 2020?", min_relevance=0)) == {"s1"}
+
+
+def test_whatever_is_of_a_time_alone_fits_in_full_and_counts_as_used(diary: Memory):
+    answer = diary.recall("What did we talk about yesterday?", min_relevance=1)
+    assert [hit.relevance for hit in answer] == [1.0] * 10
+    assert len(answer.relevant) == 10
+
+
+def test_a_session_that_there_never_was_is_no_time(diary: Memory):
+    answer = diary.recall("What did we say about boats in our ninth session?")
+    assert any(note.startswith("There is no such session: in our ninth session. There are 5.") for note in answer.notes)
+    assert all("time" not in hit.explain for hit in answer)
+
+
+def test_whoever_spoke_a_moment_ago_is_still_speaking(diary: Memory):
+    clock = HandClock(NOW)
+    with Memory(":memory:", embedder="none", clock=clock) as memory:
+        for which in (1, 2, 3):
+            memory.remember(f"It is said in {which}", conversation_id="c", session_id=f"s{which}")
+            clock.forward(days=2)
+        clock.forward(days=-2, minutes=5)
+        assert sessions(memory.recall("What did we discuss last time we spoke?")) == {"s2"}
+        assert sessions(memory.recall("What did we discuss two sessions ago?")) == {"s1"}
+        assert sessions(memory.recall("What did we discuss in this session?")) == {"s3"}
+        clock.forward(hours=3)
+        assert sessions(memory.recall("What did we discuss last time we spoke?")) == {"s3"}
+
+
+def test_sessions_are_those_of_the_conversation_that_is_asked():
+    with Memory(":memory:", embedder="none", clock=HandClock(NOW)) as memory:
+        for day, conversation in enumerate(("a", "b", "a", "b"), 1):
+            memory.remember(
+                f"On day {day}", conversation_id=conversation, session_id=f"{day}", valid_at=f"2026-01-0{day}T12:00Z"
+            )
+        question = "What did we talk about in our second session?"
+        assert sessions(memory.recall(question)) == {"2"}
+        assert sessions(memory.recall(question, conversation_id="a")) == {"3"}
+        assert sessions(memory.recall(question, conversation_id="b")) == {"4"}
+
+
+@pytest.mark.parametrize("conversation", [None, "c"])
+def test_without_names_for_sessions_a_pause_begins_the_next(conversation: str | None):
+    with Memory(":memory:", embedder="none", clock=HandClock(NOW)) as memory:
+        for hour in (8, 9, 10, 20, 21):
+            memory.remember(f"At {hour}", conversation_id=conversation, valid_at=f"2026-01-02T{hour:02}:00Z")
+        assert numbers(memory.recall("What came up in our first session?")) == [1, 2, 3]
+        assert numbers(memory.recall("What came up in the last session?")) == [4, 5]
+
+
+def test_who_speaks_may_be_named_beside_the_time():
+    with Memory(":memory:", embedder=WordEmbedder(), clock=HandClock(NOW)) as memory:
+        for turn, speaker in enumerate(("Ann", "Bob", "Ann", "Bob")):
+            memory.remember(
+                f"Turn {turn}", conversation_id="c", valid_at="2026-03-17T12:00Z", metadata={"speaker": speaker}
+            )
+        assert numbers(memory.recall("What did Bob talk about yesterday?")) == [2, 4]
+        assert numbers(memory.recall("What did we talk about yesterday?")) == [1, 2, 3, 4]
+
+
+def test_of_memories_that_follow_each_other_the_more_telling_one_stands_for_all(diary: Memory):
+    diary.remember("Hello!", valid_at="2024-02-03T10:00Z")
+    diary.remember("We will open the shop in the harbour after all", valid_at="2024-02-03T10:01Z")
+    diary.remember("Fine", valid_at="2024-02-03T10:02Z")
+    (hit,) = diary.recall("What happened on 3 February 2024?", limit=1)
+    assert hit.record.text.startswith("We will open")
+
+
+def test_a_filter_holds_for_a_question_about_a_time(diary: Memory):
+    diary.remember("Tagged", tags=["t"], valid_at="2025-05-08T14:00Z")
+    assert numbers(diary.recall("What did we talk about on 8 May?", tags=["t"])) == [61]
+    assert not diary.recall("What did we talk about on 8 May?", tags=["other"])
+
+
+def test_a_required_word_stays_required_beside_a_time(diary: Memory):
+    diary.remember("The harbour master called", valid_at="2025-06-09T10:30Z")
+    assert numbers(diary.recall("What did we talk about on 9 June?", concepts=["harbour", "master"])) == [61]
+
+
+def test_what_is_forgotten_is_of_no_time(diary: Memory):
+    diary.forget(1)
+    answer = diary.recall("What did we talk about on 8 May?", limit=20)
+    assert numbers(answer) == list(range(2, 13))
+
+
+def test_a_time_is_reckoned_from_the_moment_that_is_asked_about():
+    clock = HandClock(NOW)
+    with Memory(":memory:", embedder="none", clock=clock) as memory:
+        memory.remember("First", conversation_id="c", session_id="s1")
+        clock.forward(days=3)
+        memory.remember("Second", conversation_id="c", session_id="s2")
+        clock.forward(days=3)
+        question = "What did we talk about in our last session?"
+        assert numbers(memory.recall(question)) == [2]
+        assert numbers(memory.recall(question, known_at=NOW + timedelta(days=1))) == [1]
+        assert numbers(memory.recall("What did we talk about yesterday?", as_of=NOW + timedelta(days=1))) == [1]
+
+
+def test_without_numpy_the_past_has_no_times_and_says_so(monkeypatch: pytest.MonkeyPatch):
+    with Memory(":memory:", embedder="none", clock=HandClock(NOW)) as memory:
+        memory.remember("First")
+        monkeypatch.setitem(sys.modules, "numpy", None)
+        assert recaller.NO_PAST in memory.recall("What happened yesterday?", as_of=NOW).notes
+
+
+def test_times_are_gathered_from_all_namespaces_that_are_asked():
+    with Memory(":memory:", embedder="none", clock=HandClock(NOW)) as memory:
+        memory.namespace("a").remember("In a", valid_at="2026-03-17T09:00Z")
+        memory.namespace("b").remember("In b", valid_at="2026-03-17T08:00Z")
+        memory.namespace("c").remember("In c", valid_at="2026-03-17T07:00Z")
+        answer = memory.recall("What happened yesterday?", namespaces=["a", "b"])
+        assert [hit.record.text for hit in answer] == ["In b", "In a"]
+
+
+def test_a_recipe_that_knows_no_time_answers_by_words(diary: Memory):
+    answer = diary.recall("What did we say about boats in our first session?", recipe="facts")
+    assert answer.mode != "time"
+    assert all("time" not in hit.explain for hit in answer)
+
+
+# -- something and a time ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(params=["hybrid", "from disk", "in memory", "without numpy"])
+def years(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Memory]:
+    """Better matches of another year, more of them than are compared; memory 151 alone is of this year."""
+    embedder = WordEmbedder(1024) if request.param == "hybrid" else "none"
+    with Memory(":memory:", embedder=embedder, clock=HandClock(NOW)) as memory:
+        for day in range(150):
+            plan = f"{'abcdefghij'[day // 10 % 10]}{'klmnopqrst'[day % 10]}{'xyz'[day // 100]}"
+            memory.remember(f"harbour shop, the shop in the harbour, {plan}", valid_at=f"2024-0{day % 9 + 1}-03")
+        memory.remember("Somebody said that the harbour shop is to be painted before summer", valid_at="2026-03-11")
+        if request.param == "in memory":
+            monkeypatch.setattr(recaller, "_RECALLS_FROM_DISK", 0)
+        if request.param == "without numpy":
+            monkeypatch.setitem(sys.modules, "numpy", None)
+        yield memory
+
+
+@pytest.mark.parametrize("when", ["last week", "in March 2026", "on 11 March", "since January 2026", "7 days ago"])
+def test_a_time_wins_against_a_better_match_of_another_year(years: Memory, when: str):
+    assert numbers(years.recall(f"the harbour shop {when}"))[0] == 151
+
+
+def test_a_time_is_no_reason_for_what_does_not_match(years: Memory):
+    years.remember("Green tea", valid_at="2026-03-12")
+    if years.recall("the harbour shop last week").mode == "keyword":
+        assert 152 not in numbers(years.recall("the harbour shop last week", limit=100))
+
+
+def test_what_matches_and_is_of_another_time_is_still_found(years: Memory):
+    assert len(years.recall("the harbour shop last week")) == 10
+
+
+# -- events --------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(params=["hybrid", "from disk", "in memory", "without numpy"])
+def life(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Memory]:
+    embedder = WordEmbedder(1024) if request.param == "hybrid" else "none"
+    with Memory(":memory:", embedder=embedder, clock=HandClock(NOW)) as memory:
+        memory.remember("The rent of the small flat was high", valid_at="2025-02-01")
+        memory.remember("We moved to Osaka", valid_at="2025-04-10")
+        memory.remember("The rent of the new house is low", valid_at="2025-05-20")
+        memory.remember("Our trip to Kyoto begins", valid_at="2025-10-03")
+        memory.remember("The rent went up again", valid_at="2025-12-01")
+        if request.param == "in memory":
+            monkeypatch.setattr(recaller, "_RECALLS_FROM_DISK", 0)
+        if request.param == "without numpy":
+            monkeypatch.setitem(sys.modules, "numpy", None)
+        yield memory
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("What happened before we moved?", [1, 2]),
+        ("What happened after we moved?", [2, 3, 4, 5]),
+        ("What happened since the trip to Kyoto?", [4, 5]),
+        ("What did we talk about until the trip to Kyoto?", [1, 2, 3, 4]),
+        ("When we moved to Osaka, what happened?", [2]),
+        ("Tell me everything from around the time of the trip to Kyoto", [4]),
+    ],
+)
+def test_an_event_is_a_time_when_a_memory_tells_of_it(life: Memory, question: str, expected: list[int]):
+    answer = life.recall(question)
+    assert numbers(answer) == expected
+    assert answer.mode == "time"
+
+
+def test_the_answer_says_which_memory_gave_the_time(life: Memory):
+    answer = life.recall("What did the rent cost since the trip to Kyoto?")
+    rents = [number for number in numbers(answer) if number in {1, 3, 5}]
+    assert rents[0] == 5
+    assert answer[0].explain["time"].about == "since the trip to Kyoto (memory #4): from 2025-10-03 on"
+    assert "“since the trip to Kyoto (memory #4)” was read as from 2025-10-03 on." in answer.notes
+
+
+def test_the_same_question_has_another_answer_before_the_event(life: Memory):
+    answer = life.recall("What did the rent cost before we moved?")
+    assert next(number for number in numbers(answer) if number in {1, 3, 5}) == 1
+
+
+def test_an_event_that_no_memory_tells_of_is_no_time(life: Memory):
+    answer = life.recall("What did the rent cost since the dragon landed?")
+    assert "No memory tells when this was: the dragon landed. It did not count as a time." in answer.notes
+    assert all("time" not in hit.explain for hit in answer)
+
+
+def test_an_event_of_several_times_is_no_time_where_more_is_asked(life: Memory):
+    life.remember("We moved to Kobe", valid_at="2025-11-01")
+    assert all("time" not in hit.explain for hit in life.recall("What did the rent cost before we moved?"))
+
+
+def test_a_memory_of_an_event_may_name_its_time(life: Memory):
+    life.remember("The wedding of Alice was last week", valid_at="2025-08-13")
+    answer = life.recall("What happened when Alice had the wedding?", limit=1)
+    assert answer[0].explain["time"].about.endswith("(memory #6): 2025-07-28 to 2025-08-17")
+
+
+@pytest.mark.parametrize("question", ["When did we move to Osaka?", "When we moved to Osaka?", "Have we moved before?"])
+def test_a_question_for_a_time_gives_none(life: Memory, question: str):
+    assert all("time" not in hit.explain for hit in life.recall(question))
+
+
+def test_a_context_of_a_time_is_packed_like_any_other(life: Memory):
+    made = life.context("What happened since the trip to Kyoto?", budget=400)
+    assert [item.record.number for item in made.items] == [5, 4] or [item.record.number for item in made.items] == [
+        4,
+        5,
+    ]
+    assert made.mode == "time"
