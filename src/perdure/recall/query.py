@@ -218,6 +218,14 @@ class ParsedQuery:
         object.__setattr__(self, "parts", hashed_parts(parts) if parts else _NO_PARTS)
         object.__setattr__(self, "is_long", len(self.words) > MAX_QUERY_WORDS)
 
+    @property
+    def content(self) -> ParsedQuery:
+        """The query without its words of time: no memory fits worse because it does not hold `7 days ago`."""
+        if self.times is None or not self.time_ranges:
+            return self
+        words = query_words(self.times.content)
+        return replace(self, words=words) if words else self
+
     def rarest(self, counts: WordCounts) -> ParsedQuery:
         """The query with those of its words alone that the fewest memories hold."""
         holding: dict[str, int] = {}

@@ -239,6 +239,7 @@ class Recaller:
             teller = told_by(hits, times.event, alone=not times.other_words)
             if teller is None:
                 notes.append(NO_EVENT.format(times.event.event))
+                times = replace(times, event=None)
             else:
                 found.append((times.event.words, event_time(times.event, teller)))
         known = [span for _, span in found if span is not None]
@@ -246,7 +247,7 @@ class Recaller:
         # What a memory says of an event is said later, and only as exact as memory is.
         by_event = times.event is not None and len(known) == 1 and not times.ranges
         weight = query.time_weight * (_EVENT_WEIGHT if by_event else 1.0)
-        return replace(query, time_ranges=(*times.ranges, *known), time_weight=weight), notes
+        return replace(query, times=times, time_ranges=(*times.ranges, *known), time_weight=weight), notes
 
     def _times(
         self, request: SearchRequest, query: ParsedQuery, unreadable: Collection[Key]

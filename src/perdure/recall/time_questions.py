@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
@@ -55,6 +55,12 @@ class TimeQuestion:
     event: EventMention | None
     other_words: tuple[str, ...]
     rest: str
+    text: str
+
+    @property
+    def content(self) -> str:
+        """The question without any words of time."""
+        return _without(self.text, [*self.ranges, *self.sessions, *([self.event] if self.event else ())])
 
 
 def read_time_question(text: str, now: datetime) -> TimeQuestion:
@@ -71,15 +77,16 @@ def read_time_question(text: str, now: datetime) -> TimeQuestion:
     )
     taken += ((found.start, found.end) for found in sessions)
     event = find_event(text, tuple(taken))
-    # Without a time of their own, only to be taken out of the text.
-    placed = [TimeRange(None, None, found.start, found.end, found.words) for found in sessions]
     # `yesterday` is no word of a memory of that day; `March` may be.
-    unnamed = sorted([*placed, *(span for span in ranges if not span.is_named)], key=lambda span: span.start)
-    if event is not None:
-        placed.append(TimeRange(None, None, event.start, event.end, event.words))
-    every = sorted([*placed, *ranges], key=lambda span: span.start)
-    other_words = telling_words(without_spans(text, tuple(every)))
-    return TimeQuestion(ranges, sessions, event, other_words, without_spans(text, tuple(unnamed)))
+    rest = _without(text, [*sessions, *(span for span in ranges if not span.is_named)])
+    asked = TimeQuestion(ranges, sessions, event, (), rest, text)
+    return replace(asked, other_words=telling_words(asked.content))
+
+
+def _without(text: str, spans: Iterable[TimeRange | SessionRange | EventMention]) -> str:
+    """What is left of the text when these are taken out."""
+    ordered = sorted(spans, key=lambda span: span.start)
+    return without_spans(text, tuple(TimeRange(None, None, span.start, span.end, span.words) for span in ordered))
 
 
 def session_time(asked: SessionRange, sessions: Sequence[Span], now: datetime) -> TimeRange | None:
