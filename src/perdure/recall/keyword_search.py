@@ -109,7 +109,7 @@ def fitting(
     """The candidates with their relevance, those that fit alone; where none does, the one that comes nearest. As many
     are looked at as the answer needs.
     """
-    query = query.content
+    query = query.content if query.time_ranges else query
     worths = dict(zip(query.terms, word_worths(counts, query.terms, query.parts), strict=True))
     looked_at: list[Ranked] = []
     needed = max(len(ranked), 1) if request.recipe.balances else request.limit

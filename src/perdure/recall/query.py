@@ -221,9 +221,7 @@ class ParsedQuery:
     @property
     def content(self) -> ParsedQuery:
         """The query without its words of time: no memory fits worse because it does not hold `7 days ago`."""
-        if self.times is None or not self.time_ranges:
-            return self
-        words = query_words(self.times.content)
+        words = query_words(self.times.content) if self.times else ()
         return replace(self, words=words) if words else self
 
     def rarest(self, counts: WordCounts) -> ParsedQuery:

@@ -97,7 +97,7 @@ def relevance_of(
     candidates: Candidates, rows: NDArray[np.intp], query: ParsedQuery, generation: Generation | None
 ) -> NDArray[np.float64]:
     """How well these candidates fit."""
-    query = query.content
+    query = query.content if query.time_ranges else query
     if not query.text:
         return np.full(len(rows), UNASKED)
     spoken = generation is not None and any(part.snapshot.conversation for part, _ in candidates.parts)
