@@ -52,6 +52,7 @@ JSON_KEYS: Final[dict[str, dict[str, tuple[str, str]]]] = {
         "rank": ("number or null", "the place on the signal's own list; null when it is not on it"),
         "normalised": ("number", "the signal from 0 to 1"),
         "weight": ("number", "the signal's share of the score"),
+        "about": ("string", "what the signal says beside its number; mostly empty"),
         "contribution": ("number", "weight times normalised"),
         "concepts": ("object", "how often each concept stands in the memory"),
         "lines": ("array of objects", "one short line for each memory (`recall --brief`)"),

@@ -26,7 +26,7 @@ from perdure.recall import lexical, recaller, vectors
 from perdure.recall.index import Snapshot
 from perdure.recall.query import SearchRequest
 from perdure.recall.recaller import Recaller
-from perdure.recall.recipe import BALANCED
+from perdure.recall.recipe import BALANCED, RECIPES
 from perdure.store.port import IndexRow
 from perdure.store.sqlite import search
 from perdure.store.sqlite.reader import SqliteReader
@@ -527,13 +527,17 @@ def test_every_recipe_scores_the_same_from_disk_and_from_memory(
         for number, fields in enumerate(memories):
             memory.remember(**fields, key=f"memory:{number}")
             now[0] += timedelta(hours=30)
-        disk = memory.recall(query, recipe=recipe, limit=20)
-        assert memory._services.recaller()._indexes is None
+        # The recaller counts no use, which would count in the second answer.
+        engine = memory._services.recaller()
+        request = asking(query, recipe=RECIPES[recipe], limit=20, now=now[0], min_relevance=0.1)
+        disk = engine.recall(request)
+        assert engine._indexes is None
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(recaller, "_RECALLS_FROM_DISK", 0)
-            index = memory.recall(query, recipe=recipe, limit=20)
+            index = engine.recall(request)
         assert [hit.record.number for hit in disk] == [hit.record.number for hit in index]
         for one, other in zip(disk, index, strict=True):
+            assert one.relevance == pytest.approx(other.relevance, abs=2e-4)
             assert one.score == pytest.approx(other.score, abs=1e-5)
             assert {name: signal.normalised for name, signal in one.explain.items()} == pytest.approx(
                 {name: signal.normalised for name, signal in other.explain.items()}, abs=2e-6

@@ -64,8 +64,8 @@ _DECIMALS: Final = 4
 
 def word_worths(counts: WordCounts, terms: Sequence[int], parts: Mapping[int, Sequence[int]]) -> list[float]:
     """The worth of each term of a query; together they are 1. Of a long query, words that no memory holds tell nothing,
-    and a dozen of the others make 1. A word made of several parts that no memory holds whole is as common as the rarest
-    of its parts.
+    and a dozen of the rarest others make 1. A word made of several parts that no memory holds whole is as common as
+    the rarest of its parts.
     """
     documents, worths = counts.documents + _IMAGINED, list[float]()
     for term in terms:
@@ -74,7 +74,7 @@ def word_worths(counts: WordCounts, terms: Sequence[int], parts: Mapping[int, Se
             containing = min(counts.containing.get(part, 0) for part in parts[term])
         worth = math.log1p((documents - containing + 0.5) / (containing + 0.5))
         worths.append(worth if containing or len(terms) <= _LONG else 0.0)
-    total = math.fsum(worths if len(terms) <= _LONG else sorted(worths)[-_DOZEN:])
+    total = math.fsum(worths) if len(terms) <= _LONG else _DOZEN * max(worths)
     return [worth / total for worth in worths] if total else worths
 
 
