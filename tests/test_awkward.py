@@ -42,7 +42,9 @@ class _Nameless(WordEmbedder):
         pass
 
 
-@pytest.mark.parametrize("embedder", [5, len, WordEmbedder, object(), {"generation": 1}, _Nameless()], ids=str)
+@pytest.mark.parametrize(
+    "embedder", [5, len, WordEmbedder, object(), {"generation": 1}, _Nameless()], ids=lambda each: type(each).__name__
+)
 def test_what_is_no_embedder_is_refused_when_the_memory_is_made(tmp_path: Path, embedder: Any):
     with pytest.raises(errors.InvalidInput, match="embedder") as refused:
         Memory(tmp_path / "m.db", embedder=embedder)

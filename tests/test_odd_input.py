@@ -66,7 +66,7 @@ CALLS: dict[str, Callable[[Memory, Any], object]] = {
     "erase": lambda memory, odd: memory.erase(odd),
     "erase several": lambda memory, odd: memory.erase([odd, odd], confirm=True),
     "dry_run": lambda memory, odd: memory.forget(1, dry_run=odd),
-    "restore": lambda memory, odd: memory.restore(odd),
+    "restore": lambda memory, odd: memory.restore(odd),  # pyright: ignore[reportUnknownLambdaType]
     "history": lambda memory, odd: memory.history(odd),
     "namespace": lambda memory, odd: memory.namespace(odd),
     "export": lambda memory, odd: memory.export(odd),

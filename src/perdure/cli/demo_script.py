@@ -37,7 +37,7 @@ class Chapter(NamedTuple):
     steps: tuple[Step, ...]
 
 
-QUESTION: Final = "which snacks are dangerous for our team?"
+QUESTION: Final = "which food is somebody allergic to?"
 _BY_WORDS: Final = "who gets hives?"
 _OFFICE: Final = "where is the Osaka office?"
 _CORRECTED: Final = "Bob gets hives from peanuts and from shellfish"
