@@ -205,7 +205,7 @@ def test_what_has_to_be_said_is_said(store: SemanticMemoryStore):
     secret = "ghp_" + "x7Kq2VbN9tLmZ4cR8wYpD3fHs6GjUe1AoB5v"
     done = store.memorize(f"The token is {secret}")
     assert any("redact" in note.lower() for note in done.notes)
-    assert store.remember("token").notes
+    assert store.remember("a question about nothing here").notes
 
 
 def test_matches_are_a_sequence(store: SemanticMemoryStore):

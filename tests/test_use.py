@@ -130,7 +130,7 @@ def test_of_one_answer_the_best_is_the_most_recently_used(memory: Memory, clock:
     for text in ("tea", "tea with milk", "tea with milk and honey"):
         memory.remember(text)
     now = clock.forward(hours=1)
-    answer = [hit.record.number for hit in memory.recall("tea with milk and honey")]
+    answer = [hit.record.number for hit in memory.recall("tea with milk and honey", min_relevance=0)]
     assert answer == [3, 2, 1]
     assert [one.number for one in memory.capacity().eviction_order] == [1, 2, 3]
     assert memory.capacity().eviction_order[-1].last_used == now

@@ -43,7 +43,7 @@ def test_help_lists_every_exit_code(user: User):
         (("remember", "x", "-n", "\t"), 2, "is not a namespace"),
         (("remember", "x", "-n", "a", "-n", "b"), 2, "one namespace"),
         (("remember", "a\udcffb"), 2, "surrogate"),
-        (("list", "--state", "nonsense"), 2, "no states 'nonsense'"),
+        (("list", "--state", "nonsense"), 2, "no state 'nonsense'"),
         (("list", "--since", "nonsense"), 2, "since is not a time"),
         (("list", "--nonsense"), 2, "No such option"),
         (("search", "x"), 2, "Did you mean `perdure recall`?"),

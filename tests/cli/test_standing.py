@@ -90,7 +90,7 @@ def test_a_limit_is_set_and_taken_away(known: User):
 
 def test_the_capacity_on_a_terminal_says_what_is_full_and_what_goes_first(known: User):
     known.done("remember", "Bob prefers tea")
-    page = known.screen("capacity", "--max-items", "1")
+    page = known.screen("capacity", "--max-items", "1", "--yes")
     assert "2 of 1" in page
     assert "the next write evicts memories" in page
     assert "next to go" in page

@@ -195,7 +195,7 @@ def test_what_is_left_is_the_text_without_its_words_of_time():
 @pytest.mark.parametrize("words", MEANINGS)
 def test_a_question_is_searched_for_every_word_of_time(words: str):
     """Recall looks closer only at questions that may hold a time."""
-    query = f"What I said {words} about tea"
+    query = f"What did I say {words}"
     parsed = parse_query(SearchRequest(query=query, namespaces=("default",), recipe=BALANCED, now=NOW))
     assert parsed.time_ranges == find_time_ranges(query, NOW)
 

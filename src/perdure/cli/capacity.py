@@ -8,7 +8,7 @@ from typing import Final
 from perdure.cli.command import Target, command, option
 from perdure.cli.confirm import YES, can_ask, require_yes
 from perdure.cli.render import Column, Table, View
-from perdure.cli.terminal import dim, safe
+from perdure.cli.terminal import count_memories, dim, safe
 from perdure.cli.time_options import age
 from perdure.clock import format_time
 from perdure.errors import NeedsConfirmation
@@ -85,8 +85,8 @@ def _confirm_evictions(target: Target, now: Capacity, limits: Mapping[str, int])
     over = {name: stored[name] - limit for name, limit in limits.items() if 0 < limit < stored[name]}
     if not over:
         return
-    names = {"max_items": "memories", "max_tokens": "tokens of memories"}
-    what = " and ".join(f"{count:,} {names[name]}" for name, count in over.items())
+    said = {"max_items": count_memories, "max_tokens": lambda count: f"{count:,} tokens of memories"}
+    what = " and ".join(said[name](count) for name, count in over.items())
     sentence = f"The limit is below what is stored: the next write will evict {what}."
     if not can_ask(target):
         raise NeedsConfirmation(sentence, remedy=f"Go ahead: {target.hint('capacity', yes=True, **limits)}")
