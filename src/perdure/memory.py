@@ -61,8 +61,8 @@ class Memory:
     """One durable memory: a local file, or whatever else implements the store.
 
     Without arguments it opens the user's own memory; where there is no file yet it makes one, unless `create` is
-    False. It is safe to share between threads, and any number of
-    processes may open the same file. Use it as a context manager, or call `close`.
+    False. It is safe to share between threads, and any number of processes may open the same file. Use it as a context
+    manager, or call `close`.
     """
 
     def __init__(  # noqa: PLR0913 - one for each thing a caller may decide

@@ -132,8 +132,7 @@ class Fields(KeyedFields, total=False):
 class Filters(TypedDict, total=False):
     """What `recall` and `list` may be narrowed by. `tags`: all of them; `category`, `source`: any of them. `since`,
     `until` and `when` are times, in words if you like: `last week`, `in March`, `3d` (docs/time.md); a day that `until`
-    names is included. `key_type` is what a key begins with: `person` of
-    `person:alice`.
+    names is included. `key_type` is what a key begins with: `person` of `person:alice`.
 
     `where` names entries of `metadata`, all of which must hold: `{"project": "x", "severity": [1, 2]}`. A value is a
     text, a number, True, False or None; of several any will do. An entry that is a list has each of its values. An

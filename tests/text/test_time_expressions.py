@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from perdure.recall.query import SearchRequest, parse_query
 from perdure.recall.recipe import BALANCED
-from perdure.text.time_expressions import find_time_ranges, read_moment, without_spans
+from perdure.text.time_expressions import find_time_ranges, read_moment, without_mentions
 
 # A Wednesday.
 NOW = datetime(2026, 3, 18, 9, 26, 53, tzinfo=UTC)
@@ -189,7 +189,7 @@ def test_a_day_that_no_calendar_has_is_no_day():
 
 def test_what_is_left_is_the_text_without_its_words_of_time():
     text = "tea yesterday and cake on Monday please"
-    assert without_spans(text, find_time_ranges(text, NOW)).split() == ["tea", "and", "cake", "please"]
+    assert without_mentions(text, find_time_ranges(text, NOW)).split() == ["tea", "and", "cake", "please"]
 
 
 @pytest.mark.parametrize("words", MEANINGS)

@@ -16,7 +16,7 @@ from perdure.clock import format_local, parse_time
 from perdure.errors import InvalidInput, InvalidReference, shown
 from perdure.ids import Reference, parse_reference
 from perdure.text.stopwords import STOPWORDS
-from perdure.text.time_expressions import find_time_ranges, without_spans
+from perdure.text.time_expressions import find_time_ranges, without_mentions
 from perdure.text.wanted import WantedWords
 
 Kind: TypeAlias = Literal["reference", "oldest", "least important", "scope", "sentence"]
@@ -138,7 +138,7 @@ def _everything(text: str, *, scoped: bool) -> Instruction:
 def _sentence(text: str, now: datetime, *, scoped: bool) -> Instruction:
     # Nothing was stored in times to come: there, `the trip next week` is what a memory speaks of.
     ranges = tuple(each for each in find_time_ranges(text, now) if each.since is None or each.since <= now)
-    rest = without_spans(text, ranges)
+    rest = without_mentions(text, ranges)
     subject = _SUBJECT.search(rest)
     # Behind `about`, a word of time is a word like any other.
     if len(ranges) > 1 or _UNREAD_TIME.search(rest) or (_TIME_WORD.search(rest) and not subject):

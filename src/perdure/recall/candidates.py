@@ -20,10 +20,10 @@ from perdure.recall.index import Mask, Snapshot
 from perdure.recall.query import ParsedQuery, SearchRequest, meeting_requirements, term_hashes
 from perdure.recall.recipe import MOST_SCORED
 from perdure.recall.signals import PROMINENCE, anchor_matches, total_of, weigh
-from perdure.recall.timeline import within
+from perdure.recall.timeline import DAY, within
 from perdure.recall.top_k import top_k, top_k_newest
 from perdure.text.bm25 import WordCounts
-from perdure.text.names_and_times import TIME_WORDS, asks_when
+from perdure.text.names_and_times import WORDS_THAT_TELL_WHEN, asks_when
 from perdure.tiers import TIERS, Tier
 
 if TYPE_CHECKING:
@@ -34,10 +34,9 @@ if TYPE_CHECKING:
 
 _NO_FILTER: Final = Filter()
 # So many of the best by words and of the best by meaning bring their neighbours in a conversation along.
-_LENDING: Final = 50
+_WITH_NEIGHBOURS: Final = 50
 # Up to so many candidates, their use is read by number and not of the whole namespace.
 _FEW: Final = 1000
-_DAY_MICROS: Final = 86_400_000_000
 
 
 class QueryVector(NamedTuple):
@@ -229,8 +228,8 @@ class Retriever:
             nearest = _union(nearest, snapshot.vectors.nearest(embedding.vector, of_time, shortlist).rows)
         rows = _union(worded, nearest)
         if conversation is not None and any(self.request.recipe.conversation):
-            lending = _union(worded[top_k(scores[worded], _LENDING)], near.best(_LENDING).rows)
-            around = conversation.neighbours(lending).ravel()
+            best = _union(worded[top_k(scores[worded], _WITH_NEIGHBOURS)], near.best(_WITH_NEIGHBOURS).rows)
+            around = conversation.neighbours(best).ravel()
             around = around[around >= 0]
             rows = _union(rows, around[allowed[around]])
         listed = np.zeros((2, len(rows)), np.bool_)
@@ -254,7 +253,7 @@ class Retriever:
             )
             named = conversation.said_by(rows, embedding.speakers) | (unsaid & holding)
         if asks_when(self.query.text):
-            tells_when = snapshot.lexical.holding_any(term_hashes(TIME_WORDS.split()))[rows]
+            tells_when = snapshot.lexical.holding_any(term_hashes(WORDS_THAT_TELL_WHEN))[rows]
         neighbours = conversation.neighbours(rows)
         coverage = snapshot.lexical.coverage(self.query.terms, np.column_stack([rows, neighbours]), counts)
         return ConversationFeatures.of(
@@ -366,11 +365,11 @@ class ArrayFeatures:
 
     @property
     def update_age(self) -> NDArray[np.float64]:
-        return ((to_micros(self.request.known_by) - column_of(self.parts, "updated_at")) / _DAY_MICROS).clip(0.0)
+        return ((to_micros(self.request.known_by) - column_of(self.parts, "updated_at")) / DAY).clip(0.0)
 
     @property
     def unused_age(self) -> NDArray[np.float64]:
-        return ((to_micros(self.request.known_by) - self._use[1]) / _DAY_MICROS).clip(0.0)
+        return ((to_micros(self.request.known_by) - self._use[1]) / DAY).clip(0.0)
 
     @property
     def anchor_matches(self) -> NDArray[np.int64]:

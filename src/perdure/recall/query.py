@@ -44,7 +44,7 @@ _NO_FILTER: Final = Filter()
 _NO_CONCEPTS: Final[Mapping[str, int]] = {}
 _NO_PARTS: Final[Mapping[int, tuple[int, ...]]] = {}
 # Every text that names a time has something of this. Most texts have nothing of it, and need no closer look.
-_TIME_WORDS: Final = re.compile(
+_MAY_NAME_A_TIME: Final = re.compile(
     "day|week|month|year|night|morning|noon|evening|sec|min|hour|hr"
     "|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|19|20|mon|tue|wed|thu|fri|sat|sun"
     "|spring|summer|autumn|fall|winter|q[1-4]|quarter|recently|lately|tomorrow|ago|[0-9] ?[smhdwy]"
@@ -57,8 +57,8 @@ class SearchRequest:
     """One search, checked and complete: what is asked, where, about which time, and how matches are weighed.
 
     `as_of` asks what was true at a time, `known_at` what was known at a time. Nothing below `min_relevance` is an
-    answer. Without a query and concepts, a recipe
-    with a prominence weight orders every memory by prominence. The fields from `is_past` on follow from the others:
+    answer. Without a query and concepts, a recipe with a prominence weight orders every memory by prominence. The
+    fields from `is_past` on follow from the others:
 
     - `candidates`: how many of the best by words, and of the best by meaning, are compared.
     - `shortlist`: where the query names a time, how many of the best of that time are compared as well.
@@ -262,7 +262,7 @@ def parse_query(request: SearchRequest) -> ParsedQuery:
     concepts = tuple(dict.fromkeys(map(clean, request.concepts)))
     required = RequiredTerms(concepts, quoted.phrases) if concepts or quoted.phrases else None
     unquoted, times = quoted.unquoted, None
-    if _TIME_WORDS.search(unquoted.lower()):
+    if _MAY_NAME_A_TIME.search(unquoted.lower()):
         from perdure.recall.time_questions import read_time_question
 
         times = read_time_question(unquoted, request.true_at)

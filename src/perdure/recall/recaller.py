@@ -218,7 +218,14 @@ class Recaller:
         self, request: SearchRequest, query: ParsedQuery, times: TimeQuestion
     ) -> tuple[ParsedQuery, list[str]]:
         """The query with the times of the sessions and the event that it names, and notes about which these are."""
-        from perdure.recall.time_questions import NO_EVENT, NO_SESSION, READ_AS, event_time, session_time, told_by
+        from perdure.recall.time_questions import (
+            NO_EVENT,
+            NO_SESSION,
+            READ_AS,
+            event_time,
+            memory_of_event,
+            session_time,
+        )
 
         notes: list[str] = []
         given = request.filter
@@ -236,12 +243,12 @@ class Recaller:
             asked = parse_query(about)
             hits = self._hits(about, asked, self._rank(about, asked, ())).values()
             hits = [hit for hit in hits if hit.relevance >= about.min_relevance]
-            teller = told_by(hits, times.event, alone=not times.other_words)
-            if teller is None:
+            memory = memory_of_event(hits, times.event, alone=not times.other_words)
+            if memory is None:
                 notes.append(NO_EVENT.format(times.event.event))
                 times = replace(times, event=None)
             else:
-                found.append((times.event.words, event_time(times.event, teller)))
+                found.append((times.event.words, event_time(times.event, memory)))
         known = [span for _, span in found if span is not None]
         notes += (READ_AS.format(span.words, span.dates) for span in known)
         # What a memory says of an event is said later, and only as exact as memory is.

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Final
 
 from perdure.model import MIN_RELEVANCE
 
@@ -23,9 +23,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from perdure.recall.signals import Values
     from perdure.text.bm25 import WordCounts
-
-Values: TypeAlias = "float | NDArray[Any]"
 
 # What holds the phrase in quotation marks, or all of the concepts, fits at least so well.
 REQUIRED: Final = 0.5

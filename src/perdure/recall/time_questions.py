@@ -16,12 +16,12 @@ from perdure.clock import LOCAL, from_micros
 from perdure.model import Hit, Record
 from perdure.recall.timeline import Span
 from perdure.text.calendar_ranges import day
-from perdure.text.discourse import telling_words
+from perdure.text.discourse import subject_words
 from perdure.text.entry import columns_of
 from perdure.text.event_expressions import EventMention, find_event
 from perdure.text.preview import when
 from perdure.text.session_expressions import SessionRange, find_session_ranges
-from perdure.text.time_expressions import TimeRange, find_time_ranges, without_spans
+from perdure.text.time_expressions import TimeRange, find_time_ranges, without_mentions
 from perdure.text.words import terms
 
 NO_SESSION: Final = "There is no such session: {}. There are {}."
@@ -60,14 +60,14 @@ class TimeQuestion:
     @property
     def content(self) -> str:
         """The question without any words of time."""
-        return _without(self.text, [*self.ranges, *self.sessions, *([self.event] if self.event else ())])
+        return without_mentions(self.text, [*self.ranges, *self.sessions, *([self.event] if self.event else ())])
 
 
 def read_time_question(text: str, now: datetime) -> TimeQuestion:
     """Never an error, whatever the text."""
     every_range = find_time_ranges(text, now)
     # `What did she buy recently?` asks for something and for what is new of it, which is no time.
-    asks_more = bool(telling_words(without_spans(text, every_range)))
+    asks_more = bool(subject_words(without_mentions(text, every_range)))
     ranges = tuple(span for span in every_range if not (asks_more and _VAGUE.search(span.words)))
     taken = [(span.start, span.end) for span in ranges]
     sessions = tuple(
@@ -78,15 +78,9 @@ def read_time_question(text: str, now: datetime) -> TimeQuestion:
     taken += ((found.start, found.end) for found in sessions)
     event = find_event(text, tuple(taken))
     # `yesterday` is no word of a memory of that day; `March` may be.
-    rest = _without(text, [*sessions, *(span for span in ranges if not span.is_named)])
+    rest = without_mentions(text, [*sessions, *(span for span in ranges if not span.is_named)])
     asked = TimeQuestion(ranges, sessions, event, (), rest, text)
-    return replace(asked, other_words=telling_words(asked.content))
-
-
-def _without(text: str, spans: Iterable[TimeRange | SessionRange | EventMention]) -> str:
-    """What is left of the text when these are taken out."""
-    ordered = sorted(spans, key=lambda span: span.start)
-    return without_spans(text, tuple(TimeRange(None, None, span.start, span.end, span.words) for span in ordered))
+    return replace(asked, other_words=subject_words(asked.content))
 
 
 def session_time(asked: SessionRange, sessions: Sequence[Span], now: datetime) -> TimeRange | None:
@@ -107,13 +101,13 @@ def session_time(asked: SessionRange, sessions: Sequence[Span], now: datetime) -
 
 def tells_of(hit: Hit, asked: EventMention) -> bool:
     """Whether a memory tells of the event, and not only of something like it."""
-    stems = set(terms(" ".join(telling_words(asked.event))))
+    stems = set(terms(" ".join(subject_words(asked.event))))
     held = stems.intersection(terms("\n".join(columns_of(hit.record))))
     meaning = hit.explain.get("vector")
     return len(held) > _MOST_WORDS * len(stems) or (meaning is not None and meaning.raw >= _NEAR)
 
 
-def told_by(hits: Iterable[Hit], asked: EventMention, *, alone: bool) -> Record | None:
+def memory_of_event(hits: Iterable[Hit], asked: EventMention, *, alone: bool) -> Record | None:
     """The memory that says when the event was. Where more is asked than its time, it must be the only one: `the walk`
     of which several memories tell has no time.
     """
@@ -126,12 +120,12 @@ def told_by(hits: Iterable[Hit], asked: EventMention, *, alone: bool) -> Record 
     return None if unclear and not alone else best.record
 
 
-def event_time(asked: EventMention, told_by: Record) -> TimeRange:
+def event_time(asked: EventMention, memory: Record) -> TimeRange:
     """The time of an event, from the memory that tells of it: the time that this one names, else its own day."""
-    said = when(told_by)
+    said = when(memory)
     its_day = day_of(said)
     since, until = its_day.since or said, its_day.until or said
-    named = find_time_ranges(told_by.text, said) if len(told_by.text) <= _SHORT_TEXT else ()
+    named = find_time_ranges(memory.text, said) if len(memory.text) <= _SHORT_TEXT else ()
     if len(named) == 1 and named[0].since and named[0].until:
         exact = str(named[0].since.year) in named[0].words
         if exact or (said - _LATELY <= named[0].since and named[0].since <= said):
@@ -144,7 +138,7 @@ def event_time(asked: EventMention, told_by: Record) -> TimeRange:
     elif asked.relation == "when":
         with suppress(OverflowError):
             since, until = since - _SAME_TIME, until + _SAME_TIME
-    return _bounded(asked.relation, since, until, asked, f" (memory #{told_by.number})")
+    return _bounded(asked.relation, since, until, asked, f" (memory #{memory.number})")
 
 
 def day_of(moment: datetime) -> TimeRange:

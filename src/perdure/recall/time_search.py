@@ -20,9 +20,9 @@ from perdure.recall.timeline import (
     SessionKey,
     Span,
     described,
+    informativeness,
     sessions_of,
     spread,
-    telling,
     time_column,
     within,
 )
@@ -43,7 +43,7 @@ TOO_MANY: Final = "Only the newest {:,} memories of that time were looked at."
 
 
 class Moments(NamedTuple):
-    """Memories in the order of time, as columns: when, which, and how telling."""
+    """Memories in the order of time, as columns: when, which, and how informative."""
 
     dated: Sequence[int]
     keys: Sequence[Key]
@@ -125,7 +125,7 @@ class IndexTimes:
             dated += columns.dated[rows].tolist()
             keys += ((partition.namespace, number) for number in columns.number[rows].tolist())
             words = snapshot.lexical.lengths[rows].astype(float)
-            weight: Any = telling(columns.importance[rows], words, columns.question_share[rows])
+            weight: Any = informativeness(columns.importance[rows], words, columns.question_share[rows])
             weights += weight.tolist()
             if speakers and snapshot.conversation is not None:
                 said += snapshot.conversation.said_by(rows, speakers).tolist()
@@ -189,7 +189,7 @@ class DiskTimes:
         rows: set[tuple[int, Key, float]] = set()
         for namespace, record in islice(self._records(ranges), MOST_LOOKED_AT):
             asking = 0.0 if record.conversation_id is None else question_share(record.text)
-            weight = telling(record.importance, float(len(record.text.split())), asking)
+            weight = informativeness(record.importance, float(len(record.text.split())), asking)
             rows.add((to_micros(when(record)), (namespace, record.number), float(weight)))
         ordered = sorted(rows)
         notes = (TOO_MANY.format(MOST_LOOKED_AT),) if len(ordered) >= MOST_LOOKED_AT else ()

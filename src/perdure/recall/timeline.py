@@ -28,7 +28,7 @@ _MONTH: Final = 30 * DAY
 PAUSE: Final = DAY // 4
 # About three months away: from there on a match itself counts less, down to three quarters of it.
 _FAR: Final = 0.25
-# More words than these make a memory no more telling.
+# More words than these make a memory no more informative.
 _MOST_WORDS: Final = 60
 
 _LONG_AGO: Final = -(1 << 62)
@@ -86,7 +86,7 @@ def described(ranges: Iterable[TimeRange]) -> str:
     return "; ".join(f"{span.words}: {span.dates}" for span in ranges)
 
 
-def telling(importance: Values, words: Values, question_share: Values) -> Values:
+def informativeness(importance: Values, words: Values, question_share: Values) -> Values:
     """By which of several memories a time is told: the more important one, then the one that says more. What only asks
     says little.
     """

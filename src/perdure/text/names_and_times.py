@@ -6,10 +6,10 @@ import re
 from typing import Final
 
 # Words that tell a time by themselves. Months and years are left out: they stand in the index of every dated memory.
-TIME_WORDS: Final = (
+WORDS_THAT_TELL_WHEN: Final = (
     "yesterday today tonight tomorrow ago week weekend month year "
     "monday tuesday wednesday thursday friday saturday sunday"
-)
+).split()
 
 # More names than these tell no more.
 _ENOUGH_NAMES: Final = 3

@@ -7,11 +7,11 @@ another. Only English is understood. docs/time.md lists what is.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from perdure.clock import LOCAL, zone_name
 from perdure.text.calendar_ranges import DAY, INSTANT, elapsed, last
@@ -217,11 +217,20 @@ def read_moment(
     return range.until if to_the_end and not exact else range.since
 
 
-def without_spans(text: str, spans: tuple[TimeRange, ...]) -> str:
-    """What is left of the text when its words of time are taken out."""
+class Mention(Protocol):
+    """Words that stand at `start` to `end` in a text."""
+
+    @property
+    def start(self) -> int: ...
+    @property
+    def end(self) -> int: ...
+
+
+def without_mentions(text: str, mentions: Iterable[Mention]) -> str:
+    """What is left of the text when these are taken out."""
     parts: list[str] = []
     start = 0
-    for span in spans:
+    for span in sorted(mentions, key=lambda mention: mention.start):
         parts.append(text[start : span.start])
         start = span.end
     return " ".join([*parts, text[start:]])

@@ -376,8 +376,6 @@ class TimeWords:
             return (unit_ago(unit, -low, self.now)[0], unit_ago(unit, -high, self.now)[1]), after
         return None
 
-    # -- figures ---------------------------------------------------------------------------------------------------
-
     def _read_names_ago(self, at: int) -> Found | None:
         """`two weekends ago`, `three Fridays ago`."""
         quantity = None if cuts_a_number(self.words, at) else self._number(at)
@@ -390,6 +388,8 @@ class TimeWords:
             return None
         back = _days_back(_WEEKDAY_NAMES[name], self.now) or 7
         return day(self.now - (back + 7 * (count - 1)) * DAY), quantity.end + 2
+
+    # -- figures ---------------------------------------------------------------------------------------------------
 
     def read_figures(self, at: int) -> Found | None:
         iso = _ISO.fullmatch(self.word(at))
