@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 from clocks import HandClock
@@ -152,6 +153,17 @@ def test_whoever_spoke_a_moment_ago_is_still_speaking(diary: Memory):
         assert sessions(memory.recall("What did we discuss in this session?")) == {"s3"}
         clock.forward(hours=3)
         assert sessions(memory.recall("What did we discuss last time we spoke?")) == {"s3"}
+
+
+@pytest.mark.parametrize(("asking_in", "last_time"), [("s3", "s2"), ("s4", "s3")])
+def test_a_session_that_is_known_to_go_on_is_not_the_last_one(tmp_path: Path, asking_in: str, last_time: str):
+    clock = HandClock(NOW)
+    with Memory(tmp_path / "memory.db", embedder="none", clock=clock) as memory:
+        for which in (1, 2, 3):
+            memory.remember(f"It is said in {which}", conversation_id="c", session_id=f"s{which}")
+            clock.forward(minutes=10)
+    with Memory(tmp_path / "memory.db", embedder="none", clock=clock, session=asking_in) as memory:
+        assert sessions(memory.recall("What did we discuss last time we spoke?")) == {last_time}
 
 
 def test_sessions_are_those_of_the_conversation_that_is_asked():

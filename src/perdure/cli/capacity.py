@@ -85,8 +85,9 @@ def _confirm_evictions(target: Target, now: Capacity, limits: Mapping[str, int])
     over = {name: stored[name] - limit for name, limit in limits.items() if 0 < limit < stored[name]}
     if not over:
         return
-    said = {"max_items": count_memories, "max_tokens": lambda count: f"{count:,} tokens of memories"}
-    what = " and ".join(said[name](count) for name, count in over.items())
+    said = [count_memories(over["max_items"])] if "max_items" in over else []
+    said += [f"{over['max_tokens']:,} tokens of memories"] if "max_tokens" in over else []
+    what = " and ".join(said)
     sentence = f"The limit is below what is stored: the next write will evict {what}."
     if not can_ask(target):
         raise NeedsConfirmation(sentence, remedy=f"Go ahead: {target.hint('capacity', yes=True, **limits)}")

@@ -57,8 +57,8 @@ class SearchRequest:
     """One search, checked and complete: what is asked, where, about which time, and how matches are weighed.
 
     `as_of` asks what was true at a time, `known_at` what was known at a time. Nothing below `min_relevance` is an
-    answer. Without a query and concepts, a recipe with a prominence weight orders every memory by prominence. The
-    fields from `is_past` on follow from the others:
+    answer. `session` is the one in which it is asked, if that is known. Without a query and concepts, a recipe with a
+    prominence weight orders every memory by prominence. The fields from `is_past` on follow from the others:
 
     - `candidates`: how many of the best by words, and of the best by meaning, are compared.
     - `shortlist`: where the query names a time, how many of the best of that time are compared as well.
@@ -79,6 +79,7 @@ class SearchRequest:
     use_decay: bool = True
     decay_exempt: tuple[str, ...] = ()
     min_relevance: float = 0.0
+    session: str | None = None
     is_past: bool = field(init=False)
     candidates: int = field(init=False)
     shortlist: int = field(init=False)
@@ -132,6 +133,7 @@ def check_request(  # noqa: PLR0913 - one for each thing a caller may decide
         known_at=known_by,
         use_decay=settings.decay if use_decay is None else check_bool(use_decay, "use_decay"),
         decay_exempt=settings.decay_exempt,
+        session=services.context.session,
         min_relevance=services.min_relevance(chosen, always=for_model)
         if min_relevance is None
         else check_share(min_relevance, "min_relevance"),

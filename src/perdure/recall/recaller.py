@@ -236,7 +236,9 @@ class Recaller:
         wider = replace(request, filter=scope, concepts=(), limit=_EVENTS_COMPARED)
         source, _ = self._times(wider, replace(query, required=None), ()) if times.sessions else (None, ())
         sessions = source.sessions() if source else []
-        found = [(asked.words, session_time(asked, sessions, request.true_at)) for asked in times.sessions]
+        found = [
+            (asked.words, session_time(asked, sessions, request.true_at, request.session)) for asked in times.sessions
+        ]
         notes += (NO_SESSION.format(words, len(sessions)) for words, span in found if span is None)
         if times.event is not None:
             about = replace(wider, query=times.event.event)

@@ -29,7 +29,7 @@ NO_EVENT: Final = "No memory tells when this was: {}. It did not count as a time
 READ_AS: Final = "“{}” was read as {}."
 
 _VAGUE: Final = re.compile("(?:recently|lately)$", re.IGNORECASE)
-# Whoever spoke so lately is still speaking: `the last session` is then the one before.
+# Nobody said which session this is: whoever spoke so lately is still speaking.
 _GOING_ON: Final = timedelta(minutes=30)
 # A memory tells of what was lately; a date further away from its own is more likely a plan, or another year.
 _LATELY: Final = timedelta(days=60)
@@ -83,11 +83,14 @@ def read_time_question(text: str, now: datetime) -> TimeQuestion:
     return replace(asked, other_words=subject_words(asked.content))
 
 
-def session_time(asked: SessionRange, sessions: Sequence[Span], now: datetime) -> TimeRange | None:
-    """The time of the sessions that are asked for, of all in their order; None when there are not so many."""
+def session_time(asked: SessionRange, sessions: Sequence[Span], now: datetime, session: str | None) -> TimeRange | None:
+    """The time of the sessions that are asked for, of all in their order; None when there are not so many. `session`
+    is the one in which it is asked, if it is known: `the last session` is then the one before.
+    """
     first, last = asked.first - 1, asked.last - 1
     if asked.back:
-        going_on = bool(sessions) and from_micros(sessions[-1].last) >= now - _GOING_ON
+        lately = bool(sessions) and from_micros(sessions[-1].last) >= now - _GOING_ON
+        going_on = bool(sessions) and sessions[-1].session == session if session else lately
         newest = len(sessions) - 1 if going_on else len(sessions)
         first, last = newest - asked.last, newest - asked.first
         # Nothing is going on: the latest is what comes nearest to it.

@@ -38,10 +38,11 @@ SessionKey: TypeAlias = tuple[int, str | None, str | None]
 
 
 class Span(NamedTuple):
-    """From the first moment of a session to its last."""
+    """From the first moment of a session to its last. `session` is its id, if it has one."""
 
     first: int
     last: int
+    session: str | None = None
 
 
 def within(dated: Values, ranges: Iterable[TimeRange]) -> Any:
@@ -140,8 +141,8 @@ def sessions_of(moments: Mapping[SessionKey, Sequence[int]]) -> list[Span]:
             place for place, (one, next_) in enumerate(pairwise(ordered), 1) if session is None and next_ - one > PAUSE
         ]
         edges = pairwise([0, *pauses, len(ordered)])
-        spans += (Span(ordered[first], ordered[end - 1]) for first, end in edges if end > first)
-    return sorted(spans)
+        spans += (Span(ordered[first], ordered[end - 1], session) for first, end in edges if end > first)
+    return sorted(spans, key=lambda span: span[:2])
 
 
 def _ends(span: TimeRange) -> tuple[int, int]:
