@@ -230,10 +230,10 @@ class Recaller:
         notes: list[str] = []
         given = request.filter
         # What belongs to the place that is asked stays; a tag of the answer is none of the event.
-        scope = Filter(
+        place = Filter(
             conversation_id=given.conversation_id, spec_folder=given.spec_folder, source_project=given.source_project
         )
-        wider = replace(request, filter=scope, concepts=(), limit=_EVENTS_COMPARED)
+        wider = replace(request, filter=place, concepts=(), limit=_EVENTS_COMPARED)
         source, _ = self._times(wider, replace(query, required=None), ()) if times.sessions else (None, ())
         sessions = source.sessions() if source else []
         found = [
