@@ -277,7 +277,7 @@ class EmbedderUnavailable(PerdureError):
 
     code = "no_embedder"
     retryable = True
-    default_remedy = "See to the embedder that was given; `perdure work` then makes the vectors that are missing."
+    default_remedy = "Check the embedder that was given; `perdure work` then makes the vectors that are missing."
 
 
 def shown(value: object, most: int = 60) -> str:

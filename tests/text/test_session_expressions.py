@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perdure.text.discourse import subject_words
+from perdure.text.discourse import content_words
 from perdure.text.event_expressions import find_event
 from perdure.text.session_expressions import find_session_ranges
 
@@ -71,7 +71,7 @@ def test_no_text_is_an_error_and_mentions_stand_where_they_say(text: str):
     assert all(one.end <= next_.start for one, next_ in pairwise(mentions))
     event = find_event(text)
     assert event is None or event.event in text
-    subject_words(text)
+    content_words(text)
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_an_event_is_not_found_inside_a_time():
      "what did we work on", "Recap, please", "Give me the key points of our chat", "What was going on?", ""],
 )  # fmt: skip
 def test_words_that_only_say_that_something_was_said_tell_nothing(text: str):
-    assert subject_words(text) == ()
+    assert content_words(text) == ()
 
 
 @pytest.mark.parametrize(
@@ -116,4 +116,4 @@ def test_words_that_only_say_that_something_was_said_tell_nothing(text: str):
     [("how is work", ("how", "work")), ("Where did we go?", ("where", "go")), ("did we mention boats", ("boats",))],
 )
 def test_whatever_is_asked_for_is_told_by_a_word(text: str, telling: tuple[str, ...]):
-    assert subject_words(text) == telling
+    assert content_words(text) == telling

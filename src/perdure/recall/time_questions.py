@@ -16,7 +16,7 @@ from perdure.clock import LOCAL, from_micros
 from perdure.model import Hit, Record
 from perdure.recall.timeline import Span
 from perdure.text.calendar_ranges import day
-from perdure.text.discourse import subject_words
+from perdure.text.discourse import content_words
 from perdure.text.entry import columns_of
 from perdure.text.event_expressions import EventMention, find_event
 from perdure.text.preview import when
@@ -67,7 +67,7 @@ def read_time_question(text: str, now: datetime) -> TimeQuestion:
     """Never an error, whatever the text."""
     every_range = find_time_ranges(text, now)
     # `What did she buy recently?` asks for something and for what is new of it, which is no time.
-    asks_more = bool(subject_words(without_mentions(text, every_range)))
+    asks_more = bool(content_words(without_mentions(text, every_range)))
     ranges = tuple(span for span in every_range if not (asks_more and _VAGUE.search(span.words)))
     taken = [(span.start, span.end) for span in ranges]
     sessions = tuple(
@@ -80,7 +80,7 @@ def read_time_question(text: str, now: datetime) -> TimeQuestion:
     # `yesterday` is no word of a memory of that day; `March` may be.
     rest = without_mentions(text, [*sessions, *(span for span in ranges if not span.is_named)])
     asked = TimeQuestion(ranges, sessions, event, (), rest, text)
-    return replace(asked, other_words=subject_words(asked.content))
+    return replace(asked, other_words=content_words(asked.content))
 
 
 def session_time(asked: SessionRange, sessions: Sequence[Span], now: datetime, session: str | None) -> TimeRange | None:
@@ -104,7 +104,7 @@ def session_time(asked: SessionRange, sessions: Sequence[Span], now: datetime, s
 
 def tells_of(hit: Hit, asked: EventMention) -> bool:
     """Whether a memory tells of the event, and not only of something like it."""
-    stems = set(terms(" ".join(subject_words(asked.event))))
+    stems = set(terms(" ".join(content_words(asked.event))))
     held = stems.intersection(terms("\n".join(columns_of(hit.record))))
     meaning = hit.explain.get("vector")
     return len(held) > _MOST_WORDS * len(stems) or (meaning is not None and meaning.raw >= _NEAR)

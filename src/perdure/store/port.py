@@ -299,8 +299,7 @@ class Reader(Protocol):
 
     def numbers_with_all(self, words: Sequence[str]) -> NumberSearch:
         """The memories that hold every one of the words, in whatever form; words as `all_words` gives them. A word that
-        is made of several may also be held in its parts, in whatever order. Without a
-        word, none.
+        is made of several may also be held in its parts, in whatever order. Without a word, none.
         """
         ...
 

@@ -36,7 +36,7 @@ _PHRASES: Final = re.compile(
 ASKING_WORDS: Final = frozenset("where who whom whose why how which when".split())
 
 
-def subject_words(text: str) -> tuple[str, ...]:
+def content_words(text: str) -> tuple[str, ...]:
     """The words of a question that say what it is about, in order; where it asks for something in particular, also the
     word that asks.
     """

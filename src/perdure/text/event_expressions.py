@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from perdure.text.discourse import ASKING_WORDS, subject_words
+from perdure.text.discourse import ASKING_WORDS, content_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ def find_event(text: str, taken: tuple[tuple[int, int], ...] = ()) -> EventMenti
         asking = relation == "when" and (
             _AUXILIARY.match(event) or (not text[:start].strip() and text[end:][:1] != ",")
         )
-        if asking or ASKING_WORDS.issuperset(subject_words(event)):
+        if asking or ASKING_WORDS.issuperset(content_words(event)):
             continue
         return EventMention(_RELATIONS.get(relation, "when"), event, start, end, " ".join(match[0].split()))
     return None
