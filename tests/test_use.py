@@ -204,6 +204,8 @@ def test_a_use_is_written_though_nothing_follows_and_a_kill_does_not_take_it_bac
     with subprocess.Popen([sys.executable, "-c", KILLED, str(path)], stdin=subprocess.PIPE) as child:
         assert child.wait(60) == -9
     assert on_disk(path) == (1, 1)
+    # Two seconds are promised, and no test may look at a clock.
+    assert use.DELAY + use.PATIENCE < 2
 
 
 def test_another_process_evicts_what_nobody_used(memory: Memory, path: Path, clock: HandClock, at_once: None):

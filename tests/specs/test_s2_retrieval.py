@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from math import cos, sin
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pytest
+from specs.crowd import QUESTION, CrowdEmbedder, remember_behind
 
 from perdure import Memory, Recall
-from perdure.embed.port import Generation, Progress
 from perdure.model import FACT_CATEGORIES
 from perdure.testing.embedder import WordEmbedder
 
@@ -79,29 +76,12 @@ def test_only_what_is_true_is_found(user: Memory, clock: HandClock):
     assert "User lives in Osaka near the castle" not in found
 
 
-class _Near:
-    """Three directions: what is near to the question, what is less near, and everything else."""
-
-    generation = Generation("test", "near", 2, "1")
-
-    def embed_query(self, text: str) -> Any:
-        return self.embed_passages([text])[0]
-
-    def embed_passages(self, texts: Sequence[str], progress: Progress | None = None) -> Any:
-        angles = [0.1 if "kettle" in text else 0.5 if "saucer" in text else 1.5 for text in texts]
-        angles = [0.0 if text == "tea" else angle for text, angle in zip(texts, angles, strict=True)]
-        return np.array([[cos(angle), sin(angle)] for angle in angles], np.float32)
-
-
 @pytest.mark.parametrize("ahead", [99, 100])
 def test_a_hundred_of_each_list_are_compared(clock: HandClock, ahead: int):
     """S2 candidates: what stands 100th by words and by meaning is compared, and what stands 101st in both is not."""
-    with Memory(":memory:", embedder=_Near(), clock=clock) as memory:
-        memory.remember("tea in a saucer with many other words that make it long and so less about it")
-        memory.import_({"text": f"tea {number}"} for number in range(ahead))
-        memory.import_({"text": f"kettle {number}"} for number in range(ahead))
-        memory.work()
-        found = [hit for hit in facts(memory, "tea", limit=50) if hit.record.number == 1]
+    with Memory(":memory:", embedder=CrowdEmbedder(), clock=clock) as memory:
+        number = remember_behind(memory, ahead)
+        found = [hit for hit in facts(memory, QUESTION, limit=49) if hit.record.number == number]
         ranks = [[hit.explain[name].rank for name in ("keyword", "vector")] for hit in found]
         assert ranks == ([[100, 100]] if ahead == 99 else [])
 

@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from perdure import Memory, errors
+from perdure.testing.embedder import WordEmbedder
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from clocks import HandClock
 
 HOME = "home:user"
@@ -18,16 +21,17 @@ def believed(memory: Memory, **times: Any) -> list[str]:
     return [hit.record.text for hit in memory.recall("where does the user live", recipe="facts", **times)]
 
 
-def test_a_fact_is_never_deleted_for_ever_by_a_model(memory: Memory):
+def test_a_fact_is_never_deleted_for_ever_by_a_model(tmp_path: Path, clock: HandClock):
     """S2 never deleted: forgetting is soft, and a model has no other way."""
-    model = Memory(memory._services.store, embedder="none", writer="model", clock=memory._services.context.clock)
-    model.upsert(HOME, "User lives in Osaka", category="identity")
-    with pytest.raises(errors.NotAllowed):
-        model.erase(HOME, confirm=True)
-    model.forget(HOME)
-    assert memory.history(HOME)[0].record is not None
-    memory.undo(memory.history(HOME)[-1].change.batch)
-    assert believed(memory) == ["User lives in Osaka"]
+    with Memory(tmp_path / "m.db", embedder=WordEmbedder(), clock=clock, writer="model") as model:
+        model.upsert(HOME, "User lives in Osaka", category="identity")
+        with pytest.raises(errors.NotAllowed):
+            model.erase(HOME, confirm=True)
+        model.forget(HOME)
+    with Memory(tmp_path / "m.db", embedder=WordEmbedder(), clock=clock) as memory:
+        assert memory.history(HOME)[0].record is not None
+        memory.undo(memory.history(HOME)[-1].change.batch)
+        assert believed(memory) == ["User lives in Osaka"]
 
 
 def test_the_new_fact_takes_the_place_of_the_old(memory: Memory, clock: HandClock):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
+from specs.crowd import QUESTION, CrowdEmbedder, remember_behind
 
 from perdure import Memory, Recall
 from perdure.embed.local import unavailable
@@ -77,13 +78,17 @@ def test_the_smoothing_constant_is_60(specs: Memory):
 
 
 @pytest.mark.parametrize("limit", [10, 25])
-def test_twice_the_limit_is_compared(memory: Memory, limit: int):
-    """S3 search candidates: of each list, twice as many as are asked for."""
-    memory.import_({"text": f"callback number {number}"} for number in range(80))
-    memory.work()
-    answer = search(memory, "callback", limit=limit)
-    assert len(answer) == limit
-    assert max(signal.rank or 0 for hit in answer for signal in hit.explain.values()) <= 2 * limit
+@pytest.mark.parametrize("too_many", [False, True])
+def test_twice_the_limit_is_compared(clock: HandClock, limit: int, too_many: bool):
+    """S3 search candidates: what stands at twice the limit by words and by meaning is compared, and the next is not."""
+    with Memory(":memory:", embedder=CrowdEmbedder(), clock=clock) as memory:
+        number = remember_behind(memory, 2 * limit - 1 + too_many)
+        answer = search(memory, QUESTION, limit=limit)
+        assert len(answer) == limit
+        ranks = [
+            [hit.explain[name].rank for name in ("keyword", "vector")] for hit in answer if hit.record.number == number
+        ]
+        assert ranks == ([] if too_many else [[2 * limit, 2 * limit]])
 
 
 def weight(memory: Memory, *names: str) -> float:
