@@ -16,7 +16,7 @@ from perdure.model import Filter, Record
 from perdure.recall.query import ParsedQuery, SearchRequest, meeting_requirements
 from perdure.recall.ranking import Explanation, Ranked
 from perdure.recall.recipe import MOST_SCORED
-from perdure.recall.relevance import REQUIRED, UNASKED, evidence_by_words, relevance, word_worths
+from perdure.recall.relevance import REQUIRED, UNASKED, evidence_by_words, evidence_of_passage, relevance, word_worths
 from perdure.recall.signals import (
     RecordFeatures,
     SignalColumn,
@@ -110,7 +110,7 @@ def fitting(
     are looked at as the answer needs.
     """
     query = query.content if query.time_ranges else query
-    worths = dict(zip(query.terms, word_worths(counts, query.terms, query.parts), strict=True))
+    worths = word_worths(counts, query)
     looked_at: list[Ranked] = []
     needed = max(len(ranked), 1) if request.recipe.balances else request.limit
     for start in range(0, len(ranked), needed):
@@ -122,8 +122,12 @@ def fitting(
             for one in some:
                 if one.namespace == namespace and one.number in held:
                     shares = share_held(held[one.number], query)
-                    coverage = math.fsum(worth * shares[term] for term, worth in worths.items())
-                    fit = float(relevance(evidence_by_words(min(coverage, 1.0))))
+                    coverage, *passages = (
+                        min(math.fsum(share * worth for share, worth in zip(shares, each, strict=True)), 1.0)
+                        for each in worths
+                    )
+                    by_passage = (evidence_of_passage(each, counts.documents) for each in passages)
+                    fit = float(relevance(max(evidence_by_words(coverage), *by_passage, -1.0)))
                     looked_at.append(one._replace(relevance=max(fit, REQUIRED) if query.required else fit))
         if sum(one.relevance >= request.min_relevance for one in looked_at) >= needed:
             break
@@ -132,13 +136,13 @@ def fitting(
     return sorted((one for one in looked_at if one.relevance >= least), key=lambda one: one.order)
 
 
-def share_held(held: Collection[int], query: ParsedQuery) -> dict[int, float]:
+def share_held(held: Collection[int], query: ParsedQuery) -> list[float]:
     """How much of each term a memory holds: 1, or the share of its parts."""
-    shares: dict[int, float] = {}
+    shares: list[float] = []
     for term in query.terms:
         parts = query.parts.get(term, ())
         apart = sum(part in held for part in parts) / len(parts) if parts else 0.0
-        shares[term] = 1.0 if term in held else apart
+        shares.append(1.0 if term in held else apart)
     return shares
 
 

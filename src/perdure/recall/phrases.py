@@ -1,5 +1,6 @@
 """Exact phrases: what stands in quotation marks in a question has to stand so in a memory.
 
+In a long text, or one of several lines, quotation marks mean nothing: it was written for somebody else, or is code.
 Case, accents and white space do not matter, everything else does; but `parseFile` and `parse file` are the same. A
 phrase is made of whole words, but for scripts that put no space between them. Pure functions.
 """
@@ -16,6 +17,8 @@ from perdure.text.words import OPTIONAL_MARKS, all_words, is_identifier, split_i
 
 # More than a question needs. The marks of those beyond are just text.
 MAX_PHRASES: Final = 8
+# With more words around its phrases a question is a text that quotes.
+MOST_WORDS_AROUND: Final = 24
 
 _MARKS: Final = frozenset('"“”„«»「」『』')
 # Behind a letter or a digit a straight mark opens nothing (5" x 3"), and before one it closes nothing.
@@ -35,7 +38,7 @@ class QuotedText(NamedTuple):
 
 
 def split_phrases(query: str) -> QuotedText:
-    """A mark without its partner, and marks around no word, are just text."""
+    """A mark without its partner, and marks around no word, are just text; so are all in a text that quotes."""
     if _MARKS.isdisjoint(query):
         return QuotedText(query, query)
     phrases: dict[str, None] = {}
@@ -50,7 +53,10 @@ def split_phrases(query: str) -> QuotedText:
             text += [before, phrase]
             rest.append(before)
             start = match.end()
-    return QuotedText(" ".join([*text, query[start:]]).strip(), " ".join([*rest, query[start:]]), tuple(phrases))
+    unquoted = " ".join([*rest, query[start:]])
+    if "\n" in unquoted.strip() or len(unquoted.split()) > MOST_WORDS_AROUND:
+        return QuotedText(query, query)
+    return QuotedText(" ".join([*text, query[start:]]).strip(), unquoted, tuple(phrases))
 
 
 def fold(text: str) -> str:

@@ -14,7 +14,7 @@ constants were fitted on LoCoMo by leaving one conversation out; docs/design.md 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from perdure.model import MIN_RELEVANCE
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from perdure.recall.query import ParsedQuery
     from perdure.recall.signals import Values
     from perdure.text.bm25 import WordCounts
 
@@ -61,20 +62,28 @@ _STEEPNESS: Final = 5.0
 _DECIMALS: Final = 4
 
 
-def word_worths(counts: WordCounts, terms: Sequence[int], parts: Mapping[int, Sequence[int]]) -> list[float]:
-    """The worth of each term of a query; together they are 1. Of a long query, words that no memory holds tell nothing,
-    and a dozen of the rarest others make 1. A word made of several parts that no memory holds whole is as common as
-    the rarest of its parts.
+def word_worths(counts: WordCounts, query: ParsedQuery) -> list[list[float]]:
+    """What each term of a query is worth of all that is asked, and then of each of its passages; together at most 1.
+
+    Of a long query no memory holds all words: a dozen of them make 1. A passage is worth two unknown words at least,
+    because one word is easily held by chance. A number such as `E1042` counts twice: who names it means it. A word made
+    of several parts that no memory holds whole is as common as the rarest of its parts.
     """
-    documents, worths = counts.documents + _IMAGINED, list[float]()
+    documents, terms = counts.documents + _IMAGINED, query.terms
+    unknown, worths = math.log1p(2 * documents + 1), dict[int, float]()
     for term in terms:
         containing = counts.containing.get(term, 0)
-        if not containing and term in parts:
-            containing = min(counts.containing.get(part, 0) for part in parts[term])
-        worth = math.log1p((documents - containing + 0.5) / (containing + 0.5))
-        worths.append(worth if containing or len(terms) <= _LONG else 0.0)
-    total = math.fsum(worths) if len(terms) <= _LONG else _DOZEN * max(worths)
-    return [worth / total for worth in worths] if total else worths
+        if not containing and term in query.parts:
+            containing = min(counts.containing.get(part, 0) for part in query.parts[term])
+        worths[term] = math.log1p((documents - containing + 0.5) / (containing + 0.5))
+    worths |= {term: 2 * worths[term] for term in query.numbers}
+    every = [*worths.values(), *[unknown] * (query.telling - len(terms))]
+    total = math.fsum(every if len(every) <= _LONG else sorted(every)[-_DOZEN:])
+    shares = [[worth / total for worth in worths.values()]]
+    for passage in query.passages:
+        total = max(2 * unknown, math.fsum(worths.get(term, unknown) for term in passage))
+        shares.append([worths[term] / total if term in passage else 0.0 for term in terms])
+    return shares
 
 
 def unrelated_cosine(known: float | None, pairs: NDArray[np.float32], chance: NDArray[np.float32]) -> float:
@@ -108,6 +117,11 @@ def evidence(cosine: Values, unrelated: float, coverage: Values, named: Values, 
 def evidence_by_words(coverage: Values) -> Values:
     """For a memory without a vector, or a query without one."""
     return (_WORDS_ALONE + coverage) * (coverage > 0) - _ENOUGH * (coverage <= 0)
+
+
+def evidence_of_passage(coverage: Values, memories: int) -> Values:
+    """For a passage of the query. That the rest is about something else, or near, says nothing about it."""
+    return evidence(0.0, 0.0, coverage, 0.0, memories)
 
 
 def relevance(evidence: Values) -> Values:
