@@ -16,7 +16,7 @@ from perdure.model import Filter, Record
 from perdure.recall.query import ParsedQuery, SearchRequest, meeting_requirements
 from perdure.recall.ranking import Explanation, Ranked
 from perdure.recall.recipe import MOST_SCORED
-from perdure.recall.relevance import REQUIRED, UNASKED, evidence_by_words, evidence_of_passage, relevance, word_worths
+from perdure.recall.relevance import REQUIRED, UNASKED, evidence_by_words, evidence_of_sentence, relevance, word_worths
 from perdure.recall.signals import (
     RecordFeatures,
     SignalColumn,
@@ -122,12 +122,12 @@ def fitting(
             for one in some:
                 if one.namespace == namespace and one.number in held:
                     shares = share_held(held[one.number], query)
-                    coverage, *passages = (
+                    coverage, *of_sentences = (
                         min(math.fsum(share * worth for share, worth in zip(shares, each, strict=True)), 1.0)
                         for each in worths
                     )
-                    by_passage = (evidence_of_passage(each, counts.documents) for each in passages)
-                    fit = float(relevance(max(evidence_by_words(coverage), *by_passage, -1.0)))
+                    by_sentence = (evidence_of_sentence(each, counts.documents) for each in of_sentences)
+                    fit = float(relevance(max(evidence_by_words(coverage), *by_sentence, -1.0)))
                     looked_at.append(one._replace(relevance=max(fit, REQUIRED) if query.required else fit))
         if sum(one.relevance >= request.min_relevance for one in looked_at) >= needed:
             break

@@ -50,10 +50,10 @@ _MAY_NAME_A_TIME: Final = re.compile(
     "|spring|summer|autumn|fall|winter|q[1-4]|quarter|recently|lately|tomorrow|ago|[0-9] ?[smhdwy]"
     "|session|conversation|chat|talk|discussion|sitting|last|time|when|before|since|after|until|till|while|during"
 )
-# A number that names one thing, unlike `100`, `2023` or `18th`.
-_NUMBER: Final = re.compile("(?=.*[0-9])(?!(?:19|20)[0-9][0-9]$|[0-9]+[a-z]{1,2}$).{4}")
+# It names one thing, as `100`, `2023` and `18th` do not.
+_CODE: Final = re.compile("(?=.*[0-9])(?!(?:19|20)[0-9][0-9]$|[0-9]+[a-z]{1,2}$).{4}")
 # Behind this something else may begin.
-_PASSAGE_END: Final = re.compile(r"[\n\r.!?\u2026\u3002\uff01\uff1f]\s*\S")
+_SENTENCE_END: Final = re.compile(r"[\n\r.!?\u2026\u3002\uff01\uff1f]\s*\S")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -200,9 +200,9 @@ class RequiredTerms:
 class ParsedQuery:
     """A query taken apart: `text` is what a model embeds, `words` are what the keyword index is asked for, `terms` are
     the same words as the index in memory knows them, stemmed and hashed, and `parts` what those are made of that are
-    made of several. `stems` are all of these, `numbers` those terms with digits that tell much, such as `E1042`.
-    `is_long`: there are more words than can be searched for; `telling` is how many there were at first. `passages` are
-    the terms of each sentence, where there are several: what fits one of them fits. Where the recipe weighs times,
+    made of several. `stems` are all of these, `codes` those terms with digits that name one thing, such as `E1042`.
+    `is_long`: there are more words than can be searched for; `word_count` is how many there were at first. `sentences`
+    are the terms of each sentence, where there are several: what fits one of them fits. Where the recipe weighs times,
     `times` is what it says about time, `time_ranges` are the times that are known so far, and `time_weight` is what
     these weigh.
     """
@@ -213,11 +213,11 @@ class ParsedQuery:
     time_ranges: tuple[TimeRange, ...] = ()
     times: TimeQuestion | None = None
     time_weight: float = 0.0
-    passages: tuple[Sequence[int], ...] = ()
-    telling: int = 0
+    sentences: tuple[Sequence[int], ...] = ()
+    word_count: int = 0
     stems: tuple[str, ...] = field(init=False)
     terms: list[int] = field(init=False)
-    numbers: list[int] = field(init=False)
+    codes: list[int] = field(init=False)
     parts: Mapping[int, tuple[int, ...]] = field(init=False)
     is_long: bool = field(init=False)
 
@@ -226,16 +226,16 @@ class ParsedQuery:
         stems = dict.fromkeys((*words, *(stem for some in parts.values() for stem in some)))
         object.__setattr__(self, "stems", tuple(stems))
         object.__setattr__(self, "terms", list(dict.fromkeys(map(term_hash, words))))
-        object.__setattr__(self, "numbers", [term_hash(word) for word in words if _NUMBER.match(word)])
+        object.__setattr__(self, "codes", [term_hash(word) for word in words if _CODE.match(word)])
         object.__setattr__(self, "parts", hashed_parts(parts) if parts else _NO_PARTS)
         object.__setattr__(self, "is_long", len(self.words) > MAX_QUERY_WORDS)
-        object.__setattr__(self, "telling", max(self.telling, len(self.terms)))
+        object.__setattr__(self, "word_count", max(self.word_count, len(self.terms)))
 
     @property
     def content(self) -> ParsedQuery:
         """The query without its words of time: no memory fits worse because it does not hold `7 days ago`."""
         words = query_words(self.times.content) if self.times else ()
-        return replace(self, words=words, telling=0) if words else self
+        return replace(self, words=words, word_count=0) if words else self
 
     def rarest(self, counts: WordCounts) -> ParsedQuery:
         """The query with those of its words alone that the fewest memories hold."""
@@ -287,13 +287,10 @@ def parse_query(request: SearchRequest) -> ParsedQuery:
     times = times if request.recipe.time_weight else None
     ranges = times.ranges if times else ()
     text = quoted.text or " ".join(concepts)
-    passages = _passages(text) if _PASSAGE_END.search(text) else ()
-    return ParsedQuery(text, words, required, ranges, times, request.recipe.time_weight, passages)
+    parsed = ParsedQuery(text, words, required, ranges, times, request.recipe.time_weight)
+    if _SENTENCE_END.search(text):
+        from perdure.text.sentences import sentences
 
-
-def _passages(text: str) -> tuple[Sequence[int], ...]:
-    """The terms of each sentence, if there are several."""
-    from perdure.text.sentences import sentences
-
-    passages = sentences(text)
-    return tuple(term_hashes(query_words(passage)) for passage in passages) if len(passages) > 1 else ()
+        several = tuple(term_hashes(query_words(sentence)) for sentence in sentences(text))
+        return replace(parsed, sentences=several) if len(several) > 1 else parsed
+    return parsed

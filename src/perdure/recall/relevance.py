@@ -63,10 +63,10 @@ _DECIMALS: Final = 4
 
 
 def word_worths(counts: WordCounts, query: ParsedQuery) -> list[list[float]]:
-    """What each term of a query is worth of all that is asked, and then of each of its passages; together at most 1.
+    """What each term of a query is worth of all that is asked, and then of each of its sentences; together at most 1.
 
-    Of a long query no memory holds all words: a dozen of them make 1. A passage is worth two unknown words at least,
-    because one word is easily held by chance. A number such as `E1042` counts twice: who names it means it. A word made
+    Of a long query no memory holds all words: a dozen of them make 1. A sentence is worth two unknown words at least,
+    because one word is easily held by chance. A code such as `E1042` counts twice: who names it means it. A word made
     of several parts that no memory holds whole is as common as the rarest of its parts.
     """
     documents, terms = counts.documents + _IMAGINED, query.terms
@@ -76,13 +76,13 @@ def word_worths(counts: WordCounts, query: ParsedQuery) -> list[list[float]]:
         if not containing and term in query.parts:
             containing = min(counts.containing.get(part, 0) for part in query.parts[term])
         worths[term] = math.log1p((documents - containing + 0.5) / (containing + 0.5))
-    worths |= {term: 2 * worths[term] for term in query.numbers}
-    every = [*worths.values(), *[unknown] * (query.telling - len(terms))]
+    worths |= {term: 2 * worths[term] for term in query.codes}
+    every = [*worths.values(), *[unknown] * (query.word_count - len(terms))]
     total = math.fsum(every if len(every) <= _LONG else sorted(every)[-_DOZEN:])
     shares = [[worth / total for worth in worths.values()]]
-    for passage in query.passages:
-        total = max(2 * unknown, math.fsum(worths.get(term, unknown) for term in passage))
-        shares.append([worths[term] / total if term in passage else 0.0 for term in terms])
+    for sentence in query.sentences:
+        total = max(2 * unknown, math.fsum(worths.get(term, unknown) for term in sentence))
+        shares.append([worths[term] / total if term in sentence else 0.0 for term in terms])
     return shares
 
 
@@ -119,8 +119,8 @@ def evidence_by_words(coverage: Values) -> Values:
     return (_WORDS_ALONE + coverage) * (coverage > 0) - _ENOUGH * (coverage <= 0)
 
 
-def evidence_of_passage(coverage: Values, memories: int) -> Values:
-    """For a passage of the query. That the rest is about something else, or near, says nothing about it."""
+def evidence_of_sentence(coverage: Values, memories: int) -> Values:
+    """For a sentence of the query. That the rest is about something else, or near, says nothing about it."""
     return evidence(0.0, 0.0, coverage, 0.0, memories)
 
 

@@ -24,7 +24,7 @@ from perdure.recall.relevance import (
     UNASKED,
     evidence,
     evidence_by_words,
-    evidence_of_passage,
+    evidence_of_sentence,
     relevance,
     unrelated_cosine,
     word_worths,
@@ -112,7 +112,7 @@ def relevance_of(
         counted.append(counts)
         start += len(part)
     counts = WordCounts.together(counted) if len(counted) > 1 else counted[0]
-    coverage, *passages = np.minimum(np.array(word_worths(counts, query)) @ held, 1.0)
+    coverage, *of_sentences = np.minimum(np.array(word_worths(counts, query)) @ held, 1.0)
     has_vector = candidates.has_vector[looked_at]
     proof = coverage
     if generation is not None:
@@ -125,8 +125,8 @@ def relevance_of(
         proof = np.asarray(evidence(cosine, unrelated, coverage, named, counts.documents))
     if not has_vector.all():
         proof = np.where(has_vector, proof, evidence_by_words(coverage))
-    for held_of_passage in passages:
-        proof = np.maximum(proof, evidence_of_passage(held_of_passage, counts.documents))
+    for each in of_sentences:
+        proof = np.maximum(proof, evidence_of_sentence(each, counts.documents))
     if spoken:
         proof = with_lent(proof, conversations_of(candidates, looked_at), len(rows))
     fit = np.asarray(relevance(proof), np.float64)

@@ -114,11 +114,11 @@ def memory_of_event(hits: Iterable[Hit], asked: EventMention, *, alone: bool) ->
     """The memory that says when the event was. Where more is asked than its time, it must be the only one: `the walk`
     of which several memories tell has no time.
     """
-    telling = [hit for hit in hits if tells_of(hit, asked)]
-    if not telling:
+    tellers = [hit for hit in hits if tells_of(hit, asked)]
+    if not tellers:
         return None
-    best = telling[0]
-    rivals = [hit for hit in telling if abs(when(hit.record) - when(best.record)) > _SAME_TIME]
+    best = tellers[0]
+    rivals = [hit for hit in tellers if abs(when(hit.record) - when(best.record)) > _SAME_TIME]
     unclear = any(hit.score >= _RIVAL * best.score for hit in rivals)
     return None if unclear and not alone else best.record
 
