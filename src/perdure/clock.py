@@ -39,12 +39,18 @@ class _LocalZone(tzinfo):
         del dt  # the system does not say which part of the offset is summer time
 
     def fromutc(self, dt: datetime, /) -> datetime:
-        there = dt.replace(tzinfo=UTC)
-        with suppress(ValueError, OverflowError, OSError):
-            there = there.astimezone()
+        there = _by_the_system(dt.replace(tzinfo=UTC))
         here = there.replace(tzinfo=self)
         # The hour that a clock shows twice: the later one of the two.
         return here if here.utcoffset() == there.utcoffset() else here.replace(fold=1)
+
+
+def _by_the_system(moment: datetime) -> datetime:
+    """An aware moment in the zone of the process. At the ends of the calendar, where the system has none, as it is."""
+    try:
+        return moment.astimezone()
+    except (ValueError, OverflowError, OSError):
+        return moment
 
 
 def _on_this_system(moment: datetime) -> datetime:
@@ -98,7 +104,7 @@ def format_local(moment: datetime, pattern: str = "%Y-%m-%d %H:%M:%S") -> str:
 
 
 def local_day(moment: datetime) -> str:
-    return f"{moment.astimezone(LOCAL):%Y-%m-%d}"
+    return f"{_by_the_system(moment):%Y-%m-%d}"
 
 
 def parse_time(

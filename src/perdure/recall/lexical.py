@@ -30,6 +30,8 @@ _MOST_ROWS: Final = 1 << 24
 # A set of postings is merged into the one before as soon as that is less than so many times larger.
 _FANOUT: Final = 4
 _NO_PARTS: Final[Mapping[int, Sequence[int]]] = {}
+# What was found last is kept up to so many rows, which are half a megabyte.
+_KEPT_ROWS: Final = 1 << 16
 # The words of a query that are told apart in one number.
 _BITS: Final = 64
 
@@ -93,6 +95,10 @@ class Lexical:
     @cached_property
     def _own(self) -> WordCounts:
         return WordCounts(self.documents, self.words, {})
+
+    @cached_property
+    def _last_found(self) -> dict[tuple[int, ...], tuple[list[tuple[int, Rows, Counts]], Counter[int]]]:
+        return {}
 
     @cached_property
     def _norms(self) -> NDArray[np.float32]:
@@ -219,8 +225,11 @@ class Lexical:
 
     def _find(self, query_terms: Sequence[int]) -> tuple[list[tuple[int, Rows, Counts]], Counter[int]]:
         """In each part of the index: which of the terms, the rows that hold it, and how often. Then, for each term, how
-        many living rows of all parts together hold it.
+        many living rows of all parts together hold it. One search asks for the same words several times.
         """
+        asked = tuple(query_terms)
+        if (found := self._last_found.get(asked)) is not None:
+            return found
         postings = [found for part in self.sorted for found in part.find(query_terms)]
         for which, term in enumerate(query_terms if len(self.terms) else ()):
             at = np.flatnonzero(self.terms == term)
@@ -231,6 +240,9 @@ class Lexical:
         holding: Counter[int] = Counter()
         for which, rows, _ in postings:
             holding[which] += len(rows) if everyone_lives else int(np.count_nonzero(self.alive.take(rows)))
+        self._last_found.clear()
+        if sum(len(rows) for _, rows, _ in postings) <= _KEPT_ROWS:
+            self._last_found[asked] = postings, holding
         return postings, holding
 
 

@@ -45,10 +45,12 @@ _NO_CONCEPTS: Final[Mapping[str, int]] = {}
 _NO_PARTS: Final[Mapping[int, tuple[int, ...]]] = {}
 # Every text that names a time has something of this. Most texts have nothing of it, and need no closer look.
 _MAY_NAME_A_TIME: Final = re.compile(
-    "day|week|month|year|night|morning|noon|evening|sec|min|hour|hr"
-    "|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|19|20|mon|tue|wed|thu|fri|sat|sun"
-    "|spring|summer|autumn|fall|winter|q[1-4]|quarter|recently|lately|tomorrow|ago|[0-9] ?[smhdwy]"
-    "|session|conversation|chat|talk|discussion|sitting|last|time|when|before|since|after|until|till|while|during"
+    r"day|week|month|year|night|morning|noon|evening|quarter|\b(?:(?:19|20)[0-9]{2}|[0-9]+ ?[smhdwy])"
+    r"|\b(?:jan|january|feb|february|mar|march|apr|april|may|june?|july?|aug|august|sept?|september|oct|october|nov"
+    "|november|dec|december|mon|tues?|weds?|thur?s?|fri|sat|sun|spring|summer|autumn|fall|winter|q[1-4]"
+    "|secs?|seconds?|mins?|minutes?|hrs?|hours?|wks?|yrs?|recently|lately|tomorrow|ago"
+    "|sessions?|conversations?|chats?|talks?|discussions?|sittings?"
+    r"|last|time|when|before|since|after|until|till|while|during)\b"
 )
 # It names one thing, as `100`, `2023` and `18th` do not.
 _CODE: Final = re.compile("(?=.*[0-9])(?!(?:19|20)[0-9][0-9]$|[0-9]+[a-z]{1,2}$).{4}")
@@ -279,7 +281,7 @@ def parse_query(request: SearchRequest) -> ParsedQuery:
         from perdure.recall.time_questions import read_time_question
 
         times = read_time_question(unquoted, request.true_at)
-        unquoted = times.rest
+        unquoted = times.rest if times else unquoted
     needed = (*quoted.phrases, *concepts)
     words = query_words(" ".join((unquoted, *needed)))
     if STOPWORDS.issuperset(words):

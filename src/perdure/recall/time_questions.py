@@ -63,11 +63,11 @@ class TimeQuestion:
         return without_mentions(self.text, [*self.ranges, *self.sessions, *([self.event] if self.event else ())])
 
 
-def read_time_question(text: str, now: datetime) -> TimeQuestion:
-    """Never an error, whatever the text."""
+def read_time_question(text: str, now: datetime) -> TimeQuestion | None:
+    """None where it says nothing about time. Never an error, whatever the text."""
     every_range = find_time_ranges(text, now)
     # `What did she buy recently?` asks for something and for what is new of it, which is no time.
-    asks_more = bool(content_words(without_mentions(text, every_range)))
+    asks_more = bool(every_range and content_words(without_mentions(text, every_range)))
     ranges = tuple(span for span in every_range if not (asks_more and _VAGUE.search(span.words)))
     taken = [(span.start, span.end) for span in ranges]
     sessions = tuple(
@@ -77,6 +77,8 @@ def read_time_question(text: str, now: datetime) -> TimeQuestion:
     )
     taken += ((found.start, found.end) for found in sessions)
     event = find_event(text, tuple(taken))
+    if not taken and event is None:
+        return None
     # `yesterday` is no word of a memory of that day; `March` may be.
     rest = without_mentions(text, [*sessions, *(span for span in ranges if not span.is_named)])
     asked = TimeQuestion(ranges, sessions, event, (), rest, text)

@@ -55,7 +55,7 @@ class SessionRange:
 def find_session_ranges(text: str) -> tuple[SessionRange, ...]:
     """Every mention of sessions, in the order of the text, none inside another. Never an error."""
     found: list[SessionRange] = []
-    end = 0
+    end = 0 if _ANYTHING.search(text) else len(text)
     while match := _ANY.search(text, end):
         start, end = match.span()
         if _THEIRS.search(text, max(0, start - 12), start):
@@ -98,6 +98,8 @@ def _spaced(pattern: str) -> str:
     return pattern.replace(" ", _GAP)
 
 
+# Most texts have nothing of it, and need no closer look.
+_ANYTHING: Final = re.compile(rf"\b(?:{_SESSION}|time|last)", re.IGNORECASE)
 _BOUNDS: Final = frozenset({"before", "since", "after", "until", "till"})
 _ANY: Final = re.compile(
     rf"(?<![\w-]){_spaced(_LEAD)}(?:"

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from datetime import datetime
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import Any, Final, NamedTuple, cast
 from zlib import crc32
 
@@ -14,8 +14,8 @@ import apsw
 
 from perdure.clock import format_time, from_micros, to_micros
 from perdure.errors import InvalidInput, StoreDamaged
-from perdure.ids import ContentHash, MemoryId
-from perdure.model import USE_FIELDS, Json, Record
+from perdure.ids import MemoryId
+from perdure.model import USE_FIELDS, Json, Record, record_of
 from perdure.store.sqlite.apsw_types import Database, Row, Value
 from perdure.text.entry import Entry
 
@@ -51,12 +51,18 @@ _COVERED: Final = (
 )  # fmt: skip
 _covered_values: Final = attrgetter(*_COVERED)
 _TIME_COLUMNS: Final = tuple(map(_COVERED.index, _TIMES))
-_JSON_COLUMNS: Final = tuple(map(_COVERED.index, (*_LISTS, "metadata")))
+_LIST_COLUMNS: Final = tuple(map(_COVERED.index, _LISTS))
+_METADATA: Final = _COVERED.index("metadata")
+_JSON_COLUMNS: Final = (*_LIST_COLUMNS, _METADATA)
 _FLOAT_COLUMNS: Final = tuple(map(_COVERED.index, ("importance", "confidence")))
 # Of the statement `select_memory`: where the checksum stands, where the covered columns end, and where those of use do.
 _CHECKSUM: Final = 4
 _COVERED_END: Final = _CHECKSUM + 1 + len(_COVERED)
-_USE_END: Final = _COVERED_END + 4
+_USE_END: Final = _COVERED_END + len(USE_FIELDS)
+_UNUSED: Final = (0, None, 0, None)
+_DECODED: Final = (*_COVERED, *USE_FIELDS, "id", "number", "namespace", "content_hash")
+# From the order of what is decoded to that of a record's fields.
+_in_order: Final[Callable[[Row], Row]] = itemgetter(*(_DECODED.index(field.name) for field in fields(Record)))
 
 
 def _plain(value: object) -> object:
@@ -167,37 +173,31 @@ def decode_sound(row: Row | None, namespace: str, unwritten: Mapping[int, Unwrit
     """
     if row is None or not is_sound(row):
         return None
-    values: dict[str, Any] = dict(zip(_COVERED, row[_CHECKSUM + 1 : _COVERED_END], strict=True))
-    for name in _TIMES:
-        if (micros := values[name]) is not None:
-            values[name] = from_micros(micros)
-    for name in _LISTS:
-        values[name] = tuple(json.loads(items)) if (items := values[name]) else ()
-    values["metadata"] = json.loads(values["metadata"]) if values["metadata"] else {}
+    number = row[0] & NUMBER_MASK
+    values: list[Any] = list(row[_CHECKSUM + 1 : _COVERED_END])
+    for column in _TIME_COLUMNS:
+        if (micros := values[column]) is not None:
+            values[column] = from_micros(micros)
+    for column in _LIST_COLUMNS:
+        values[column] = tuple(json.loads(items)) if (items := values[column]) else ()
+    values[_METADATA] = json.loads(entries) if (entries := values[_METADATA]) else {}
     recall_count, recalled_at, access_count, accessed_at = row[_COVERED_END:_USE_END]
     try:
-        if unwritten and (counted := unwritten.get(row[0] & NUMBER_MASK)):
+        if unwritten and (counted := unwritten.get(number)):
             recall_count = max(recall_count or 0, counted.least_recalls) + counted.recalls
             recalled_at = newest_time(recalled_at, counted.recalled_at)
             access_count = max(access_count or 0, counted.least_accesses) + counted.accesses
             accessed_at = newest_time(accessed_at, counted.accessed_at)
-        use: dict[str, Any] = {
-            "recall_count": int(recall_count or 0),
-            "recalled_at": None if recalled_at is None else from_micros(recalled_at),
-            "access_count": int(access_count or 0),
-            "accessed_at": None if accessed_at is None else from_micros(accessed_at),
-        }
+        use = (
+            int(recall_count or 0),
+            None if recalled_at is None else from_micros(recalled_at),
+            int(access_count or 0),
+            None if accessed_at is None else from_micros(accessed_at),
+        )
     except (TypeError, ValueError, OverflowError):
         # No checksum covers the counts of use: one that makes no sense is ignored, and the memory is kept.
-        use = {}
-    return Record(
-        id=unpack_id(row[1]),
-        number=row[0] & NUMBER_MASK,
-        namespace=namespace,
-        content_hash=ContentHash(row[2].hex()),
-        **values,
-        **use,
-    )
+        use = _UNUSED
+    return record_of(_in_order((*values, *use, unpack_id(row[1]), number, namespace, row[2].hex())))
 
 
 def is_sound(row: Row) -> bool:
