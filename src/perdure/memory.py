@@ -596,5 +596,5 @@ class Memory:
         answer = self._services.recaller().recall(request)
         if not surfaces:
             return answer
-        constitutions = [lifecycle.constitution.constitution(self._services, name) for name in request.namespaces]
-        return replace(answer, constitutional=tuple(record for each in constitutions for record in each.records))
+        found = [lifecycle.constitution.constitution(self._services, name).records for name in request.namespaces]
+        return replace(answer, constitutional=tuple(chain.from_iterable(found))) if any(found) else answer

@@ -195,7 +195,8 @@ class Retriever:
         """The rows that may be shown, pass the filter and hold what the query requires."""
         snapshot, request, required = partition.snapshot, self.request, self.query.required
         allowed = snapshot.visible(request)
-        if replace(request.filter, states=_NO_FILTER.states) != _NO_FILTER:
+        filter = request.filter
+        if filter != _NO_FILTER and replace(filter, states=_NO_FILTER.states) != _NO_FILTER:
             filter = replace(request.filter, states=request.states)
             allowed = allowed & snapshot.passing(filter, lambda: partition.numbers(self.store, filter))
         unreadable = [number for namespace, number in self.unreadable if namespace == partition.namespace]

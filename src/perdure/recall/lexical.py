@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -107,7 +107,7 @@ class Lexical:
     def counts(self, query_terms: Sequence[int], parts: Mapping[int, Sequence[int]] = _NO_PARTS) -> WordCounts:
         every = _with_parts(query_terms, parts) if parts else query_terms
         _, holding = self._find(every)
-        return replace(self._own, containing={every[which]: count for which, count in holding.items()})
+        return WordCounts(self.documents, self.words, {every[which]: count for which, count in holding.items()})
 
     def scores(
         self,
@@ -147,16 +147,14 @@ class Lexical:
         many rows of all hold each.
         """
         every = _with_parts(query_terms, parts) if parts else query_terms
-        postings, holding = self._find(every)
-        held = np.zeros((len(every), len(rows)))
-        for which, holders, _ in postings:
-            at = np.searchsorted(holders, rows)
-            held[which] += holders.take(at, mode="clip") == rows
+        found = np.zeros((len(every), len(rows)), np.bool_)
+        for which, holders, _ in self._find(every)[0]:
+            found[which] |= holders.take(holders.searchsorted(rows), mode="clip") == rows
+        held = found.astype(np.float64)
         for whole, some in parts.items():
             share = held[[every.index(part) for part in some]].mean(axis=0)
             held[every.index(whole)] = np.maximum(held[every.index(whole)], share)
-        counts = replace(self._own, containing={every[which]: count for which, count in holding.items()})
-        return held[: len(query_terms)], counts
+        return held[: len(query_terms)], self.counts(query_terms, parts)
 
     def _add(
         self,

@@ -95,6 +95,7 @@ class SearchRequest:
 
     def __post_init__(self) -> None:
         true_then = self.as_of is not None and self.filter.states == ("active",)
+        object.__setattr__(self, "namespaces", tuple(dict.fromkeys(self.namespaces)))
         object.__setattr__(self, "is_past", self.as_of is not None or self.known_at is not None)
         object.__setattr__(self, "candidates", max(self.recipe.candidates, 2 * self.limit))
         object.__setattr__(self, "shortlist", max(self.recipe.candidates // 2, self.limit))
@@ -130,7 +131,7 @@ def check_request(  # noqa: PLR0913 - one for each thing a caller may decide
         query=None if query is None else check_query(query),
         concepts=() if concepts is None else check_concepts(concepts),
         limit=check_limit(limit),
-        namespaces=(namespace,) if namespaces is None else tuple(dict.fromkeys(check_namespaces(namespaces))),
+        namespaces=(namespace,) if namespaces is None else tuple(check_namespaces(namespaces)),
         recipe=chosen,
         filter=check_filters(
             filters, settings.categories, true_at or known_by or now, refusal="Recall does not look into memories"

@@ -88,7 +88,6 @@ class Recaller:
 
     def recall(self, request: SearchRequest) -> Recall:
         """Without a query, a recipe with a prominence weight orders every memory by prominence."""
-        request = replace(request, namespaces=tuple(dict.fromkeys(request.namespaces)))
         query, found_times = parse_query(request), ()
         browsing = request.query is None and not request.concepts and request.recipe.prominence_weight > 0
         if not (query.text or browsing) or request.limit < 1:

@@ -106,7 +106,8 @@ def relevance_of(
     held, counted = np.zeros((len(query.terms), len(looked_at))), list[WordCounts]()
     start = 0
     for at, (partition, part) in enumerate(candidates.parts):
-        places = np.flatnonzero(candidates.partition[looked_at] == at)
+        several = len(candidates.parts) > 1
+        places = np.flatnonzero(candidates.partition[looked_at] == at) if several else slice(None)
         lexical, of_part = partition.snapshot.lexical, part[looked_at[places] - start]
         held[:, places], counts = lexical.held(query.terms, of_part, query.parts)
         counted.append(counts)
