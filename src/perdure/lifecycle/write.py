@@ -205,7 +205,7 @@ def write(
         current = find(writer)
         if request and request.expected_version is not None:
             request.require_expected_version(current)
-        if not is_same(current, existing):
+        if current is not existing and not is_same(current, existing):
             plan = plan_on(current, batch.at)
             if plan.outcome == "unchanged":
                 return Remembered(plan.record, plan.outcome, None, notes=plan.notes)

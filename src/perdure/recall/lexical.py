@@ -148,13 +148,15 @@ class Lexical:
         """
         every = _with_parts(query_terms, parts) if parts else query_terms
         found = np.zeros((len(every), len(rows)), np.bool_)
-        for which, holders, _ in self._find(every)[0]:
+        postings, holding = self._find(every)
+        for which, holders, _ in postings:
             found[which] |= holders.take(holders.searchsorted(rows), mode="clip") == rows
         held = found.astype(np.float64)
         for whole, some in parts.items():
             share = held[[every.index(part) for part in some]].mean(axis=0)
             held[every.index(whole)] = np.maximum(held[every.index(whole)], share)
-        return held[: len(query_terms)], self.counts(query_terms, parts)
+        counts = WordCounts(self.documents, self.words, {every[which]: count for which, count in holding.items()})
+        return held[: len(query_terms)], counts
 
     def _add(
         self,
@@ -239,7 +241,7 @@ class Lexical:
         for which, rows, _ in postings:
             holding[which] += len(rows) if everyone_lives else int(np.count_nonzero(self.alive.take(rows)))
         self._last_found.clear()
-        if sum(len(rows) for _, rows, _ in postings) <= _KEPT_ROWS:
+        if sum(holding.values()) <= _KEPT_ROWS:
             self._last_found[asked] = postings, holding
         return postings, holding
 

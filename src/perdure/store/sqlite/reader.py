@@ -129,9 +129,11 @@ class SqliteReader:
 
     def by_key(self, key: str) -> Record | None:
         """Stores of before have keys whose letters and accents stand apart."""
-        forms = (key,) if key.isascii() else (key, unicodedata.normalize("NFD", key))
-        found = (self._at(self._connection.execute(_BY_KEY, (self.namespace_id, form)).get) for form in forms)
-        return next(filter(None, found), None)
+        found = self._at(self._connection.execute(_BY_KEY, (self.namespace_id, key)).get)
+        if found is None and not key.isascii():
+            apart = unicodedata.normalize("NFD", key)
+            found = self._at(self._connection.execute(_BY_KEY, (self.namespace_id, apart)).get)
+        return found
 
     def by_content(self, identity: Identity) -> Record | None:
         text, _, *scope = identity
