@@ -106,8 +106,7 @@ class Lexical:
 
     def counts(self, query_terms: Sequence[int], parts: Mapping[int, Sequence[int]] = _NO_PARTS) -> WordCounts:
         every = _with_parts(query_terms, parts) if parts else query_terms
-        _, holding = self._find(every)
-        return WordCounts(self.documents, self.words, {every[which]: count for which, count in holding.items()})
+        return WordCounts(self.documents, self.words, self._find(every)[1])
 
     def scores(
         self,
@@ -124,11 +123,7 @@ class Lexical:
         if not found:
             return scores
         weigh = counts or self._own
-        idf = {
-            term: weigh.idf(term, holding[which])
-            for which, term in enumerate(every)
-            if holding[which] or weigh.containing.get(term)
-        }
+        idf = {term: weigh.idf(term, holding[term]) for term in every if holding[term] or weigh.containing.get(term)}
         words, wholes = TermWorths.of(query_terms, parts, idf) if parts else (idf, ())
         postings = [(every[which], rows, frequencies) for which, rows, frequencies in found]
         self._add(scores, postings, words, counts)
@@ -155,8 +150,7 @@ class Lexical:
         for whole, some in parts.items():
             share = held[[every.index(part) for part in some]].mean(axis=0)
             held[every.index(whole)] = np.maximum(held[every.index(whole)], share)
-        counts = WordCounts(self.documents, self.words, {every[which]: count for which, count in holding.items()})
-        return held[: len(query_terms)], counts
+        return held[: len(query_terms)], WordCounts(self.documents, self.words, holding)
 
     def _add(
         self,
@@ -217,9 +211,7 @@ class Lexical:
         for which, rows, _ in postings:
             held[rows] |= np.uint64(1 << which)
         # A word that only rows held that are gone is as good as unknown.
-        worths = np.array(
-            [counts.idf(term, holding[which]) if holding[which] else 0.0 for which, term in enumerate(query_terms)]
-        )
+        worths = np.array([counts.idf(term, holding[term]) if holding[term] else 0.0 for term in query_terms])
         bits = np.bitwise_or.reduce(held[windows], axis=1)[:, np.newaxis] >> np.arange(len(worths), dtype=np.uint64)
         return (bits & np.uint64(1)) @ worths / max(worths.sum(), 1e-9)
 
@@ -239,7 +231,8 @@ class Lexical:
         everyone_lives = self.documents == len(self.lengths)
         holding: Counter[int] = Counter()
         for which, rows, _ in postings:
-            holding[which] += len(rows) if everyone_lives else int(np.count_nonzero(self.alive.take(rows)))
+            living = len(rows) if everyone_lives else int(np.count_nonzero(self.alive.take(rows)))
+            holding[query_terms[which]] += living
         self._last_found.clear()
         if sum(holding.values()) <= _KEPT_ROWS:
             self._last_found[asked] = postings, holding
