@@ -30,7 +30,9 @@ def is_visible(record: Record, filter: Filter, moment: datetime) -> bool:
     if filter.states != ("active",):
         return True
     begun = record.valid_at is None or record.valid_at <= moment
-    return begun and (record.invalid_at is None or record.invalid_at > moment) and not has_expired(record, moment)
+    ended = record.invalid_at is not None and record.invalid_at <= moment
+    expired = record.expires_at is not None and record.expires_at <= moment
+    return begun and not ended and not expired
 
 
 def has_entry(record: Record, name: str, values: tuple[str, ...]) -> bool:
