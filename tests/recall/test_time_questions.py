@@ -362,6 +362,30 @@ def test_a_question_for_a_time_gives_none(life: Memory, question: str):
     assert all("time" not in hit.explain for hit in life.recall(question))
 
 
+@pytest.mark.parametrize(
+    ("question", "wanted"),
+    [
+        ("What should I do when the build fails?", "If the build fails, delete the cache"),
+        ("What do we do when S3 returns 503?", "Retry later when S3 returns 503"),
+        ("What happens when the timeout is reached?", "The timeout is reached after a minute: then S3 is asked again"),
+        ("What do I need to do after a deploy?", "After a deploy, look at the dashboard"),
+        ("What should we do before the release?", "Before the release, the tests run twice"),
+        ("What to do after you deploy?", "After a deploy, look at the dashboard"),
+    ],
+)
+def test_what_has_not_happened_is_no_event(life: Memory, question: str, wanted: str):
+    for text in (
+        "If the build fails, delete the cache", "Retry later when S3 returns 503", "The printer needs toner",
+        "The timeout is reached after a minute: then S3 is asked again", "After a deploy, look at the dashboard",
+        "Before the release, the tests run twice",
+    ):  # fmt: skip
+        life.remember(text)
+    answer = life.recall(question)
+    assert answer.mode != "time"
+    assert answer[0].record.text == wanted
+    assert not any("was read as" in note for note in answer.notes)
+
+
 def test_a_context_of_a_time_is_packed_like_any_other(life: Memory):
     made = life.context("What happened since the trip to Kyoto?", budget=400)
     assert [item.record.number for item in made.items] == [5, 4] or [item.record.number for item in made.items] == [

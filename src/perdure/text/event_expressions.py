@@ -38,10 +38,17 @@ def find_event(text: str, taken: tuple[tuple[int, int], ...] = ()) -> EventMenti
         asking = relation == "when" and (
             _AUXILIARY.match(event) or (not text[:start].strip() and text[end:][:1] != ",")
         )
-        if asking or ASKING_WORDS.issuperset(content_words(event)):
+        if asking or ASKING_WORDS.issuperset(content_words(event)) or _is_general(text, relation, event):
             continue
         return EventMention(_RELATIONS.get(relation, "when"), event, start, end, " ".join(match[0].split()))
     return None
+
+
+def _is_general(text: str, relation: str, event: str) -> bool:
+    """`What should I do when the build fails?` and `what to check after a deploy` ask for no time: nothing happened."""
+    if _PAST.search(text) or relation == "since":
+        return False
+    return not _NAMES_EVENT.match(event) or relation in {"when", "while"} or bool(_ADVICE.search(text))
 
 
 _RELATIONS: Final = {"before": "before", "since": "since", "after": "after", "until": "until", "till": "until"}
@@ -52,5 +59,22 @@ _EVENT: Final = re.compile(
 )
 _AUXILIARY: Final = re.compile(
     "(?:did|do|does|is|was|are|were|am|will|would|has|have|had|can|could|should|shall|may|might)(?![a-z])",
+    re.IGNORECASE,
+)
+# Something that happened is told in the past; `is reached` is not.
+_PAST: Final = re.compile(
+    r"(?<![\w-])(?<!is )(?<!are )(?<!be )(?:[a-z]{2,}[^\W_e]ed|did|was|were|had|been|used"
+    "|ate|became|began|bought|brought|broke|built|came|caught"
+    "|chose|drove|fell|felt|flew|found|gave|got|grew|heard|held|kept|knew|left|lost|made|met|paid|ran|said|sang|sat|saw"
+    r"|sent|slept|sold|spent|spoke|stood|swam|taught|thought|told|took|went|won|wore|wrote)(?![\w-])",
+    re.IGNORECASE,
+)
+# An event that is named, unlike `a deploy` and `you deploy`.
+_NAMES_EVENT: Final = re.compile(
+    r"(?!(?:an?|any|each|every|i|you|we|he|she|it|they|one|[a-z]+ing)(?!\w))", re.IGNORECASE
+)
+_ADVICE: Final = re.compile(
+    r"(?<![\w-])(?:should|shall|must|can|could|may|might|need|happens|(?:what|how|where|when|who|which)\s{1,4}to"
+    r"|(?:do|does)\s{1,4}\w{1,40}\s{1,4}(?:do|need|have))(?![\w-])",
     re.IGNORECASE,
 )
