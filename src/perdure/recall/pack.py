@@ -110,6 +110,7 @@ class _Packer:
         self._how = how
         self._items: list[ContextItem] = []
         self._terms = frozenset(terms(" ".join(spelled_out(query_words(how.query)))))
+        self._lines: dict[tuple[str, int, Form, str], str] = {}
         self._counted: dict[str, int] = {}
         # A mark as long as the real one: that is drawn at the end, when it is known what it must not be.
         self.mark = how.draw()
@@ -165,7 +166,7 @@ class _Packer:
     def sealed(self, items: Sequence[ContextItem]) -> str:
         if not items:
             return ""
-        lines = [item(one, self._how.style) for one in items]
+        lines = [self._line(one) for one in items]
         if any(self.mark in line for line in lines):
             self.mark = unused_mark(lines, self._how.draw)
         return enclose(lines, self.mark)
@@ -213,4 +214,11 @@ class _Packer:
         return self._left > before
 
     def _cost(self, packed: ContextItem) -> int:
-        return self.count(item(packed, self._how.style) + "\n")
+        return self.count(self._line(packed) + "\n")
+
+    def _line(self, packed: ContextItem) -> str:
+        """The memory as it stands in the text. It is counted and laid out several times, and written once."""
+        key = (packed.record.namespace, packed.record.number, packed.form, packed.text)
+        if key not in self._lines:
+            self._lines[key] = item(packed, self._how.style)
+        return self._lines[key]
