@@ -31,8 +31,9 @@ from perdure.recall.timeline import with_time
 from perdure.store.paging import records
 from perdure.store.port import Store
 from perdure.text.bm25 import WordCounts
-from perdure.text.entry import entry_of, unpack_terms
+from perdure.text.entry import columns_of, term_hash
 from perdure.text.preview import when
+from perdure.text.words import terms
 from perdure.visibility import is_visible
 
 if TYPE_CHECKING:
@@ -118,7 +119,7 @@ def fitting(
         for namespace, name in enumerate(request.namespaces):
             with store.read(name) as reader:
                 records = reader.fetch([one.number for one in some if one.namespace == namespace])
-            held = {record.number: unpack_terms(entry_of(record).terms).keys() for record in records}
+            held = {record.number: set(map(term_hash, terms("\n".join(columns_of(record))))) for record in records}
             for one in some:
                 if one.namespace == namespace and one.number in held:
                     shares = share_held(held[one.number], query)
