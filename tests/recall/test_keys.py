@@ -44,6 +44,15 @@ def test_a_memory_is_found_by_the_name_in_its_key(memory: Memory, question: str,
     assert memory.recall(question)[0].record.key == key
 
 
+@pytest.mark.parametrize("question", ["PX-4711", "What is the state of ticket PX-4711, and who looks at it?"])
+def test_a_memory_is_found_by_the_code_in_its_key(memory: Memory, question: str):
+    memory.upsert("ticket:PX-4711", "The login page crashes on Safari.")
+    memory.upsert("ticket:PX-4712", "The logout page is slow.")
+    assert memory.recall(question)[0].record.key == "ticket:PX-4711"
+    forgotten = memory.forget("everything about PX-4711", dry_run=True)
+    assert [record.key for record in forgotten.records] == ["ticket:PX-4711"]
+
+
 def test_what_gave_up_its_key_is_not_found_by_it_any_more():
     with Memory(":memory:", embedder="none") as memory:
         memory.remember("Prefers green tea.", key="person:alice")
@@ -74,7 +83,11 @@ def test_a_store_of_keyed_memories_is_sound(memory: Memory):
         ("abstract:4983", []),
         ("turn:d1:7", []),
         ("project:apollo11", ["apollo"]),
+        ("ticket:PX-4711", ["PX-4711"]),
+        ("error:E1042", ["E1042"]),
+        ("note:2026-03-14", []),
+        ("uuid:3f2a-91cc8e", ["cc"]),
     ],
 )
-def test_the_names_in_a_key_are_its_words_without_digits(key: str, names: list[str]):
+def test_the_names_in_a_key_are_its_words_and_codes(key: str, names: list[str]):
     assert names_in_key(key) == names

@@ -58,16 +58,20 @@ _IMAGINED: Final = 100
 _LONG: Final = 24
 _DOZEN: Final = 12
 _ENOUGH: Final = 0.25
+# So many unknown words are as much as one code. With it a memory fits if no more than five of a thousand hold the code.
+_CODES: Final = 2.5
 _STEEPNESS: Final = 5.0
 _DECIMALS: Final = 4
 
 
 def word_worths(counts: WordCounts, query: ParsedQuery) -> list[list[float]]:
-    """What each term of a query is worth of all that is asked, and then of each of its sentences; together at most 1.
+    """What each term of a query is worth of all that is asked, of each of its sentences, and of its codes; together at
+    most 1.
 
     Of a long query no memory holds all words: a dozen of them make 1. A sentence is worth two unknown words at least,
-    because one word is easily held by chance. A code such as `E1042` counts twice: who names it means it. A word made
-    of several parts that no memory holds whole is as common as the rarest of its parts.
+    because one word is easily held by chance. A code such as `E1042` counts twice, and few memories that hold it fit
+    for that alone: who names it means it. A word made of several parts that no memory holds whole is as common as the
+    rarest of its parts.
     """
     documents, terms = counts.documents + _IMAGINED, query.terms
     unknown, worths = math.log1p(2 * documents + 1), dict[int, float]()
@@ -83,6 +87,9 @@ def word_worths(counts: WordCounts, query: ParsedQuery) -> list[list[float]]:
     for sentence in query.sentences:
         total = max(2 * unknown, math.fsum(worths.get(term, unknown) for term in sentence))
         shares.append([worths[term] / total if term in sentence else 0.0 for term in terms])
+    if query.codes:
+        total = _CODES * unknown * len(query.codes)
+        shares.append([worths[term] / total if term in query.codes else 0.0 for term in terms])
     return shares
 
 

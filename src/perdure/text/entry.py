@@ -21,7 +21,7 @@ from perdure.text.words import searchable, terms
 # which at a million different words concerns one in four thousand of them.
 TERM_BYTES: Final = 5
 _TERM: Final = struct.Struct("<IB")
-_NAME: Final = re.compile(r"[^\W\d_]{2,}")
+_NAME: Final = re.compile(r"[^\W\d_]+-?[0-9]{3,}(?![^\W_])|[^\W\d_]{2,}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,9 @@ def fields_of(record: Record) -> tuple[str, str, str, str, str, str, str]:
 
 
 def names_in_key(key: str) -> list[str]:
-    """Whom or what a memory is about, if its key says so: `alice` of `person:alice`. Digits are mostly no names."""
+    """Whom or what a memory is about, if its key says so: `alice` of `person:alice`. Digits are mostly no names, but
+    `PX-4711` and `E1042` are.
+    """
     return _NAME.findall(key.partition(":")[2])
 
 
