@@ -20,7 +20,7 @@ from perdure.recall.index import Mask, Snapshot
 from perdure.recall.query import ParsedQuery, SearchRequest, meeting_requirements, term_hashes
 from perdure.recall.recipe import MOST_SCORED
 from perdure.recall.signals import PROMINENCE, anchor_matches, total_of, weigh
-from perdure.recall.timeline import DAY, within
+from perdure.recall.timeline import DAY_MICROS, within
 from perdure.recall.top_k import top_k, top_k_newest
 from perdure.text.bm25 import WordCounts
 from perdure.text.names_and_times import WORDS_THAT_TELL_WHEN, asks_when
@@ -366,11 +366,11 @@ class ArrayFeatures:
 
     @property
     def update_age(self) -> NDArray[np.float64]:
-        return ((to_micros(self.request.known_by) - column_of(self.parts, "updated_at")) / DAY).clip(0.0)
+        return ((to_micros(self.request.known_by) - column_of(self.parts, "updated_at")) / DAY_MICROS).clip(0.0)
 
     @property
     def unused_age(self) -> NDArray[np.float64]:
-        return ((to_micros(self.request.known_by) - self._use[1]) / DAY).clip(0.0)
+        return ((to_micros(self.request.known_by) - self._use[1]) / DAY_MICROS).clip(0.0)
 
     @property
     def anchor_matches(self) -> NDArray[np.int64]:

@@ -15,7 +15,7 @@ from typing import Final
 from perdure.clock import LOCAL, from_micros
 from perdure.model import Hit, Record
 from perdure.recall.timeline import Span
-from perdure.text.calendar_ranges import day
+from perdure.text.calendar_ranges import INSTANT, day
 from perdure.text.discourse import content_words
 from perdure.text.entry import columns_of
 from perdure.text.event_expressions import EventMention, find_event
@@ -40,7 +40,6 @@ _NEAR: Final = 0.5
 # Memories of an event that are further apart tell of several; one that matches so well beside the best is a rival.
 _SAME_TIME: Final = timedelta(days=7)
 _RIVAL: Final = 0.7
-_INSTANT: Final = timedelta(microseconds=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +99,7 @@ def session_time(asked: SessionRange, sessions: Sequence[Span], now: datetime, s
     meant = sessions[max(first, 0) : last + 1] if last >= 0 else ()
     if not meant:
         return None
-    since, until = from_micros(meant[0].first), from_micros(max(span.last for span in meant)) + _INSTANT
+    since, until = from_micros(meant[0].first), from_micros(max(span.last for span in meant)) + INSTANT
     return _bounded(asked.bound, since, until, asked)
 
 
@@ -152,7 +151,7 @@ def day_of(moment: datetime) -> TimeRange:
         since, until = day(moment.astimezone(LOCAL))
         return TimeRange(since.astimezone(UTC), until.astimezone(UTC), 0, 0, "", LOCAL)
     except OverflowError:  # the first or the last day of the calendar
-        return TimeRange(moment, moment + _INSTANT, 0, 0, "", LOCAL)
+        return TimeRange(moment, moment + INSTANT, 0, 0, "", LOCAL)
 
 
 def _bounded(

@@ -16,7 +16,7 @@ from perdure.recall.ranking import Explanation, Ranked
 from perdure.recall.signals import explain
 from perdure.recall.time_questions import day_of
 from perdure.recall.timeline import (
-    DAY,
+    DAY_MICROS,
     SessionKey,
     Span,
     described,
@@ -90,7 +90,7 @@ def rank_by_time(
         notes = (NOTHING_THEN.format(described(ranges), day.dates), *notes)
     recipe = request.recipe
     ranked: list[Ranked] = []
-    for position in spread([moment // DAY for moment in moments.dated], moments.weights, request.limit):
+    for position in spread([moment // DAY_MICROS for moment in moments.dated], moments.weights, request.limit):
         column = time_column(moments.dated[position], ranges, recipe.scale)
         explanation = Explanation(partial(explain, {"time": column}))
         # Where a time alone is asked for, a memory fits as well as its time does.

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from perdure.recall.query import ParsedQuery
     from perdure.text.time_expressions import TimeRange
 
-DAY: Final = 86_400_000_000
+DAY_MICROS: Final = 86_400_000_000
 # Outside a time a memory counts so much at its edge, and half of it a month away, or as far away as the time is long:
 # what happened is often told days later. Another year hardly counts.
 _AT_THE_EDGE: Final = 0.95
-_MONTH: Final = 30 * DAY
+_MONTH: Final = 30 * DAY_MICROS
 # In a conversation without names for its sessions, what is said after such a pause belongs to the next one.
-PAUSE: Final = DAY // 4
+PAUSE: Final = DAY_MICROS // 4
 # About three months away: from there on a match itself counts less, down to three quarters of it.
 _FAR: Final = 0.25
 # More words than these make a memory no more informative.
@@ -64,7 +64,7 @@ def time_column(dated: Values, ranges: Iterable[TimeRange], weight: float) -> Si
         before, behind = (since - dated) * (dated < since), (dated - until + 1) * (dated >= until)
         away = before + behind
         near = (away == 0) + (away > 0) * _AT_THE_EDGE / (1.0 + away / max(length, _MONTH))
-        days = days + (away / DAY - days) * (near > share)
+        days = days + (away / DAY_MICROS - days) * (near > share)
         share = share + (near - share) * (near > share)
     return SignalColumn(days, rounded(share), weight, about=described(ranges))
 
