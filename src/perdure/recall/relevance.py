@@ -8,7 +8,7 @@ memories, where something is always near by chance. What stands in the same conv
 part of that match: `Yes, the blue one` shares no word with the question that it answers.
 
 The functions work on numbers and on arrays alike, so that a search from disk and one in memory come to the same. The
-constants were fitted on LoCoMo by leaving one conversation out; docs/design.md has the figures.
+constants were chosen on LoCoMo; docs/design.md has the figures.
 """
 
 from __future__ import annotations
