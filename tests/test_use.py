@@ -229,7 +229,7 @@ def test_a_process_that_ends_without_closing_writes_what_it_used_and_is_silent(m
     memory.remember("Alice prefers dark mode")
     memory.close()
     child = subprocess.run(
-        [sys.executable, "-X", "dev", "-c", LEFT_OPEN, str(path)], capture_output=True, text=True, check=False
+        [sys.executable, "-X", "dev", "-c", LEFT_OPEN, str(path)], capture_output=True, encoding="utf-8", check=False
     )
     assert (child.returncode, child.stdout, child.stderr) == (0, "", "")
     assert on_disk(path) == (1, 1)

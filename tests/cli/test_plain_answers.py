@@ -79,7 +79,7 @@ def test_doctor_answers_while_another_process_writes(user: User, store: Path):
 def test_a_system_without_file_locks_gets_one_clear_sentence(tmp_path: Path):
     program = "import sys; sys.modules['fcntl'] = None\nfrom perdure.cli.app import main; main()"
     words = (sys.executable, "-c", program, "remember", "tea", "--store", str(tmp_path / "memory.db"))
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    done = subprocess.run(words, capture_output=True, encoding="utf-8", check=False)
     assert done.returncode == 5
     assert "Linux and macOS" in done.stderr
     assert "WSL" in done.stderr

@@ -58,7 +58,7 @@ def ask(memory: Memory, query: str | None, **options: Any) -> Recall:
 def asked_without_numpy(path: Path, query: str | None) -> dict[str, Any]:
     """What another process answers, which cannot import numpy."""
     asking = [sys.executable, "-c", WITHOUT_NUMPY, str(path), json.dumps(query)]
-    return json.loads(subprocess.run(asking, capture_output=True, text=True, check=True).stdout)
+    return json.loads(subprocess.run(asking, capture_output=True, encoding="utf-8", check=True).stdout)
 
 
 def texts(answer: Recall) -> set[str]:
