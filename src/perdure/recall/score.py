@@ -143,15 +143,19 @@ def lenders(candidates: Candidates) -> tuple[NDArray[np.intp], NDArray[np.intp]]
 
 def conversations_of(candidates: Candidates, rows: NDArray[np.intp]) -> NDArray[np.intp]:
     """The conversation of each candidate as a number, 0 where it has none."""
-    groups: list[int] = column_of(candidates.parts, "group")[rows].tolist()
+    groups, partitions = column_of(candidates.parts, "group")[rows], candidates.partition[rows]
+    # There are fewer sessions than candidates.
+    together = (partitions.astype(np.int64) << 32) + groups.astype(np.int64) - NOBODY
+    sessions, which = np.unique(together, return_inverse=True)
     codes: dict[tuple[int, str] | None, int] = {None: 0}
-    of_row: list[int] = []
-    for group, at in zip(groups, candidates.partition[rows].tolist(), strict=True):
-        partition, key = candidates.parts[int(at)][0], None
+    of_session: list[int] = []
+    for session in map(int, sessions):
+        partition, group = candidates.parts[session >> 32][0], (session & 0xFFFFFFFF) + NOBODY
+        key = None
         if group != NOBODY:
             key = partition.namespace, str(partition.snapshot.vocabulary.groups.values[group][0])
-        of_row.append(codes.setdefault(key, len(codes)))
-    return np.array(of_row, np.intp)
+        of_session.append(codes.setdefault(key, len(codes)))
+    return np.array(of_session, np.intp)[which]
 
 
 def with_lent(proof: NDArray[np.float64], conversations: NDArray[np.intp], count: int) -> NDArray[np.float64]:
