@@ -31,8 +31,9 @@ def test_the_environment_beats_the_file_and_an_argument_beats_both(tmp_path: Pat
 def test_every_setting_can_come_from_its_variable(tmp_path: Path):
     samples = {"path": "/x/y", "text": "none", "words": "moods, dreams", "number": "5", "switch": "off"}
     samples |= {"count": "9", "share": "0.5", "tables": "{mine = {like = 'facts'}}"}
+    samples |= {"amount": "1.5", "patterns": "{badge = 'BDG-[0-9]+'}"}
     environment = {row.variable: samples[row.kind] for row in settings.SETTINGS} | {"HOME": str(tmp_path)}
-    environment |= {"PERDURE_DECAY_EXEMPT": "important"}
+    environment |= {"PERDURE_DECAY_EXEMPT": "important", "PERDURE_KEYWORDS": "off"}
     found = settings.load(environment)
     assert found.store == Path("/x/y")
     assert {"moods", "dreams", "preference"} <= found.categories

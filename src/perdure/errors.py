@@ -32,7 +32,12 @@ Whoever raises one may give a sharper sentence and must leave a remedy: what the
     │   ├── StoreReplaced       store_replaced  the file was moved or replaced under us
     │   ├── StoreUnsafe         store_unsafe    a symlink, a foreign owner, an unsafe file system
     │   └── StoreClosed         store_closed
-    └── EmbedderUnavailable     no_embedder     (retryable) recall goes on by keyword
+    └── ProviderUnavailable     provider_unavailable   (retryable) a model's server did not answer as it should
+        ├── ProviderRefused     provider_refused   it does not want this request, now or later
+        ├── EgressForbidden     egress_forbidden   the settings do not let texts go there
+        ├── ModelUnavailable    no_llm          (retryable) no language model can be asked
+        │   └── ModelOutputInvalid   bad_model_output   what it said is not what was asked for
+        └── EmbedderUnavailable     no_embedder     (retryable) recall goes on by keyword
 """
 
 from __future__ import annotations
@@ -272,11 +277,50 @@ class StoreClosed(StoreError):
     default_remedy = "Open it again with Memory(...)."
 
 
-class EmbedderUnavailable(PerdureError):
+class ProviderUnavailable(PerdureError):
+    """The provider's server did not answer."""
+
+    # In how many seconds it wants to be asked again, if it said so.
+    retry_after: float | None = None
+    code = "provider_unavailable"
+    retryable = True
+    default_remedy = "Check that the server runs and can be reached; `perdure work` tries again."
+
+
+class ProviderRefused(ProviderUnavailable):
+    """The provider refused the request."""
+
+    code = "provider_refused"
+    retryable = False
+    default_remedy = "Check the model's name and the key in the environment; docs/models.md says which it is."
+
+
+class EgressForbidden(ProviderUnavailable):
+    """The settings do not let texts leave this machine."""
+
+    code = "egress_forbidden"
+    retryable = False
+    default_remedy = "Name the host in the setting `egress` if texts may be sent there."
+
+
+class ModelUnavailable(ProviderUnavailable):
+    """No language model can be asked."""
+
+    code = "no_llm"
+    default_remedy = "Check the setting `llm`; docs/models.md says what each provider needs."
+
+
+class ModelOutputInvalid(ModelUnavailable):
+    """The language model did not answer in the form that was asked for."""
+
+    code = "bad_model_output"
+    default_remedy = "`perdure parked` shows what it said, and asks again."
+
+
+class EmbedderUnavailable(ProviderUnavailable):
     """No embedding model is available, so recall works by keyword alone."""
 
     code = "no_embedder"
-    retryable = True
     default_remedy = "Check the embedder that was given; `perdure work` then makes the vectors that are missing."
 
 

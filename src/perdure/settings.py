@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -13,13 +14,20 @@ from perdure.errors import SettingsInvalid, shown
 from perdure.model import CATEGORIES, TIERS
 from perdure.validation import ABOVE_ZERO, number_in
 
+KEYWORD_TIERS: Final = ("auto", "claude", "haiku", "ollama", "off")
+_MODEL: Final = re.compile(r"local|none|[a-z][a-z0-9_-]*:\S+")
+_MODEL_REMEDY: Final = {
+    "embedder": "Set it to `local`, `none` or a provider and its model, such as `ollama:nomic-embed-text`.",
+    "llm": "Set it to `none` or a provider and its model, such as `ollama:qwen3`.",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Setting:
     """One row of the settings table: the reference page is made from these."""
 
     name: str
-    kind: Literal["path", "text", "words", "number", "count", "share", "switch", "tables"]
+    kind: Literal["path", "text", "words", "number", "count", "share", "amount", "switch", "tables", "patterns"]
     default: str
     help: str
 
@@ -31,7 +39,62 @@ class Setting:
 SETTINGS: Final = (
     Setting("store", "path", "the user's data directory", "The file that holds the memories."),
     Setting("namespace", "text", "default", "Whose memories: a user, a team or an agent. Namespaces never mix."),
-    Setting("embedder", "text", "local", "`local` (the packaged model) or `none` (keyword search alone)."),
+    Setting(
+        "embedder",
+        "text",
+        "local",
+        "`local` (the packaged model), `none` (keyword search alone), or a provider and its model, such as "
+        "`ollama:nomic-embed-text`; docs/models.md lists them.",
+    ),
+    Setting(
+        "embedder_url",
+        "text",
+        "the provider's own",
+        "Where the embedder's server is, such as `http://127.0.0.1:8000/v1`.",
+    ),
+    Setting(
+        "embedder_dimensions",
+        "count",
+        "0",
+        "How many numbers a vector has, where the model lets you choose; 0: the usual.",
+    ),
+    Setting("llm", "text", "none", "A language model, such as `ollama:qwen3`; `none`: Perdure asks none."),
+    Setting("llm_url", "text", "the provider's own", "Where the language model's server is."),
+    Setting(
+        "egress",
+        "words",
+        "none",
+        "The hosts that texts may be sent to, such as `api.openai.com`; `none`: nothing leaves this machine.",
+    ),
+    Setting(
+        "provider_seconds",
+        "number",
+        "2",
+        "How long a read or a write waits for a provider; background work waits longer.",
+    ),
+    Setting(
+        "daily_tokens", "count", "0", "How many tokens background work may send to providers in a day; 0: any number."
+    ),
+    Setting("daily_cost", "amount", "0", "How much background work may cost in a day, by `prices`; 0: any amount."),
+    Setting(
+        "prices",
+        "tables",
+        "",
+        'What a model costs for a million tokens, such as `{"openai:gpt-5-mini" = {input = 0.25, output = 2}}`.',
+    ),
+    Setting(
+        "keywords",
+        "text",
+        "auto",
+        "Who finds keywords for a memory that came without: `auto` (the language model if there is one, else Perdure "
+        "itself), `claude`, `haiku`, `ollama` or `off`.",
+    ),
+    Setting(
+        "keyword_categories",
+        "words",
+        "anti-patterns,patterns,heuristics",
+        "The categories whose memories get keywords.",
+    ),
     Setting("recipe", "text", "balanced", "How recall weighs its signals; docs/reference/recipes.md lists them."),
     Setting(
         "recipes", "tables", "", "Recipes of your own, each a table; docs/reference/recipes.md says what is in it."
@@ -45,6 +108,12 @@ SETTINGS: Final = (
     Setting("categories", "words", "", "Categories of your own, besides the built-in ones."),
     Setting("cache", "path", "the user's cache directory", "Where derived files go, such as the model's weights."),
     Setting("redact", "switch", "true", "Replace secrets by [REDACTED:kind] before anything is stored."),
+    Setting(
+        "redact_patterns",
+        "patterns",
+        "",
+        'Secrets of your own: regular expressions by kind, such as `{badge = "BDG-[0-9]{6}"}`.',
+    ),
     Setting("actor", "text", "the login name", "Who is written into the history of a memory."),
     Setting("session", "text", "", "The session that is written into the history of a memory."),
     Setting("busy_seconds", "number", "30", "How long a write waits for other processes before it gives up."),
@@ -74,12 +143,24 @@ class Settings:
     store: Path
     namespace: str = "default"
     embedder: str = "local"
+    embedder_url: str | None = None
+    embedder_dimensions: int = 0
+    llm: str = "none"
+    llm_url: str | None = None
+    egress: tuple[str, ...] = ()
+    provider_seconds: float = 2.0
+    daily_tokens: int = 0
+    daily_cost: float = 0.0
+    prices: Mapping[str, Mapping[str, object]] = field(default_factory=dict[str, Mapping[str, object]])
+    keywords: str = "auto"
+    keyword_categories: tuple[str, ...] = ("anti-patterns", "patterns", "heuristics")
     recipe: str = "balanced"
     recipes: Mapping[str, Mapping[str, object]] = field(default_factory=dict[str, Mapping[str, object]])
     min_relevance: float | None = None
     categories: frozenset[str] = frozenset(CATEGORIES)
     cache: Path
     redact: bool = True
+    redact_patterns: Mapping[str, str] = field(default_factory=dict[str, str])
     actor: str
     session: str | None = None
     busy_seconds: float = 30.0
@@ -109,8 +190,13 @@ def load(environment: Mapping[str, str] | None = None, **arguments: object) -> S
     values.setdefault("cache", directory("cache", environ))
     login = (environ[name] for name in ("USER", "LOGNAME", "USERNAME") if environ.get(name))
     values.setdefault("actor", next(login, "unknown"))
-    if values.get("embedder", "local") not in {"local", "none"}:
-        raise SettingsInvalid(f"embedder is {values['embedder']!r}.", remedy="Set it to `local` or `none`.")
+    for name in ("embedder", "llm"):
+        if name in values and not _MODEL.fullmatch(values[name]):
+            raise SettingsInvalid(f"{name} is {values[name]!r}.", remedy=_MODEL_REMEDY[name])
+    if values.get("egress") == ("none",):
+        values["egress"] = ()
+    if values.get("keywords", "auto") not in KEYWORD_TIERS:
+        raise SettingsInvalid(f"keywords is {values['keywords']!r}.", remedy=f"Set it to {', '.join(KEYWORD_TIERS)}.")
     if unknown := set(values.get("decay_exempt", ())) - set(TIERS):
         raise SettingsInvalid(f"decay_exempt names a tier {min(unknown)!r}.", remedy=f"Tiers: {', '.join(TIERS)}.")
     return _in_order(Settings(**values))
@@ -187,6 +273,12 @@ def _typed(setting: Setting, value: Any) -> Any:
 
                 value = tomllib.loads(f"value = {value}")["value"]
             return {name: dict[str, object](**table) for name, table in value.items()}
+        if kind == "patterns":
+            if isinstance(value, str):
+                import tomllib
+
+                value = tomllib.loads(f"value = {value}")["value"]
+            return {str(name): re.compile(pattern).pattern for name, pattern in value.items()}
         if kind in {"text", "path"}:
             checked = value if isinstance(value, str) and value else None
         else:
@@ -194,7 +286,7 @@ def _typed(setting: Setting, value: Any) -> Any:
             if isinstance(value, str):
                 value = int(value) if whole else float(value)
             checked = number_in(value, least, most, whole=whole)
-    except (ValueError, KeyError, TypeError, AttributeError, RuntimeError):
+    except (ValueError, KeyError, TypeError, AttributeError, RuntimeError, re.error):
         checked = None
     if checked is None:
         raise SettingsInvalid(f"{setting.name} (or {setting.variable}) cannot be {shown(value)}.")
@@ -204,6 +296,7 @@ def _typed(setting: Setting, value: Any) -> Any:
 # By kind: whether it is a whole number, the least and the most it may be.
 _NUMBERS: Final[Mapping[str, tuple[bool, float, float]]] = {
     "number": (False, ABOVE_ZERO, 1e6), "count": (True, 0, 10**12), "share": (False, 0, 1),
+    "amount": (False, 0, 1e9),
 }  # fmt: skip
 _SWITCH: Final = {"true": True, "1": True, "yes": True, "on": True,
                   "false": False, "0": False, "no": False, "off": False}  # fmt: skip
