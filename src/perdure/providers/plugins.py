@@ -1,0 +1,40 @@
+"""Providers by name. Each is an entry point, of this package or of any other that is installed."""
+
+from __future__ import annotations
+
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, Final, Literal, TypeAlias
+
+from perdure.errors import ProviderUnavailable, SettingsInvalid
+
+Group: TypeAlias = Literal["perdure.embedders", "perdure.llms"]
+_KIND: Final[dict[Group, str]] = {"perdure.embedders": "embedder", "perdure.llms": "language model"}
+
+
+def provider_names(group: Group) -> list[str]:
+    return sorted({point.name for point in entry_points(group=group)})
+
+
+def load(group: Group, name: str) -> Any:
+    """What the provider's entry point names: a function of the model's name and the options."""
+    points = sorted(entry_points(group=group, name=name), key=_precedence)
+    if not points:
+        known = ", ".join(provider_names(group)) or "none"
+        raise SettingsInvalid(
+            f"No {_KIND[group]} is installed that is called {name!r}.",
+            remedy=f"Those installed: {known}; docs/models.md says what each needs.",
+        )
+    try:
+        return points[0].load()
+    except Exception as error:
+        package = points[0].dist.name if points[0].dist else "its package"
+        raise ProviderUnavailable(
+            f"The {_KIND[group]} {name!r} of {package} cannot be loaded: {type(error).__name__}: {error}.",
+            remedy=f"Reinstall {package}, or choose another {_KIND[group]}.",
+        ) from error
+
+
+def _precedence(point: EntryPoint) -> tuple[bool, str]:
+    """Ours first: no other package takes the name of a provider that is built in, and with it the provider's key."""
+    package = point.dist.name if point.dist else ""
+    return package != "perdure", package
