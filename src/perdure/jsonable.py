@@ -12,9 +12,10 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 from perdure.clock import format_time
-from perdure.model import Context, Exported, Finding, Page, Recall, Remembered, RevertResult, Revision
+from perdure.model import Context, Finding, Page, Recall, Remembered, RevertResult, Revision
 
 if TYPE_CHECKING:
+    from perdure.maintenance_results import Exported
     from perdure.store.port import StoreStats
 
 ListName: TypeAlias = Literal["revisions", "versions", "checkpoints", "triggered", "remembered"]

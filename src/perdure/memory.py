@@ -6,114 +6,31 @@ A verb checks what it was given, calls one function of `recall/` or `lifecycle/`
 from __future__ import annotations
 
 import builtins
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final, Literal, Never, Self, TextIO, TypeAlias, Unpack, get_args, overload
+from typing import Any, Final, Literal, TextIO, Unpack, get_args, overload
 
-from perdure import lifecycle, model, recall
-from perdure import settings as configuration
-from perdure.clock import Clock, parse_time, system_clock
-from perdure.embed.port import Embedder
-from perdure.errors import InvalidInput, UnknownChoice, shown
+from perdure import lifecycle, model, recall, validation
+from perdure.clock import parse_time
+from perdure.errors import UnknownChoice, shown
 from perdure.lifecycle.capacity import UNCHANGED, Limit
-from perdure.lifecycle.write_context import WriteContext
-from perdure.services import Services
-from perdure.settings import Settings
-from perdure.store.port import Progress, Store, StoreStats
-from perdure.validation import (
-    MAX_REFERENCES,
-    Fields,
-    Filters,
-    KeyedFields,
-    check_bool,
-    check_choice,
-    check_fields,
-    check_filters,
-    check_int,
-    check_limit,
-    check_namespace,
-    check_namespaces,
-    check_path,
-    check_query,
-    check_references,
-    check_single_line,
-    optional,
-)
+from perdure.open_memory import OpenMemory
+from perdure.store.port import Progress, StoreStats
+from perdure.validation import Fields, Filters, KeyedFields, Reference, References, StrPath
 
-if TYPE_CHECKING:
-    from perdure.recall.query import SearchRequest
-
-Reference: TypeAlias = int | str
-References: TypeAlias = Reference | Sequence[Reference]
-StrPath: TypeAlias = str | os.PathLike[str]
-
-MAX_LOG: Final = 1000
 MAX_BUDGET: Final = 1_000_000
-MAX_CHECKPOINTS: Final = 10_000
 
 
-class Memory:
+class Memory(OpenMemory):
     """One durable memory: a local file, or whatever else implements the store.
 
     Without arguments it opens the user's own memory; where there is no file yet it makes one, unless `create` is
     False. It is safe to share between threads, and any number of processes may open the same file. Use it as a context
     manager, or call `close`.
     """
-
-    def __init__(  # noqa: PLR0913 - one for each thing a caller may decide
-        self,
-        store: StrPath | Store | None = None,
-        *,
-        namespace: str | None = None,
-        embedder: Embedder | Literal["local", "none"] | None = None,
-        settings: Settings | None = None,
-        actor: str | None = None,
-        surface: str = "python",
-        session: str | None = None,
-        writer: Literal["person", "model"] = "person",
-        clock: Clock = system_clock,
-        create: bool = True,
-    ) -> None:
-        arguments: dict[str, Any] = {"namespace": namespace, "actor": actor, "session": session}
-        arguments["store"] = store if isinstance(store, str | os.PathLike) else None
-        arguments["embedder"] = embedder if isinstance(embedder, str) else None
-        chosen = configuration.override(settings, **arguments) if settings else configuration.load(**arguments)
-        self._namespace = check_namespace(chosen.namespace)
-        context = WriteContext.checked(chosen.actor, surface, chosen.session, writer, clock)
-        self._services = Services(store, embedder, chosen, context, create=check_bool(create, "create"))
-
-    def namespace(self, name: str) -> Self:
-        """The same memory seen as another namespace. It shares this one's store; closing either closes both."""
-        other = object.__new__(type(self))
-        other._namespace = check_namespace(name)
-        other._services = self._services
-        return other
-
-    def batch(self) -> AbstractContextManager[str]:
-        """`with memory.batch() as batch:` makes one batch of everything that this thread writes inside: each call is on
-        disk when it answers, and one `undo(batch)` takes all of them back.
-        """
-        return self._services.context.one_batch()
-
-    def close(self) -> None:
-        self._services.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def __reduce__(self) -> Never:
-        raise TypeError("A Memory cannot be pickled: open the store again where it is needed.")
-
-    def __repr__(self) -> str:
-        return f"<Memory {self._namespace!r}>"
 
     # -- writing -------------------------------------------------------------------------------------------------------
 
@@ -162,7 +79,10 @@ class Memory:
         and speaker.
         """
         checked, notes = lifecycle.write.check_write(self._services, text, fields, partial=True)
-        added, removed = check_filters({"tags": add_tags}).tags, check_filters({"tags": remove_tags}).tags
+        added, removed = (
+            validation.check_filters({"tags": add_tags}).tags,
+            validation.check_filters({"tags": remove_tags}).tags,
+        )
         return self._written(lifecycle.update.update(self._services, self._find(ref), checked, added, removed), notes)
 
     @overload
@@ -173,7 +93,7 @@ class Memory:
         """Bring a forgotten, expired or evicted memory back, as it was; or several of them, in one batch, all or none.
         A Conflict is raised beside a memory that says the same.
         """
-        found = [self._find(ref) for ref in check_references(refs, MAX_REFERENCES)]
+        found = [self._find(ref) for ref in validation.check_references(refs, validation.MAX_REFERENCES)]
         records = list({record.number: record for record in found}.values())
         restored = lifecycle.update.restore(self._services, self._namespace, records)
         answers = tuple(self._written(done) for done in restored)
@@ -183,13 +103,13 @@ class Memory:
         """Say whether a memory was useful: its confidence rises or falls. After five judgements and with a confidence
         of 0.9 or more it is offered the tier `critical`, which `promote` accepts.
         """
-        judged = check_bool(useful, "useful")
+        judged = validation.check_bool(useful, "useful")
         done = lifecycle.feedback.validate(self._services, self._find(ref), useful=judged)
         return self._written(done, check_budget=False)
 
     def promote(self, ref: Reference, tier: str | None = None) -> model.Remembered:
         """Give a memory the tier that is on offer for it, or the one named. Only a person makes one constitutional."""
-        chosen = None if tier is None else check_fields({"tier": tier}).get("tier")
+        chosen = None if tier is None else validation.check_fields({"tier": tier}).get("tier")
         return self._written(lifecycle.feedback.promote(self._services, self._find(ref), chosen))
 
     def forget(
@@ -212,7 +132,7 @@ class Memory:
             return self.erase(what, confirm=confirm, dry_run=dry_run, **filters)
         if mode != "soft":
             raise UnknownChoice(f"There is no way to forget called {shown(mode)}.", remedy="Use 'soft' or 'hard'.")
-        request = lifecycle.forget.ForgetRequest(what, confirm, check_bool(dry_run, "dry_run"))
+        request = lifecycle.forget.ForgetRequest(what, confirm, validation.check_bool(dry_run, "dry_run"))
         return lifecycle.forget.forget(lifecycle.selection.scope(self._services, self._namespace, filters), request)
 
     def erase(
@@ -228,12 +148,9 @@ class Memory:
         `what` is as in `forget`, in whatever state the memories are. All but a single memory that is named needs
         `confirm`.
         """
-        request = lifecycle.forget.ForgetRequest(what, confirm, check_bool(dry_run, "dry_run"))
+        request = lifecycle.forget.ForgetRequest(what, confirm, validation.check_bool(dry_run, "dry_run"))
         scope = lifecycle.selection.scope(self._services, self._namespace, filters, every_state=True)
-        try:
-            return lifecycle.erase.erase(scope, request)
-        finally:
-            self._services.drop(self._namespace)
+        return lifecycle.erase.erase(scope, request)
 
     # -- recalling -----------------------------------------------------------------------------------------------------
 
@@ -269,7 +186,7 @@ class Memory:
             self._services, self._namespace, query, filters, concepts=concepts, limit=limit, namespaces=namespaces,
             recipe=recipe, as_of=as_of, known_at=known_at, use_decay=use_decay, min_relevance=min_relevance,
         )  # fmt: skip
-        answer = self._recall(request, include_constitutional)
+        answer = self._services.recall(request, include_constitutional)
         if not request.is_past:
             self._services.usage.recalled(answer.relevant, request.now)
         return answer
@@ -298,14 +215,14 @@ class Memory:
         The text is data between two marks that no memory can forge. `format` is 'text', or 'records' for one JSON
         object per line.
         """
-        room = check_int(budget, "budget", 1, MAX_BUDGET)
-        check_choice(get_args(model.Format), format, "format")
+        room = validation.check_int(budget, "budget", 1, MAX_BUDGET)
+        validation.check_choice(get_args(model.Format), format, "format")
         request = recall.query.check_request(
-            self._services, self._namespace, check_query(query), filters, concepts=concepts, limit=limit,
+            self._services, self._namespace, validation.check_query(query), filters, concepts=concepts, limit=limit,
             namespaces=namespaces, recipe=recipe, as_of=as_of, known_at=known_at, min_relevance=min_relevance,
             for_model=True,
         )  # fmt: skip
-        answer = self._recall(request, include_constitutional)
+        answer = self._services.recall(request, include_constitutional)
         style = recall.envelope.Style(format, len(request.namespaces) > 1)
         packed = recall.pack.pack(answer, recall.pack.Pack(query, room, self._services.tokens, style))
         if not request.is_past:
@@ -318,7 +235,7 @@ class Memory:
         'abstract' a few sentences, 'full' the whole text. It counts as access, not as recall. If one of the memories is
         not there, NotFound is raised and none is answered.
         """
-        references = check_references(refs, MAX_REFERENCES)
+        references = validation.check_references(refs, validation.MAX_REFERENCES)
         return lifecycle.lookup.details(self._services, self._namespace, references, level)
 
     def match_triggers(
@@ -328,9 +245,11 @@ class Memory:
         the surest match first, then the longest phrase, then the most important memory. No model is asked.
         """
         now = self._services.context.clock()
-        most = check_limit(limit)
-        names = [self._namespace] if namespaces is None else list(dict.fromkeys(check_namespaces(namespaces)))
-        triggered = self._services.triggers().match(check_query(prompt), names, most, now)
+        most = validation.check_limit(limit)
+        names = (
+            [self._namespace] if namespaces is None else list(dict.fromkeys(validation.check_namespaces(namespaces)))
+        )
+        triggered = self._services.triggers().match(validation.check_query(prompt), names, most, now)
         self._services.usage.recalled((match.record for match in triggered), now)
         return tuple(triggered)
 
@@ -340,14 +259,14 @@ class Memory:
         """Make one text of at most `token_limit` tokens of the most telling sentences of all memories, or of those that
         `scope` (a question, some words, a key) and the filters find. Each line names the memory it comes from.
         """
-        limit = check_int(token_limit, "token_limit", 1, MAX_BUDGET)
+        limit = validation.check_int(token_limit, "token_limit", 1, MAX_BUDGET)
         return lifecycle.summary.summarize_namespace(self._services, self._namespace, scope, limit, filters)
 
     # -- reading -------------------------------------------------------------------------------------------------------
 
     def get(self, ref: Reference, *, known_at: datetime | str | None = None) -> model.Record:
         """Get one memory by its number, id, content hash or key, as it is now or as it was known at a time."""
-        moment = optional(partial(parse_time, now=self._services.context.clock), known_at, "known_at")
+        moment = validation.optional(partial(parse_time, now=self._services.context.clock), known_at, "known_at")
         if moment is not None:
             record = lifecycle.lookup.find_known(self._services.store, self._namespace, ref, moment)
             return recall.past_index.without_use(record)
@@ -368,22 +287,22 @@ class Memory:
         """List memories by number, newest first, as they are now or as they were known at a time. `Page.next` is the
         `after` of the following page.
         """
-        moment = optional(partial(parse_time, now=self._services.context.clock), known_at, "known_at")
+        moment = validation.optional(partial(parse_time, now=self._services.context.clock), known_at, "known_at")
         now = moment or self._services.context.clock()
-        filter = check_filters(filters, self._services.settings.categories, now)
+        filter = validation.check_filters(filters, self._services.settings.categories, now)
         if filter.states == ("active",):
             filter = replace(filter, unexpired_at=now)
         with self._services.store.read(self._namespace) as reader:
             read = reader.page
             if moment is not None:
                 read = partial(recall.past_index.page_at, reader, seq=reader.seq_at(moment))
-            return lifecycle.lookup.page(read, filter, after, check_limit(limit), newest=newest)
+            return lifecycle.lookup.page(read, filter, after, validation.check_limit(limit), newest=newest)
 
     def offers(self, *, limit: int = 20, after: int | None = None) -> model.Page:
         """List the memories that wait for a person to `promote` them, newest first."""
         filter = model.Filter(offered=True, unexpired_at=self._services.context.clock())
         with self._services.store.read(self._namespace) as reader:
-            return lifecycle.lookup.page(reader.page, filter, after, check_limit(limit))
+            return lifecycle.lookup.page(reader.page, filter, after, validation.check_limit(limit))
 
     def constitution(self) -> model.Constitution:
         """Get the memories that every recall surfaces, oldest first, as many as fit their budget of tokens."""
@@ -440,8 +359,7 @@ class Memory:
             batch=batch, session=session, actor=actor, operation=operation, since=since, until=until, before=before,
             clock=self._services.context.clock,
         )  # fmt: skip
-        with self._services.store.read(self._namespace) as reader:
-            return reader.log(filter, limit=check_int(limit, "limit", 1, MAX_LOG))
+        return lifecycle.lookup.log(self._services.store, self._namespace, filter, limit)
 
     def undo(
         self,
@@ -464,8 +382,10 @@ class Memory:
         """
         clock = self._services.context.clock
         filter = lifecycle.lookup.check_log_filter(batch=batch, session=session, actor=actor, since=since, clock=clock)
-        forced, dry = check_bool(force, "force"), check_bool(dry_run, "dry_run")
-        names = self._services.store.namespaces() if check_bool(everywhere, "everywhere") else [self._namespace]
+        forced, dry = validation.check_bool(force, "force"), validation.check_bool(dry_run, "dry_run")
+        names = (
+            self._services.store.namespaces() if validation.check_bool(everywhere, "everywhere") else [self._namespace]
+        )
         return lifecycle.undo.undo(self._services, names, filter, force=forced, dry_run=dry)
 
     def checkpoint(
@@ -482,18 +402,14 @@ class Memory:
         A checkpoint costs one small write, however much is stored, and copies nothing: what is erased later is gone
         from the checkpoint too.
         """
-        if check_bool(everything, "everything") and spec_folder is not None:
-            raise InvalidInput("A checkpoint is of a spec folder or of everything.", remedy="Leave one of them out.")
-        namespace = None if everything else self._namespace
+        covered = None if validation.check_bool(everything, "everything") else self._namespace
         return lifecycle.checkpoint.create(
-            self._services, namespace, name, spec_folder=spec_folder, description=description, metadata=metadata
+            self._services, covered, name, spec_folder=spec_folder, description=description, metadata=metadata
         )
 
     def checkpoints(self, *, spec_folder: str | None = None, limit: int = 50) -> builtins.list[model.Checkpoint]:
         """List the checkpoints of this namespace and those of everything, newest first."""
-        most = check_int(limit, "limit", 1, MAX_CHECKPOINTS)
-        folder = optional(check_single_line, spec_folder, "spec_folder")
-        return lifecycle.checkpoint.visible(self._services.store, self._namespace, folder)[:most]
+        return lifecycle.checkpoint.visible(self._services.store, self._namespace, spec_folder, limit)
 
     def restore_checkpoint(
         self, name: str, *, clear_existing: bool = False, dry_run: bool = False
@@ -504,7 +420,7 @@ class Memory:
         A restore appends to the log, so undoing the batch of the answer takes it back. Memories that were erased since
         do not come back: `skipped` names them.
         """
-        clear, dry = check_bool(clear_existing, "clear_existing"), check_bool(dry_run, "dry_run")
+        clear, dry = validation.check_bool(clear_existing, "clear_existing"), validation.check_bool(dry_run, "dry_run")
         return lifecycle.checkpoint.restore(self._services, self._namespace, name, clear=clear, dry_run=dry)
 
     def delete_checkpoint(self, name: str) -> model.Checkpoint:
@@ -527,7 +443,7 @@ class Memory:
     ) -> model.Exported:
         """Write this namespace as JSON Lines. A path is replaced whole or not at all."""
         return lifecycle.import_export.export_to(
-            self._services, self._namespace, target, check_filters({"states": states}).states, progress
+            self._services, self._namespace, target, validation.check_filters({"states": states}).states, progress
         )
 
     def import_(
@@ -543,7 +459,7 @@ class Memory:
         `trusted` keeps the source, trust, times and counts that an export of your own carries. A record that was
         forgotten or corrected here after its last update is skipped, unless `revive` brings it back.
         """
-        trusted, revive = check_bool(trusted, "trusted"), check_bool(revive, "revive")
+        trusted, revive = validation.check_bool(trusted, "trusted"), validation.check_bool(revive, "revive")
         return lifecycle.import_export.import_from(
             self._services, self._namespace, source, trusted=trusted, revive=revive, progress=progress
         )
@@ -552,8 +468,10 @@ class Memory:
         """Copy the whole store, all namespaces, to a file while others go on working. The copy is read again and
         checked before it gets its name; its checksum stands in `<path>.sha256`.
         """
-        overwrite = check_bool(overwrite, "overwrite")
-        return lifecycle.maintenance.backup(self._services, check_path(path), overwrite=overwrite, progress=progress)
+        overwrite = validation.check_bool(overwrite, "overwrite")
+        return lifecycle.maintenance.backup(
+            self._services, validation.check_path(path), overwrite=overwrite, progress=progress
+        )
 
     def restore_backup(
         self, path: StrPath, *, keep: bool = True, erased: StrPath | None = None, progress: Progress | None = None
@@ -563,9 +481,13 @@ class Memory:
         backup is erased again. Elsewhere nobody knows of it, unless `erased` names the list beside the store that it
         was erased from, `<store>-erased`. With `keep`, a backup of what was there is made first.
         """
-        ledger = None if erased is None else check_path(erased)
+        ledger = None if erased is None else validation.check_path(erased)
         return lifecycle.maintenance.restore_backup(
-            self._services, check_path(path), keep=check_bool(keep, "keep"), erased=ledger, progress=progress
+            self._services,
+            validation.check_path(path),
+            keep=validation.check_bool(keep, "keep"),
+            erased=ledger,
+            progress=progress,
         )
 
     def doctor(self, *, repair: bool = False) -> Iterator[model.Finding]:
@@ -589,12 +511,3 @@ class Memory:
             notes = (*notes, *lifecycle.constitution.over_budget(self._services, done.record))
         notes = (*notes, *done.notes, *(self._services.note_missing_embedder() if done.vector_pending else ()))
         return replace(done, notes=notes) if notes else done
-
-    def _recall(self, request: SearchRequest, include_constitutional: bool) -> model.Recall:  # noqa: FBT001 - as recall has it
-        """What recall finds, with the constitutional memories of the present; nothing is counted as used yet."""
-        surfaces = check_bool(include_constitutional, "include_constitutional") and not request.is_past
-        answer = self._services.recaller().recall(request)
-        if not surfaces:
-            return answer
-        found = [lifecycle.constitution.constitution(self._services, name).records for name in request.namespaces]
-        return replace(answer, constitutional=tuple(chain.from_iterable(found))) if any(found) else answer

@@ -9,6 +9,11 @@ from operator import attrgetter
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, overload
 
 from perdure.ids import ContentHash, MemoryId
+from perdure.maintenance_results import Backup as Backup
+from perdure.maintenance_results import BackupRestored as BackupRestored
+from perdure.maintenance_results import Exported as Exported
+from perdure.maintenance_results import Imported as Imported
+from perdure.maintenance_results import MaintenanceResult as MaintenanceResult
 
 Json: TypeAlias = "str | int | float | bool | Sequence[Json] | Mapping[str, Json] | None"
 State: TypeAlias = Literal["active", "superseded", "merged", "deleted", "expired", "evicted"]
@@ -399,29 +404,6 @@ class Summary:
 
 
 @dataclass(frozen=True, slots=True)
-class Backup:
-    """A copy of the whole store that was read again and found in order. `sha256` is that of the file."""
-
-    path: str
-    bytes: int
-    sha256: str
-    memory_count: int
-    revision_count: int
-    created_at: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class BackupRestored:
-    """The store is what the backup was, but for what was `erased` since. `kept` is a copy of what was there before."""
-
-    path: str
-    memory_count: int
-    erased: int
-    kept: str | None
-    notes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class Signal:
     """One reason for a hit. `contribution` = weight x normalised; the contributions add up to the score. `about` says
     in words what was compared, where the question alone does not: which time it was read as, and by which memory.
@@ -548,46 +530,6 @@ class Page:
 
     def __len__(self) -> int:
         return len(self.records)
-
-
-@dataclass(frozen=True, slots=True)
-class MaintenanceResult:
-    """What `work` did. `vectors_pending` are left, because of a limit or because no model is there.
-
-    `purged` are evicted memories whose grace period was over. `held` are due to be purged, but wait, because the clock
-    leapt.
-    """
-
-    embedded: int
-    vectors_pending: int
-    notes: tuple[str, ...] = ()
-    expired: int = 0
-    purged: int = 0
-    held: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Exported:
-    """What `export` wrote. `damaged` are the numbers of the memories it could not read and left out."""
-
-    written: int
-    damaged: tuple[int, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Imported:
-    """What `import_` did. `present` were there already, word for word, and are left as they are. `skipped_deleted`
-    were forgotten or corrected after they were written down, and do not come back. `batch` is None when nothing was
-    written. `evicted` had to go because the namespace was full.
-    """
-
-    inserted: int
-    updated: int
-    present: int
-    batch: str | None
-    notes: tuple[str, ...] = ()
-    skipped_deleted: int = 0
-    evicted: tuple[Record, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,6 @@ What it answers are values of its own, which hold everything the specification l
 
 from __future__ import annotations
 
-import os
 import re
 from collections import deque
 from collections.abc import Mapping, Sequence
@@ -18,12 +17,12 @@ from perdure import settings as configuration
 from perdure.clock import Clock, system_clock
 from perdure.embed.port import Embedder
 from perdure.errors import InvalidInput, NeedsConfirmation, NotFound, shown
-from perdure.memory import Memory, Reference
+from perdure.memory import Memory
 from perdure.model import EvictionCandidate, Forgotten, Json, Mode, Record, Remembered
 from perdure.settings import Settings
 from perdure.store.port import Store
 from perdure.tiers import last_used
-from perdure.validation import Fields, Filters, check_query
+from perdure.validation import Fields, Filters, Reference, StrPath, check_query
 
 # The instructions that say exactly what is to go, and so need no yes. A key names one item and needs none anyway;
 # whatever else is said is a sentence, and may be misunderstood.
@@ -164,7 +163,7 @@ class SemanticMemoryStore:
 
     def __init__(  # noqa: PLR0913 - one for each thing a caller may decide
         self,
-        store: str | os.PathLike[str] | Store | None = None,
+        store: StrPath | Store | None = None,
         *,
         importance_threshold_high: float | None = None,
         importance_threshold_low: float | None = None,

@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import os
 import threading
+from dataclasses import replace
 from datetime import timedelta
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING, Final
 from weakref import WeakSet
 
+from perdure import lifecycle
 from perdure.embed import local
 from perdure.embed.port import Embedder, check_embedder
 from perdure.errors import EmbedderUnavailable, InvalidInput, shown
@@ -21,8 +24,10 @@ from perdure.model import MIN_RELEVANCE, Filter, Finding, Recall
 from perdure.settings import Settings
 from perdure.store.port import EvictionRule, Store
 from perdure.text.tokens import TokenCounter, counter_of
+from perdure.validation import check_bool
 
 if TYPE_CHECKING:
+    from perdure.recall.query import SearchRequest
     from perdure.recall.recaller import Recaller
     from perdure.recall.recipe import Recipe
     from perdure.recall.triggers import Triggers
@@ -123,6 +128,15 @@ class Services:
             now=self.context.clock(),
         )
         return self.recaller().recall(request)
+
+    def recall(self, request: SearchRequest, include_constitutional: bool) -> Recall:  # noqa: FBT001 - as a caller has it
+        """What recall finds, with the constitutional memories of the present; nothing is counted as used yet."""
+        surfaces = check_bool(include_constitutional, "include_constitutional") and not request.is_past
+        answer = self.recaller().recall(request)
+        if not surfaces:
+            return answer
+        found = [lifecycle.constitution.constitution(self, name).records for name in request.namespaces]
+        return replace(answer, constitutional=tuple(chain.from_iterable(found))) if any(found) else answer
 
     def drop(self, namespace: str) -> None:
         """Drop the cached texts of a namespace from which something was erased; what is needed is read again."""

@@ -6,7 +6,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from itertools import islice
@@ -50,6 +50,9 @@ _CONTENT: Final = ("text", "title", "abstract", "summary", "reasoning")
 
 T = TypeVar("T")
 Scalar: TypeAlias = str | int | float | bool | None
+Reference: TypeAlias = int | str
+References: TypeAlias = Reference | Sequence[Reference]
+StrPath: TypeAlias = str | os.PathLike[str]
 
 
 class RecordFields(TypedDict, total=False):

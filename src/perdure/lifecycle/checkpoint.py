@@ -12,12 +12,13 @@ from perdure.lifecycle.revert import RevertPlan, revert, why_missing
 from perdure.lifecycle.write import check_write, require_no_secret
 from perdure.model import Checkpoint, Json, Operation, Record, RevertResult, Revision, Skipped
 from perdure.store.port import Reader, Store
-from perdure.validation import check_single_line
+from perdure.validation import check_int, check_single_line, optional
 
 if TYPE_CHECKING:
     from perdure.services import Services
 
 MAX_NAME: Final = 200
+MAX_LISTED: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +83,8 @@ def create(
     """One small write, however much is stored: the store itself fills in how far its log has come."""
     context = services.context
     _require_person(services, namespace)
+    if namespace is None and spec_folder is not None:
+        raise InvalidInput("A checkpoint is of a spec folder or of everything.", remedy="Leave one of them out.")
     given = {"spec_folder": spec_folder, "abstract": description, "metadata": metadata}
     fields, _ = check_write(services, None, given, partial=True)
     require_no_secret(services, check_name(name), "name of the checkpoint")
@@ -103,12 +106,13 @@ def create(
     return created
 
 
-def visible(store: Store, namespace: str, spec_folder: str | None) -> list[Checkpoint]:
+def visible(store: Store, namespace: str, spec_folder: str | None, limit: int) -> list[Checkpoint]:
     """The checkpoints of a namespace and those of everything, without the positions and names of other namespaces."""
-    return [
-        of_namespace(checkpoint, namespace)
-        for checkpoint in store.checkpoints(namespace)
-        if spec_folder is None or checkpoint.spec_folder == spec_folder
+    most = check_int(limit, "limit", 1, MAX_LISTED)
+    folder = optional(check_single_line, spec_folder, "spec_folder")
+    checkpoints = store.checkpoints(namespace)
+    return [of_namespace(each, namespace) for each in checkpoints if folder is None or each.spec_folder == folder][
+        :most
     ]
 
 

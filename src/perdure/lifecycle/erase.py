@@ -62,7 +62,10 @@ def erase(scope: SelectionScope, request: ForgetRequest) -> Forgotten:
         if not is_confirmed(scope, preview, request, certain=certain):
             return suggest(scope, with_remaining(scope, preview), request.what)
         batch = services.context.batch()
-        remaining = retry_when_full(partial(_apply, scope, selection.records, batch))
+        try:
+            remaining = retry_when_full(partial(_apply, scope, selection.records, batch))
+        finally:
+            services.drop(scope.namespace)
         if remaining is not None:
             break
     else:

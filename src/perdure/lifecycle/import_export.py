@@ -37,7 +37,8 @@ from perdure.lifecycle.write import (
     plan_write,
 )
 from perdure.lifecycle.write_context import WriteBatch
-from perdure.model import Exported, Filter, Identity, Imported, Record, State, identity_of
+from perdure.maintenance_results import Exported, Imported
+from perdure.model import Filter, Identity, Record, State, identity_of
 from perdure.store.paging import RECORDS_PER_PAGE, records
 from perdure.store.port import Progress, Use, Writer
 from perdure.text.entry import entry_of

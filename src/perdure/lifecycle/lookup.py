@@ -19,6 +19,7 @@ from perdure.visibility import GONE_STATES, has_expired
 if TYPE_CHECKING:
     from perdure.services import Services
 
+MAX_LOG: Final = 1000
 _MAX_SEQ: Final = 2**62
 _LISTED: Final = 5
 
@@ -139,3 +140,9 @@ def check_log_filter(
         until=end,
         before=None if before is None else check_int(before, "before", 1, _MAX_SEQ),
     )
+
+
+def log(store: Store, namespace: str, filter: LogFilter, limit: int) -> list[Revision]:
+    most = check_int(limit, "limit", 1, MAX_LOG)
+    with store.read(namespace) as reader:
+        return reader.log(filter, limit=most)

@@ -12,7 +12,7 @@ from perdure.embed.port import Embedder, checked_vectors
 from perdure.errors import EmbedderUnavailable, NotAllowed, StoreReadOnly
 from perdure.ids import MAX_NUMBER
 from perdure.lifecycle.expiry import expire_and_purge
-from perdure.model import Backup, BackupRestored, MaintenanceResult
+from perdure.maintenance_results import Backup, BackupRestored, MaintenanceResult
 from perdure.store.port import Progress, Store
 from perdure.validation import check_bool, check_int, optional
 

@@ -10,9 +10,8 @@ from typing import Final, Literal, NamedTuple, Protocol, TypeAlias, get_args
 
 from perdure.embed.port import Generation
 from perdure.ids import MemoryId, Reference
+from perdure.maintenance_results import Backup, BackupRestored
 from perdure.model import (
-    Backup,
-    BackupRestored,
     Change,
     Checkpoint,
     EvictionCandidate,

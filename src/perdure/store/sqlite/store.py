@@ -14,7 +14,8 @@ from perdure.buggify import point
 from perdure.clock import Clock, from_micros, system_clock, to_micros
 from perdure.embed.port import Generation
 from perdure.errors import PerdureError, StoreFull, StoreReadOnly, StoreReplaced
-from perdure.model import Backup, BackupRestored, Checkpoint, Finding, Record
+from perdure.maintenance_results import Backup, BackupRestored
+from perdure.model import Checkpoint, Finding, Record
 from perdure.store.port import (
     IndexChanges,
     IndexRow,
@@ -27,9 +28,8 @@ from perdure.store.port import (
 )
 from perdure.store.sqlite import checkpoints, fork, index_feed, scrub, statistics
 from perdure.store.sqlite.apsw_types import Database
-from perdure.store.sqlite.backup import create, partial_files, restore
+from perdure.store.sqlite.backup import create, partial_files
 from perdure.store.sqlite.connection import Patience, Role, choose_journal, connect, set_journal
-from perdure.store.sqlite.doctor import check, repair
 from perdure.store.sqlite.doctor.environment import running_engine
 from perdure.store.sqlite.erasure_ledger import Ledger
 from perdure.store.sqlite.file import IN_MEMORY, MEMORY, StoreFile, file_identity, prepare, size_of
@@ -286,9 +286,13 @@ class SqliteStore:
             )
 
     def check(self) -> Iterator[Finding]:
+        from perdure.store.sqlite.doctor import check
+
         return check.check(self._pool, self._file, self._log_head)
 
     def repair(self) -> Iterator[Finding]:
+        from perdure.store.sqlite.doctor import repair
+
         yield from repair.repair(self._pool)
         if self._log_head is not None:
             yield from self._log_head.accept()
@@ -302,6 +306,8 @@ class SqliteStore:
     def restore_backup(
         self, path: str, *, keep: bool, erased: str | None = None, progress: Progress | None = None
     ) -> BackupRestored:
+        from perdure.store.sqlite.backup import restore
+
         if self._file.identity is not None and self._log_head is None:
             raise StoreReadOnly(f"{self._file.path} cannot be written.")
         target = restore.RestoreTarget(self._pool, self._file, self._log_head, self._ledger, self._clock)

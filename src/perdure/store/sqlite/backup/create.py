@@ -13,7 +13,7 @@ from typing import Final, cast
 from perdure.buggify import point
 from perdure.clock import Clock
 from perdure.errors import BackupFailed, Conflict, StoreError
-from perdure.model import Backup
+from perdure.maintenance_results import Backup
 from perdure.store.port import Progress
 from perdure.store.sqlite import fork
 from perdure.store.sqlite.apsw_types import run

@@ -24,7 +24,8 @@ from perdure.buggify import point
 from perdure.clock import Clock
 from perdure.errors import BackupFailed, StoreError
 from perdure.ids import ContentHash, new_id
-from perdure.model import BackupRestored, Change, Identity, identity_of
+from perdure.maintenance_results import BackupRestored
+from perdure.model import Change, Identity, identity_of
 from perdure.store.port import Progress
 from perdure.store.sqlite import fork
 from perdure.store.sqlite.apsw_types import Database, run

@@ -11,7 +11,6 @@ from perdure.errors import BackupFailed
 from perdure.store.port import Progress
 from perdure.store.sqlite.apsw_types import Database
 from perdure.store.sqlite.connection import Patience, Role, connect, set_journal
-from perdure.store.sqlite.doctor.check import check_content
 from perdure.store.sqlite.file import StoreFile, file_identity
 from perdure.store.sqlite.filesystem import detect_file_system
 from perdure.store.sqlite.pool import Pool
@@ -57,6 +56,8 @@ def copy_pages(target: Database, source: Database, progress: Progress | None, la
 
 def damage_of(pool: Pool) -> str | None:
     """The sentence of the first problem that doctor finds."""
+    from perdure.store.sqlite.doctor.check import check_content
+
     problems = (finding.sentence for finding in check_content(pool) if finding.level == "problem")
     return next(problems, None)
 

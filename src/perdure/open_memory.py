@@ -1,0 +1,70 @@
+"""An open memory: how it is opened, shared between namespaces, and closed. `Memory` adds the verbs."""
+
+from __future__ import annotations
+
+import os
+from contextlib import AbstractContextManager
+from typing import Any, Literal, Never, Self
+
+from perdure import settings as configuration
+from perdure.clock import Clock, system_clock
+from perdure.embed.port import Embedder
+from perdure.lifecycle.write_context import WriteContext
+from perdure.services import Services
+from perdure.settings import Settings
+from perdure.store.port import Store
+from perdure.validation import StrPath, check_bool, check_namespace
+
+
+class OpenMemory:
+    """A namespace of a store, and the services that it shares with the other namespaces."""
+
+    def __init__(  # noqa: PLR0913 - one for each thing a caller may decide
+        self,
+        store: StrPath | Store | None = None,
+        *,
+        namespace: str | None = None,
+        embedder: Embedder | Literal["local", "none"] | None = None,
+        settings: Settings | None = None,
+        actor: str | None = None,
+        surface: str = "python",
+        session: str | None = None,
+        writer: Literal["person", "model"] = "person",
+        clock: Clock = system_clock,
+        create: bool = True,
+    ) -> None:
+        arguments: dict[str, Any] = {"namespace": namespace, "actor": actor, "session": session}
+        arguments["store"] = store if isinstance(store, str | os.PathLike) else None
+        arguments["embedder"] = embedder if isinstance(embedder, str) else None
+        chosen = configuration.override(settings, **arguments) if settings else configuration.load(**arguments)
+        self._namespace = check_namespace(chosen.namespace)
+        context = WriteContext.checked(chosen.actor, surface, chosen.session, writer, clock)
+        self._services = Services(store, embedder, chosen, context, create=check_bool(create, "create"))
+
+    def namespace(self, name: str) -> Self:
+        """The same memory seen as another namespace. It shares this one's store; closing either closes both."""
+        other = object.__new__(type(self))
+        other._namespace = check_namespace(name)
+        other._services = self._services
+        return other
+
+    def batch(self) -> AbstractContextManager[str]:
+        """`with memory.batch() as batch:` makes one batch of everything that this thread writes inside: each call is on
+        disk when it answers, and one `undo(batch)` takes all of them back.
+        """
+        return self._services.context.one_batch()
+
+    def close(self) -> None:
+        self._services.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __reduce__(self) -> Never:
+        raise TypeError("A Memory cannot be pickled: open the store again where it is needed.")
+
+    def __repr__(self) -> str:
+        return f"<Memory {self._namespace!r}>"
