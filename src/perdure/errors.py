@@ -313,6 +313,8 @@ class ModelUnavailable(ProviderUnavailable):
 class ModelOutputInvalid(ModelUnavailable):
     """The language model did not answer in the form that was asked for."""
 
+    # Everything that it said, the first answer first.
+    outputs: tuple[str, ...] = ()
     code = "bad_model_output"
     default_remedy = "`perdure parked` shows what it said, and asks again."
 

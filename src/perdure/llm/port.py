@@ -14,7 +14,12 @@ Schema: TypeAlias = Mapping[str, Json]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """`purpose` is what the list of calls says, such as `keywords`. `schema` is the JSON Schema of the answer."""
+    """`instructions` are ours, `text` is what they are about; the two never mix, so that a memory gives no orders.
+
+    `purpose` is what the list of calls says, such as `keywords`. `schema` is the JSON Schema of the answer, in the
+    words of `llm/schema.py`: an object at the top, every object closed (`additionalProperties` is false) and each of
+    its properties required, because the strict forms of the providers know no other.
+    """
 
     purpose: str
     instructions: str
@@ -24,7 +29,7 @@ class Question:
 
 
 class LanguageModel(Protocol):
-    """Answers a question. Raises `ModelUnavailable`, never anything else, when it cannot."""
+    """Answers a question; `llm/structured.py: ask` is how to put one."""
 
     @property
     def name(self) -> str:
@@ -34,6 +39,9 @@ class LanguageModel(Protocol):
     def answer(self, question: Question, *, seconds: float) -> str:
         """The text of its answer, which should be JSON of the schema and may be anything. Temperature 0 and a fixed
         seed where the provider knows one.
+
+        Raises `ProviderUnavailable` or what is below it, never anything else: when it cannot be asked, and as
+        `ModelOutputInvalid` when it does not want to answer.
         """
         ...
 
