@@ -7,10 +7,8 @@ from __future__ import annotations
 
 import os
 import threading
-from dataclasses import replace
 from datetime import timedelta
 from functools import cached_property
-from itertools import chain
 from typing import TYPE_CHECKING, Final
 from weakref import WeakSet
 
@@ -132,11 +130,9 @@ class Services:
     def recall(self, request: SearchRequest, include_constitutional: bool) -> Recall:  # noqa: FBT001 - as a caller has it
         """What recall finds, with the constitutional memories of the present; nothing is counted as used yet."""
         surfaces = check_bool(include_constitutional, "include_constitutional") and not request.is_past
-        answer = self.recaller().recall(request)
         if not surfaces:
-            return answer
-        found = [lifecycle.constitution.constitution(self, name).records for name in request.namespaces]
-        return replace(answer, constitutional=tuple(chain.from_iterable(found))) if any(found) else answer
+            return self.recaller().recall(request)
+        return self.recaller().recall(request, lambda name: lifecycle.constitution.constitution(self, name).records)
 
     def drop(self, namespace: str) -> None:
         """Drop the cached texts of a namespace from which something was erased; what is needed is read again."""

@@ -6,11 +6,10 @@ Both give the same scores, so that the first search after loading does not have 
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, cast
 
 import numpy as np
 
@@ -30,8 +29,9 @@ _MOST_ROWS: Final = 1 << 24
 # A set of postings is merged into the one before as soon as that is less than so many times larger.
 _FANOUT: Final = 4
 _NO_PARTS: Final[Mapping[int, Sequence[int]]] = {}
-# What was found last is kept up to so many rows, which are half a megabyte.
-_KEPT_ROWS: Final = 1 << 16
+# Of so many words what was found is kept, if no more rows than these hold one: two megabytes at most.
+_KEPT_WORDS: Final = 256
+_KEPT_ROWS: Final = 1 << 10
 # The words of a query that are told apart in one number.
 _BITS: Final = 64
 
@@ -78,6 +78,16 @@ class Postings:
         return self.terms.nbytes + self.starts.nbytes + self.rows.nbytes + self.frequencies.nbytes
 
 
+class Holders(NamedTuple):
+    """The living rows that hold one term, ascending, and how often each does."""
+
+    rows: Rows
+    frequencies: Counts
+
+
+_NOBODY: Final = Holders(np.empty(0, np.intp), np.empty(0, np.uint8))
+
+
 @dataclass(frozen=True)
 class Lexical:
     """What a search sees: sorted and unsorted rows, and the statistics of those that are alive."""
@@ -97,7 +107,7 @@ class Lexical:
         return WordCounts(self.documents, self.words, {})
 
     @cached_property
-    def _last_found(self) -> dict[tuple[int, ...], tuple[list[tuple[int, Rows, Counts]], Counter[int]]]:
+    def _kept(self) -> dict[int, Holders]:
         return {}
 
     @cached_property
@@ -106,7 +116,8 @@ class Lexical:
 
     def counts(self, query_terms: Sequence[int], parts: Mapping[int, Sequence[int]] = _NO_PARTS) -> WordCounts:
         every = _with_parts(query_terms, parts) if parts else query_terms
-        return WordCounts(self.documents, self.words, self._find(every)[1])
+        holding = {term: len(rows) for term, (rows, _) in self._find(every).items()}
+        return WordCounts(self.documents, self.words, holding)
 
     def scores(
         self,
@@ -117,21 +128,24 @@ class Lexical:
         """BM25 of every row, over this namespace or over the counts of several together; what rows that are gone get
         means nothing. `parts`: the terms that stand for a term which is made of several.
         """
-        every = _with_parts(query_terms, parts) if parts else query_terms
-        found, holding = self._find(every)
+        found = self._find(_with_parts(query_terms, parts) if parts else query_terms)
         scores = np.zeros(len(self.lengths), np.float32)
-        if not found:
-            return scores
         weigh = counts or self._own
-        idf = {term: weigh.idf(term, holding[term]) for term in every if holding[term] or weigh.containing.get(term)}
+        idf = {
+            term: weigh.idf(term, len(rows))
+            for term, (rows, _) in found.items()
+            if len(rows) or weigh.containing.get(term)
+        }
         words, wholes = TermWorths.of(query_terms, parts, idf) if parts else (idf, ())
-        postings = [(every[which], rows, frequencies) for which, rows, frequencies in found]
-        self._add(scores, postings, words, counts)
+        self._add(scores, found, words, counts)
         for whole in wholes:
-            apart, once = np.zeros_like(scores), [(term, rows, np.ones_like(times)) for term, rows, times in postings]
+            apart, once = (
+                np.zeros_like(scores),
+                {term: Holders(rows, np.ones_like(times)) for term, (rows, times) in found.items()},
+            )
             self._add(apart, once, whole.parts, counts)
             together = np.zeros_like(scores)
-            self._add(together, postings, {whole.term: whole.worth}, counts)
+            self._add(together, found, {whole.term: whole.worth}, counts)
             scores += np.maximum(together, apart)
         return scores
 
@@ -141,51 +155,50 @@ class Lexical:
         """How much each of these rows holds of each of these words: 1, or the share of its parts that it holds. And how
         many rows of all hold each.
         """
-        every = _with_parts(query_terms, parts) if parts else query_terms
-        found = np.zeros((len(every), len(rows)), np.bool_)
-        postings, holding = self._find(every)
-        for which, holders, _ in postings:
-            found[which] |= holders.take(holders.searchsorted(rows), mode="clip") == rows
-        held = found.astype(np.float64)
+        found = self._find(_with_parts(query_terms, parts) if parts else query_terms)
+        held = np.zeros((len(found), len(rows)))
+        for place, (holders, _) in enumerate(found.values()):
+            if len(holders):
+                held[place] = holders.take(holders.searchsorted(rows), mode="clip") == rows
+        every = list(found)
         for whole, some in parts.items():
             share = held[[every.index(part) for part in some]].mean(axis=0)
             held[every.index(whole)] = np.maximum(held[every.index(whole)], share)
+        holding = {term: len(holders) for term, (holders, _) in found.items()}
         return held[: len(query_terms)], WordCounts(self.documents, self.words, holding)
 
     def _add(
         self,
         scores: NDArray[np.float32],
-        postings: Iterable[tuple[int, Rows, Counts]],
+        found: Mapping[int, Holders],
         worths: Mapping[int, float],
         counts: WordCounts | None,
     ) -> None:
         """Add to each row what the terms are worth that it holds."""
-        wanted = [found for found in postings if found[0] in worths]
+        wanted = [(holders, worths[term]) for term, holders in found.items() if term in worths and len(holders.rows)]
         if not wanted:
             return
         # All words at once: for most queries the number of calls costs more than what they do.
-        terms_, each_rows, each_frequencies = zip(*wanted, strict=True)
-        rows = np.concatenate(each_rows)
+        rows = np.concatenate([holders.rows for holders, _ in wanted])
+        sizes = [len(holders.rows) for holders, _ in wanted]
         if counts is None:
             norms = self._norms.take(rows)
         else:
             norms = length_norm(self.lengths.take(rows).astype(np.float32), counts.average)
-        gains = saturation(np.concatenate(each_frequencies).astype(np.float32), norms)
-        gains *= np.repeat(np.array([worths[term] for term in terms_], np.float32), list(map(len, each_rows)))
+        gains = saturation(np.concatenate([holders.frequencies for holders, _ in wanted]).astype(np.float32), norms)
+        gains *= np.repeat(np.array([worth for _, worth in wanted], np.float32), sizes)
         np.add.at(scores, rows, gains)
 
     def holding(self, query_terms: Sequence[int], parts: Mapping[int, Sequence[int]] = _NO_PARTS) -> NDArray[np.bool_]:
         """The rows that hold each of these words, whole or in all its parts; what it says of rows that are gone means
         nothing.
         """
-        every = _with_parts(query_terms, parts)
-        postings = [(every[which], rows) for which, rows, _ in self._find(every)[0]]
+        found = self._find(_with_parts(query_terms, parts))
 
         def hold(wanted: Sequence[int]) -> NDArray[np.bool_]:
             held = np.zeros(len(self.lengths), np.uint16)
-            for term, rows in postings:
-                if term in wanted:
-                    held[rows] += 1
+            for term in wanted:
+                held[found[term].rows] += 1
             return held == len(wanted)
 
         rows = hold([term for term in query_terms if term not in parts])
@@ -196,7 +209,7 @@ class Lexical:
     def holding_any(self, query_terms: Sequence[int]) -> NDArray[np.bool_]:
         """The rows that hold one of these words; what it says of rows that are gone means nothing."""
         held = np.zeros(len(self.lengths), np.bool_)
-        for _, rows, _ in self._find(query_terms)[0]:
+        for rows, _ in self._find(query_terms).values():
             held[rows] = True
         return held
 
@@ -205,38 +218,50 @@ class Lexical:
     ) -> NDArray[np.float64]:
         """The share of these words that stand in each window of rows (-1: none), by how telling they are."""
         query_terms, counts = query_terms[:_BITS], counts or self._own
-        postings, holding = self._find(query_terms)
+        found = self._find(query_terms)
         # One place more than there are rows, so that -1 falls on it.
         held = np.zeros(len(self.lengths) + 1, np.uint64)
-        for which, rows, _ in postings:
+        for which, (rows, _) in enumerate(found.values()):
             held[rows] |= np.uint64(1 << which)
         # A word that only rows held that are gone is as good as unknown.
-        worths = np.array([counts.idf(term, holding[term]) if holding[term] else 0.0 for term in query_terms])
+        worths = np.array([counts.idf(term, len(rows)) if len(rows) else 0.0 for term, (rows, _) in found.items()])
         bits = np.bitwise_or.reduce(held[windows], axis=1)[:, np.newaxis] >> np.arange(len(worths), dtype=np.uint64)
         return (bits & np.uint64(1)) @ worths / max(worths.sum(), 1e-9)
 
-    def _find(self, query_terms: Sequence[int]) -> tuple[list[tuple[int, Rows, Counts]], Counter[int]]:
-        """In each part of the index: which of the terms, the rows that hold it, and how often. Then, for each term, how
-        many living rows of all parts together hold it. One search asks for the same words several times.
+    def _find(self, query_terms: Sequence[int]) -> dict[int, Holders]:
+        """Who holds each of these terms. One search asks for the same words several times, and one process for the same
+        names.
         """
-        asked = tuple(query_terms)
-        if (found := self._last_found.get(asked)) is not None:
-            return found
-        postings = [found for part in self.sorted for found in part.find(query_terms)]
+        kept = self._kept
+        found = {term: kept.get(term) for term in query_terms}
+        missing = [term for term, holders in found.items() if holders is None]
+        if missing:
+            looked_up = self._look_up(missing)
+            found |= looked_up
+            if len(kept) > _KEPT_WORDS:
+                kept.clear()
+            kept.update((term, holders) for term, holders in looked_up.items() if len(holders.rows) <= _KEPT_ROWS)
+        return cast("dict[int, Holders]", found)
+
+    def _look_up(self, query_terms: Sequence[int]) -> dict[int, Holders]:
+        """The same in each part of the index, which follow each other."""
+        apart: list[list[Holders]] = [[] for _ in query_terms]
+        for part in self.sorted:
+            for which, rows, frequencies in part.find(query_terms):
+                apart[which].append(Holders(rows, frequencies))
         for which, term in enumerate(query_terms if len(self.terms) else ()):
             at = np.flatnonzero(self.terms == term)
             if len(at):
                 rows = np.searchsorted(self.ends, at, side="right") + self.first_unsorted
-                postings.append((which, rows, self.frequencies[at]))
-        everyone_lives = self.documents == len(self.lengths)
-        holding: Counter[int] = Counter()
-        for which, rows, _ in postings:
-            living = len(rows) if everyone_lives else int(np.count_nonzero(self.alive.take(rows)))
-            holding[query_terms[which]] += living
-        self._last_found.clear()
-        if sum(holding.values()) <= _KEPT_ROWS:
-            self._last_found[asked] = postings, holding
-        return postings, holding
+                apart[which].append(Holders(rows, self.frequencies[at]))
+        found: dict[int, Holders] = {}
+        for term, parts in zip(query_terms, apart, strict=True):
+            rows, frequencies = parts[0] if len(parts) == 1 else map(np.concatenate, zip(_NOBODY, *parts, strict=True))
+            if self.documents < len(self.lengths):
+                living = self.alive.take(rows)
+                rows, frequencies = rows[living], frequencies[living]
+            found[term] = Holders(rows, frequencies)
+        return found
 
 
 class LexicalBuilder:

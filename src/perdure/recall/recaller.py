@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -56,13 +56,14 @@ _MORE_ATTEMPTS: Final = 3
 
 class _Ranking(NamedTuple):
     """The chosen candidates, and what the answer says about how they were found. `pasts`: what was otherwise in each
-    namespace, when the request is about the past.
+    namespace, when the request is about the past. `partitions`: where an index was searched, as it is now.
     """
 
     ranked: Sequence[Ranked]
     mode: Mode
     notes: Sequence[str]
     pasts: Sequence[Past] = ()
+    partitions: Sequence[Partition] = ()
 
 
 class Recaller:
@@ -86,14 +87,16 @@ class Recaller:
         self._pasts = PastIndexCache(store, self._snapshot)
         self._asked: Counter[str] = Counter()
 
-    def recall(self, request: SearchRequest) -> Recall:
-        """Without a query, a recipe with a prominence weight orders every memory by prominence."""
+    def recall(self, request: SearchRequest, constitution: Callable[[str], Iterable[Record]] | None = None) -> Recall:
+        """Without a query, a recipe with a prominence weight orders every memory by prominence. `constitution` reads
+        the constitutional memories of a namespace, which are in every answer.
+        """
         query, found_times = parse_query(request), ()
         browsing = request.query is None and not request.concepts and request.recipe.prominence_weight > 0
         if not (query.text or browsing) or request.limit < 1:
-            return Recall((), "none", (NOTHING_ASKED,))
+            return Recall((), "none", (NOTHING_ASKED,), _surfaced(request, constitution))
         if query.required and not query.required.can_be_met:
-            return Recall((), "none", (NO_CONCEPT,))
+            return Recall((), "none", (NO_CONCEPT,), _surfaced(request, constitution))
         with self._lock:
             if len(self._asked) >= _NAMESPACES_COUNTED:
                 self._asked.clear()
@@ -127,7 +130,8 @@ class Recaller:
             else:
                 notes += explain_no_results(request, query, self._store, self._count, nearest)
         notes = tuple(dict.fromkeys(note for note in notes if note != NO_MODEL or self._wants_model))
-        return Recall(fitting, ranking.mode, notes, min_relevance=request.min_relevance, nearest=nearest)
+        constitutional = _surfaced(request, constitution, ranking.partitions)
+        return Recall(fitting, ranking.mode, notes, constitutional, request.min_relevance, nearest)
 
     def drop(self, namespace: str) -> None:
         """Drop the cached texts of earlier versions."""
@@ -191,12 +195,12 @@ class Recaller:
             if query.text and not query.words:
                 notes.append(NO_WORDS)
         if not partitions or (mode == "none" and not request.recipe.prominence_weight):
-            return _Ranking((), mode, notes, pasts)
+            return _Ranking((), mode, notes, pasts, partitions)
         retriever = Retriever(self._store, request, query, embedding, unreadable)
         candidates, noted = retriever.retrieve(partitions)
         generation = embedder.generation if embedder and embedding is not None else None
         ranked = rank(candidates, request, query, self._store, generation)
-        return _Ranking(choose(request, ranked), mode, (*notes, *noted), pasts)
+        return _Ranking(choose(request, ranked), mode, (*notes, *noted), pasts, partitions)
 
     def _rank_by_time(
         self, request: SearchRequest, query: ParsedQuery, times: TimeQuestion, unreadable: Collection[Key]
@@ -353,6 +357,18 @@ class Recaller:
             if all(counts.values()):
                 hits[key] = Hit(record, candidate.relevance, candidate.score, candidate.explain, counts)
         return hits
+
+
+def _surfaced(
+    request: SearchRequest,
+    constitution: Callable[[str], Iterable[Record]] | None,
+    partitions: Sequence[Partition] = (),
+) -> tuple[Record, ...]:
+    """The constitutional memories. None are read of a namespace whose index, as it was searched, holds none."""
+    if constitution is None:
+        return ()
+    without = {each.name for each in partitions if "constitutional" not in each.snapshot.vocabulary.tiers.values}
+    return tuple(record for name in request.namespaces if name not in without for record in constitution(name))
 
 
 def _has_numpy() -> bool:
