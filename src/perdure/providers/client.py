@@ -1,0 +1,294 @@
+"""The way to one provider's server: the only door through which a text can leave this machine."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final, TypeAlias, cast
+from urllib.parse import quote
+from weakref import WeakSet
+
+from perdure.errors import EgressForbidden, ProviderRefused, ProviderUnavailable
+from perdure.model import Json
+from perdure.providers.access import Access
+from perdure.providers.address import Endpoint, check_endpoint, parse_url
+from perdure.providers.answer import Answer, content, failure, plain
+from perdure.providers.breaker import Breaker
+from perdure.providers.call import ProviderCall
+from perdure.providers.options import Key
+
+if TYPE_CHECKING:
+    import httpcore2
+
+    from perdure.providers.network import CheckedBackend
+
+# How many tokens went in and came out, as an answer says it itself.
+Usage: TypeAlias = Callable[[Json], tuple[int, int]]
+
+MOST_BYTES: Final = 32 << 20
+CHARACTERS_PER_TOKEN: Final = 4
+KEEP_ALIVE_SECONDS: Final = 15.0
+MOST_CONNECTIONS: Final = 8
+# What the next request would hear as well: the key, the rights, the model's name or the URL is wrong.
+_REFUSED_TO_ALL: Final = frozenset({301, 302, 303, 307, 308, 401, 403, 404})
+
+
+class ProviderClient:
+    """One for each provider and URL, shared between threads. It keeps no key: see `Key`."""
+
+    def __init__(
+        self,
+        *,
+        provider: str,
+        model: str,
+        url: str,
+        access: Access,
+        headers: Mapping[str, str] | None = None,
+        key: Key | None = None,
+    ) -> None:
+        self.provider = provider
+        self.model = model
+        self.url = url
+        self._access = access
+        self._headers = dict(headers or {})
+        self._key = key
+        self._closed = False
+        self._backend: CheckedBackend | None = None
+        self.renew()
+        access.clients.add(self)
+        _alive.add(self)
+
+    def __repr__(self) -> str:
+        return f"ProviderClient({self.provider}:{self.model})"
+
+    def check(self) -> Endpoint:
+        """The server, if the settings allow it and the key is there; else the error, without a request."""
+        endpoint = parse_url(self.url)
+        check_endpoint(endpoint, self._access.egress)
+        self._key_header()
+        if self._closed:
+            raise ProviderUnavailable(
+                f"The connections to {self.provider} are closed.", remedy="Open the memory again."
+            )
+        return endpoint
+
+    def post(
+        self,
+        path: str,
+        body: Mapping[str, Json],
+        *,
+        purpose: str,
+        items: int,
+        seconds: float,
+        usage: Usage | None = None,
+    ) -> Json:
+        """Sends a body as JSON and gives the JSON of the answer, within `seconds` from beginning to end. `usage` finds
+        the tokens in it; without it they are estimated. Raises `ProviderUnavailable`, `ProviderRefused` or
+        `EgressForbidden`, and nothing else.
+        """
+        deadline = time.monotonic() + seconds
+        endpoint = self.check()
+        if not endpoint.is_loopback:
+            body = {name: _redacted(value, self._access.redact) for name, value in body.items()}
+        sent = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+        call = ProviderCall(
+            at=self._access.clock(),
+            provider=self.provider,
+            model=self.model,
+            host=endpoint.host,
+            purpose=purpose,
+            items=items,
+            sent_bytes=len(sent),
+            received_bytes=0,
+            input_tokens=len(sent) // CHARACTERS_PER_TOKEN,
+            outcome="interrupted",
+        )
+        if not endpoint.is_loopback:
+            self._access.allow(call)
+        if rest := self._breaker.admit(seconds):
+            raise self._resting(rest)
+        try:
+            answer = self._exchange(endpoint, path, sent, deadline, seconds)
+            call = replace(call, received_bytes=len(answer.body))
+            value = self._value(answer, endpoint)
+            tokens = _tokens(value, usage) or (call.input_tokens, 0)
+            call = replace(call, outcome="ok", input_tokens=tokens[0], output_tokens=tokens[1])
+        except ProviderUnavailable as error:
+            call = replace(call, outcome=error.code)
+            if _is_unconnected(error):
+                call = replace(call, sent_bytes=0, input_tokens=0)
+            raise
+        finally:
+            # An address that may not be connected to was not. All else is told, whatever became of it.
+            if not endpoint.is_loopback and call.outcome != EgressForbidden.code:
+                self._access.record(call)
+        return value
+
+    def close(self) -> None:
+        """Close every connection. A request that is under way fails, and so does each later one."""
+        with self._lock:
+            pool, self._pool, self._closed = self._pool, None, True
+        if pool is not None:
+            pool.close()
+
+    def renew(self) -> None:
+        """In a forked child: connections are the parent's, and a lock that one of its threads held stays held."""
+        if self._backend is not None:
+            self._backend.abandon()
+        self._lock = threading.Lock()
+        self._breaker = Breaker()
+        self._backend = None
+        self._pool: httpcore2.ConnectionPool | None = None
+
+    def _connections(self, endpoint: Endpoint) -> httpcore2.ConnectionPool:
+        import httpcore2
+
+        from perdure.providers.network import CheckedBackend
+
+        with self._lock:
+            if self._closed:
+                raise httpcore2.ConnectError("the memory was closed")
+            if self._pool is None:
+                self._backend = CheckedBackend(endpoint, self._access.egress)
+                self._pool = httpcore2.ConnectionPool(
+                    # The certificates that this system trusts, or those of SSL_CERT_FILE.
+                    ssl_context=httpcore2.default_ssl_context() if endpoint.scheme == "https" else None,
+                    max_connections=MOST_CONNECTIONS,
+                    keepalive_expiry=KEEP_ALIVE_SECONDS,
+                    network_backend=self._backend,
+                )
+            return self._pool
+
+    def _exchange(self, endpoint: Endpoint, path: str, sent: bytes, deadline: float, seconds: float) -> Answer:
+        import httpcore2
+
+        who = f"{self.provider} at {endpoint.authority}"
+        headers = {
+            "host": endpoint.authority,
+            "content-type": "application/json",
+            "accept": "application/json",
+            "accept-encoding": "identity",
+            "user-agent": "perdure",
+            **self._headers,
+            **self._key_header(),
+        }
+        target = endpoint.path + quote(path, safe="/:")
+        url = httpcore2.URL(scheme=endpoint.scheme, host=endpoint.host, port=endpoint.port, target=target)
+        # Moments, not spans, but for the wait for a free connection: see network.py.
+        timeouts = {"connect": deadline, "read": deadline, "write": deadline, "pool": seconds}
+        try:
+            with self._connections(endpoint).stream(
+                "POST", url, headers=list(headers.items()), content=sent, extensions={"timeout": timeouts}
+            ) as response:
+                received = bytearray()
+                for chunk in response.iter_stream():
+                    received += chunk
+                    if len(received) > MOST_BYTES:
+                        raise httpcore2.ReadError(f"it answered with more than {MOST_BYTES >> 20} MiB")
+        except httpcore2.TimeoutException as error:
+            raise self._failed(ProviderUnavailable(f"{who} did not answer within {seconds:g} s.")) from error
+        except (httpcore2.NetworkError, httpcore2.ProtocolError, OSError) as error:
+            raise self._failed(ProviderUnavailable(f"{who} could not be asked: {_reason(error)}.")) from error
+        given = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in response.headers}
+        return Answer(response.status, given, bytes(received))
+
+    def _value(self, answer: Answer, endpoint: Endpoint) -> Json:
+        """The JSON of an answer, or the error it stands for, in the provider's words but without any secret."""
+        who = f"{self.provider} at {endpoint.authority}"
+        secret = self._secret()
+
+        def clean(text: str) -> str:
+            return self._access.redact(text.replace(secret, "[key]") if secret else text)
+
+        variable = self._key.variable if self._key is not None else None
+        error = failure(answer, who, variable=variable, now=self._access.clock(), clean=clean)
+        if error is None:
+            try:
+                value = content(answer, who)
+            except ProviderUnavailable as problem:
+                self._failed(problem)
+                raise
+            self._breaker.succeed()
+            return value
+        if isinstance(error, ProviderRefused) and answer.status not in _REFUSED_TO_ALL:
+            # It answers, and does not want this one request.
+            self._breaker.succeed()
+        else:
+            self._failed(error)
+        raise error
+
+    def _failed(self, error: ProviderUnavailable) -> ProviderUnavailable:
+        self._breaker.fail(error, error.retry_after)
+        return error
+
+    def _resting(self, rest: float) -> ProviderUnavailable:
+        """The error of the last request again, of the same kind, without a request."""
+        last = self._breaker.last_error or ProviderUnavailable()
+        error = type(last)(f"{last.sentence} It is asked again in {max(1, round(rest))} s.", remedy=last.remedy)
+        error.retry_after = rest
+        return error
+
+    def _secret(self) -> str:
+        return os.environ.get(self._key.variable, "").strip() if self._key is not None else ""
+
+    def _key_header(self) -> dict[str, str]:
+        key, secret = self._key, self._secret()
+        if key is None or (not secret and not key.required):
+            return {}
+        remedy = f"Set {key.variable} in the environment; keys are read from nowhere else."
+        if not secret:
+            raise ProviderRefused(f"{self.provider} needs a key, and {key.variable} is not set.", remedy=remedy)
+        if not (secret.isascii() and secret.isprintable()):
+            raise ProviderRefused(f"The key in {key.variable} holds signs that no key has.", remedy=remedy)
+        return {key.header: f"{key.prefix}{secret}"}
+
+
+def _redacted(value: Json, redact: Callable[[str], str]) -> Json:
+    if isinstance(value, str):
+        return redact(value)
+    if isinstance(value, Mapping):
+        return {name: _redacted(entry, redact) for name, entry in cast("Mapping[str, Json]", value).items()}
+    if isinstance(value, Sequence):
+        return [_redacted(entry, redact) for entry in cast("Sequence[Json]", value)]
+    return value
+
+
+def _tokens(value: Json, usage: Usage | None) -> tuple[int, int] | None:
+    if usage is None:
+        return None
+    try:
+        went_in, came_out = usage(value)
+        return max(0, int(went_in)), max(0, int(came_out))
+    except (LookupError, TypeError, ValueError, AttributeError, OverflowError):
+        return None
+
+
+def _is_unconnected(error: ProviderUnavailable) -> bool:
+    import httpcore2
+
+    return isinstance(error.__cause__, httpcore2.ConnectError | httpcore2.ConnectTimeout | httpcore2.PoolTimeout)
+
+
+def _reason(error: BaseException) -> str:
+    """Why the network failed, in the system's words. Those of the HTTP library hold the header it did not like."""
+    import ssl
+
+    import httpcore2
+
+    while error.__cause__ is not None and not isinstance(error, OSError):
+        error = error.__cause__
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return f"its certificate is not trusted, {error.verify_message}"
+    if isinstance(error, httpcore2.LocalProtocolError):
+        return "the request cannot be written as HTTP"
+    return plain(getattr(error, "strerror", None) or str(error) or type(error).__name__).rstrip(".")
+
+
+_alive: Final[WeakSet[ProviderClient]] = WeakSet()
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=lambda: [client.renew() for client in list(_alive)])
