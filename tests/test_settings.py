@@ -34,12 +34,14 @@ def test_every_setting_can_come_from_its_variable(tmp_path: Path):
     samples |= {"amount": "1.5", "patterns": "{badge = 'BDG-[0-9]+'}"}
     environment = {row.variable: samples[row.kind] for row in settings.SETTINGS} | {"HOME": str(tmp_path)}
     environment |= {"PERDURE_DECAY_EXEMPT": "important", "PERDURE_KEYWORDS": "off"}
+    environment |= {"PERDURE_PRICES": "{'openai:gpt-5-mini' = {input = 0.25, output = 2}}"}
     found = settings.load(environment)
     assert found.store == Path("/x/y")
     assert {"moods", "dreams", "preference"} <= found.categories
     assert (found.redact, found.busy_seconds, found.session) == (False, 5.0, "none")
     assert (found.max_items, found.importance_low, found.decay_exempt) == (9, 0.5, ("important",))
     assert found.recipes == {"mine": {"like": "facts"}}
+    assert found.prices == {"openai:gpt-5-mini": {"input": 0.25, "output": 2}}
 
 
 @pytest.mark.parametrize(
@@ -60,6 +62,11 @@ def test_every_setting_can_come_from_its_variable(tmp_path: Path):
         "decay_exempt = ['criticl']",
         "recipes = 'mine'",
         "recipes = {mine = 5}",
+        "prices = {'gpt-5-mini' = {input = 1}}",
+        "prices = {'openai:gpt-5-mini' = {}}",
+        "prices = {'openai:gpt-5-mini' = {entrance = 1}}",
+        "prices = {'openai:gpt-5-mini' = {input = -1}}",
+        "prices = {'openai:gpt-5-mini' = {input = 'a lot'}}",
     ],
 )
 def test_a_bad_value_in_the_file_is_an_error_that_names_it(tmp_path: Path, content: str):

@@ -29,7 +29,10 @@ class Memory(OpenMemory):
 
     Without arguments it opens the user's own memory; where there is no file yet it makes one, unless `create` is
     False. It is safe to share between threads, and any number of processes may open the same file. Use it as a context
-    manager, or call `close`.
+    manager, or call `close`. `embedder` is one of your own, or a name as in the settings (`ollama:nomic-embed-text`).
+
+    `count_tokens` counts for every budget and limit, in place of our own counter, and answers name it. What a memory
+    takes of `max_tokens` was counted when it was written, by the counter of whoever wrote it.
     """
 
     # -- writing -------------------------------------------------------------------------------------------------------

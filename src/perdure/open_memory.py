@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any, Literal, Never, Self
 
@@ -24,13 +25,14 @@ class OpenMemory:
         store: StrPath | Store | None = None,
         *,
         namespace: str | None = None,
-        embedder: Embedder | Literal["local", "none"] | None = None,
+        embedder: Embedder | str | None = None,
         settings: Settings | None = None,
         actor: str | None = None,
         surface: str = "python",
         session: str | None = None,
         writer: Literal["person", "model"] = "person",
         clock: Clock = system_clock,
+        count_tokens: Callable[[str], int] | None = None,
         create: bool = True,
     ) -> None:
         arguments: dict[str, Any] = {"namespace": namespace, "actor": actor, "session": session}
@@ -39,7 +41,8 @@ class OpenMemory:
         chosen = configuration.override(settings, **arguments) if settings else configuration.load(**arguments)
         self._namespace = check_namespace(chosen.namespace)
         context = WriteContext.checked(chosen.actor, surface, chosen.session, writer, clock)
-        self._services = Services(store, embedder, chosen, context, create=check_bool(create, "create"))
+        create = check_bool(create, "create")
+        self._services = Services(store, embedder, chosen, context, count_tokens=count_tokens, create=create)
 
     def namespace(self, name: str) -> Self:
         """The same memory seen as another namespace. It shares this one's store; closing either closes both."""

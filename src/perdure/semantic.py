@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, Literal, Self, cast, overload
@@ -172,13 +172,14 @@ class SemanticMemoryStore:
         max_items: int | None = None,
         max_tokens: int | None = None,
         namespace: str | None = None,
-        embedder: Embedder | Literal["local", "none"] | None = None,
+        embedder: Embedder | str | None = None,
         settings: Settings | None = None,
         actor: str | None = None,
         surface: str = "python",
         session: str | None = None,
         writer: Literal["person", "model"] = "person",
         clock: Clock = system_clock,
+        count_tokens: Callable[[str], int] | None = None,
     ) -> None:
         rules = configuration.override(
             settings or configuration.load(),
@@ -191,7 +192,7 @@ class SemanticMemoryStore:
         )
         self._memory = Memory(
             store, namespace=namespace, embedder=embedder, settings=rules, actor=actor, surface=surface,
-            session=session, writer=writer, clock=clock,
+            session=session, writer=writer, clock=clock, count_tokens=count_tokens,
         )  # fmt: skip
         self._clock = clock
         self._who = (rules.actor if actor is None else actor, rules.session if session is None else session)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Callable
 from datetime import timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
@@ -21,7 +22,7 @@ from perdure.lifecycle.write_context import WriteContext
 from perdure.model import MIN_RELEVANCE, Filter, Finding, Recall
 from perdure.settings import Settings
 from perdure.store.port import EvictionRule, Store
-from perdure.text.tokens import TokenCounter, counter_of
+from perdure.text.tokens import TokenCounter, counter_by, counter_of
 from perdure.validation import check_bool
 
 if TYPE_CHECKING:
@@ -43,12 +44,14 @@ class Services:
         settings: Settings,
         context: WriteContext,
         *,
+        count_tokens: Callable[[str], int] | None = None,
         create: bool = True,
     ) -> None:
         self.settings = settings
         self.context = context
         given = embedder is not None and not isinstance(embedder, str)
         self.embedder = check_embedder(embedder) if given else _local_embedder(settings)
+        self._own_counter = None if count_tokens is None else counter_by(count_tokens)
         self.eviction_rule = EvictionRule(settings.importance_low, settings.importance_high)
         self.grace = timedelta(days=min(settings.grace_days, timedelta.max.days))
         self.recipes: dict[str, Recipe] = {}
@@ -76,7 +79,7 @@ class Services:
 
     @cached_property
     def tokens(self) -> TokenCounter:
-        return counter_of(self.embedder)
+        return self._own_counter or counter_of(self.embedder)
 
     def recipe(self, name: str | None) -> Recipe:
         """The recipe of this name, built in or the user's own; without a name the one of the settings."""

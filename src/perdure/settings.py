@@ -21,6 +21,8 @@ _MODEL_REMEDY: Final = {
     "llm": "Set it to `none` or a provider and its model, such as `ollama:qwen3`.",
 }
 
+_PRICE_REMEDY: Final = 'Write a model and its price, such as "openai:gpt-5-mini" = {input = 0.25, output = 2}.'
+
 
 @dataclass(frozen=True, slots=True)
 class Setting:
@@ -190,26 +192,31 @@ def load(environment: Mapping[str, str] | None = None, **arguments: object) -> S
     values.setdefault("cache", directory("cache", environ))
     login = (environ[name] for name in ("USER", "LOGNAME", "USERNAME") if environ.get(name))
     values.setdefault("actor", next(login, "unknown"))
-    for name in ("embedder", "llm"):
-        if name in values and not _MODEL.fullmatch(values[name]):
-            raise SettingsInvalid(f"{name} is {values[name]!r}.", remedy=_MODEL_REMEDY[name])
     if values.get("egress") == ("none",):
         values["egress"] = ()
     if values.get("keywords", "auto") not in KEYWORD_TIERS:
         raise SettingsInvalid(f"keywords is {values['keywords']!r}.", remedy=f"Set it to {', '.join(KEYWORD_TIERS)}.")
     if unknown := set(values.get("decay_exempt", ())) - set(TIERS):
         raise SettingsInvalid(f"decay_exempt names a tier {min(unknown)!r}.", remedy=f"Tiers: {', '.join(TIERS)}.")
-    return _in_order(Settings(**values))
+    return _checked(Settings(**values))
 
 
 def override(settings: Settings, **arguments: object) -> Settings:
     """These settings, but for the arguments that are given."""
     given = {name: value for name, value in arguments.items() if value is not None}
     typed = {setting.name: _typed(setting, given[setting.name]) for setting in SETTINGS if setting.name in given}
-    return _in_order(replace(settings, **typed))
+    return _checked(replace(settings, **typed))
 
 
-def _in_order(settings: Settings) -> Settings:
+def _checked(settings: Settings) -> Settings:
+    """What cannot be seen from one value alone, or from its kind."""
+    for name, value in (("embedder", settings.embedder), ("llm", settings.llm)):
+        if not _MODEL.fullmatch(value):
+            raise SettingsInvalid(f"{name} is {value!r}.", remedy=_MODEL_REMEDY[name])
+    for name, price in settings.prices.items():
+        amounts = [number_in(amount, 0, 1e6) for amount in price.values()]
+        if ":" not in name or not price or set(price) - {"input", "output"} or None in amounts:
+            raise SettingsInvalid(f"prices has {shown({name: dict(price)})}.", remedy=_PRICE_REMEDY)
     if settings.importance_low > settings.importance_high:
         raise SettingsInvalid(
             f"importance_low is {settings.importance_low}, above importance_high, which is {settings.importance_high}.",

@@ -26,7 +26,7 @@ from perdure.store.sqlite.rows import (
 )
 from perdure.store.sqlite.statistics import namespace_statistics, newest_generation
 from perdure.text.entry import entry_of, passage_hash, terms_length
-from perdure.text.tokens import estimate
+from perdure.text.tokens import MOST_PER_CHARACTER, estimate
 
 # Reports about data that a repair rebuilds (indexes, full-text index), and about links, which have a check.
 _DERIVED: Final = re.compile(r"fts5|entry_fts|(from|in) index|CHECK constraint failed in link")
@@ -34,8 +34,6 @@ _DERIVED_TABLES: Final = {"entry", "tag", "use", "vector"}
 # In `examine_memory`: the hash that a vector is found by, and where the columns of the record end.
 _PASSAGE: Final = 3
 _RECORD: Final = 45
-# No tokenizer makes more of one character; a count beyond that would evict every other memory.
-_TOKENS_PER_CHARACTER: Final = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +73,7 @@ class ExaminedRow:
         return entry_columns(entry_of(record, lambda _: kept))
 
     def _tokens_are_plausible(self, record: Record) -> bool:
-        return isinstance(self.tokens, int) and 0 <= self.tokens <= _TOKENS_PER_CHARACTER * (len(record.text) + 1)
+        return isinstance(self.tokens, int) and 0 <= self.tokens <= MOST_PER_CHARACTER * (len(record.text) + 1)
 
 
 def examined_rows(connection: Database, namespace: int, name: str) -> Iterator[ExaminedRow]:
