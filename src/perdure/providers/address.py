@@ -34,10 +34,9 @@ _NOT_PUBLIC: Final[tuple[Network, ...]] = tuple(
     for network in (
         "0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24 "
         "192.88.99.0/24 192.168.0.0/16 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/4 240.0.0.0/4 "
-        "168.63.129.16/32 2001::/23 2001:db8::/32 2002::/16 3fff::/20"
+        "168.63.129.16/32 ::/3 2001::/23 2001:db8::/32 3fff::/20 4000::/2 8000::/1"
     ).split()
 )  # 168.63.129.16 looks public, but answers for the machine's own cloud
-_GLOBAL_IPV6: Final = IPv6Network("2000::/3")
 # Networks whose addresses end in an IPv4 address to which the packet really goes.
 _MAPPED: Final = (IPv6Network("::ffff:0:0/96"), IPv6Network("64:ff9b::/96"))
 _6TO4: Final = IPv6Network("2002::/16")
@@ -59,10 +58,7 @@ class Endpoint:
     @property
     def address(self) -> Address | None:
         """The address, if the URL names one instead of a name."""
-        try:
-            return ip_address(self.host)
-        except ValueError:
-            return None
+        return _literal(self.host)
 
     @property
     def is_loopback(self) -> bool:
@@ -93,23 +89,25 @@ def parse_url(url: str) -> Endpoint:
         raise EgressForbidden(f"{shown(url)} is not the URL of a provider.", remedy=_WRITE_IT_SO)
     scheme, host = match["scheme"].lower(), match["host"].lower().strip("[]")
     port = int(match["port"] or _usual_port(scheme))
-    if not 0 < port <= _PORTS or not (_is_address(host) or _is_name(host)):
+    is_name = _NAME.fullmatch(host) and len(host) <= _LONGEST_NAME and not _NUMBER.fullmatch(host.rpartition(".")[2])
+    if not 0 < port <= _PORTS or not (is_name or _literal(host)):
         raise EgressForbidden(f"{shown(url)} does not name a server that can be asked.", remedy=_WRITE_IT_SO)
     return Endpoint(scheme, host, port, match["path"].rstrip("/"))
 
 
-def _is_address(host: str) -> bool:
+def _literal(host: str) -> Address | None:
     try:
-        ip_address(host)
+        return ip_address(host)
     except ValueError:
-        return False
-    return True
+        return None
 
 
-def _is_name(host: str) -> bool:
-    if len(host) > _LONGEST_NAME or _NAME.fullmatch(host) is None:
+def same_server(one: str, other: str) -> bool:
+    """Whether two URLs lead to one server, so that what belongs to the one may be sent to the other."""
+    try:
+        return parse_url(one).origin == parse_url(other).origin
+    except EgressForbidden:
         return False
-    return _NUMBER.fullmatch(host.rpartition(".")[2]) is None
 
 
 def check_endpoint(endpoint: Endpoint, egress: Sequence[str]) -> None:
@@ -122,7 +120,8 @@ def check_endpoint(endpoint: Endpoint, egress: Sequence[str]) -> None:
             remedy="Write https://; without it only this machine is asked.",
         )
     address = endpoint.address
-    named = endpoint.host in _names(egress) if address is None else _in_networks(address, egress)
+    names = {entry.lower() for entry in egress}
+    named = endpoint.host in names if address is None else _in_networks(address, egress)
     if not named:
         raise _forbidden(f"The settings do not let texts go to {endpoint.host}.", egress, endpoint.host)
     if address is not None:
@@ -142,7 +141,7 @@ def check_addresses(endpoint: Endpoint, addresses: Iterable[Address], egress: Se
                 f"{endpoint.host} is {address}, which is no server's address.",
                 remedy="Name the server; this machine is 127.0.0.1.",
             )
-        if not _is_public(real) and not _in_networks(real, egress):
+        if any(real in network for network in _NOT_PUBLIC) and not _in_networks(address, egress):
             raise _forbidden(
                 f"{endpoint.host} is {address}, an address inside a private network.", egress, str(address)
             )
@@ -156,16 +155,6 @@ def _real(address: Address) -> Address:
         if address in _6TO4:
             return IPv4Address(int(address) >> 80 & 0xFFFFFFFF)
     return address
-
-
-def _is_public(address: Address) -> bool:
-    if isinstance(address, IPv6Address) and address not in _GLOBAL_IPV6:
-        return False
-    return not any(address in network for network in _NOT_PUBLIC)
-
-
-def _names(egress: Sequence[str]) -> set[str]:
-    return {entry.lower() for entry in egress}
 
 
 def _in_networks(address: Address, egress: Sequence[str]) -> bool:

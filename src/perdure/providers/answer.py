@@ -21,6 +21,7 @@ _BROKEN: Final = range(500, 600)
 _NO_RIGHT: Final = frozenset({401, 403})
 _NOT_THERE: Final = 404
 # 4xx that pass: too slow, not now, too early, too many.
+_NO_KEY: Final = "The server wants a key; docs/models.md says how it is given."
 _NOT_IT: Final = "Check the URL: it may lead to a page instead of the provider's interface."
 _PASSING: Final = frozenset({408, 409, 423, 425, 429})
 
@@ -38,22 +39,20 @@ def content(answer: Answer, who: str) -> Json:
     """The JSON of a good answer. Raises `ProviderUnavailable` if it is none."""
     kind = answer.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
     if not kind.endswith("json"):
-        raise ProviderUnavailable(f"{who} answered with {plain(kind)} instead of JSON.", remedy=_NOT_IT)
+        raise ProviderUnavailable(f"{who} answered with {one_line(kind)} instead of JSON.", remedy=_NOT_IT)
     try:
         return json.loads(answer.body, parse_constant=_no_number)
     except (ValueError, RecursionError) as error:
-        raise ProviderUnavailable(f"{who} answered with something that is no JSON: {_why(error)}.") from error
+        # The message of a JSONDecodeError would quote the text.
+        why = (
+            f"{error.msg} at character {error.pos}" if isinstance(error, json.JSONDecodeError) else one_line(str(error))
+        )
+        raise ProviderUnavailable(f"{who} answered with something that is no JSON: {why}.") from error
 
 
 def _no_number(name: str) -> Json:
     # Python would take NaN and Infinity; neither is JSON, and neither may get into a vector.
     raise ValueError(f"it holds {name}")
-
-
-def _why(error: Exception) -> str:
-    if isinstance(error, json.JSONDecodeError):
-        return f"{error.msg} at character {error.pos}"
-    return "its brackets are too deep" if isinstance(error, RecursionError) else plain(str(error))
 
 
 def failure(
@@ -65,29 +64,24 @@ def failure(
     status = answer.status
     if status in _OK:
         return None
-    said = plain(clean(provider_words(answer)))
+    said = one_line(clean(provider_words(answer)))
     said = f": {said.rstrip('.')}." if said else "."
     if status in _REDIRECT:
         target = urlsplit(answer.headers.get("location", "")).hostname or "another page of the same host"
         return ProviderRefused(
-            f"{who} redirects to {plain(target)}, and Perdure follows no redirect.",
+            f"{who} redirects to {one_line(target)}, and Perdure follows no redirect.",
             remedy="Check the URL in the settings; a key is never sent on to another host.",
         )
     if status not in _PASSING and status not in _BROKEN:
-        return ProviderRefused(f"{who} refused the request ({status}){said}", remedy=_remedy(status, variable))
+        remedy = "Check the model's name and what it takes; the provider's own words say what it did not like."
+        if status in _NO_RIGHT:
+            remedy = f"Check the key in {variable}, and what it may be used for." if variable else _NO_KEY
+        elif status == _NOT_THERE:
+            remedy = "Check the model's name and the URL in the settings."
+        return ProviderRefused(f"{who} refused the request ({status}){said}", remedy=remedy)
     error = ProviderUnavailable(f"{who} cannot answer now ({status}){said}")
     error.retry_after = retry_after(answer.headers, now)
     return error
-
-
-def _remedy(status: int, variable: str | None) -> str:
-    if status in _NO_RIGHT:
-        if variable is None:
-            return "Check what the server wants to know of those who ask; docs/models.md says how a key is given."
-        return f"Check the key in {variable}, and what it may be used for."
-    if status == _NOT_THERE:
-        return "Check the model's name and the URL in the settings."
-    return "Check the model's name and what it takes; the provider's own words say what it did not like."
 
 
 def retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
@@ -130,7 +124,7 @@ def provider_words(answer: Answer) -> str:
     return found[:_MOST_WORDS] if isinstance(found, str) else ""
 
 
-def plain(text: str) -> str:
+def one_line(text: str) -> str:
     """Foreign words as they may stand in a sentence: one line, no signs that a terminal would obey, not too long."""
     line = " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
     return line if len(line) <= _MOST_SHOWN else f"{line[: _MOST_SHOWN - 1]}…"

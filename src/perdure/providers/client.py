@@ -7,6 +7,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, TypeAlias, cast
 from urllib.parse import quote
@@ -16,10 +17,10 @@ from perdure.errors import EgressForbidden, ProviderRefused, ProviderUnavailable
 from perdure.model import Json
 from perdure.providers.access import Access
 from perdure.providers.address import Endpoint, check_endpoint, parse_url
-from perdure.providers.answer import Answer, content, failure, plain
+from perdure.providers.answer import Answer, content, failure, one_line
 from perdure.providers.breaker import Breaker
 from perdure.providers.call import ProviderCall
-from perdure.providers.options import Key
+from perdure.providers.options import ApiKey
 
 if TYPE_CHECKING:
     import httpcore2
@@ -38,7 +39,7 @@ _REFUSED_TO_ALL: Final = frozenset({301, 302, 303, 307, 308, 401, 403, 404})
 
 
 class ProviderClient:
-    """One for each provider and URL, shared between threads. It keeps no key: see `Key`."""
+    """One for each provider and URL, shared between threads. It keeps no key: see `ApiKey`."""
 
     def __init__(
         self,
@@ -48,14 +49,14 @@ class ProviderClient:
         url: str,
         access: Access,
         headers: Mapping[str, str] | None = None,
-        key: Key | None = None,
+        api_key: ApiKey | None = None,
     ) -> None:
         self.provider = provider
         self.model = model
         self.url = url
         self._access = access
         self._headers = dict(headers or {})
-        self._key = key
+        self._key = api_key
         self._closed = False
         self._backend: CheckedBackend | None = None
         self.renew()
@@ -115,11 +116,16 @@ class ProviderClient:
             answer = self._exchange(endpoint, path, sent, deadline, seconds)
             call = replace(call, received_bytes=len(answer.body))
             value = self._value(answer, endpoint)
-            tokens = _tokens(value, usage) or (call.input_tokens, 0)
-            call = replace(call, outcome="ok", input_tokens=tokens[0], output_tokens=tokens[1])
+            call = replace(call, outcome="ok")
+            if usage is not None:
+                with suppress(LookupError, TypeError, ValueError, AttributeError, OverflowError):
+                    went_in, came_out = usage(value)
+                    call = replace(call, input_tokens=max(0, int(went_in)), output_tokens=max(0, int(came_out)))
         except ProviderUnavailable as error:
+            import httpcore2
+
             call = replace(call, outcome=error.code)
-            if _is_unconnected(error):
+            if isinstance(error.__cause__, httpcore2.ConnectError | httpcore2.ConnectTimeout | httpcore2.PoolTimeout):
                 call = replace(call, sent_bytes=0, input_tokens=0)
             raise
         finally:
@@ -257,22 +263,6 @@ def _redacted(value: Json, redact: Callable[[str], str]) -> Json:
     return value
 
 
-def _tokens(value: Json, usage: Usage | None) -> tuple[int, int] | None:
-    if usage is None:
-        return None
-    try:
-        went_in, came_out = usage(value)
-        return max(0, int(went_in)), max(0, int(came_out))
-    except (LookupError, TypeError, ValueError, AttributeError, OverflowError):
-        return None
-
-
-def _is_unconnected(error: ProviderUnavailable) -> bool:
-    import httpcore2
-
-    return isinstance(error.__cause__, httpcore2.ConnectError | httpcore2.ConnectTimeout | httpcore2.PoolTimeout)
-
-
 def _reason(error: BaseException) -> str:
     """Why the network failed, in the system's words. Those of the HTTP library hold the header it did not like."""
     import ssl
@@ -285,7 +275,7 @@ def _reason(error: BaseException) -> str:
         return f"its certificate is not trusted, {error.verify_message}"
     if isinstance(error, httpcore2.LocalProtocolError):
         return "the request cannot be written as HTTP"
-    return plain(getattr(error, "strerror", None) or str(error) or type(error).__name__).rstrip(".")
+    return one_line(getattr(error, "strerror", None) or str(error) or type(error).__name__).rstrip(".")
 
 
 _alive: Final[WeakSet[ProviderClient]] = WeakSet()

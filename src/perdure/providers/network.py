@@ -41,7 +41,7 @@ class CheckedBackend(httpcore2.NetworkBackend):
     ) -> httpcore2.NetworkStream:
         del host, local_address
         deadline = timeout or time.monotonic()
-        addresses = _addresses(self._endpoint, deadline)
+        addresses = self._addresses(deadline)
         check_addresses(self._endpoint, addresses, self._egress)
         error: Exception = httpcore2.ConnectError("its name has no address")
         for tried, address in enumerate(addresses):
@@ -56,6 +56,39 @@ class CheckedBackend(httpcore2.NetworkBackend):
                 continue
             return _DeadlineStream(stream, self._streams)
         raise error
+
+    def _addresses(self, deadline: float) -> Sequence[Address]:
+        """What the URL's host stands for. Only a name that is not this machine's is looked up."""
+        endpoint = self._endpoint
+        if endpoint.address is not None:
+            return [endpoint.address]
+        if endpoint.is_loopback:
+            return LOOPBACK
+        answer: list[Address] = []
+        failure: list[OSError] = []
+
+        def look_up() -> None:
+            try:
+                found = socket.getaddrinfo(endpoint.host, endpoint.port, type=socket.SOCK_STREAM)
+            except OSError as error:
+                failure.append(error)
+                return
+            for *_, where in found:
+                # Not every system leaves out what it has said before, and an address of a link has a zone.
+                with suppress(ValueError):
+                    address = ip_address(str(where[0]).partition("%")[0])
+                    if address not in answer:
+                        answer.append(address)
+
+        # The system's resolver knows no deadline, so that it is left behind if it takes too long.
+        thread = threading.Thread(target=look_up, name="perdure-resolve", daemon=True)
+        thread.start()
+        thread.join(_left(deadline, httpcore2.ConnectTimeout))
+        if thread.is_alive():
+            raise httpcore2.ConnectTimeout
+        if failure:
+            raise httpcore2.ConnectError("its name could not be looked up") from failure[0]
+        return answer
 
     def abandon(self) -> None:
         """Close what was inherited from the parent process, which goes on using it: not a byte is sent."""
@@ -102,36 +135,3 @@ def _left(deadline: float | None, expired: type[Exception]) -> float:
     if left <= 0:
         raise expired
     return left
-
-
-def _addresses(endpoint: Endpoint, deadline: float) -> Sequence[Address]:
-    """What the URL's host stands for. Only a name that is not this machine's is looked up."""
-    if endpoint.address is not None:
-        return [endpoint.address]
-    if endpoint.is_loopback:
-        return LOOPBACK
-    answer: list[Address] = []
-    failure: list[OSError] = []
-
-    def look_up() -> None:
-        try:
-            found = socket.getaddrinfo(endpoint.host, endpoint.port, type=socket.SOCK_STREAM)
-        except OSError as error:
-            failure.append(error)
-            return
-        for *_, where in found:
-            # Not every system leaves out what it has said before, and an address of a link has a zone.
-            with suppress(ValueError):
-                address = ip_address(str(where[0]).partition("%")[0])
-                if address not in answer:
-                    answer.append(address)
-
-    # The system's resolver knows no deadline, so that it is left behind if it takes too long.
-    thread = threading.Thread(target=look_up, name="perdure-resolve", daemon=True)
-    thread.start()
-    thread.join(_left(deadline, httpcore2.ConnectTimeout))
-    if thread.is_alive():
-        raise httpcore2.ConnectTimeout
-    if failure:
-        raise httpcore2.ConnectError("its name could not be looked up") from failure[0]
-    return answer

@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from perdure.errors import EgressForbidden
 from perdure.providers.access import Access
-from perdure.providers.address import parse_url
+from perdure.providers.address import same_server
 
 if TYPE_CHECKING:
     from perdure.providers.client import ProviderClient
@@ -18,7 +17,7 @@ BATCH_SECONDS: Final = 60.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Key:
+class ApiKey:
     """Where a key is and how it is sent, never the key itself: that is read from the environment for each request."""
 
     variable: str
@@ -46,7 +45,7 @@ class Options:
         model: str,
         *,
         url: str,
-        key: Key | None = None,
+        api_key: ApiKey | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> ProviderClient:
         """The way to the server: the user's own URL, else the provider's, `url`. The provider's key goes to the
@@ -55,19 +54,12 @@ class Options:
         from perdure.providers.client import ProviderClient
 
         chosen = self.url or url
-        if not _same_server(chosen, url):
-            key = replace(key or Key(variable=""), variable=self.own_key, required=False)
+        if not same_server(chosen, url):
+            api_key = replace(api_key or ApiKey(variable=""), variable=self.own_key, required=False)
         return ProviderClient(
-            provider=provider, model=model, url=chosen, headers=headers or {}, key=key, access=self.access
+            provider=provider, model=model, url=chosen, headers=headers or {}, api_key=api_key, access=self.access
         )
 
     def seconds_for(self, items: int) -> float:
         """One text is asked for by somebody who waits; several only by background work and imports."""
         return self.seconds if items == 1 else max(self.seconds, BATCH_SECONDS)
-
-
-def _same_server(one: str, other: str) -> bool:
-    try:
-        return parse_url(one).origin == parse_url(other).origin
-    except EgressForbidden:
-        return False
