@@ -25,7 +25,7 @@ MAX_QUERY_CHARACTERS: Final = 8192
 MAX_QUERY_WORDS: Final = 64
 
 # Scripts written without spaces between words: Thai, Lao, Burmese, Khmer, Hangul, kana, Han.
-_UNSPACED = re.compile(
+UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3041-\u30ff\u3130-\u318f\u31f0-\u31ff"
     "\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff]+"
 )
@@ -92,7 +92,7 @@ _FOLDS: Final = _Folds()
 def searchable(text: str) -> str:
     """`parseFile` also as `parse File`; 東京都 as 東 京 都 東京 京都. Idempotent enough that order does not matter."""
     if not text.isascii():
-        text = _UNSPACED.sub(
+        text = UNSPACED.sub(
             lambda run: f" {' '.join(run[0])} {_pairs(run) if len(run[0]) > 1 else ''}", fold_letters(text)
         )
     if not HUMPED.search(text):
@@ -110,7 +110,7 @@ def fold_letters(text: str) -> str:
 
 def unspaced(character: str) -> bool:
     """Whether it is of a script that puts no space between words."""
-    return _UNSPACED.match(character) is not None
+    return UNSPACED.match(character) is not None
 
 
 def terms(searchable_text: str) -> list[str]:
@@ -122,7 +122,7 @@ def tokens(text: str, *, parts: bool = False) -> list[Token]:
     """Every word in the order of the text, of an unspaced script every character. `parts`: `parseFile` is two words."""
     text = clean(text)
     if not text.isascii():
-        text = _UNSPACED.sub(lambda run: f" {' '.join(run[0])} ", fold_letters(text))
+        text = UNSPACED.sub(lambda run: f" {' '.join(run[0])} ", fold_letters(text))
     if parts:
         text = split_identifiers(text)
     data, stems = text.encode("utf-8"), terms(text)
@@ -166,7 +166,7 @@ def all_words(query: str) -> list[str]:
     text = clean(query[:MAX_QUERY_CHARACTERS])
     if not text.isascii():
         # A run of an unspaced script asks for its pairs alone: single characters match too much.
-        text = _UNSPACED.sub(_pairs, fold_letters(text))
+        text = UNSPACED.sub(_pairs, fold_letters(text))
     data = text.encode("utf-8")
     if not HUMPED.search(text):
         return list(dict.fromkeys(word for (word, *_) in _tokenize("unicode61", data)))
