@@ -79,7 +79,7 @@ class Word(NamedTuple):
 
 class Term(NamedTuple):
     words: tuple[Word, ...]
-    place: int
+    position: int
 
     @property
     def text(self) -> str:
@@ -113,7 +113,7 @@ def words_of(text: str) -> list[Word]:
     for match in _TOKEN.finditer(text):
         adjacent = end >= 0 and _WHITE.fullmatch(text, end, match.start()) is not None
         if run := match["run"]:
-            found += _words_of_run(run, japanese=_KANA.search(text) is not None)
+            found += words_of_run(run, japanese=_KANA.search(text) is not None)
             end = -1
         elif code := match["code"]:
             if re.search(r"[^\W\d]", code) and not UNSAFE_CHARACTERS.search(code):
@@ -121,9 +121,9 @@ def words_of(text: str) -> list[Word]:
             end = -1
         elif match["word"]:
             begins = _BEGINS_SENTENCE.search(text, max(0, match.start() - 8), match.start()) is not None
-            for part in _parts(match["word"]):
+            for part in split_word(match["word"]):
                 lower = part.lower()
-                if lower in functions or not (kind := _kind(part, before, begins=begins, language=language)):
+                if lower in functions or not (kind := kind_of(part, before, begins=begins, language=language)):
                     if (
                         adjacent
                         and lower in _BEHIND_VERBS
@@ -143,7 +143,7 @@ def words_of(text: str) -> list[Word]:
     return found
 
 
-def _parts(written: str) -> list[str]:
+def split_word(written: str) -> list[str]:
     """`Alice's` is Alice, `and/or` two words, `read.Then` two sentences; `src/clock.py` is one word."""
     if written.isalnum():
         return [written]
@@ -155,9 +155,9 @@ def _parts(written: str) -> list[str]:
     return [glued[1], glued[2]] if glued else [written]
 
 
-def _kind(word: str, before: str, *, begins: bool, language: str) -> Kind | None:
+def kind_of(word: str, before: str, *, begins: bool, language: str) -> Kind | None:
     """None when it can be no part of a keyword."""
-    lower, kind = word.lower(), _shape(word)
+    lower, kind = word.lower(), shape_of(word)
     if kind != "word":
         return kind
     if word[0].isupper() and not (begins or word.isupper() or language == "de"):
@@ -173,7 +173,7 @@ def _kind(word: str, before: str, *, begins: bool, language: str) -> Kind | None
     return kind
 
 
-def _shape(word: str) -> Kind | None:
+def shape_of(word: str) -> Kind | None:
     """What the letters alone tell."""
     if len(word) == 1 or len(word) > MAX_CHARACTERS or _HASH.fullmatch(word):
         return "number" if word.isdigit() else None
@@ -186,7 +186,7 @@ def _shape(word: str) -> Kind | None:
     return "acronym" if word.isupper() and len(word) < _LONG else "word"
 
 
-def _words_of_run(run: str, *, japanese: bool) -> Iterator[Word]:
+def words_of_run(run: str, *, japanese: bool) -> Iterator[Word]:
     """Of a script without spaces, what stands between its particles."""
     if japanese:
         found = _JAPANESE.findall(run)
@@ -210,7 +210,7 @@ def terms_of(words: Sequence[Word]) -> list[Term]:
         end = start + 1
         while end < len(words) and _fit(words[end - 1], words[end]):
             end += 1
-        found += _pair_up(words[start:end], start, pairs)
+        found += pairs_of(words[start:end], start, pairs)
         start = end
     return found
 
@@ -228,14 +228,14 @@ def _fit(one: Word, two: Word) -> bool:
     return not {one.text.lower(), two.text.lower()} <= GENERIC
 
 
-def _pair_up(chain: Sequence[Word], place: int, pairs: Counter[tuple[str, str]]) -> Iterator[Term]:
+def pairs_of(chain: Sequence[Word], position: int, pairs: Counter[tuple[str, str]]) -> Iterator[Term]:
     if chain[0].kind == "name":
-        yield Term(tuple(chain[:_LONGEST_NAME]), place)
+        yield Term(tuple(chain[:_LONGEST_NAME]), position)
         return
     end = len(chain)
     while end > 0:
         last = [pairs[stem(one.text), stem(two.text)] for one, two in pairwise(chain[max(0, end - 3) : end])]
         # Of three words, the first two belong together if they do elsewhere and the last two do not.
         size = 1 if end == 1 or last[0] > max(1, last[-1]) else 2
-        yield Term(tuple(chain[end - size : end]), place + end - size)
+        yield Term(tuple(chain[end - size : end]), position + end - size)
         end -= size

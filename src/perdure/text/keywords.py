@@ -55,8 +55,8 @@ def extract_keywords(
     if reasoning:
         words += words_of(reasoning[:_READ])
     titled = words_of((title or "")[:_READ])
-    weights = _term_weights(words, titled, count_words)
-    ranked = sorted(weights, key=lambda term: (-weights[term], term.place))
+    weights = weigh(words, titled, count_words)
+    ranked = sorted(weights, key=lambda term: (-weights[term], term.position))
     chosen: list[str] = []
     strong = (term.text for term in ranked if not _POOR.issuperset(word.kind for word in term.words))
     _choose(strong, chosen, max(MIN_KEYWORDS + 2, min(MAX_KEYWORDS, 3 + len(words) // 6)))
@@ -95,7 +95,7 @@ def same_word(one: str, other: str) -> bool:
     return any(one[at:] in ENDINGS and other[at:] in ENDINGS for at in range(least, max(_SHARED, least - 2) - 1, -1))
 
 
-def _term_weights(words: Sequence[Word], titled: Sequence[Word], count_words: CountWords | None) -> dict[Term, float]:
+def weigh(words: Sequence[Word], titled: Sequence[Word], count_words: CountWords | None) -> dict[Term, float]:
     """Each term once, where it stands first."""
     found: dict[str, Term] = {}
     times: Counter[str] = Counter()
@@ -107,16 +107,16 @@ def _term_weights(words: Sequence[Word], titled: Sequence[Word], count_words: Co
     weights: dict[Term, float] = {}
     for key, term in found.items():
         weight = sum(_WEIGHTS[word.kind] * min(1.2, 0.6 + len(word.text) / 15) for word in term.words) / len(term.words)
-        weight *= (1 + log(times[key])) * (1 - _LATE * term.place / len(words))
+        weight *= (1 + log(times[key])) * (1 - _LATE * term.position / len(words))
         if len(term.words) > 1:
             weight *= _PAIR
         if any(stem(word.text) in in_title for word in term.words):
             weight *= _IN_TITLE
         weights[term] = weight
-    return _by_rarity(weights, count_words) if count_words else weights
+    return weigh_by_rarity(weights, count_words) if count_words else weights
 
 
-def _by_rarity(weights: dict[Term, float], count_words: CountWords) -> dict[Term, float]:
+def weigh_by_rarity(weights: dict[Term, float], count_words: CountWords) -> dict[Term, float]:
     best = sorted(weights, key=weights.__getitem__, reverse=True)
     asked = list(dict.fromkeys(word.text for term in best for word in term.words))[:_LOOKED_UP]
     counts = count_words(asked)
@@ -130,8 +130,8 @@ def _by_rarity(weights: dict[Term, float], count_words: CountWords) -> dict[Term
 
 
 def _choose(offered: Iterable[str], chosen: list[str], most: int, *, within: bool = False) -> None:
-    """Add what says something new, until there are `most`. `within`: a word that stands in a longer keyword counts as
-    new, but a form of a keyword never does.
+    """Add what says something new, until there are `most`: not all of its words are forms of those of another one.
+    `within`: a word of a longer keyword counts as new.
     """
     for keyword in offered:
         if len(chosen) >= most:
@@ -140,10 +140,10 @@ def _choose(offered: Iterable[str], chosen: list[str], most: int, *, within: boo
         if len(keyword) == 1 or is_generic(keyword) or UNSAFE_CHARACTERS.search(keyword):
             continue
         taken = [one.split() for one in chosen]
-        if not any(_covers(one, words) for one in taken if not within or len(one) == len(words)):
+        known = (
+            all(any(same_word(word, held) for held in one) for word in words)
+            for one in taken
+            if not within or len(one) == len(words)
+        )
+        if not any(known):
             chosen.append(keyword)
-
-
-def _covers(taken: Sequence[str], words: Sequence[str]) -> bool:
-    """Whether every word is a form of one that is taken."""
-    return all(any(same_word(word, one) for one in taken) for word in words)
