@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from perdure.recall.recaller import Recaller
     from perdure.recall.recipe import Recipe
     from perdure.recall.triggers import Triggers
+    from perdure.text.secrets import Redact
 
 CLOSE_PATIENCE: Final = 0.25
 
@@ -76,6 +77,13 @@ class Services:
         self._closed = False
         self._said_no_vectors = False
         _alive.add(self)
+
+    @cached_property
+    def redact(self) -> Redact:
+        """Takes secrets out of a text, the user's own among them: of all that is written, sent or logged."""
+        from perdure.text.secrets import redactor
+
+        return redactor(self.settings.redact_patterns)
 
     @cached_property
     def tokens(self) -> TokenCounter:

@@ -285,7 +285,9 @@ def _typed(setting: Setting, value: Any) -> Any:
                 import tomllib
 
                 value = tomllib.loads(f"value = {value}")["value"]
-            return {str(name): re.compile(pattern).pattern for name, pattern in value.items()}
+            from perdure.text.secrets.own_patterns import check_patterns
+
+            return check_patterns(dict(value))
         if kind in {"text", "path"}:
             checked = value if isinstance(value, str) and value else None
         else:

@@ -13,6 +13,8 @@ import os
 import random
 import re
 import string
+import subprocess
+import sys
 import uuid
 from collections import Counter
 from itertools import pairwise
@@ -441,25 +443,20 @@ def test_text_without_secrets_comes_back_as_the_same_object() -> None:
     assert redact(text).text is text
 
 
-def test_importing_and_clean_text_compile_no_pattern(monkeypatch: pytest.MonkeyPatch) -> None:
-    compiled: list[str] = []
-    compiler = re.compile
-
-    def spy(pattern: str, flags: int = 0) -> re.Pattern[str]:
-        compiled.append(pattern)
-        return compiler(pattern, flags)
-
-    monkeypatch.setattr(re, "compile", spy)
-    spec = importlib.util.find_spec("perdure.text.secrets")
-    assert spec is not None
-    assert spec.loader is not None
-    fresh = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(fresh)
-    fresh.redact("The meeting moved to Tuesday at 10:30, and Dana will bring the 3 posters.")
-    assert compiled == []
-
-    fresh.redact("password: " + "changeme123")
-    assert compiled != []
+def test_importing_and_clean_text_compile_no_pattern() -> None:
+    script = """
+import dataclasses, re
+compiled = []
+compiler = re.compile
+re.compile = lambda pattern, flags=0: compiled.append(pattern) or compiler(pattern, flags)
+from perdure.text.secrets import redact
+redact("The meeting moved to Tuesday at 10:30, and Dana will bring the 3 posters.")
+assert compiled == [], compiled
+redact("password: " + "changeme123")
+assert compiled != []
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, encoding="utf-8", check=False)
+    assert done.returncode == 0, done.stderr
 
 
 PIECES = (

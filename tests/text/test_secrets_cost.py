@@ -9,12 +9,22 @@ from typing import Any
 
 import pytest
 
-from perdure.text import secrets
 from perdure.text.secrets import redact
 
 # The interpreter's own reader of regular expressions, which has no public name.
 PARSER: Any = import_module("re._parser")
 COMPILER: Any = import_module("re._compiler")
+
+FINDERS = (
+    "account_numbers",
+    "assignments",
+    "private_keys",
+    "randomness",
+    "redaction",
+    "spans",
+    "urls_and_headers",
+    "vendor_tokens",
+)
 
 HOSTILE = (
     *(
@@ -81,7 +91,7 @@ FILLINGS = ("a", "a1", "\\", "{", "<", ".", "=", "@", ":", "-")
 
 
 class Work:
-    """Stands in for `secrets._regex` and counts each call, and each character that a call was given or took."""
+    """Stands in for `spans.regex` and counts each call, and each character that a call was given or took."""
 
     def __init__(self) -> None:
         self.steps = 0
@@ -128,7 +138,8 @@ class CountedPattern:
 @pytest.fixture
 def work(monkeypatch: pytest.MonkeyPatch) -> Work:
     counted = Work()
-    monkeypatch.setattr(secrets, "_regex", counted)
+    for module in FINDERS:
+        monkeypatch.setattr(f"perdure.text.secrets.{module}.regex", counted)
     return counted
 
 

@@ -530,9 +530,7 @@ def check_request(
 
 def require_no_secret(services: Services, name: str, what: str) -> None:
     """A name cannot be redacted: it would name something else."""
-    from perdure.text.secrets import redact
-
-    if services.settings.redact and redact(name).text != name:
+    if services.settings.redact and services.redact(name).text != name:
         raise InvalidInput(f"The {what} holds a secret.", remedy="Choose one that may be seen; nothing was changed.")
 
 
@@ -548,13 +546,11 @@ def check_write(
         checked["metadata"] = {}
     if not services.settings.redact:
         return checked, ()
-    from perdure.text.secrets import redact
-
     kinds: list[str] = []
 
     def redacted(value: Any) -> Any:
         if isinstance(value, str):
-            result = redact(value)
+            result = services.redact(value)
             if result.text != value:  # a text that was redacted long ago names its kinds too
                 kinds.extend(result.found)
             return result.text

@@ -1,0 +1,22 @@
+"""Take secrets out of text before it is stored, logged or sent anywhere.
+
+    redact("deploy with DB_PASSWORD=hunter2hunter2")
+    # Redacted(text='deploy with DB_PASSWORD=[REDACTED:password]', found=('password',))
+
+    redactor(settings.redact_patterns)  # the same, with the user's own patterns
+
+`redaction.py` leads. What it points at is found by families of finders, one module each:
+
+    vendor_tokens     tokens a vendor made recognisable, one row per kind
+    private_keys      whole PEM blocks, also truncated ones
+    urls_and_headers  passwords in addresses, `Authorization: Bearer …`
+    account_numbers   payment cards
+    assignments       `password = …`, `token: …`: a telling name and a value that looks secret
+    own_patterns      what the user's settings add
+"""
+
+from __future__ import annotations
+
+from perdure.text.secrets.redaction import KINDS, Redact, Redacted, redact, redactor
+
+__all__ = ["KINDS", "Redact", "Redacted", "redact", "redactor"]
