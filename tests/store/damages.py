@@ -316,6 +316,14 @@ REPAIRED: dict[str, Damage] = {
     "nobody knows which engine wrote last": Damage("UPDATE meta SET value = 'x' WHERE name = 'engine'", "facts"),
     "the count of repairs is no number": Damage("INSERT INTO meta VALUES ('repairs', 'often')", "facts"),
     "the count of lives is no number": Damage("INSERT INTO meta VALUES ('era', 'first')", "facts"),
+    "a generation that is not there serves": Damage("UPDATE meta SET value = 9 WHERE name = 'serving'", "facts"),
+    "what serves is no generation": Damage("UPDATE meta SET value = 'all' WHERE name = 'serving'", "facts"),
+    "an answer is parked about no memory": Damage(
+        f"INSERT INTO parked VALUES (1, 1, {DEFAULT + 99}, 'keywords', 'm', 'e', 'tea', 1, 1)", "parked foreign_keys"
+    ),
+    "an answer is parked in another namespace": Damage(
+        f"INSERT INTO parked VALUES (1, 2, {DEFAULT + 1}, 'keywords', 'm', 'e', 'tea', 1, 1)", "parked"
+    ),
 }
 
 # Nothing tells what these were. A repair makes the store usable again, and says what was lost.
@@ -327,6 +335,8 @@ SETTLED: dict[str, Damage] = {
     "a text was buried at no time": Damage("UPDATE tombstone SET at = 1 << 62", "tombstones"),
     "the table of the links is gone": Damage("DROP TABLE link", "schema"),
     "the table of the tombstones is gone": Damage("DROP TABLE tombstone", "schema"),
+    "the table of the calls is gone": Damage("DROP TABLE provider_call", "schema"),
+    "the table of what is parked is gone": Damage("DROP TABLE parked", "schema"),
     "the table of the checkpoints is gone": Damage("DROP TABLE checkpoint", "schema checkpoints"),
     "the secret is missing": Damage("DELETE FROM meta WHERE name = 'secret'", "facts"),
     "the secret is no secret": Damage("UPDATE meta SET value = 'secret' WHERE name = 'secret'", "facts"),

@@ -130,7 +130,7 @@ def test_a_sound_store_has_nothing_to_report(sound: Path):
     assert set(findings) == {
         "engine", "file_system", "permissions", "log", "integrity", "foreign_keys", "full_text", "records", "history",
         "entries", "tags", "statistics", "counters", "chain", "erased", "checkpoints", "vectors", "earlier_vectors",
-        "pending", "mirror", "schema", "payloads", "facts", "limits", "links", "tombstones",
+        "pending", "mirror", "schema", "payloads", "facts", "limits", "links", "tombstones", "parked",
     }  # fmt: skip
     assert findings["earlier_vectors"].sentence.startswith("1 ")
     assert findings["pending"].sentence.startswith("2 ")

@@ -8,6 +8,7 @@ import os
 import re
 import signal
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,13 @@ PACKAGE = Path(migrate.__file__).parent
 
 # What leads a store of today back to an earlier schema, by the schema it leads to.
 BACK = {
+    4: """
+        DROP TABLE provider_call;
+        DROP TABLE parked;
+        DELETE FROM meta WHERE name = 'serving';
+        ALTER TABLE generation DROP COLUMN unrelated;
+        PRAGMA user_version = 4;
+    """,
     3: """
         DROP INDEX memory_content;
         CREATE INDEX memory_content ON memory (namespace, content_hash);
@@ -116,7 +124,7 @@ def old(path: Path) -> Path:
         amend(store, remember(store, "coffee"), "forget", state="deleted")
         embed(store, [remember(store, "Straße 東京", "other", spec_folder="trips")])
     with behind(path) as raw:
-        raw.execute(BACK[1]).fetchall()
+        raw.execute(BACK[4] + BACK[1]).fetchall()
     return path
 
 
@@ -136,11 +144,26 @@ def test_a_store_of_the_third_schema_tells_scopes_apart(path: Path):
     with closing(SqliteStore.open(path)) as store:
         record = remember(store, "tea", conversation_id="c1")
     with behind(path) as raw:
-        raw.execute(BACK[3]).fetchall()
+        raw.execute(BACK[4] + BACK[3]).fetchall()
     with closing(SqliteStore.open(path)) as store:
         assert [finding for finding in store.check() if finding.level == "problem"] == []
         assert read_once(store).by_content(identity_of(record)) == record
         assert read_once(store).by_content(identity_of(record)._replace(conversation_id="c2")) is None
+
+
+def test_in_a_store_of_the_fourth_schema_the_generation_with_the_most_vectors_serves(path: Path):
+    newer = replace(GENERATION, version="2")
+    with closing(SqliteStore.open(path)) as store:
+        records = [remember(store, text) for text in ("tea", "coffee", "milk")]
+        embed(store, records[:1])
+        embed(store, records, newer)
+    with behind(path) as raw:
+        raw.execute(BACK[4]).fetchall()
+    with closing(SqliteStore.open(path)) as store:
+        assert store.serving_generation() == newer
+        assert store.calibration(newer) is None
+        assert store.parked("default") == store.calls(None, 9) == []
+        assert [finding for finding in store.check() if finding.level == "problem"] == []
 
 
 def test_a_process_killed_anywhere_in_a_migration_leaves_the_old_store_or_the_new_one(old: Path):
@@ -188,7 +211,7 @@ def test_what_an_earlier_version_read_otherwise_is_found_by_the_words_of_now(
         remember(store, "Straße", "other")
     monkeypatch.undo()
     with behind(path) as raw:
-        raw.execute(f"PRAGMA user_version = {migrate._WORDS - 1}").fetchall()
+        raw.execute(f"{BACK[4]} PRAGMA user_version = {migrate._WORDS - 1}").fetchall()
     with closing(SqliteStore.open(path)) as store:
         assert [finding for finding in store.check() if finding.level == "problem"] == []
         found = [
@@ -208,7 +231,7 @@ def test_a_store_with_a_damaged_full_text_index_is_brought_up_to_date_all_the_sa
     monkeypatch.undo()
     with behind(path) as raw:
         raw.execute("UPDATE entry_fts_data SET block = x'00'").fetchall()
-        raw.execute(f"PRAGMA user_version = {migrate._WORDS - 1}").fetchall()
+        raw.execute(f"{BACK[4]} PRAGMA user_version = {migrate._WORDS - 1}").fetchall()
     with closing(SqliteStore.open(path)) as store:
         assert [record.text for record in read_once(store).fetch([1])] == ["Lange Straße"]
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final, Literal, NamedTuple, Protocol, TypeAlias, get_args
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, Protocol, TypeAlias, get_args
 
 from perdure.embed.port import Generation
 from perdure.ids import MemoryId, Reference
@@ -24,6 +24,10 @@ from perdure.model import (
 )
 from perdure.text.bm25 import WordCounts
 from perdure.text.entry import Entry
+
+if TYPE_CHECKING:
+    from perdure.llm.port import Parked
+    from perdure.providers.call import ProviderCall
 
 LinkKind: TypeAlias = Literal["supersedes", "merged_from", "evidence", "references"]
 LINK_KINDS: Final[tuple[LinkKind, ...]] = get_args(LinkKind)
@@ -111,6 +115,15 @@ class Pending(NamedTuple):
     namespace: str
     passage_hash: bytes
     passage: str
+
+
+class GenerationStats(NamedTuple):
+    """How many vectors a generation has, what they take, and whether they answer."""
+
+    generation: Generation
+    vectors: int
+    bytes: int
+    serving: bool
 
 
 class Use(NamedTuple):
@@ -401,14 +414,83 @@ class IndexFeed(Protocol):
         ...
 
 
-class PendingVectors(Protocol):
-    """What is still to be embedded, in all namespaces; `Writer.put_vector` takes the vectors."""
+class Generations(Protocol):
+    """What is still to be embedded, in all namespaces, and which model's vectors answer: the first generation that gets
+    a vector serves at once. `Writer.put_vector` takes the vectors.
+    """
 
-    def pending(self, generation: Generation, limit: int) -> list[Pending]:
-        """Passages without a vector of this generation; those of damaged memories are left out."""
+    def pending(self, generation: Generation, limit: int, start: bytes = b"") -> list[Pending]:
+        """Passages without a vector of this generation; those of damaged memories are left out. Those whose hash is
+        `start` or above come first, so that several processes can begin at different places.
+        """
         ...
 
     def pending_count(self, generation: Generation) -> int: ...
+
+    def serving_generation(self) -> Generation | None:
+        """The generation whose vectors answer. It costs nothing: a store knows it from the last `position` or write,
+        so that a change by another process is seen with the next one.
+        """
+        ...
+
+    def serve(self, generation: Generation) -> bool:
+        """Make this generation serve, if every passage that can be read has a vector of it; otherwise False."""
+        ...
+
+    def generations(self) -> list[GenerationStats]:
+        """All that have ever had a vector and were not dropped."""
+        ...
+
+    def drop_vectors(self, generation: Generation, limit: int) -> int:
+        """Delete so many vectors at most, and when none is left, the generation. How many were deleted. The serving
+        generation is a Conflict.
+        """
+        ...
+
+    def calibration(self, generation: Generation) -> float | None:
+        """The cosine that unrelated texts usually have with this model, if it was measured."""
+        ...
+
+    def put_calibration(self, generation: Generation, unrelated: float) -> None:
+        """What was measured first stays."""
+        ...
+
+
+class ProviderCalls(Protocol):
+    """The list of what left this machine, without a word of any text. Calls of more than 400 days ago are dropped."""
+
+    def record_calls(self, calls: Sequence[ProviderCall]) -> None:
+        """It waits for nobody and never fails, as `note_use`."""
+        ...
+
+    def calls(self, since: datetime | None, limit: int) -> list[ProviderCall]:
+        """Newest first."""
+        ...
+
+    def calls_total(self, since: datetime) -> tuple[int, float]:
+        """How many tokens were sent and received, and what they cost, as far as that is known."""
+        ...
+
+
+class ParkedOutput(Protocol):
+    """What language models said that could not be used. Erasing a memory erases what is parked about it, and erasing
+    the last one of a namespace everything that is parked there.
+    """
+
+    def park(
+        self, namespace: str, *, purpose: str, memory: int | None, model: str, error: str, output: str, attempts: int,
+        at: datetime,
+    ) -> Parked | None:  # fmt: skip
+        """It takes the place of what is parked for the same purpose about the same memory. None, and nothing is kept,
+        when there is no such memory or namespace any more.
+        """
+        ...
+
+    def parked(self, namespace: str) -> list[Parked]:
+        """Oldest first."""
+        ...
+
+    def unpark(self, namespace: str, id: int) -> bool: ...
 
 
 class Maintenance(Protocol):
@@ -494,7 +576,7 @@ class Checkpoints(Protocol):
     def delete_checkpoint(self, namespace: str | None, name: str) -> bool: ...
 
 
-class Store(IndexFeed, PendingVectors, Maintenance, Backups, Checkpoints, Protocol):
+class Store(IndexFeed, Generations, ProviderCalls, ParkedOutput, Maintenance, Backups, Checkpoints, Protocol):
     """Everything a store does. One namespace never sees another."""
 
     def read(self, namespace: str) -> AbstractContextManager[Reader]: ...

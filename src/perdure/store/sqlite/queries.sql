@@ -70,8 +70,11 @@ SELECT id FROM namespace WHERE name = ?;
 SELECT id, name FROM namespace ORDER BY name;
 
 -- name: open_namespace
--- Read once per write transaction. The write lock of the file makes the numbers it hands out gapless.
-SELECT id, seq, number, head, documents, words, vector, tokens, max_items, max_tokens FROM namespace WHERE name = ?;
+-- Read once per write transaction. The write lock of the file makes the numbers it hands out gapless. Which generation
+-- serves comes along, so that a process that only writes learns of it too.
+SELECT (SELECT value FROM meta WHERE meta.name = 'serving'), id, seq, number, head, documents, words, vector, tokens,
+       max_items, max_tokens
+FROM namespace WHERE name = ?;
 
 -- name: create_namespace
 -- The first write into a namespace makes it.
@@ -202,6 +205,93 @@ SELECT id FROM generation WHERE name = ?;
 -- name: create_generation
 -- The first vector of a model makes its generation.
 INSERT INTO generation (name, provider, model, dimensions, version) VALUES (?, ?, ?, ?, ?) RETURNING id;
+
+-- name: first_serves
+-- The first generation of a store serves at once.
+INSERT INTO meta (name, value) VALUES ('serving', ?) ON CONFLICT DO NOTHING;
+
+-- name: serving
+-- The generation whose vectors answer.
+SELECT meta.value, provider, model, dimensions, version
+FROM meta LEFT JOIN generation ON generation.id = meta.value
+WHERE meta.name = 'serving';
+
+-- name: generations
+-- Every generation with its vectors, counted from an index. A vector that is damaged counts as well.
+SELECT provider, model, dimensions, version, generation.id IS (SELECT value FROM meta WHERE meta.name = 'serving'),
+       (
+           SELECT coalesce(sum((
+               SELECT count(*) FROM vector INDEXED BY vector_passage
+               WHERE vector.namespace = namespace.id AND vector.generation = generation.id
+           )), 0)
+           FROM namespace
+       )
+FROM generation ORDER BY generation.id;
+
+-- name: drop_vectors
+-- A part of the vectors of a generation: a transaction should be short.
+DELETE FROM vector WHERE id IN (
+    SELECT vector.id FROM namespace CROSS JOIN vector INDEXED BY vector_passage ON vector.namespace = namespace.id
+    WHERE vector.generation = ? LIMIT ?
+);
+
+-- name: delete_generation
+-- Without vectors nothing refers to it.
+DELETE FROM generation WHERE id = ?;
+
+-- name: calibration
+-- What unrelated texts reach with a model.
+SELECT unrelated FROM generation WHERE name = ?;
+
+-- name: put_calibration
+-- Whoever measured it first wins: relevance should not change without a reason.
+UPDATE generation SET unrelated = coalesce(unrelated, ?) WHERE id = ?;
+
+-- name: put_call
+-- One request to a provider.
+INSERT INTO provider_call (
+    at, provider, model, host, purpose, items, sent_bytes, received_bytes, input_tokens, output_tokens, cost, outcome
+) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+
+-- name: prune_calls
+-- Calls of long ago, and what is beyond the bound.
+DELETE FROM provider_call WHERE at < ? OR id <= (SELECT max(id) FROM provider_call) - ?;
+
+-- name: calls
+-- Newest first.
+SELECT at, provider, model, host, purpose, items, sent_bytes, received_bytes, input_tokens, output_tokens, cost, outcome
+FROM provider_call WHERE at >= ? ORDER BY at DESC, id DESC LIMIT ?;
+
+-- name: calls_total
+-- For the budget of a day.
+SELECT coalesce(sum(input_tokens + output_tokens), 0), coalesce(sum(cost), 0.0) FROM provider_call WHERE at >= ?;
+
+-- name: park
+-- A later failure about the same memory takes the place of the earlier one. What was erased meanwhile stays gone.
+INSERT INTO parked (namespace, slot, purpose, model, error, output, attempts, at)
+SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8
+WHERE ?2 IS NULL OR EXISTS (SELECT 1 FROM memory WHERE memory.slot = ?2)
+ON CONFLICT (slot, purpose) DO UPDATE SET
+    model = excluded.model, error = excluded.error, output = excluded.output, attempts = excluded.attempts,
+    at = excluded.at
+RETURNING id;
+
+-- name: parked
+-- Oldest first.
+SELECT id, purpose, slot & 4294967295, model, error, output, attempts, at
+FROM parked WHERE namespace = ? ORDER BY at, id;
+
+-- name: unpark
+-- Asked again, or thrown away.
+DELETE FROM parked WHERE namespace = ? AND id = ?;
+
+-- name: unpark_memory
+-- It may say what an earlier version said.
+DELETE FROM parked WHERE slot = ?;
+
+-- name: unpark_rest
+-- What is parked about no memory in particular goes with the last memory of its namespace.
+DELETE FROM parked WHERE namespace = ?1 AND NOT EXISTS (SELECT 1 FROM memory WHERE memory.namespace = ?1);
 
 -- name: put_vector
 -- A passage has one vector per generation; whoever computed it first wins. A passage that was erased or changed while it
@@ -730,8 +820,10 @@ CROSS JOIN entry ON entry.slot = wanted.value
 WHERE
 
 -- name: position
--- One read tells a recall index whether it is fresh.
-SELECT seq, vector, coalesce((SELECT value FROM meta WHERE meta.name = 'repairs'), 0) FROM namespace WHERE name = ?;
+-- One read tells a recall index whether it is fresh, and whether the same generation serves.
+SELECT seq, vector, coalesce((SELECT value FROM meta WHERE meta.name = 'repairs'), 0),
+       (SELECT value FROM meta WHERE meta.name = 'serving')
+FROM namespace WHERE name = ?;
 
 -- name: index_columns
 -- What the recall index keeps of a memory; the number comes last, from whichever table drives the statement. The vector
@@ -809,7 +901,8 @@ slot IN (SELECT value FROM json_each(:slots))
 -- as many as are wanted.
 SELECT passage_hash, min(slot)
 FROM memory INDEXED BY memory_passage
-WHERE namespace = :namespace AND state IN ('active', 'superseded') AND NOT EXISTS (
+WHERE namespace = :namespace AND state IN ('active', 'superseded') AND passage_hash >= :first
+    AND passage_hash < :last AND NOT EXISTS (
     SELECT 1 FROM vector
     WHERE vector.namespace = memory.namespace AND vector.generation = :generation
         AND vector.passage_hash = memory.passage_hash

@@ -161,13 +161,16 @@ CREATE TABLE tombstone (
     PRIMARY KEY (namespace, digest)
 ) STRICT, WITHOUT ROWID;
 
+-- One vector space. The meta value `serving` is the id of the one whose vectors answer. `unrelated` is the median cosine of
+-- unrelated texts with this model; NULL until that was measured.
 CREATE TABLE generation (
     id         INTEGER PRIMARY KEY,
     name       TEXT NOT NULL UNIQUE,
     provider   TEXT NOT NULL,
     model      TEXT NOT NULL,
     dimensions INTEGER NOT NULL,
-    version    TEXT NOT NULL
+    version    TEXT NOT NULL,
+    unrelated REAL
 ) STRICT;
 
 -- A vector belongs to a passage, not to a memory: neither a new model nor a new title can leave one stale.
@@ -238,3 +241,39 @@ CREATE TABLE checkpoint (
     created_at  INTEGER NOT NULL,
     PRIMARY KEY (namespace, name)
 ) STRICT, WITHOUT ROWID;
+
+-- One request that left this machine. It never holds a word of a text.
+CREATE TABLE provider_call (
+    id             INTEGER PRIMARY KEY,
+    at             INTEGER NOT NULL,
+    provider       TEXT NOT NULL,
+    model          TEXT NOT NULL,
+    host           TEXT NOT NULL,
+    purpose        TEXT NOT NULL,
+    items          INTEGER NOT NULL,
+    sent_bytes     INTEGER NOT NULL,
+    received_bytes INTEGER NOT NULL,
+    input_tokens   INTEGER NOT NULL,
+    output_tokens  INTEGER NOT NULL,
+    cost           REAL,
+    outcome        TEXT NOT NULL
+) STRICT;
+
+CREATE INDEX provider_call_at ON provider_call (at);
+
+-- What a language model said that could not be used. `slot` is NULL where it was asked about no memory in particular;
+-- otherwise it goes with its memory, because it may say what the memory said.
+CREATE TABLE parked (
+    id        INTEGER PRIMARY KEY AUTOINCREMENT,
+    namespace INTEGER NOT NULL REFERENCES namespace (id),
+    slot      INTEGER REFERENCES memory (slot) ON DELETE CASCADE,
+    purpose   TEXT NOT NULL,
+    model     TEXT NOT NULL,
+    error     TEXT NOT NULL,
+    output    TEXT NOT NULL,
+    attempts  INTEGER NOT NULL,
+    at        INTEGER NOT NULL
+) STRICT;
+
+CREATE UNIQUE INDEX parked_slot ON parked (slot, purpose);
+CREATE INDEX parked_namespace ON parked (namespace, at);

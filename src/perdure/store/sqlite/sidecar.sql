@@ -57,6 +57,22 @@ WHERE reason = 'erased';
 SELECT DISTINCT content_hash, key, conversation_id, spec_folder, file_path, anchor_id
 FROM memory WHERE namespace = ? AND state = 'active';
 
+-- name: all_calls
+-- The list of what left this machine, which a store keeps even when a backup is restored.
+SELECT at, provider, model, host, purpose, items, sent_bytes, received_bytes, input_tokens, output_tokens, cost, outcome
+FROM provider_call ORDER BY at, id;
+
+-- name: add_call
+-- Unless the backup has it.
+INSERT INTO provider_call (
+    at, provider, model, host, purpose, items, sent_bytes, received_bytes, input_tokens, output_tokens, cost, outcome
+)
+SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12
+WHERE NOT EXISTS (
+    SELECT 1 FROM provider_call
+    WHERE at = ?1 AND host = ?4 AND purpose = ?5 AND sent_bytes = ?7 AND received_bytes = ?8
+);
+
 -- name: delete_scrub
 -- A copy that was rewritten needs no scrub.
 DELETE FROM meta WHERE name = 'scrub';

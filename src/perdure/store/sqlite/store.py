@@ -6,7 +6,7 @@ import os
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import apsw
 
@@ -17,6 +17,7 @@ from perdure.errors import PerdureError, StoreFull, StoreReadOnly, StoreReplaced
 from perdure.maintenance_results import Backup, BackupRestored
 from perdure.model import Checkpoint, Finding, Record
 from perdure.store.port import (
+    GenerationStats,
     IndexChanges,
     IndexRow,
     Pending,
@@ -38,14 +39,21 @@ from perdure.store.sqlite.migrate import check_schema_version, migrate, newest_s
 from perdure.store.sqlite.pool import Pool
 from perdure.store.sqlite.reader import NO_NAMESPACE, SqliteReader, generation_id
 from perdure.store.sqlite.reserve import Reserve
-from perdure.store.sqlite.rows import NUMBER_BITS
+from perdure.store.sqlite.rows import NUMBER_BITS, NUMBER_MASK
 from perdure.store.sqlite.sql import SQL
 from perdure.store.sqlite.use import UseWriter
 from perdure.store.sqlite.writer import SqliteWriter
 from perdure.text.entry import passage
 
+if TYPE_CHECKING:
+    from perdure.llm.port import Parked
+    from perdure.providers.call import ProviderCall
+
 # Of the remarks among the facts about the store.
 _NOTE: Final = "note:"
+# Above every hash of a passage.
+_LAST_HASH: Final = b"\xff" * 33
+_LONG_AGO: Final = -(1 << 62)
 
 
 class SqliteStore:
@@ -57,6 +65,8 @@ class SqliteStore:
         self._clock = clock
         self._ids: dict[str, int] = {}
         self._engine_recorded = False
+        # The meta value and what it means, as it was last read; None when it has to be read again.
+        self._serving: tuple[object, Generation | None] | None = None
         self._log_head: LogHead | None = None
         self._ledger: Ledger | None = None
         self._reserve: Reserve | None = None
@@ -139,6 +149,8 @@ class SqliteStore:
                     writer.end()
         # The commit has happened, so nothing may fail that brings the files beside the store up to date.
         for writer, end in zip(writers, before, strict=True):
+            if self._serving is not None and self._serving[0] != writer.serving:
+                self._serving = None
             if writer.erased and self._ledger is not None:
                 # What is not noted now is noted by the scrub, which the erasure has asked for.
                 with suppress(OSError):
@@ -172,7 +184,9 @@ class SqliteStore:
             rows = connection.execute(SQL["position"], (namespace,)).fetchall()
         if not rows:
             return Position()
-        seq, vector, repairs = rows[0]
+        seq, vector, repairs, serving = rows[0]
+        if self._serving is not None and self._serving[0] != serving:
+            self._serving = None
         return Position(seq, vector if generation else 0, repairs)
 
     def index_rows(
@@ -192,25 +206,131 @@ class SqliteStore:
             unwritten = self._use.unwritten(namespace)
             return index_feed.use_counts(connection, self._id(connection, namespace), numbers, unwritten)
 
-    def pending(self, generation: Generation, limit: int) -> list[Pending]:
+    def pending(self, generation: Generation, limit: int, start: bytes = b"") -> list[Pending]:
         with self._pool.reading() as connection:
-            generation_key = generation_id(connection, generation)
-            passages: list[Pending] = []
-            for namespace, name in connection.execute(SQL["namespace_names"]).fetchall():
-                bindings = {"namespace": namespace, "generation": generation_key}
+            return self._pending(connection, generation, limit, start)
+
+    def _pending(self, connection: Database, generation: Generation, limit: int, start: bytes = b"") -> list[Pending]:
+        generation_key = generation_id(connection, generation)
+        namespaces = connection.execute(SQL["namespace_names"]).fetchall()
+        passages: list[Pending] = []
+        for first, last in ((start, _LAST_HASH), (b"", start)) if start else ((b"", _LAST_HASH),):
+            for namespace, name in namespaces:
+                bindings = {"namespace": namespace, "generation": generation_key, "first": first, "last": last}
                 # No name holds the cursor: it must end before the transaction does.
                 for passage_hash, slot in connection.execute(SQL["pending"], bindings):
                     if len(passages) >= limit:
                         return passages
                     if record := SqliteReader(connection, namespace, name).sound(slot):
                         passages.append(Pending(name, passage_hash, passage(record)))
-            return passages
+        return passages
 
     def pending_count(self, generation: Generation) -> int:
         with self._pool.reading() as connection:
             generation_key = generation_id(connection, generation)
             namespaces = connection.execute(SQL["namespace_names"]).fetchall()
             return sum(statistics.pending_count(connection, generation_key, namespace) for namespace, _ in namespaces)
+
+    def serving_generation(self) -> Generation | None:
+        if self._serving is None:
+            with self._pool.reading() as connection:
+                rows = connection.execute(SQL["serving"]).fetchall()
+            key, generation = None, None
+            if rows:
+                key, provider, model, dimensions, version = rows[0]
+                # A generation that was damaged is gone.
+                generation = None if provider is None else Generation(provider, model, dimensions, version)
+            self._serving = key, generation
+            return generation
+        return self._serving[1]
+
+    def serve(self, generation: Generation) -> bool:
+        from perdure.store.sqlite.models import require_generation
+
+        with self._pool.writing() as connection:
+            if self._pending(connection, generation, 1):
+                return False
+            connection.execute(SQL["change_meta"], ("serving", require_generation(connection, generation)))
+        self._serving = None
+        point("serve: committed")
+        return True
+
+    def generations(self) -> list[GenerationStats]:
+        from perdure.store.sqlite.models import generations
+
+        with self._pool.reading() as connection:
+            return generations(connection)
+
+    def drop_vectors(self, generation: Generation, limit: int) -> int:
+        from perdure.store.sqlite.models import drop_vectors
+
+        with self._pool.writing() as connection:
+            return drop_vectors(connection, generation, limit)
+
+    def calibration(self, generation: Generation) -> float | None:
+        with self._pool.reading() as connection:
+            return connection.execute(SQL["calibration"], (generation.name,)).get
+
+    def put_calibration(self, generation: Generation, unrelated: float) -> None:
+        from perdure.store.sqlite.models import require_generation
+
+        with self._pool.writing() as connection:
+            connection.execute(SQL["put_calibration"], (unrelated, require_generation(connection, generation)))
+
+    def record_calls(self, calls: Sequence[ProviderCall]) -> None:
+        self._use.note_calls(calls)
+
+    def calls(self, since: datetime | None, limit: int) -> list[ProviderCall]:
+        from perdure.store.sqlite.models import calls
+
+        earliest = _LONG_AGO if since is None else to_micros(since)
+        with self._use.unwritten_calls() as unwritten, self._pool.reading() as connection:
+            written = calls(connection, earliest, limit)
+        newest = [call for call in reversed(unwritten) if since is None or call.at >= since]
+        return sorted((*newest, *written), key=lambda call: call.at, reverse=True)[: max(0, limit)]
+
+    def calls_total(self, since: datetime) -> tuple[int, float]:
+        with self._use.unwritten_calls() as unwritten, self._pool.reading() as connection:
+            ((tokens, cost),) = connection.execute(SQL["calls_total"], (to_micros(since),)).fetchall()
+        recent = [call for call in unwritten if call.at >= since]
+        tokens += sum(call.input_tokens + call.output_tokens for call in recent)
+        return tokens, cost + sum(call.cost or 0.0 for call in recent)
+
+    def park(
+        self,
+        namespace: str,
+        *,
+        purpose: str,
+        memory: int | None,
+        model: str,
+        error: str,
+        output: str,
+        attempts: int,
+        at: datetime,
+    ) -> Parked | None:
+        from perdure.llm.port import Parked
+        from perdure.store.sqlite.models import park
+
+        parked = Parked(
+            id=0, namespace=namespace, purpose=purpose, memory=memory, model=model, error=error, output=output,
+            attempts=attempts, at=at,
+        )  # fmt: skip
+        with self._pool.writing() as connection:
+            own = self._id(connection, namespace)
+            if own == NO_NAMESPACE or not (memory is None or 0 < memory <= NUMBER_MASK):
+                return None
+            return park(connection, own, parked)
+
+    def parked(self, namespace: str) -> list[Parked]:
+        from perdure.store.sqlite.models import parked
+
+        with self._pool.reading() as connection:
+            return parked(connection, self._id(connection, namespace), namespace)
+
+    def unpark(self, namespace: str, id: int) -> bool:
+        with self._pool.writing() as connection:
+            connection.execute(SQL["unpark"], (self._id(connection, namespace), id))
+            return connection.changes() > 0
 
     def note_use(self, uses: Sequence[Use]) -> None:
         self._use.count(uses)
@@ -317,6 +437,7 @@ class SqliteStore:
             self._use.clear()
             self._ids.clear()
             self._engine_recorded = False
+            self._serving = None
 
     def close(self) -> None:
         self._use.close()

@@ -1,4 +1,4 @@
-"""Use that is counted, but not on disk yet.
+"""Use and provider calls that are counted, but not on disk yet.
 
 Counting must not make a read wait for a writer, and no reader of the process may miss a count. So counts are kept in
 memory first, for all stores of this process that have the same file open, and every reader adds them to what it finds
@@ -10,9 +10,9 @@ from __future__ import annotations
 import atexit
 import os
 import threading
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
-from typing import Final, TypeAlias
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Final, TypeAlias
 from weakref import WeakSet, WeakValueDictionary
 
 from perdure.buggify import point
@@ -24,6 +24,9 @@ from perdure.store.sqlite.file import FileIdentity
 from perdure.store.sqlite.pool import Pool
 from perdure.store.sqlite.rows import ALL_WRITTEN, NUMBER_MASK, Unwritten, newest_time, slot_of
 from perdure.store.sqlite.sql import SQL
+
+if TYPE_CHECKING:
+    from perdure.providers.call import ProviderCall
 
 THREAD: Final = "perdure-use"
 # How long a use waits until it is written; two seconds are promised.
@@ -48,6 +51,7 @@ class _Counts:
 
     def __init__(self) -> None:
         self.unwritten: dict[str, dict[int, Unwritten]] = {}
+        self.calls: list[ProviderCall] = []
         self.added = 0
         self.renew()
 
@@ -61,6 +65,10 @@ class _Counts:
             for namespace, numbers in self.unwritten.items()
         )
         return {namespace: numbers for namespace, numbers in found if numbers}
+
+    @property
+    def all_written(self) -> bool:
+        return not self.calls and not self.to_write()
 
 
 class UseWriter:
@@ -104,26 +112,43 @@ class UseWriter:
             with suppress(PerdureError, RuntimeError):
                 self.flush(patience=0)
 
+    def note_calls(self, calls: Sequence[ProviderCall]) -> None:
+        with self._counts.lock:
+            self._counts.calls += calls
+        self.resume()
+
+    @contextmanager
+    def unwritten_calls(self) -> Generator[Sequence[ProviderCall]]:
+        """Calls that are not in the file, and are not written while somebody looks at both."""
+        with self._counts.flushing:
+            yield tuple(self._counts.calls)
+
     def flush(self, *, patience: float) -> None:
         """Write what was counted, waiting so many seconds for another writer. When it fails, the counts are kept."""
         counts, settled = self._counts, False
         with counts.flushing:
             with counts.lock:
-                taken, counts.added = counts.to_write(), 0
+                taken, calls, counts.added = counts.to_write(), tuple(counts.calls), 0
                 if sum(map(len, counts.unwritten.values())) - sum(map(len, taken.values())) > _KEPT:
                     # Of what was written the last time and before: the reads that began then have ended.
                     for namespace, numbers in counts.unwritten.items():
                         for number in numbers.keys() - taken.get(namespace, ALL_WRITTEN).keys():
                             del numbers[number]
-            if not taken:
+            if not taken and not calls:
                 return
             try:
                 with self._pool.writing(patience) as connection:
+                    if calls:
+                        from perdure.store.sqlite.models import write_calls
+
+                        write_calls(connection, calls)
                     totals = {name: write_counts(connection, name, numbers) for name, numbers in taken.items()}
                     # Before the commit: whoever reads what is committed must not add it once more.
                     settled = True
                     self._settle(taken, totals)
                 point("use: written")
+                with counts.lock:
+                    del counts.calls[: len(calls)]
             except BaseException:
                 if settled:
                     self._settle(taken, None)
@@ -164,7 +189,7 @@ class UseWriter:
                 delay, ending = min(2 * delay, LONGEST_DELAY), not error.retryable
             finally:
                 with self._counts.lock:
-                    ending = ending or not self._counts.to_write()
+                    ending = ending or self._counts.all_written
                     self._thread = None if ending else self._thread
             if ending:
                 return
@@ -172,7 +197,7 @@ class UseWriter:
     def resume(self) -> None:
         """Start the thread, if there is something to write."""
         with self._counts.lock:
-            if self._has_thread and self._thread is None and self._counts.to_write():
+            if self._has_thread and self._thread is None and not self._counts.all_written:
                 thread = threading.Thread(target=self._write_later, name=THREAD, daemon=True)
                 # None can be started when the interpreter ends, or when there are too many.
                 with suppress(RuntimeError):
@@ -200,6 +225,7 @@ class UseWriter:
         self._ended = threading.Event()
         if not self._in_memory:
             self._counts.unwritten.clear()
+            self._counts.calls.clear()
 
 
 def write_counts(connection: Database, namespace: str, numbers: Mapping[int, Unwritten]) -> dict[int, Row]:

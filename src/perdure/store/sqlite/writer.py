@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from datetime import datetime
 from operator import attrgetter
-from typing import Final, cast
+from typing import Final
 
 import apsw
 
@@ -71,9 +71,11 @@ class SqliteWriter(SqliteReader):
         self, connection: Database, name: str, clock: Clock, unwritten: Mapping[int, Unwritten] = ALL_WRITTEN
     ) -> None:
         rows = connection.execute(SQL["open_namespace"], (name,)).fetchall()
-        super().__init__(connection, rows[0][0] if rows else NO_NAMESPACE, name, unwritten)
+        super().__init__(connection, rows[0][1] if rows else NO_NAMESPACE, name, unwritten)
         self._clock = clock
-        self._row = _Namespace(*rows[0][1:]) if rows else _Namespace(0, 0, genesis(name))
+        self._row = _Namespace(*rows[0][2:]) if rows else _Namespace(0, 0, genesis(name))
+        # What the meta value said when the transaction began; None as well where nothing was read.
+        self.serving: object = rows[0][0] if rows else None
         self._changed = False
         self._handed_out: set[int] = set()
         self._generations: dict[str, int] = {}
@@ -153,10 +155,9 @@ class SqliteWriter(SqliteReader):
         if generation_key is None:
             generation_key = generation_id(self._connection, generation)
             if generation_key == NO_GENERATION:
-                columns = (
-                    generation.name, generation.provider, generation.model, generation.dimensions, generation.version,
-                )  # fmt: skip
-                generation_key = cast("int", self._connection.execute(SQL["create_generation"], columns).get)
+                from perdure.store.sqlite.models import require_generation
+
+                generation_key = require_generation(self._connection, generation)
             self._generations[generation.name] = generation_key
         checksum = vector_checksum(passage_hash, vector)
         columns = (
@@ -212,11 +213,13 @@ class SqliteWriter(SqliteReader):
         row.max_items, row.max_tokens = max_items, max_tokens
 
     def drop_payloads(self, number: int) -> None:
+        self._connection.execute(SQL["unpark_memory"], (slot_of(self.namespace_id, number),))
         erasure.drop_payloads(self._connection, self.namespace_id, number)
 
     def erase(self, number: int, change: Change, *, traceless: bool = True) -> None:
         row = self._row_to_change()
         erased = erasure.erase(self._connection, self.namespace_id, number, traceless=traceless)
+        self._connection.execute(SQL["unpark_rest"], (self.namespace_id,))
         if erased.terms is not None:
             row.documents -= 1
             row.words -= terms_length(erased.terms)

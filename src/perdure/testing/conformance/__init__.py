@@ -17,6 +17,7 @@ from perdure.testing.conformance.isolation import IsolationTests
 from perdure.testing.conformance.links import LinksTests, TombstonesTests
 from perdure.testing.conformance.lookup import LookupTests
 from perdure.testing.conformance.maintenance import MaintenanceTests
+from perdure.testing.conformance.models import GenerationsTests, ParkedOutputTests, ProviderCallsTests
 from perdure.testing.conformance.search import SearchTests
 from perdure.testing.conformance.time_travel import TimeTravelTests
 from perdure.testing.conformance.vectors import VectorsTests
@@ -37,6 +38,9 @@ class StoreConformance(
     ErasureTests,
     IndexFeedTests,
     VectorsTests,
+    GenerationsTests,
+    ProviderCallsTests,
+    ParkedOutputTests,
     ExpiryTests,
     CheckpointsTests,
     BackupsTests,

@@ -205,13 +205,17 @@ def _erase_again(copy: Pool, erased_ids: set[str], clock: Clock) -> int:
 
 def _carry_over(live: Database, copy: Pool, copies: list[str]) -> None:
     """Carry over what a store keeps when its content is replaced: ID counters, tombstones of erased texts, the trusted
-    time, and the paths of its backups. The era and the count of repairs rise, so that running processes read it anew.
+    time, the paths of its backups, and the list of what left this machine. The era and the count of repairs rise, so
+    that running processes read it anew.
     """
     counters = live.execute(SIDECAR_SQL["namespace_counters"]).fetchall()
     tombstones = live.execute(SIDECAR_SQL["erased_texts"]).fetchall()
     names = ("era", "repairs", BACKUP_PATHS, _CLOCK)
     meta = {name: live.execute(SQL["get_meta"], (name,)).get for name in names}
+    calls = live.execute(SIDECAR_SQL["all_calls"]).fetchall()
     with copy.writing() as connection:
+        for call in calls:
+            connection.execute(SIDECAR_SQL["add_call"], call)
         staged_meta = {name: connection.execute(SQL["get_meta"], (name,)).get for name in names}
         for namespace, name, number, vector, created_at in counters:
             connection.execute(SIDECAR_SQL["add_namespace"], (namespace, name, genesis(name), created_at))

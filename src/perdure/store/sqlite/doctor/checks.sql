@@ -68,6 +68,25 @@ DELETE FROM tombstone WHERE length(digest) <> 32;
 UPDATE tombstone SET at = coalesce((SELECT max(at) FROM revision WHERE revision.namespace = tombstone.namespace), 0)
 WHERE at NOT BETWEEN -62135596800000000 AND 253402300799999999;
 
+-- name: serves_nothing
+-- The generation that should answer is gone.
+SELECT 1 FROM meta
+WHERE name = 'serving' AND NOT EXISTS (SELECT 1 FROM generation WHERE generation.id = meta.value);
+
+-- name: parked
+-- Parked output, for a message. Wants a condition.
+SELECT CAST(parked.id AS TEXT) FROM parked
+
+-- name: delete_parked
+-- Wants a condition.
+DELETE FROM parked
+
+-- name: parked_nowhere
+-- What was parked about a memory must not outlive it.
+WHERE parked.namespace IS NOT coalesce(parked.slot >> 32, parked.namespace)
+    OR NOT EXISTS (SELECT 1 FROM namespace WHERE namespace.id = parked.namespace)
+    OR (parked.slot IS NOT NULL AND NOT EXISTS (SELECT 1 FROM memory WHERE memory.slot = parked.slot));
+
 -- name: full_text
 -- The full-text index against the entries, word by word. Written as an insert, although it changes nothing.
 INSERT INTO entry_fts (entry_fts, rank) VALUES ('integrity-check', 1);

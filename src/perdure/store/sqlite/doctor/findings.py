@@ -37,6 +37,7 @@ _SENTENCES: Final = {
     "facts": ("Store metadata is valid.", "Invalid store metadata", REMOVE),
     "limits": ("All capacity limits are valid.", "Namespaces with an invalid capacity limit", REMOVE),
     "links": ("No dangling links.", "Links from or to missing memories", REMOVE),
+    "parked": ("Parked answers belong to memories.", "Parked answers about missing memories", REMOVE),
     "tombstones": ("Deletion markers are valid.", "Invalid deletion markers, by namespace", REMOVE),
 }  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""Checks of data that no log proves: the store's metadata, capacity limits, links and tombstones."""
+"""Checks of data that no log proves: the store's metadata, capacity limits, links, tombstones and parked output."""
 
 from __future__ import annotations
 
@@ -28,17 +28,20 @@ _VALID: Final[dict[str, Callable[[object], bool]]] = {
     "engine": lambda value: isinstance(value, str) and _ENGINE.fullmatch(value) is not None,
     "era": _is_count,
     "repairs": _is_count,
+    "serving": _is_count,
     "secret": lambda value: isinstance(value, bytes) and len(value) == _SECRET_BYTES,
 }
 _INVALID_ROWS: Final = {
     "limits": f"{CHECKS['limits']} {CHECKS['bad_limit']}",
     "links": f"{CHECKS['links']} {CHECKS['dangling']}",
     "tombstones": CHECKS["bad_tombstones"],
+    "parked": f"{CHECKS['parked']} {CHECKS['parked_nowhere']}",
 }
 _REPAIRS: Final = (
     (f"{CHECKS['lift_limits']} {CHECKS['bad_limit']}", "namespaces had an invalid capacity limit; it was removed."),
     (f"{CHECKS['delete_links']} {CHECKS['dangling']}", "dangling links were removed."),
     (CHECKS["delete_bad_tombstones"], "deletion markers without a digest were removed."),
+    (f"{CHECKS['delete_parked']} {CHECKS['parked_nowhere']}", "parked answers about missing memories were removed."),
     (CHECKS["date_bad_tombstones"], "deletion markers with an invalid time got the time of the last change."),
 )
 
@@ -52,6 +55,8 @@ def valid_meta(connection: Database, name: str) -> object:
 def _invalid_names(connection: Database) -> list[str]:
     stored = dict[str, object](connection.execute(CHECKS["all_meta"]).fetchall())
     invalid = [name for name, value in stored.items() if name in _VALID and not _VALID[name](value)]
+    if "serving" not in invalid and connection.execute(CHECKS["serves_nothing"]).get:
+        invalid.append("serving")
     return invalid if "secret" in stored else [*invalid, "secret"]
 
 

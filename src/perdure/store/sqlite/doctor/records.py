@@ -30,7 +30,7 @@ from perdure.text.tokens import MOST_PER_CHARACTER, estimate
 
 # Reports about data that a repair rebuilds (indexes, full-text index), and about links, which have a check.
 _DERIVED: Final = re.compile(r"fts5|entry_fts|(from|in) index|CHECK constraint failed in link")
-_DERIVED_TABLES: Final = {"entry", "tag", "use", "vector"}
+_DERIVED_TABLES: Final = {"entry", "tag", "use", "vector", "parked"}
 # In `examine_memory`: the hash that a vector is found by, and where the columns of the record end.
 _PASSAGE: Final = 3
 _RECORD: Final = 45

@@ -19,7 +19,7 @@ _FULL_TEXT: Final = "entry_fts"
 # Nothing can rebuild the content of these tables.
 _SOURCES: Final = frozenset({"meta", "namespace", "revision", "payload"})
 # A repair makes these tables anew, but empty.
-_NOT_DERIVED: Final = frozenset({"link", "tombstone", "checkpoint"})
+_NOT_DERIVED: Final = frozenset({"link", "tombstone", "checkpoint", "provider_call", "parked"})
 _ANEW: Final = "Bring the store back from a backup; `perdure doctor --repair` makes the table anew, but empty."
 _DROP: Final = {
     "index": CHECKS["drop_index"], "table": CHECKS["drop_table"], "trigger": CHECKS["drop_trigger"],
