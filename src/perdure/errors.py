@@ -282,6 +282,8 @@ class ProviderUnavailable(PerdureError):
 
     # In how many seconds it wants to be asked again, if it said so.
     retry_after: float | None = None
+    # The HTTP status of its answer, if it gave one.
+    status: int | None = None
     code = "provider_unavailable"
     retryable = True
     default_remedy = "Check that the server runs and can be reached; `perdure work` tries again."
