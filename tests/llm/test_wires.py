@@ -52,11 +52,9 @@ def official(server: FaultServer, open_model: Open, monkeypatch: pytest.MonkeyPa
 
     def open(provider: str, model: str | None = None) -> LanguageModel:
         wire = WIRES[provider]
+        monkeypatch.setattr(importlib.import_module(wire.module), "URL", server.url)
         if wire.key:
-            monkeypatch.setattr(importlib.import_module(wire.module), "URL", server.url)
             monkeypatch.setenv(wire.key, "a-key")
-        else:
-            monkeypatch.setenv("OLLAMA_HOST", server.url)
         return open_model(f"{provider}:{model or wire.model}")
 
     return open

@@ -8,7 +8,7 @@ from typing import Any, Final
 from perdure.llm.port import LanguageModel, Question
 from perdure.llm.schema import SHAPES, reduced
 from perdure.llm.server import THINKING_TOKENS, Body, ChatFormat, ServerModel, refused
-from perdure.providers.options import Key, Options
+from perdure.providers.options import ApiKey, Options
 
 URL: Final = "https://api.anthropic.com"
 # Models after Opus 4.6 refuse every temperature but their own; no other will be made that takes one.
@@ -30,22 +30,25 @@ def open_model(model: str, options: Options) -> LanguageModel:
         "anthropic",
         model,
         url=URL,
-        key=Key(variable="ANTHROPIC_API_KEY", header="x-api-key", prefix=""),
+        api_key=ApiKey(variable="ANTHROPIC_API_KEY", header="x-api-key", prefix=""),
         headers={"anthropic-version": "2023-06-01"},
     )
     optional = {"temperature": "temperature", "output_config": r"output[_ ](config|format)|[Ss]tructured output"}
     return ServerModel(
-        client, ChatFormat(path="/v1/messages", body=body, answer=_answer, usage=_usage, optional=optional)
+        client,
+        ChatFormat(
+            path="/v1/messages",
+            body=body,
+            answer=text_of,
+            usage=lambda said: (said["usage"]["input_tokens"], said["usage"]["output_tokens"]),
+            optional=optional,
+        ),
     )
 
 
-def _answer(said: Any) -> str:
+def text_of(said: Any) -> str:
     """The text blocks; between them may be blocks of thoughts."""
     text = "".join(block["text"] for block in said["content"] if block["type"] == "text")
     if said.get("stop_reason") == "refusal":
         raise refused("it refused", text)
     return text
-
-
-def _usage(said: Any) -> tuple[int, int]:
-    return said["usage"]["input_tokens"], said["usage"]["output_tokens"]

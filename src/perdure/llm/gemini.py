@@ -9,7 +9,7 @@ from perdure.llm.port import LanguageModel, Question
 from perdure.llm.schema import SHAPES, reduced
 from perdure.llm.server import SEED, THINKING_TOKENS, Body, ChatFormat, ServerModel, refused
 from perdure.model import Json
-from perdure.providers.options import Key, Options
+from perdure.providers.options import ApiKey, Options
 
 URL: Final = "https://generativelanguage.googleapis.com/v1beta"
 _KNOWN: Final = (SHAPES - {"const"}) | {"minimum", "maximum", "minItems", "maxItems"}
@@ -41,15 +41,15 @@ def open_model(model: str, options: Options) -> LanguageModel:
         }
 
     client = options.client(
-        "gemini", model, url=URL, key=Key(variable="GEMINI_API_KEY", header="x-goog-api-key", prefix="")
+        "gemini", model, url=URL, api_key=ApiKey(variable="GEMINI_API_KEY", header="x-goog-api-key", prefix="")
     )
-    optional = {"temperature": "temperature", "seed": "seed", "thinkingConfig": "[Tt]hinking"}
+    optional = {"temperature": "temperature", "seed": r"\bseed\b", "thinkingConfig": "[Tt]hinking"}
     optional |= {"responseJsonSchema": "[Jj]son_?[Ss]chema"}
     path = f"/models/{model}:generateContent"
-    return ServerModel(client, ChatFormat(path=path, body=body, answer=_answer, usage=_usage, optional=optional))
+    return ServerModel(client, ChatFormat(path=path, body=body, answer=text_of, usage=tokens_of, optional=optional))
 
 
-def _answer(said: Any) -> str:
+def text_of(said: Any) -> str:
     if reason := said.get("promptFeedback", {}).get("blockReason"):
         raise refused(f"the question was blocked ({reason})")
     candidate = said["candidates"][0]
@@ -61,6 +61,6 @@ def _answer(said: Any) -> str:
     return text
 
 
-def _usage(said: Any) -> tuple[int, int]:
+def tokens_of(said: Any) -> tuple[int, int]:
     usage = said["usageMetadata"]
     return usage["promptTokenCount"], usage.get("candidatesTokenCount", 0) + usage.get("thoughtsTokenCount", 0)

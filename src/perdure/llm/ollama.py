@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from perdure.llm.port import LanguageModel, Question
 from perdure.llm.server import SEED, Body, ChatFormat, ServerModel
-from perdure.providers.ollama import ollama_url
 from perdure.providers.options import Options
+
+URL: Final = "http://127.0.0.1:11434"
 
 
 def open_model(model: str, options: Options) -> LanguageModel:
@@ -25,21 +26,17 @@ def open_model(model: str, options: Options) -> LanguageModel:
             "options": {"temperature": 0, "seed": SEED, "num_predict": question.max_output_tokens},
         }
 
-    client = options.client("ollama", model, url=ollama_url())
+    client = options.client("ollama", model, url=URL)
     format = ChatFormat(
         path="/api/chat",
         body=body,
-        answer=_answer,
-        usage=_usage,
+        answer=text_of,
+        usage=lambda said: (said["prompt_eval_count"], said["eval_count"]),
         optional={"think": "think"},
         no_model=f"Run `ollama pull {model}`, then `perdure work`.",
     )
     return ServerModel(client, format)
 
 
-def _answer(said: Any) -> str:
+def text_of(said: Any) -> str:
     return said["message"]["content"]
-
-
-def _usage(said: Any) -> tuple[int, int]:
-    return said["prompt_eval_count"], said["eval_count"]

@@ -8,7 +8,8 @@ from typing import Any, Final
 from perdure.llm.port import LanguageModel, Question
 from perdure.llm.schema import SHAPES, reduced
 from perdure.llm.server import SEED, THINKING_TOKENS, Body, ChatFormat, ServerModel, refused
-from perdure.providers.options import Key, Options
+from perdure.providers.address import same_server
+from perdure.providers.options import ApiKey, Options
 
 URL: Final = "https://api.openai.com/v1"
 # Models that reason refuse a temperature, and are told to reason little instead.
@@ -17,10 +18,15 @@ _KNOWN: Final = SHAPES | {"minimum", "maximum", "minItems", "maxItems"}
 
 
 def open_model(model: str, options: Options) -> LanguageModel:
-    official = options.url is None
+    client = options.client("openai", model, url=URL, api_key=ApiKey(variable="OPENAI_API_KEY"))
+    official = same_server(client.url, URL)
 
     def body(question: Question) -> Body:
-        form: Body = {"name": _name(question.purpose), "strict": True, "schema": reduced(question.schema, _KNOWN)}
+        form: Body = {
+            "name": re.sub(r"[^a-zA-Z0-9_-]", "_", question.purpose)[:64],
+            "strict": True,
+            "schema": reduced(question.schema, _KNOWN),
+        }
         asked: Body = {
             "model": model,
             "messages": [
@@ -37,19 +43,21 @@ def open_model(model: str, options: Options) -> LanguageModel:
             asked |= {"max_tokens": question.max_output_tokens + THINKING_TOKENS}
         return asked | ({"reasoning_effort": "low"} if official and _REASONS.match(model) else {"temperature": 0})
 
-    client = options.client("openai", model, url=URL, key=Key(variable="OPENAI_API_KEY"))
-    optional = {name: name for name in ("temperature", "seed", "reasoning_effort", "max_tokens", "store")}
+    optional = {name: rf"\b{name}\b" for name in ("temperature", "seed", "reasoning_effort", "max_tokens")}
     optional["response_format"] = "response_format|json_schema"
     return ServerModel(
-        client, ChatFormat(path="/chat/completions", body=body, answer=_answer, usage=_usage, optional=optional)
+        client,
+        ChatFormat(
+            path="/chat/completions",
+            body=body,
+            answer=text_of,
+            usage=lambda said: (said["usage"]["prompt_tokens"], said["usage"]["completion_tokens"]),
+            optional=optional,
+        ),
     )
 
 
-def _name(purpose: str) -> str:
-    return re.sub(r"[^a-zA-Z0-9_-]", "_", purpose)[:64]
-
-
-def _answer(said: Any) -> str:
+def text_of(said: Any) -> str:
     choice = said["choices"][0]
     message = choice["message"]
     content = message.get("content") or ""
@@ -60,7 +68,3 @@ def _answer(said: Any) -> str:
     if choice.get("finish_reason") == "content_filter":
         raise refused("a content filter stopped it", text)
     return text
-
-
-def _usage(said: Any) -> tuple[int, int]:
-    return said["usage"]["prompt_tokens"], said["usage"]["completion_tokens"]

@@ -45,6 +45,16 @@ class ChatFormat:
     optional: Mapping[str, str] = field(default_factory=dict[str, str])
     no_model: str | None = None
 
+    def body_without(self, names: frozenset[str], question: Question) -> Body:
+        """The body without these fields, be they at the top or one level below."""
+        return {
+            name: {key: inner for key, inner in value.items() if key not in names}
+            if isinstance(value, Mapping)
+            else value
+            for name, value in self.body(question).items()
+            if name not in names
+        }
+
 
 class ServerModel:
     """A language model that a provider runs."""
@@ -62,7 +72,7 @@ class ServerModel:
             try:
                 said = self._client.post(
                     self._format.path,
-                    _without(self._format.body(question), unknown),
+                    self._format.body_without(unknown, question),
                     purpose=question.purpose,
                     items=1,
                     seconds=max(deadline - monotonic(), 0.0),
@@ -84,15 +94,6 @@ class ServerModel:
             raise ModelUnavailable(
                 f"{self.name} did not answer in the form that it documents: {type(error).__name__}: {error}."
             ) from error
-
-
-def _without(body: Mapping[str, Json], names: frozenset[str]) -> Body:
-    """The body without these fields, be they at the top or one level below."""
-    return {
-        name: {key: inner for key, inner in value.items() if key not in names} if isinstance(value, Mapping) else value
-        for name, value in body.items()
-        if name not in names
-    }
 
 
 def refused(why: str, said: str = "") -> ModelOutputInvalid:

@@ -220,6 +220,7 @@ class ProviderClient:
                 raise
             self._breaker.succeed()
             return value
+        error.status = answer.status
         if isinstance(error, ProviderRefused) and answer.status not in _REFUSED_TO_ALL:
             # It answers, and does not want this one request.
             self._breaker.succeed()
@@ -235,7 +236,7 @@ class ProviderClient:
         """The error of the last request again, of the same kind, without a request."""
         last = self._breaker.last_error or ProviderUnavailable()
         error = type(last)(f"{last.sentence} It is asked again in {max(1, round(rest))} s.", remedy=last.remedy)
-        error.retry_after = rest
+        error.retry_after, error.status = rest, last.status
         return error
 
     def _secret(self) -> str:
