@@ -15,7 +15,12 @@ from perdure.settings import SETTINGS
 
 REPOSITORY = Path(__file__).parent.parent
 # What a person may have set for themselves; what tests read, such as PERDURE_KILLS, stays.
-PERSONAL = {row.variable for row in SETTINGS} | {"PERDURE_CONFIG", "PERDURE_LAYOUT", "PERDURE_TRACEBACK", "NO_COLOR"}
+PERSONAL = {row.variable for row in SETTINGS} | set(
+    """
+    PERDURE_CONFIG PERDURE_LAYOUT PERDURE_TRACEBACK NO_COLOR PERDURE_EMBEDDER_KEY PERDURE_LLM_KEY OPENAI_API_KEY
+    VOYAGE_API_KEY GEMINI_API_KEY ANTHROPIC_API_KEY SSL_CERT_FILE SSL_CERT_DIR
+    """.split()
+)
 
 # `make test` tries the same examples every time. `make fuzz` tries new ones, and prints how to repeat a failure.
 settings.register_profile(

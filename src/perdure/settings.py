@@ -16,6 +16,7 @@ from perdure.validation import ABOVE_ZERO, number_in
 
 KEYWORD_TIERS: Final = ("auto", "claude", "haiku", "ollama", "off")
 _MODEL: Final = re.compile(r"local|none|[a-z][a-z0-9_-]*:\S+")
+_HOST: Final = re.compile(r"[A-Za-z0-9._-]+|[0-9A-Fa-f:.]+(/[0-9]{1,3})?")
 _MODEL_REMEDY: Final = {
     "embedder": "Set it to `local`, `none` or a provider and its model, such as `ollama:nomic-embed-text`.",
     "llm": "Set it to `none` or a provider and its model, such as `ollama:qwen3`.",
@@ -194,6 +195,9 @@ def load(environment: Mapping[str, str] | None = None, **arguments: object) -> S
     values.setdefault("actor", next(login, "unknown"))
     if values.get("egress") == ("none",):
         values["egress"] = ()
+    if unknown := [entry for entry in values.get("egress", ()) if not _HOST.fullmatch(entry)]:
+        remedy = "Name hosts such as `api.openai.com`, addresses or networks; a host in a private network by both."
+        raise SettingsInvalid(f"egress names {shown(unknown[0])}, which is no host.", remedy=remedy)
     if values.get("keywords", "auto") not in KEYWORD_TIERS:
         raise SettingsInvalid(f"keywords is {values['keywords']!r}.", remedy=f"Set it to {', '.join(KEYWORD_TIERS)}.")
     if unknown := set(values.get("decay_exempt", ())) - set(TIERS):

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import json
 import socket
+import ssl
 import struct
 import threading
 from collections import deque
@@ -209,9 +210,9 @@ VECTOR_FAULTS: Final[Mapping[str, Callable[[Vectors], Vectors]]] = {
 
 
 class FaultServer:
-    """One server, stopped by the end of `with`. `url` has no path."""
+    """One server, stopped by the end of `with`. `url` has no path. With a `tls` context it speaks https."""
 
-    def __init__(self) -> None:
+    def __init__(self, tls: ssl.SSLContext | None = None) -> None:
         self.requests: list[Received] = []
         self.released = threading.Event()
         self.sent_bytes = 0
@@ -234,12 +235,23 @@ class FaultServer:
                     faults._open.discard(request)
                 super().shutdown_request(request)
 
+            def finish_request(self, request: Any, client_address: Any) -> None:
+                if tls is None:
+                    super().finish_request(request, client_address)
+                    return
+                with tls.wrap_socket(request, server_side=True) as wrapped:
+                    with faults._lock:
+                        faults._open.add(wrapped)
+                    super().finish_request(wrapped, client_address)
+                    with faults._lock:
+                        faults._open.discard(wrapped)
+
             def handle_error(self, request: Any, client_address: Any) -> None:
                 """A connection that ends is what these tests are about."""
 
         self._server = Server(("127.0.0.1", 0), type("Handler", (Connection,), {"faults": self}))
         self.port: int = self._server.server_address[1]
-        self.url = f"http://127.0.0.1:{self.port}"
+        self.url = f"{'http' if tls is None else 'https'}://127.0.0.1:{self.port}"
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,))
 
     def __enter__(self) -> Self:

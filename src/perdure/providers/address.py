@@ -90,7 +90,8 @@ def parse_url(url: str) -> Endpoint:
     scheme, host = match["scheme"].lower(), match["host"].lower().strip("[]")
     port = int(match["port"] or _usual_port(scheme))
     is_name = _NAME.fullmatch(host) and len(host) <= _LONGEST_NAME and not _NUMBER.fullmatch(host.rpartition(".")[2])
-    if not 0 < port <= _PORTS or not (is_name or _literal(host)):
+    is_address = _literal(host) is not None and match["host"].startswith("[") == (":" in host)
+    if not 0 < port <= _PORTS or not (is_name or is_address):
         raise EgressForbidden(f"{shown(url)} does not name a server that can be asked.", remedy=_WRITE_IT_SO)
     return Endpoint(scheme, host, port, match["path"].rstrip("/"))
 

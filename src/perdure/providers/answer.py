@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any, Final, cast
-from urllib.parse import urlsplit
 
 from perdure.errors import ProviderRefused, ProviderUnavailable
 from perdure.model import Json
 
 _MOST_WORDS: Final = 2000
 _MOST_SHOWN: Final = 300
+_REDIRECTED_HOST: Final = re.compile(r"(?:https?:)?//(?:[^/@]*@)?([a-z0-9._-]+)", re.IGNORECASE)
 _OK: Final = range(200, 300)
 _REDIRECT: Final = range(300, 400)
 _BROKEN: Final = range(500, 600)
@@ -67,9 +68,10 @@ def failure(
     said = one_line(clean(provider_words(answer)))
     said = f": {said.rstrip('.')}." if said else "."
     if status in _REDIRECT:
-        target = urlsplit(answer.headers.get("location", "")).hostname or "another page of the same host"
+        target = _REDIRECTED_HOST.match(answer.headers.get("location", ""))
+        where = target[1] if target else "another page"
         return ProviderRefused(
-            f"{who} redirects to {one_line(target)}, and Perdure follows no redirect.",
+            f"{who} redirects to {where}, and Perdure follows no redirect.",
             remedy="Check the URL in the settings; a key is never sent on to another host.",
         )
     if status not in _PASSING and status not in _BROKEN:

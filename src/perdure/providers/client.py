@@ -95,7 +95,8 @@ class ProviderClient:
         endpoint = self.check()
         if not endpoint.is_loopback:
             body = {name: _redacted(value, self._access.redact) for name, value in body.items()}
-        sent = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+        text = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
+        sent = text.encode("utf-8", "replace")
         call = ProviderCall(
             at=self._access.clock(),
             provider=self.provider,
@@ -105,7 +106,7 @@ class ProviderClient:
             items=items,
             sent_bytes=len(sent),
             received_bytes=0,
-            input_tokens=len(sent) // CHARACTERS_PER_TOKEN,
+            input_tokens=len(text) // CHARACTERS_PER_TOKEN,
             outcome="interrupted",
         )
         if not endpoint.is_loopback:
@@ -185,7 +186,7 @@ class ProviderClient:
         target = endpoint.path + quote(path, safe="/:")
         url = httpcore2.URL(scheme=endpoint.scheme, host=endpoint.host, port=endpoint.port, target=target)
         # Moments, not spans, but for the wait for a free connection: see network.py.
-        timeouts = {"connect": deadline, "read": deadline, "write": deadline, "pool": seconds}
+        timeouts = {"connect": deadline, "read": deadline, "write": deadline, "pool": deadline - time.monotonic()}
         try:
             with self._connections(endpoint).stream(
                 "POST", url, headers=list(headers.items()), content=sent, extensions={"timeout": timeouts}
@@ -270,8 +271,8 @@ def _reason(error: BaseException) -> str:
 
     import httpcore2
 
-    while error.__cause__ is not None and not isinstance(error, OSError):
-        error = error.__cause__
+    if error.args and isinstance(error.args[0], OSError):
+        error = error.args[0]
     if isinstance(error, ssl.SSLCertVerificationError):
         return f"its certificate is not trusted, {error.verify_message}"
     if isinstance(error, httpcore2.LocalProtocolError):
