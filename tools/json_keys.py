@@ -22,7 +22,13 @@ JSON_KEYS: Final[dict[str, dict[str, tuple[str, str]]]] = {
         "notes": ("array of strings", "sentences about the answer"),
     },
     "Writing": {
-        "outcome": ("string", "inserted, observed, updated, annotated, validated, promoted, unchanged or repeated"),
+        "outcome": (
+            "string",
+            (
+                "what became of it: of a write inserted, observed, updated, annotated, validated, promoted, unchanged "
+                "or repeated; of a request to a model ok, or the code of the failure"
+            ),
+        ),
         "batch": ("string or null", "the id of what one call did, for `undo`; null when nothing was written"),
         "vector_pending": ("boolean", "the memory is found by keyword until `work` has made its vector"),
         "offered": ("string or null", "the tier that `promote` would give"),
@@ -131,6 +137,30 @@ JSON_KEYS: Final[dict[str, dict[str, tuple[str, str]]]] = {
         "check": ("string", "the name of the check"),
         "level": ("string", "ok, warning or problem"),
         "sentence": ("string", "what was found"),
+    },
+    "What left this machine": {
+        "calls": ("array of objects", "requests to models elsewhere, newest first"),
+        "provider": ("string", "whose model it is"),
+        "model": ("string", "the model that was asked"),
+        "host": ("string", "the host that it was sent to"),
+        "purpose": ("string", "what it was for"),
+        "texts": ("number", "how many texts were sent"),
+        "sent_bytes": ("number", "bytes sent"),
+        "received_bytes": ("number", "bytes received"),
+        "input_tokens": ("number", "tokens sent"),
+        "output_tokens": ("number", "tokens received"),
+        "cost": ("number or null", "what it cost by the setting `prices`; null where the price is not known"),
+        "days": ("array of objects", "the same by day, model and host"),
+        "day": ("string", "the day, in local time"),
+        "requests": ("number", "requests of that day"),
+        "failed": ("number", "those of them that failed"),
+        "allowed": ("array of strings", "the hosts that the setting `egress` names"),
+        "today": ("object", "what was used today, and what background work may use"),
+        "used_tokens": ("number", "tokens sent and received today"),
+        "daily_tokens": ("number or null", "the most of them for background work; null: no limit"),
+        "used_cost": ("number", "what was spent today, as far as prices are known"),
+        "daily_cost": ("number or null", "the most of it for background work; null: no limit"),
+        "resets_at": ("string", "when the next day begins"),
     },
     "Capacity": {
         "item_count": ("number", "memories that may be found"),

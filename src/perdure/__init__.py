@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from perdure.model import (
         Backup,
         BackupRestored,
+        BudgetState,
         Capacity,
         Checkpoint,
         Constitution,
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
         Detail,
         Diff,
         DiffPart,
+        Egress,
+        EgressDay,
         EvictionCandidate,
         Exported,
         Filter,
@@ -55,6 +58,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Backup",
     "BackupRestored",
+    "BudgetState",
     "Capacity",
     "Checkpoint",
     "Constitution",
@@ -63,6 +67,8 @@ __all__ = [
     "Detail",
     "Diff",
     "DiffPart",
+    "Egress",
+    "EgressDay",
     "EvictionCandidate",
     "Exported",
     "Filter",

@@ -35,6 +35,7 @@ Whoever raises one may give a sharper sentence and must leave a remedy: what the
     └── ProviderUnavailable     provider_unavailable   (retryable) a model's server did not answer as it should
         ├── ProviderRefused     provider_refused   it does not want this request, now or later
         ├── EgressForbidden     egress_forbidden   the settings do not let texts go there
+        ├── BudgetExceeded      budget_exceeded   (retryable) background work has used up what it may send today
         ├── ModelUnavailable    no_llm          (retryable) no language model can be asked
         │   └── ModelOutputInvalid   bad_model_output   what it said is not what was asked for
         └── EmbedderUnavailable     no_embedder     (retryable) recall goes on by keyword
@@ -303,6 +304,13 @@ class EgressForbidden(ProviderUnavailable):
     code = "egress_forbidden"
     retryable = False
     default_remedy = "Name the host in the setting `egress` if texts may be sent there."
+
+
+class BudgetExceeded(ProviderUnavailable):
+    """Background work has used up what it may send today."""
+
+    code = "budget_exceeded"
+    default_remedy = "It goes on by itself tomorrow; `perdure egress` shows what was used, and for what."
 
 
 class ModelUnavailable(ProviderUnavailable):

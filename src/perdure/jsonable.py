@@ -15,7 +15,8 @@ from perdure.clock import format_time
 from perdure.model import Context, Finding, Page, Recall, Remembered, RevertResult, Revision
 
 if TYPE_CHECKING:
-    from perdure.maintenance_results import Exported
+    from perdure.llm.port import Parked
+    from perdure.maintenance_results import Egress, Exported
     from perdure.store.port import StoreStats
 
 ListName: TypeAlias = Literal["revisions", "versions", "checkpoints", "triggered", "remembered"]
@@ -89,6 +90,20 @@ def export_document(exported: Exported, path: str) -> dict[str, Any]:
 
 def doctor_document(findings: Sequence[Finding]) -> dict[str, Any]:
     return {"ok": all(each.level != "problem" for each in findings), "findings": to_jsonable(list(findings))}
+
+
+def egress_document(egress: Egress) -> dict[str, Any]:
+    calls = [
+        {"texts" if name == "items" else name: value for name, value in to_jsonable(call).items()}
+        for call in egress.calls
+    ]
+    return {**to_jsonable(egress), "calls": calls}
+
+
+def parked_document(parked: Iterable[Parked]) -> dict[str, Any]:
+    """`number` is that of the memory it was asked about."""
+    names = {"id": "parked_id", "memory": "number"}
+    return {"parked": [{names.get(name, name): value for name, value in to_jsonable(each).items()} for each in parked]}
 
 
 def stats_document(stats: StoreStats, namespaces: Sequence[str] = ()) -> dict[str, Any]:

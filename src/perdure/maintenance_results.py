@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from perdure.model import Record
+    from perdure.providers.call import ProviderCall
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,3 +72,46 @@ class Imported:
     notes: tuple[str, ...] = ()
     skipped_deleted: int = 0
     evicted: tuple[Record, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class EgressDay:
+    """What left this machine on one day, to one model. `cost` is None where not every price was known."""
+
+    day: str
+    provider: str
+    model: str
+    host: str
+    requests: int
+    failed: int
+    texts: int
+    sent_bytes: int
+    received_bytes: int
+    input_tokens: int
+    output_tokens: int
+    cost: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetState:
+    """What was sent today, by everybody and for whatever, and how much of it background work may use up; None is no
+    limit. The next day begins at `resets_at`.
+    """
+
+    used_tokens: int
+    daily_tokens: int | None
+    used_cost: float
+    daily_cost: float | None
+    resets_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Egress:
+    """Every request that left this machine: the newest `calls`, all of them by day, and the hosts that the setting
+    `egress` allows. A model on this machine is not in the list.
+    """
+
+    calls: tuple[ProviderCall, ...]
+    days: tuple[EgressDay, ...]
+    allowed: tuple[str, ...]
+    today: BudgetState

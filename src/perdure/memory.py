@@ -441,6 +441,12 @@ class Memory(OpenMemory):
         """
         return lifecycle.maintenance.work(self._services, limit=limit, purge=purge, progress=progress)
 
+    def egress(self, *, since: datetime | str | None = None, limit: int = 20) -> model.Egress:
+        """List what left this machine: every request to a model that is not on it, with its purpose and its size, but
+        without a word of any text; and how much of today's budget is used.
+        """
+        return lifecycle.egress.egress(self._services, since, limit)
+
     def export(
         self, target: StrPath | TextIO, *, states: Sequence[model.State] = ("active",), progress: Progress | None = None
     ) -> model.Exported:

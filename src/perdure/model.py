@@ -11,6 +11,9 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias, overload
 from perdure.ids import ContentHash, MemoryId
 from perdure.maintenance_results import Backup as Backup
 from perdure.maintenance_results import BackupRestored as BackupRestored
+from perdure.maintenance_results import BudgetState as BudgetState
+from perdure.maintenance_results import Egress as Egress
+from perdure.maintenance_results import EgressDay as EgressDay
 from perdure.maintenance_results import Exported as Exported
 from perdure.maintenance_results import Imported as Imported
 from perdure.maintenance_results import MaintenanceResult as MaintenanceResult

@@ -44,6 +44,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "capacity": ("capacity", "Show how full a namespace is, and set its limits."),
     "stats": ("stats", "Count what is stored, by namespace."),
     "doctor": ("doctor", "Check the store, and repair it."),
+    "egress": ("egress", "List what left this machine."),
     "work": ("work", "Do outstanding work, such as missing vectors."),
     "backup": ("backup", "Copy the whole store to a file, and check the copy."),
     "restore-backup": ("restore_backup", "Make the store what a backup was."),
@@ -63,6 +64,7 @@ _OTHER_WORDS: Final = {
     "rollback": "undo", "redo": "undo", "wipe": "erase", "destroy": "erase", "compare": "diff", "limit": "capacity",
     "quota": "capacity", "rate": "validate", "judge": "validate", "pin": "promote",
     "pack": "context", "prompt": "context", "match": "triggers",
+    "network": "egress", "calls": "egress", "budget": "egress", "spend": "egress",
 }  # fmt: skip
 
 

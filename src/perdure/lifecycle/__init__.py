@@ -12,6 +12,7 @@ if TYPE_CHECKING:
         capacity,
         checkpoint,
         constitution,
+        egress,
         erase,
         feedback,
         forget,
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
-    "capacity", "checkpoint", "constitution", "erase", "feedback", "forget", "import_export", "lookup", "maintenance",
-    "selection", "summary", "undo", "update", "versions", "write",
+    "capacity", "checkpoint", "constitution", "egress", "erase", "feedback", "forget", "import_export", "lookup",
+    "maintenance", "selection", "summary", "undo", "update", "versions", "write",
 ]  # fmt: skip
 
 

@@ -13,6 +13,7 @@ from perdure.errors import EmbedderUnavailable, NotAllowed, StoreReadOnly
 from perdure.ids import MAX_NUMBER
 from perdure.lifecycle.expiry import expire_and_purge
 from perdure.maintenance_results import Backup, BackupRestored, MaintenanceResult
+from perdure.providers.budget import background
 from perdure.store.port import Progress, Store
 from perdure.validation import check_bool, check_int, optional
 
@@ -29,6 +30,7 @@ _UNSCRUBBED: Final = (
 )
 
 
+@background()
 def work(
     services: Services, *, limit: int | None = None, purge: bool | None = None, progress: Progress | None = None
 ) -> MaintenanceResult:
