@@ -43,6 +43,7 @@ Whoever raises one may give a sharper sentence and must leave a remedy: what the
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from typing import Any, ClassVar
 
@@ -332,6 +333,8 @@ class ModelOutputInvalid(ModelUnavailable):
 class EmbedderUnavailable(ProviderUnavailable):
     """No embedding model is available, so recall works by keyword alone."""
 
+    # The vectors of the other texts by their place, when it is only some of the texts that get none.
+    good: Mapping[int, Any] | None = None
     code = "no_embedder"
     default_remedy = "Check the embedder that was given; `perdure work` then makes the vectors that are missing."
 

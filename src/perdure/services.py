@@ -26,6 +26,7 @@ from perdure.text.tokens import TokenCounter, counter_by, counter_of
 from perdure.validation import check_bool
 
 if TYPE_CHECKING:
+    from perdure.providers.access import Access
     from perdure.recall.query import SearchRequest
     from perdure.recall.recaller import Recaller
     from perdure.recall.recipe import Recipe
@@ -50,8 +51,10 @@ class Services:
     ) -> None:
         self.settings = settings
         self.context = context
+        self._no_embedder: EmbedderUnavailable | None = None
+        self._opened: Embedder | None = None
         given = embedder is not None and not isinstance(embedder, str)
-        self.embedder = check_embedder(embedder) if given else _local_embedder(settings)
+        self.embedder = check_embedder(embedder) if given else self._open_embedder()
         self._own_counter = None if count_tokens is None else counter_by(count_tokens)
         self.eviction_rule = EvictionRule(settings.importance_low, settings.importance_high)
         self.grace = timedelta(days=min(settings.grace_days, timedelta.max.days))
@@ -79,6 +82,36 @@ class Services:
         _alive.add(self)
 
     @cached_property
+    def access(self) -> Access:
+        """What is allowed to those who ask a provider."""
+        from perdure.providers.access import Access
+
+        redact = self.redact
+        return Access(egress=self.settings.egress, redact=lambda text: redact(text).text, clock=self.context.clock)
+
+    def _open_embedder(self) -> Embedder | None:
+        name = self.settings.embedder
+        if name == "none":
+            return None
+        if name == "local":
+            return None if local.unavailable() else local.LocalEmbedder(self.settings.cache)
+        from perdure.embed.registry import open_embedder
+
+        try:
+            self._opened = self._opened or open_embedder(name, self.settings, self.access)
+            # The server is asked here, once for all processes, if nobody knows how long its vectors are.
+            known = self._opened.generation.dimensions > 0
+        except EmbedderUnavailable as error:
+            self._no_embedder, known = error, False
+        return self._opened if known else None
+
+    def _retry_embedder(self) -> None:
+        """A server that could not say how long its vectors are may be there now."""
+        if self.embedder is None and self._opened is not None:
+            self.embedder = self._open_embedder()
+            self._recaller = None
+
+    @cached_property
     def redact(self) -> Redact:
         """Takes secrets out of a text, the user's own among them: of all that is written, sent or logged."""
         from perdure.text.secrets import redactor
@@ -98,6 +131,7 @@ class Services:
     def recaller(self) -> Recaller:
         from perdure.recall.recaller import Recaller
 
+        self._retry_embedder()
         with self._lock:
             if self._recaller is None:
                 size = int(self.settings.index_megabytes * (1 << 20))
@@ -156,11 +190,16 @@ class Services:
 
     def embedder_finding(self) -> Finding:
         """Whether recall by meaning works, and if not, why."""
-        if self.embedder is not None:
-            return Finding("embedder", "ok", f"Recall by meaning works: {self.embedder.generation.name}.")
+        self._retry_embedder()
+        embedder = self.embedder
+        # Those on servers know it without a request: no key, or a host that may not be asked.
+        check = getattr(embedder, "unavailable", None)
+        reason = check() if check else None
+        if embedder is not None and reason is None:
+            return Finding("embedder", "ok", f"Recall by meaning works: {embedder.generation.name}.")
         if self.settings.embedder == "none":
             return Finding("embedder", "ok", "Recall by meaning is switched off: embedder is `none`.")
-        reason = local.unavailable() or EmbedderUnavailable()
+        reason = reason or self._no_embedder or local.unavailable() or EmbedderUnavailable()
         return Finding("embedder", "warning", reason.sentence, reason.remedy)
 
     def note_missing_embedder(self) -> tuple[str, ...]:
@@ -176,6 +215,8 @@ class Services:
             closed, self._closed = self._closed, True
         if closed:
             return
+        if "access" in self.__dict__:
+            self.access.close()
         if self._owns_store:
             self.store.close()
         else:
@@ -187,13 +228,7 @@ class Services:
         self._recaller = None
         self._triggers = None
         if isinstance(self.embedder, local.LocalEmbedder):
-            self.embedder = _local_embedder(self.settings)
-
-
-def _local_embedder(settings: Settings) -> Embedder | None:
-    if settings.embedder == "none" or local.unavailable() is not None:
-        return None
-    return local.LocalEmbedder(settings.cache)
+            self.embedder = self._open_embedder()
 
 
 _alive: Final[WeakSet[Services]] = WeakSet()

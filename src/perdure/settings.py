@@ -15,7 +15,7 @@ from perdure.model import CATEGORIES, TIERS
 from perdure.validation import ABOVE_ZERO, number_in
 
 KEYWORD_TIERS: Final = ("auto", "claude", "haiku", "ollama", "off")
-_MODEL: Final = re.compile(r"local|none|[a-z][a-z0-9_-]*:\S+")
+_MODEL: Final = re.compile(r"local|none|[a-z][a-z0-9_.-]*:\S(.*\S)?")
 _HOST: Final = re.compile(r"[A-Za-z0-9._-]+|[0-9A-Fa-f:.]+(/[0-9]{1,3})?")
 _MODEL_REMEDY: Final = {
     "embedder": "Set it to `local`, `none` or a provider and its model, such as `ollama:nomic-embed-text`.",

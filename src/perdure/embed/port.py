@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, Protocol, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, cast
 
 from perdure.errors import EmbedderUnavailable, InvalidInput, shown
 
@@ -20,9 +20,12 @@ if TYPE_CHECKING:
 Vectors: TypeAlias = "NDArray[np.float32]"
 Progress: TypeAlias = Callable[[int, int], None]
 
-_EMBEDDER: Final = "Give 'local', 'none', or an object like `perdure.embed.port.Embedder`."
-# How far the squared length of a vector may be from 1.
-_TOLERANCE: Final = 2e-3
+_EMBEDDER: Final = (
+    "Give 'local', 'none', a provider and its model such as 'ollama:nomic-embed-text', or an object like "
+    "`perdure.embed.port.Embedder`."
+)
+# A vector is left as it is if its squared length is as near to 1 as float32 can tell.
+_UNIT: Final = 1e-5
 
 
 @dataclass(frozen=True)
@@ -40,10 +43,14 @@ class Generation:
 
 
 class Embedder(Protocol):
-    """Turns text into unit vectors. Raises `EmbedderUnavailable`, never anything else, when it cannot."""
+    """Turns text into vectors, which need not be of length 1. Raises `EmbedderUnavailable`, never anything else, when
+    it cannot; its `good` has the vectors of the other texts if only some get none.
+    """
 
     @property
-    def generation(self) -> Generation: ...
+    def generation(self) -> Generation:
+        """Raises `EmbedderUnavailable` while it is not known how long the vectors are."""
+        ...
 
     def embed_query(self, text: str) -> Vectors:
         """One vector, shape (dimensions,)."""
@@ -68,23 +75,54 @@ def check_embedder(value: object) -> Embedder:
 
 
 def checked_vectors(embedder: Embedder, texts: str | Sequence[str], progress: Progress | None = None) -> Vectors:
-    """The vector of a query, which is a single text, or one row for each of several passages. Only good vectors pass: a
-    NaN that got into the store would spoil every answer after it.
+    """The unit vector of a query, which is a single text, or one row for each of several passages. Only good vectors
+    pass: a NaN that got into the store would spoil every answer after it.
     """
     import numpy as np
 
     is_query = isinstance(texts, str)
     try:
-        made = embedder.embed_query(texts) if is_query else embedder.embed_passages(texts, progress)
-        vectors = np.ascontiguousarray(made, dtype=np.float32)
-    except EmbedderUnavailable:
+        made = np.asarray(embedder.embed_query(texts) if is_query else embedder.embed_passages(texts, progress))
+    except EmbedderUnavailable as error:
+        if error.good is not None:
+            rows = {place: np.asarray(row)[np.newaxis] for place, row in error.good.items()}
+            size = (1, embedder.generation.dimensions)
+            checked = {place: _normalised(row)[0] for place, row in rows.items() if row.shape == size}
+            error.good = {place: vectors[0] for place, vectors in checked.items() if vectors}
         raise
     except Exception as error:
         raise EmbedderUnavailable(f"The embedder failed: {type(error).__name__}: {error}.") from error
     dimensions = embedder.generation.dimensions
     shape = (dimensions,) if is_query else (len(texts), dimensions)
-    if vectors.shape != shape:
-        raise EmbedderUnavailable(f"The embedder gave vectors of shape {vectors.shape} instead of {shape}.")
-    if not (np.abs(np.vecdot(vectors, vectors) - 1) < _TOLERANCE).all():
-        raise EmbedderUnavailable("The embedder gave a vector that is not finite or not of length 1.")
-    return vectors
+    if made.shape != shape:
+        raise EmbedderUnavailable(f"The embedder gave vectors of shape {made.shape} instead of {shape}.")
+    if made.dtype == np.float32:
+        with np.errstate(over="ignore"):
+            squares = np.vecdot(made, made)
+        if not squares.size or np.abs(squares - 1).max() < _UNIT:
+            return np.ascontiguousarray(made)
+    good, fault = _normalised(made.reshape(-1, dimensions))
+    if fault:
+        error = EmbedderUnavailable(f"The embedder gave {fault}.")
+        error.good = good
+        raise error
+    return good[0] if is_query else np.stack(list(good.values()))
+
+
+def _normalised(made: NDArray[Any]) -> tuple[dict[int, Vectors], str]:
+    """Each row that has a direction, at length 1, by its place; and what is wrong with another row, if any is."""
+    import numpy as np
+
+    if made.dtype.kind not in "fiu":
+        return {}, "a vector that does not consist of numbers"
+    rows = made.astype(np.float64)
+    # The largest number first: the square of a large one would not fit.
+    largest = np.abs(rows).max(axis=1)
+    finite, zero = np.isfinite(largest), largest == 0
+    good: dict[int, Vectors] = {}
+    for place in np.flatnonzero(finite & ~zero):
+        row = rows[place] / largest[place]
+        good[int(place)] = (row / np.sqrt(row @ row)).astype(np.float32)
+    if not finite.all():
+        return good, "a vector that is not finite"
+    return good, "a vector of zeros" if zero.any() else ""

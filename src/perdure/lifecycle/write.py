@@ -335,7 +335,7 @@ def prepare(services: Services, plan: Plan, overtaken: PreparedWrite | None = No
     try:
         vector = checked_vectors(services.embedder, [passage(plan.record)])[0].tobytes()
     except EmbedderUnavailable as error:
-        return PreparedWrite(entry, vector_pending=True, failure=f" {error.sentence}")
+        return PreparedWrite(entry, vector_pending=True, failure=f" {error.sentence} {error.remedy}")
     return PreparedWrite(entry, vector)
 
 

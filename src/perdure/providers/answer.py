@@ -80,9 +80,11 @@ def failure(
             remedy = f"Check the key in {variable}, and what it may be used for." if variable else _NO_KEY
         elif status == _NOT_THERE:
             remedy = "Check the model's name and the URL in the settings."
-        return ProviderRefused(f"{who} refused the request ({status}){said}", remedy=remedy)
-    error = ProviderUnavailable(f"{who} cannot answer now ({status}){said}")
-    error.retry_after = retry_after(answer.headers, now)
+        error = ProviderRefused(f"{who} refused the request ({status}){said}", remedy=remedy)
+    else:
+        error = ProviderUnavailable(f"{who} cannot answer now ({status}){said}")
+        error.retry_after = retry_after(answer.headers, now)
+    error.status = status
     return error
 
 

@@ -1,0 +1,112 @@
+"""What embedders that run a model from a folder have in common. Nothing is downloaded: the folder has it all."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from hashlib import file_digest, sha256
+from importlib import import_module
+from pathlib import Path
+from threading import Lock
+from typing import Any, Final, Literal, TypeAlias
+
+from perdure.embed.learned import keep_learned, learned
+from perdure.embed.port import Generation, Progress, Vectors
+from perdure.errors import EmbedderUnavailable, SettingsInvalid
+
+# So many texts are embedded between two reports of progress.
+_BATCH: Final = 64
+_DIGITS: Final = 12
+
+# Texts, and what they are for, to vectors.
+Encode: TypeAlias = Callable[[Sequence[str], Literal["query", "passage"]], Vectors]
+
+
+class FolderEmbedder:
+    """Runs a model in this process. `load` opens the model; it is called when the first text comes."""
+
+    def __init__(self, provider: str, model: str, cache: Path, load: Callable[[Path], Encode]) -> None:
+        folder = Path(model).expanduser()
+        if not folder.is_absolute():
+            raise SettingsInvalid(
+                f"{provider} needs the folder of a model, and {model!r} is none.",
+                remedy=f"Download the model yourself, and write `{provider}:/the/folder/it/is/in`.",
+            )
+        self._provider = provider
+        self._folder = folder
+        self._cache = cache
+        self._load = load
+        self._lock = Lock()
+        self._process = os.getpid()
+        self._encode: Encode | None = None
+        self._generation: Generation | None = None
+
+    @property
+    def generation(self) -> Generation:
+        """What is in the folder belongs to it: another model in the same place makes other vectors."""
+        if self._generation is None:
+            stamps = [f"{name} {stat.st_size} {stat.st_mtime_ns}" for name, stat in self._files()]
+            if not stamps:
+                raise EmbedderUnavailable(
+                    f"There is no model in {self._folder}.", remedy="Put one there, then run `perdure work`."
+                )
+            place = f"{self._provider}:{self._folder}\n" + "\n".join(stamps)
+            known = learned(self._cache, place)
+            if known is None:
+                digest = sha256()
+                for name, _ in self._files():
+                    with (self._folder / name).open("rb") as file:
+                        digest.update(f"{name}\n{file_digest(file, 'sha256').hexdigest()}\n".encode())
+                known = f"{len(self._run(['How long?'], 'passage')[0])} {digest.hexdigest()[:_DIGITS]}"
+                keep_learned(self._cache, place, known)
+            dimensions, version = known.split(" ")
+            self._generation = Generation(self._provider, str(self._folder), int(dimensions), version)
+        return self._generation
+
+    def embed_query(self, text: str) -> Vectors:
+        return self._run([text], "query")[0]
+
+    def embed_passages(self, texts: Sequence[str], progress: Progress | None = None) -> Vectors:
+        import numpy as np
+
+        made: list[Vectors] = [np.empty((0, self.generation.dimensions), np.float32)]
+        for start in range(0, len(texts), _BATCH):
+            made.append(self._run(texts[start : start + _BATCH], "passage"))
+            if progress:
+                progress(min(start + _BATCH, len(texts)), len(texts))
+        return np.concatenate(made)
+
+    def _run(self, texts: Sequence[str], task: Literal["query", "passage"]) -> Vectors:
+        import numpy as np
+
+        if self._process != os.getpid():
+            # A forked child has neither the threads of the model nor the one that may have held the lock.
+            self._process, self._lock, self._encode = os.getpid(), Lock(), None
+        with self._lock:
+            try:
+                if self._encode is None:
+                    self._encode = self._load(self._folder)
+                return np.asarray(self._encode(texts, task))
+            except EmbedderUnavailable:
+                raise
+            except Exception as error:
+                raise EmbedderUnavailable(
+                    f"{self._provider} could not run the model in {self._folder}: {type(error).__name__}: {error}.",
+                    remedy="Check what is in the folder; `perdure work` then makes the vectors that are missing.",
+                ) from error
+
+    def _files(self) -> Iterator[tuple[str, os.stat_result]]:
+        for path in sorted(self._folder.rglob("*")):
+            if path.is_file():
+                yield path.relative_to(self._folder).as_posix(), path.stat()
+
+
+def need(module: str, package: str) -> Any:
+    """A library that is not installed with Perdure."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise EmbedderUnavailable(
+            f"{module} cannot be imported: {error}.",
+            remedy=f"Install it with `pip install '{package}'`, then run `perdure work`.",
+        ) from error

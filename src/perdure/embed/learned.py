@@ -1,0 +1,39 @@
+"""What had to be found out about a model, such as how long its vectors are, kept for the next process.
+
+Which generation a store needs is then known while the provider cannot be reached.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from contextlib import suppress
+from hashlib import sha256
+from pathlib import Path
+
+
+def learned(cache: Path, model: str) -> str | None:
+    try:
+        content = json.loads(_file(cache, model).read_bytes())
+        return content["learned"] if content["model"] == model and isinstance(content["learned"], str) else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def keep_learned(cache: Path, model: str, value: str | None) -> None:
+    """None: it proved to be wrong. What cannot be kept is learned again."""
+    file = _file(cache, model)
+    with suppress(OSError):
+        if value is None:
+            file.unlink()
+            return
+        cache.mkdir(mode=0o700, parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(prefix=file.name + ".", suffix=".tmp", dir=cache)
+        with os.fdopen(handle, "wb") as written:
+            written.write(json.dumps({"model": model, "learned": value}).encode())
+        Path(temporary).replace(file)
+
+
+def _file(cache: Path, model: str) -> Path:
+    return cache / f"model-{sha256(model.encode()).hexdigest()[:16]}.json"
