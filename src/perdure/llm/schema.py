@@ -40,13 +40,13 @@ def _faults(schema: Schema, value: Any, place: str) -> Iterator[str]:
         raise TypeError(f"A schema says {min(unknown)!r}, which is not checked here.")
     name = place or "The answer"
     kind = kind_of(value)
-    wanted = cast("Any", schema.get("type", list(_KINDS)))
-    kinds: Sequence[str] = [wanted] if isinstance(wanted, str) else wanted
+    kinds = cast("Any", schema.get("type", list(_KINDS)))
+    kinds = [kinds] if isinstance(kinds, str) else kinds
     if kind not in kinds and not (kind == "integer" and "number" in kinds):
         yield f"{name} is {_shown(value)} and must be {' or '.join(_KINDS[kind] for kind in kinds)}."
-    choices = cast("Any", [schema["const"]] if "const" in schema else schema.get("enum", [value]))
-    if not any(_same(choice, value) for choice in choices):
-        yield f"{name} is {_shown(value)} and must be one of {', '.join(map(_shown, choices))}."
+    for choices in (cast("Any", schema.get("enum", [value])), [schema.get("const", value)]):
+        if not any(_same(choice, value) for choice in choices):
+            yield f"{name} is {_shown(value)} and must be {' or '.join(map(_shown, choices))}."
     if kind in _LIMITS_OF:
         low, high, unit = _LIMITS_OF[kind]
         measured, has = (len(value), "has") if unit else (value, "is")
@@ -60,9 +60,8 @@ def _faults(schema: Schema, value: Any, place: str) -> Iterator[str]:
             yield f"{name} has none of the allowed forms; of the last: {first[-1]}"
     if kind == "object":
         yield from _faults_of_members(schema, value, place)
-    if kind == "array" and "items" in schema:
-        for position, item in enumerate(value):
-            yield from _faults(cast("Schema", schema["items"]), item, f"{place}[{position}]")
+    for position, item in enumerate(value if kind == "array" else ()):
+        yield from _faults(cast("Schema", schema.get("items", {})), item, f"{place}[{position}]")
 
 
 def _faults_of_members(schema: Schema, value: Mapping[str, Json], place: str) -> Iterator[str]:
