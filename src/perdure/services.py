@@ -9,7 +9,7 @@ import os
 import threading
 from collections.abc import Callable
 from datetime import timedelta
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Final
 from weakref import WeakSet
 
@@ -53,8 +53,7 @@ class Services:
         self.context = context
         self._no_embedder: EmbedderUnavailable | None = None
         self._opened: Embedder | None = None
-        given = embedder is not None and not isinstance(embedder, str)
-        self.embedder = check_embedder(embedder) if given else self._open_embedder()
+        given = None if embedder is None or isinstance(embedder, str) else check_embedder(embedder)
         self._own_counter = None if count_tokens is None else counter_by(count_tokens)
         self.eviction_rule = EvictionRule(settings.importance_low, settings.importance_high)
         self.grace = timedelta(days=min(settings.grace_days, timedelta.max.days))
@@ -79,6 +78,12 @@ class Services:
         self._triggers: Triggers | None = None
         self._closed = False
         self._said_no_vectors = False
+        # After the store, which keeps the list of what leaves this machine.
+        try:
+            self.embedder = self._open_embedder() if given is None else given
+        except BaseException:
+            self.close()
+            raise
         _alive.add(self)
 
     @cached_property
@@ -87,7 +92,13 @@ class Services:
         from perdure.providers.access import Access
 
         redact = self.redact
-        return Access(egress=self.settings.egress, redact=lambda text: redact(text).text, clock=self.context.clock)
+        return Access(
+            egress=self.settings.egress,
+            redact=lambda text: redact(text).text,
+            allow=partial(lifecycle.egress.allow, self),
+            record=partial(lifecycle.egress.record, self),
+            clock=self.context.clock,
+        )
 
     def _open_embedder(self) -> Embedder | None:
         name = self.settings.embedder

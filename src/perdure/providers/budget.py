@@ -18,6 +18,8 @@ from perdure.errors import BudgetExceeded
 from perdure.providers.call import ProviderCall
 
 _MILLION: Final = 1_000_000
+# "Content too large": whoever sends several texts at once tries again with fewer of them.
+_TOO_LARGE: Final = 413
 _in_background: Final = ContextVar("perdure_in_background", default=False)
 
 
@@ -74,7 +76,7 @@ class Budget:
                 f"Background work stops for today: {tokens:,} of {self.daily_tokens:,} tokens are used, and the next "
                 f"request needs about {wanted:,}."
             )
-            raise _exceeded(sentence, f"{again}, or now with a higher `daily_tokens`.", planned.at, tomorrow)
+            raise _exceeded(sentence, f"{again}, or now with a higher `daily_tokens`.", planned)
         if not self.daily_cost:
             return
         price = self.cost_of(planned)
@@ -89,10 +91,11 @@ class Budget:
                 f"Background work stops for today: {cost:.4f} of {self.daily_cost:g} is spent, and the next request "
                 f"costs about {price:.4f}."
             )
-            raise _exceeded(sentence, f"{again}, or now with a higher `daily_cost`.", planned.at, tomorrow)
+            raise _exceeded(sentence, f"{again}, or now with a higher `daily_cost`.", planned)
 
 
-def _exceeded(sentence: str, remedy: str, now: datetime, tomorrow: datetime) -> BudgetExceeded:
+def _exceeded(sentence: str, remedy: str, planned: ProviderCall) -> BudgetExceeded:
     error = BudgetExceeded(sentence, remedy=remedy)
-    error.retry_after = (tomorrow - now).total_seconds()
+    error.retry_after = (day_of(planned.at)[1] - planned.at).total_seconds()
+    error.status = _TOO_LARGE if planned.items > 1 else None
     return error
