@@ -283,13 +283,13 @@ weights = st.builds(ConversationWeights, *[st.floats(0, 2)] * 3, st.floats(0, 1)
 @st.composite
 def features(draw: st.DrawFn, count: int) -> ConversationFeatures:
     around = draw(st.lists(st.integers(-1, count - 1), min_size=2 * REACH * count, max_size=2 * REACH * count))
-    group = np.array(draw(st.lists(st.integers(NOBODY, 2), min_size=count, max_size=count)), np.int64)
-    near = np.array(around, np.intp).reshape(count, 2 * REACH)
-    near[group == NOBODY] = -1
+    group = np.array(draw(st.lists(st.integers(NOBODY, 2), min_size=count, max_size=count)), np.int32)
+    near = np.array(around, np.int32).reshape(2 * REACH, count)
+    near[:, group == NOBODY] = -1
     asking = np.array(draw(st.lists(shares, min_size=count, max_size=count)))
     telling, covered = (np.array(draw(st.lists(shares, min_size=count, max_size=count))) for _ in range(2))
     named, dated = (np.array(draw(st.lists(st.booleans(), min_size=count, max_size=count)), np.bool_) for _ in range(2))
-    alone = (near < 0).all(axis=1) & (
+    alone = (near < 0).all(axis=0) & (
         np.array(draw(st.lists(st.booleans(), min_size=count, max_size=count))) | (group < 0)
     )
     asking, telling = (np.where(group == NOBODY, 0.0, share) for share in (asking, telling))

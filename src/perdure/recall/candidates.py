@@ -37,6 +37,7 @@ _NO_FILTER: Final = Filter()
 _WITH_NEIGHBOURS: Final = 50
 # Up to so many candidates, their use is read by number and not of the whole namespace.
 _FEW: Final = 1000
+_TELLING_WHEN: Final = term_hashes(WORDS_THAT_TELL_WHEN)
 
 
 class QueryVector(NamedTuple):
@@ -254,9 +255,9 @@ class Retriever:
             )
             named = conversation.said_by(rows, embedding.speakers) | (unsaid & holding)
         if asks_when(self.query.text):
-            tells_when = snapshot.lexical.holding_any(term_hashes(WORDS_THAT_TELL_WHEN))[rows]
+            tells_when = snapshot.lexical.holding_any(_TELLING_WHEN)[rows]
         neighbours = conversation.neighbours(rows)
-        coverage = snapshot.lexical.coverage(self.query.terms, np.column_stack([rows, neighbours]), counts)
+        coverage = snapshot.lexical.coverage(self.query.terms, rows, neighbours, counts)
         return ConversationFeatures.of(
             conversation, rows, neighbours, named=named, coverage=coverage, tells_when=tells_when
         )

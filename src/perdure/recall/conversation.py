@@ -40,7 +40,7 @@ _OF_MANY: Final = ("session", "named")
 _WORD: Final = re.compile(r"([^\W_]+)(['’]s\b)?\s*")  # noqa: RUF001 - as it is written
 # Fewer words than these say too little without the name.
 _LEAST_WORDS: Final = 2
-_STEPS: Final = np.array([*range(-1, -REACH - 1, -1), *range(1, REACH + 1)])
+_STEPS: Final = np.array([*range(-1, -REACH - 1, -1), *range(1, REACH + 1)])[:, np.newaxis]
 
 
 class NamedSpeakers(NamedTuple):
@@ -149,13 +149,13 @@ class ConversationIndex:
         return positions
 
     def neighbours(self, rows: NDArray[np.intp]) -> NDArray[np.intp]:
-        """The rows before and after each, the nearest before it in the first column; -1 where around is none."""
+        """Of each row a column of those before and after it, the nearest before it first; -1 where around is none."""
         if not len(self._order):
-            return np.full((len(rows), 2 * REACH), -1, np.intp)
-        position = self._positions[rows][:, np.newaxis]
+            return np.full((2 * REACH, len(rows)), -1, np.intp)
+        position = self._positions[rows]
         around = position + _STEPS
         neighbours = self._order.take(around, mode="clip")
-        same_group = (self.group[neighbours] == self.group[rows][:, np.newaxis]) & (position >= 0)
+        same_group = (self.group[neighbours] == self.group[rows]) & (position >= 0)
         return np.where(same_group & (around >= 0) & (around < len(self._order)), neighbours, -1)
 
 
@@ -179,6 +179,8 @@ def find_speakers(text: str, known: Iterable[ConversationIndex | SpeakerIndex]) 
 
 
 def _fold_word(word: str) -> str:
+    if word.isascii():
+        return word.lower()
     words = spelled_out(all_words(word))
     return words[0] if words else ""
 
@@ -191,8 +193,8 @@ class ConversationFeatures:
     query asks for.
     """
 
-    group: NDArray[np.int64]
-    neighbours: NDArray[np.intp]
+    group: NDArray[np.int32]
+    neighbours: NDArray[np.int32]
     alone: NDArray[np.bool_]
     question_share: NDArray[np.float64]
     name_share: NDArray[np.float64]
@@ -212,14 +214,13 @@ class ConversationFeatures:
         tells_when: NDArray[np.bool_],
     ) -> ConversationFeatures:
         """Of candidate rows in ascending order and their neighbours; one that is no candidate does not count."""
-        at = np.searchsorted(rows, neighbours)
-        listed = neighbours >= 0
-        if len(rows):
-            listed &= rows[np.minimum(at, len(rows) - 1)] == neighbours
+        # One place more than there are rows, so that -1 falls on it.
+        places = np.full(len(index.numbers) + 1, -1, np.int32)
+        places[rows] = np.arange(len(rows), dtype=np.int32)
         return cls(
-            index.group[rows].astype(np.int64),
-            np.where(listed, at, -1),
-            neighbours.max(axis=1, initial=-1) < 0,
+            index.group[rows],
+            places[neighbours],
+            neighbours.max(axis=0, initial=-1) < 0,
             index.question_share[rows].astype(np.float64),
             index.name_share[rows].astype(np.float64),
             named,
@@ -231,21 +232,24 @@ class ConversationFeatures:
     def none(cls, count: int) -> ConversationFeatures:
         """Of candidates that stand in no conversation."""
         no, nothing = np.zeros(count, np.bool_), np.zeros(count)
-        nowhere, around = np.full(count, NOBODY, np.int64), np.full((count, 2 * REACH), -1, np.intp)
+        nowhere, around = np.full(count, NOBODY, np.int32), np.full((2 * REACH, count), -1, np.int32)
         return cls(nowhere, around, ~no, nothing, nothing, no, nothing, no)
 
     @classmethod
     def joined(cls, parts: Sequence[ConversationFeatures]) -> ConversationFeatures:
         """Of the candidates of several namespaces, one behind the other."""
-        starts = np.cumsum([0, *(len(part.group) for part in parts[:-1])])
-        groups = [np.where(part.group == NOBODY, NOBODY, part.group | (at << 32)) for at, part in enumerate(parts)]
+        starts = np.cumsum([0, *(len(part.group) for part in parts[:-1])], dtype=np.int32)
+        taken = np.cumsum([0, *(part.group.max(initial=NOBODY) + 1 for part in parts[:-1])], dtype=np.int32)
+        groups = [
+            np.where(part.group == NOBODY, NOBODY, part.group + first) for part, first in zip(parts, taken, strict=True)
+        ]
         neighbours = [
             np.where(part.neighbours >= 0, part.neighbours + start, -1)
             for part, start in zip(parts, starts, strict=True)
         ]
         return cls(
             np.concatenate(groups),
-            np.concatenate(neighbours),
+            np.concatenate(neighbours, axis=1),
             np.concatenate([part.alone for part in parts]),
             np.concatenate([part.question_share for part in parts]),
             np.concatenate([part.name_share for part in parts]),
@@ -278,17 +282,16 @@ def conversation_boost(
 ) -> ConversationBoost:
     """`match` is how well each candidate matches by itself, in 0..1; so is the score with these signals."""
     lent = np.where(features.neighbours >= 0, match[features.neighbours], 0.0)
-    before = features.neighbours[:, 0]
     in_session = features.group != NOBODY
-    _, which = np.unique(features.group, return_inverse=True)
-    best = np.zeros(int(which.max(initial=0)) + 1)
-    np.maximum.at(best, which, match)
+    # One place more than there are groups, so that the code of none falls on it.
+    best = np.zeros(int(features.group.max(initial=NOBODY)) + 2)
+    np.maximum.at(best, features.group, match)
     shares = {
-        "neighbours": lent.max(axis=1, initial=0.0),
-        "session": best[which] * in_session,
+        "neighbours": lent.max(axis=0, initial=0.0),
+        "session": best[features.group] * in_session,
         "named": features.named.astype(float),
         "asking": match * features.question_share,
-        "answering": lent[:, 0] * features.question_share[before],
+        "answering": lent[0] * features.question_share[features.neighbours[0]],
         "coverage": features.coverage * ~features.alone,
         # Names are no reason to find something that does not match at all.
         "proper_names": features.name_share * (match > 0),

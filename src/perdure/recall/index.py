@@ -67,6 +67,7 @@ class Columns:
     tier: NDArray[np.int32]
     category: NDArray[np.int32]
     anchor: NDArray[np.int32]
+    conversation: NDArray[np.int32]
     group: NDArray[np.int32]
     speaker: NDArray[np.int32]
 
@@ -75,8 +76,8 @@ _DTYPES: Final[dict[str, Any]] = {
     "number": np.int64, "active": np.bool_, "deprecated": np.bool_, "valid_from": np.int64, "valid_until": np.int64,
     "expires_at": np.int64, "dated": np.int64, "updated_at": np.int64, "observations": np.int64,
     "confidence": np.float64, "importance": np.float64, "stability": np.float64, "question_share": np.float32,
-    "name_share": np.float32, "tier": np.int32, "category": np.int32, "anchor": np.int32, "group": np.int32,
-    "speaker": np.int32,
+    "name_share": np.float32, "tier": np.int32, "category": np.int32, "anchor": np.int32,
+    "conversation": np.int32, "group": np.int32, "speaker": np.int32,
 }  # fmt: skip
 
 
@@ -104,6 +105,7 @@ class Vocabulary:
         self.tiers = Codes()
         self.categories = Codes()
         self.anchors = Codes()
+        self.conversations = Codes()
         self.groups = Codes()
         self.speakers = SpeakerIndex()
 
@@ -139,6 +141,7 @@ class Vocabulary:
             "tier": self.tiers.encode(tiers),
             "category": self.categories.encode(categories),
             "anchor": self.anchors.encode(anchors),
+            "conversation": self.conversations.encode(conversations),
             "group": self.groups.encode(sittings),
             "speaker": [self.speakers.code(speaker) if speaker else NOBODY for speaker in speakers],
         }

@@ -214,19 +214,22 @@ class Lexical:
         return held
 
     def coverage(
-        self, query_terms: Sequence[int], windows: NDArray[np.intp], counts: WordCounts | None = None
+        self, query_terms: Sequence[int], rows: Rows, neighbours: Rows, counts: WordCounts | None = None
     ) -> NDArray[np.float64]:
-        """The share of these words that stand in each window of rows (-1: none), by how telling they are."""
+        """The share of these words, by how telling they are, that stand in each row or in one of its column of
+        neighbours (-1: none).
+        """
         query_terms, counts = query_terms[:_BITS], counts or self._own
         found = self._find(query_terms)
         # One place more than there are rows, so that -1 falls on it.
         held = np.zeros(len(self.lengths) + 1, np.uint64)
-        for which, (rows, _) in enumerate(found.values()):
-            held[rows] |= np.uint64(1 << which)
+        for which, (holders, _) in enumerate(found.values()):
+            held[holders] |= np.uint64(1 << which)
         # A word that only rows held that are gone is as good as unknown.
-        worths = np.array([counts.idf(term, len(rows)) if len(rows) else 0.0 for term, (rows, _) in found.items()])
-        bits = np.bitwise_or.reduce(held[windows], axis=1)[:, np.newaxis] >> np.arange(len(worths), dtype=np.uint64)
-        return (bits & np.uint64(1)) @ worths / max(worths.sum(), 1e-9)
+        worths = np.array([counts.idf(term, len(each)) if len(each) else 0.0 for term, (each, _) in found.items()])
+        together = np.bitwise_or.reduce(held[neighbours], axis=0, initial=np.uint64(0)) | held[rows]
+        bits = together >> np.arange(len(worths), dtype=np.uint64)[:, np.newaxis]
+        return worths @ (bits & np.uint64(1)).astype(np.float64) / max(worths.sum(), 1e-9)
 
     def _find(self, query_terms: Sequence[int]) -> dict[int, Holders]:
         """Who holds each of these terms. One search asks for the same words several times, and one process for the same

@@ -45,6 +45,8 @@ if TYPE_CHECKING:
 _DEVIATIONS: Final = 2.0
 # Cosines that differ by less than this say the same. It keeps two memories that are equally near from being 0 and 1.
 _LEAST_SPREAD: Final = 0.05
+# Of so many times as many candidates as are wanted it is seen first whether they fit.
+_AHEAD: Final = 4
 
 
 def rank(
@@ -56,15 +58,21 @@ def rank(
     recipe, least = request.recipe, request.min_relevance
     columns, total = score(candidates, request, query, store, vector=generation is not None)
     categories = candidates.categories(recipe.balanced_categories) if recipe.balances else None
+    asked = query.content if query.time_ranges else query
     # No word in common, and no nearer than chance: that is no answer.
     possible = np.flatnonzero(total > 0)
     every = np.zeros(len(total))
     if least and len(possible):
-        every[possible] = relevance_of(candidates, possible, query, generation)
+        # Mostly enough of the best fit, and then no other has to.
+        ahead = len(possible) if recipe.balances else _AHEAD * request.limit
+        some = top_k_newest(possible, total, candidates.number, ahead)
+        every[some] = relevance_of(candidates, some, asked, generation)
+        if len(some) < len(possible) and np.count_nonzero(every >= least) < request.limit:
+            every[possible] = relevance_of(candidates, possible, asked, generation)
         fitting = np.flatnonzero(every >= least)
         possible = fitting if len(fitting) else np.array([every.argmax()], np.intp)
     rows = _best(candidates, request, total, possible, categories)
-    relevances = every[rows] if least else relevance_of(candidates, rows, query, generation)
+    relevances = every[rows] if least else relevance_of(candidates, rows, asked, generation)
     ranked: list[Ranked] = []
     for row, fit in zip(rows.tolist(), relevances.tolist(), strict=True):
         namespace = candidates.parts[int(candidates.partition[row])][0].namespace
@@ -98,7 +106,6 @@ def relevance_of(
     candidates: Candidates, rows: NDArray[np.intp], query: ParsedQuery, generation: Generation | None
 ) -> NDArray[np.float64]:
     """How well these candidates fit."""
-    query = query.content if query.time_ranges else query
     if not query.text:
         return np.full(len(rows), UNASKED)
     spoken = generation is not None and any(part.snapshot.conversation for part, _ in candidates.parts)
@@ -141,24 +148,21 @@ def lenders(candidates: Candidates) -> tuple[NDArray[np.intp], NDArray[np.intp]]
     return top_k(candidates.keyword, LENDING), top_k(cosines, LENDING)
 
 
-def conversations_of(candidates: Candidates, rows: NDArray[np.intp]) -> NDArray[np.intp]:
+def conversations_of(candidates: Candidates, rows: NDArray[np.intp]) -> NDArray[np.int32]:
     """The conversation of each candidate as a number, 0 where it has none."""
-    groups, partitions = column_of(candidates.parts, "group")[rows], candidates.partition[rows]
-    # There are fewer sessions than candidates.
-    together = (partitions.astype(np.int64) << 32) + groups.astype(np.int64) - NOBODY
-    sessions, which = np.unique(together, return_inverse=True)
-    codes: dict[tuple[int, str] | None, int] = {None: 0}
-    of_session: list[int] = []
-    for session in map(int, sessions):
-        partition, group = candidates.parts[session >> 32][0], (session & 0xFFFFFFFF) + NOBODY
-        key = None
-        if group != NOBODY:
-            key = partition.namespace, str(partition.snapshot.vocabulary.groups.values[group][0])
-        of_session.append(codes.setdefault(key, len(codes)))
-    return np.array(of_session, np.intp)[which]
+    codes = column_of(candidates.parts, "conversation")[rows] - NOBODY
+    if len(candidates.parts) == 1:
+        return codes
+    # One conversation may stand in two partitions, under two codes.
+    known: dict[tuple[int, str], int] = {}
+    for place in np.flatnonzero(codes).tolist():
+        partition = candidates.parts[int(candidates.partition[rows[place]])][0]
+        name = partition.snapshot.vocabulary.conversations.values[codes[place] + NOBODY]
+        codes[place] = known.setdefault((partition.namespace, name), len(known) + 1)
+    return codes
 
 
-def with_lent(proof: NDArray[np.float64], conversations: NDArray[np.intp], count: int) -> NDArray[np.float64]:
+def with_lent(proof: NDArray[np.float64], conversations: NDArray[np.int32], count: int) -> NDArray[np.float64]:
     """The evidence of the first `count` rows, with what the others lend to them."""
     best = np.full(int(conversations.max(initial=0)) + 1, -np.inf)
     np.maximum.at(best, conversations[count:], proof[count:])

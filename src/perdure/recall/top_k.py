@@ -18,13 +18,14 @@ def top_k(values: NDArray[Any], count: int) -> NDArray[np.intp]:
     Partitioning a whole array is slow. A sample says from which value on to look; when it misleads, everything is
     looked at.
     """
-    stride = max(1, len(values) // _SAMPLE)
-    sample = values[::stride]
-    sample = sample[sample > 0]
-    rank = 2 * count // stride + 8
-    sampled = stride > 1 and rank < len(sample)
-    candidates = np.flatnonzero(values >= np.partition(sample, -rank)[-rank]) if sampled else np.empty(0, np.intp)
-    if len(candidates) < count:
+    candidates, stride = None, len(values) // _SAMPLE
+    if stride > 1:
+        sample = values[::stride]
+        sample = sample[sample > 0]
+        rank = 2 * count // stride + 8
+        if rank < len(sample):
+            candidates = np.flatnonzero(values >= np.partition(sample, -rank)[-rank])
+    if candidates is None or len(candidates) < count:
         candidates = np.flatnonzero(values > 0)
     if len(candidates) <= count:
         return candidates
