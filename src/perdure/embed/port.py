@@ -96,17 +96,21 @@ def checked_vectors(embedder: Embedder, texts: str | Sequence[str], progress: Pr
     shape = (dimensions,) if is_query else (len(texts), dimensions)
     if made.shape != shape:
         raise EmbedderUnavailable(f"The embedder gave vectors of shape {made.shape} instead of {shape}.")
-    if made.dtype == np.float32:
+    if made.dtype == np.float32 and made.size and made.flags.c_contiguous:
         with np.errstate(over="ignore"):
-            squares = np.vecdot(made, made)
-        if not squares.size or np.abs(squares - 1).max() < _UNIT:
-            return np.ascontiguousarray(made)
+            if made.size == dimensions:
+                flat = made.ravel()
+                is_unit = abs(flat.dot(flat) - 1) < _UNIT
+            else:
+                is_unit = np.abs(np.vecdot(made, made) - 1).max() < _UNIT
+        if is_unit:
+            return made
     good, fault = _normalised(made.reshape(-1, dimensions))
     if fault:
         error = EmbedderUnavailable(f"The embedder gave {fault}.")
         error.good = good
         raise error
-    return good[0] if is_query else np.stack(list(good.values()))
+    return np.array(list(good.values()), dtype=np.float32).reshape(shape)
 
 
 def _normalised(made: NDArray[Any]) -> tuple[dict[int, Vectors], str]:
