@@ -65,12 +65,12 @@ class CheckedBackend(httpcore2.NetworkBackend):
         if endpoint.is_loopback:
             return LOOPBACK
         answer: list[Address] = []
-        failure: list[OSError] = []
+        failure: list[Exception] = []
 
         def look_up() -> None:
             try:
                 found = socket.getaddrinfo(endpoint.host, endpoint.port, type=socket.SOCK_STREAM)
-            except OSError as error:
+            except (OSError, UnicodeError) as error:
                 failure.append(error)
                 return
             for *_, where in found:
