@@ -18,6 +18,7 @@ COMPILER: Any = import_module("re._compiler")
 FINDERS = (
     "account_numbers",
     "assignments",
+    "commands",
     "private_keys",
     "randomness",
     "redaction",
@@ -84,6 +85,29 @@ HOSTILE = (
         "token=a1b2c3d4e5f6g7h8 ",
         "password=\u0130",
     ),
+    *(
+        "curl -u a:",
+        "curl ",
+        "mysql -p",
+        "login -p ",
+        "sshpass -p",
+        "redis-cli ",
+        "machine a login b ",
+        "echo a:",
+        "auth=('a', '",
+        "identified by '",
+    ),
+    *(
+        "cookie: a",
+        "cookie: sid=a1b2c3d4e5f6g7h8i9;",
+        "sessionid=",
+        "?sig=",
+        "otpauth://a?secret=",
+        "seed phrase: abandon ",
+        "mnemonic=zoo ",
+    ),
+    *("DE89 ", "DE89370400440532013000", "123-45-", "a:1:b:c:d\n", ":1:", "MT", "MTAw.", "0/1", "dp.pt.", "cio", "0f"),
+    *("mot de passe est ", "contraseña: ", "密码是", "パスワードは", "пароль: a-b-", "clave de "),
 )
 
 OPENINGS = ('password="', "password=", "token: ", "eyJ", "sk-", "://a:", "Bearer ")

@@ -27,3 +27,48 @@ def find_cards(text: str) -> Iterator[SecretSpan]:
         around = text[max(0, match.start() - _NEARBY) : match.end() + _NEARBY]
         if regex(_GROUPED).fullmatch(match[0]) or (match[0] == digits and regex(_CARD_WORDS).search(around)):
             yield SecretSpan(*match.span(), "card")
+
+
+# How long the account number of a country is, from the registry of ISO 13616.
+_IBAN_LENGTHS = {
+    country: int(length)
+    for length, countries in (
+        row.split(":")
+        for row in (
+            "15:NO 16:BE 18:DK,FI,FO,GL,NL 19:MK,SI 20:AT,BA,EE,LT,LU,XK 21:CH,HR,LI,LV 22:BG,BH,DE,GB,GE,IE,ME,RS "
+            "23:AE,GI,IL 24:AD,CZ,ES,MD,PK,RO,SA,SE,SK,TN 25:PT 26:IS,TR 27:FR,GR,IT,MC,MR,SM 28:AL,AZ,CY,DO,HU,LB,PL "
+            "29:BR,PS,QA,UA 30:JO,KW,MU 31:MT"
+        ).split()
+    )
+    for country in countries.split(",")
+}
+_IBAN = r"[A-Z](?<![A-Za-z0-9].)[A-Z][0-9]{2}(?:[ -]?[A-Z0-9]){11,27}"
+
+
+def find_ibans(text: str) -> Iterator[SecretSpan]:
+    for match in regex(_IBAN).finditer(text):
+        length = _IBAN_LENGTHS.get(match[0][:2], 0)
+        # A word in capitals may follow, so it is cut off where its country says.
+        ends = [at for at, character in enumerate(match[0], 1) if character.isalnum()]
+        if not length or len(ends) < length:
+            continue
+        end = match.start() + ends[length - 1]
+        number = "".join(character for character in text[match.start() : end] if character.isalnum())
+        rest = int("".join(str(int(character, 36)) for character in number[4:] + number[:4])) % 97
+        if rest == 1 and not text[end : end + 1].isalnum():
+            yield SecretSpan(match.start(), end, "iban")
+
+
+# Numbers that the Social Security Administration has never given are left alone.
+_SSN = (
+    r"[0-8](?<![0-9A-Za-z_.-].)(?!(?<=0)00|(?<=6)66)[0-9]{2}([- ])(?!00)[0-9]{2}\1(?!0000)[0-9]{4}"
+    r"(?![0-9A-Za-z_-]|\.[0-9])"
+)
+_SSN_WORDS = r"(?i:\bssn|social.?security|\btax.?id)"
+
+
+def find_social_security_numbers(text: str) -> Iterator[SecretSpan]:
+    for match in regex(_SSN).finditer(text):
+        around = text[max(0, match.start() - _NEARBY) : match.end() + _NEARBY]
+        if match[1] == "-" or regex(_SSN_WORDS).search(around):
+            yield SecretSpan(*match.span(), "ssn")

@@ -7,12 +7,12 @@ from perdure.text.secrets.spans import regex
 
 def scrambled(value: str) -> int:
     """Count the characters of `value` that sit in parts no one would write as a word, a number or a short name."""
-    wordlike = regex(r"[A-Za-z]+|[0-9]+|[A-Za-z]{1,12}[0-9]{1,4}|[0-9]{1,4}[A-Za-z]{1,10}")
+    wordlike = regex(r"[A-Za-z]{1,15}|[a-z]+|[A-Z]+|[0-9]+|[A-Za-z]{1,12}[0-9]{1,4}|[0-9]{1,4}[A-Za-z]{1,10}")
     parts = regex(r"[^A-Za-z0-9]+").split(value)
     scrambled = 0
     for part in parts:
         # A type name may have a number in it, such as `Sha256HashAlgorithm`.
-        humps = regex(r"[A-Z][a-z]{2,}").findall(part)
+        humps = regex(r"[A-Z][a-z]{2,}|\A[a-z]{2,}").findall(part)
         if part and not wordlike.fullmatch(part) and 10 * sum(map(len, humps)) < 7 * len(part):
             scrambled += len(part)
     return scrambled

@@ -7,16 +7,18 @@ unbounded run is either the end of its pattern, or guarded on the left so that i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Final, TypeAlias
 
-from perdure.text.secrets.account_numbers import find_cards
+from perdure.text.secrets.account_numbers import find_cards, find_ibans, find_social_security_numbers
 from perdure.text.secrets.assignments import find_assignments
-from perdure.text.secrets.private_keys import find_private_keys
+from perdure.text.secrets.commands import find_command_passwords, find_password_lines
+from perdure.text.secrets.password_words import ASCII_WORDS, OTHER_STEMS
+from perdure.text.secrets.private_keys import find_private_keys, find_seed_phrases
 from perdure.text.secrets.spans import MARK, PLACEHOLDER, SecretSpan, regex
-from perdure.text.secrets.urls_and_headers import find_authorization, find_url_passwords
+from perdure.text.secrets.urls_and_headers import find_authorization, find_cookies, find_signatures, find_url_passwords
 from perdure.text.secrets.vendor_tokens import SHAPES, find_tokens
 
 
@@ -84,21 +86,52 @@ def _find(text: str) -> list[SecretSpan]:
     raw = text.encode("ascii", "replace")
     spans: list[SecretSpan] = []
     if _SHORTEST_RUN in raw.translate(_RUNS):
-        spans += find_private_keys(text)
-        spans += find_tokens(text, solid=_SHORTEST_RUN in raw.translate(_SOLID_RUNS))
-    if "@" in text and "://" in text:
-        spans += find_url_passwords(text)
+        letters = raw.translate(_SOLID_RUNS)
+        spans += find_tokens(text, solid=32 if b"a" * 32 in letters else 16 if b"a" * 16 in letters else 0)
+        if "PRIVATE KEY" in text:
+            spans += find_private_keys(text)
+    if "://" in text:
+        if "@" in text:
+            spans += find_url_passwords(text)
+        if "sig=" in text or "otpauth" in text:
+            spans += find_signatures(text)
     digits = len(raw.translate(None, _NO_DIGITS))
-    if digits >= _SHORTEST_CARD:
-        spans += find_cards(text)
-    if digits or ":" in text or "=" in text:
-        lowered_raw = raw.lower()
-        if any(name in lowered_raw for name in _NAME_STEMS):
-            # U+0130 is the one character that grows when lowered; offsets must stay those of the original.
-            lowered = text.replace("\u0130", "i").lower()
-            spans += find_assignments(text, lowered)
-            spans += find_authorization(text, lowered)
+    if digits >= _SHORTEST_NUMBER:
+        spans += _find_account_numbers(text, raw, digits)
+    if digits and raw.count(b":") >= _COLONS_OF_PGPASS:
+        spans += find_password_lines(text)
+    if "hrase" in text:
+        spans += find_seed_phrases(text.replace("\u0130", "i").lower())
+    if (digits or ":" in text or "=" in text or "-" in text) and _names_a_secret(text, raw.lower()):
+        # U+0130 is the one character that grows when lowered; offsets must stay those of the original.
+        lowered = text.replace("\u0130", "i").lower()
+        spans += find_assignments(text, lowered)
+        spans += find_authorization(text, lowered)
+        spans += find_command_passwords(text, lowered)
+        spans += find_cookies(text, lowered)
+        spans += find_seed_phrases(lowered)
     return spans
+
+
+def _find_account_numbers(text: str, raw: bytes, digits: int) -> Iterator[SecretSpan]:
+    shape = raw.translate(_NUMBER_SHAPES)
+    if digits >= _SHORTEST_CARD:
+        yield from find_cards(text)
+    if b"AA00" in shape:
+        yield from find_ibans(text)
+    if b"000-00-0000" in shape or b"000 00 0000" in shape:
+        yield from find_social_security_numbers(text)
+
+
+def _names_a_secret(text: str, lowered: bytes) -> bool:
+    """Whether a word is there beside which a secret may stand. Each search costs as much as cutting the text into
+    words, so only what is also a part of longer names is searched for.
+    """
+    return (
+        any(map(lowered.__contains__, _STEMS))
+        or not _WORDS.isdisjoint(lowered.translate(_LETTERS_ALONE).split())
+        or (not text.isascii() and any(map(text.lower().__contains__, OTHER_STEMS)))
+    )
 
 
 def _table(symbols: dict[int, str]) -> bytes:
@@ -111,11 +144,24 @@ _RUNS = _table(dict.fromkeys(_LETTERS | _DIGITS | frozenset(b"_-"), "a"))
 _SOLID_RUNS = _table(dict.fromkeys(_LETTERS | _DIGITS, "a"))
 _NO_DIGITS = bytes(frozenset(range(256)) - _DIGITS)
 _SHORTEST_RUN = b"a" * 16
+_NUMBER_SHAPES = bytes(
+    ord("0") if byte in _DIGITS else ord("A") if byte in frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZ") else byte
+    for byte in range(256)
+)
+_SHORTEST_NUMBER = 9
 _SHORTEST_CARD = 13
+_COLONS_OF_PGPASS = 4
 
 
 # The frequent ones first.
-_NAME_STEMS = (b"pass", b"key", b"token", b"secret", b"pw", b"credential", b"bearer", b"authorization")
+_STEMS = (b"pass", b"key", b"token", b"secret", b"pw", b"credential")
+_WORDS = frozenset(
+    (
+        b"bearer authorization cookie sid phpsessid jsessionid sessionid curl mysql mysqldump mysqladmin redis login "
+        b"auth psk identified mnemonic " + b" ".join(ASCII_WORDS)
+    ).split()
+)
+_LETTERS_ALONE = _table({byte: chr(byte) for byte in _LETTERS})
 
 
 # Most telling first: where two findings overlap, the earlier kind names the placeholder.
@@ -125,7 +171,18 @@ KINDS: tuple[str, ...] = tuple(
         for kinds in (
             ("private_key",),
             (shape.kind for shape in SHAPES),
-            ("aws_secret_key", "url_password", "card", "bearer_token", "basic_auth"),
+            (
+                "aws_secret_key",
+                "totp_secret",
+                "seed_phrase",
+                "url_password",
+                "card",
+                "iban",
+                "ssn",
+                "bearer_token",
+                "basic_auth",
+                "cookie",
+            ),
             ("password", "api_key", "secret", "token"),
         )
         for kind in kinds

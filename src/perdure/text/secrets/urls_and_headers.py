@@ -1,7 +1,8 @@
-"""Passwords in addresses, and credentials in HTTP headers."""
+"""Secrets in addresses: passwords, signatures, one-time keys; and credentials and cookies in HTTP headers."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from perdure.text.secrets.randomness import is_random, is_template
@@ -44,3 +45,46 @@ def find_authorization(text: str, lowered: str) -> Iterator[SecretSpan]:
             if is_random(credential) or (match["basic"] and base64 and not word):
                 done = end_of_run(_CREDENTIAL_REST, text, start, end)
                 yield SecretSpan(start, done, "basic_auth" if match["basic"] else "bearer_token")
+
+
+_SIGNATURE = r"[?&;]sig=(?P<secret>[A-Za-z0-9%/+_-]{30,}={0,2})"
+_ONE_TIME_KEY = r"otpauth://[^\s\"'<>]{1,200}?[?&]secret=(?P<secret>[A-Za-z2-7]{10,}={0,6})"
+
+
+def find_signatures(text: str) -> Iterator[SecretSpan]:
+    """Shared access signatures of Azure, and the keys behind one-time passwords."""
+    for match in regex(_SIGNATURE).finditer(text):
+        if is_random(match["secret"]):
+            yield SecretSpan(*match.span("secret"), "azure_key")
+    if "otpauth://" in text:
+        for match in regex(_ONE_TIME_KEY).finditer(text):
+            yield SecretSpan(*match.span("secret"), "totp_secret")
+
+
+# The cookies of a header, up to the end of the line; and those that are known by their name anywhere.
+_COOKIES = (
+    r"cookie(?<![a-z]cookie)[\"'\\]{0,3}[ \t]{0,4}[:=][ \t]{0,4}(?P<cookies>[^\r\n]{1,4096})",
+    r"-b(?<!\S-b) (?P<cookies>[^\r\n]{1,4096})",
+)
+_COOKIE = (
+    r"(?<![^\s;\"'])[A-Za-z0-9_.-]{0,40}(?:sess|sid|auth|token|login|jwt)[A-Za-z0-9_.-]{0,20}"
+    r"=(?P<secret>[^\s;\"',\\]{16,})"
+)
+_SESSION_COOKIES = ("sessid=", "sessionid=", ".sid=")
+
+
+def find_cookies(text: str, lowered: str) -> Iterator[SecretSpan]:
+    spans = [
+        match.span("secret")
+        for name in _SESSION_COOKIES
+        if name in lowered
+        for match in regex(re.escape(name) + r"(?P<secret>[^\s;\"',&\\]{16,})").finditer(lowered)
+    ]
+    headers = _COOKIES if "curl" in lowered else _COOKIES[:1] if "cookie" in lowered else ()
+    for pattern in headers:
+        for header in regex(pattern).finditer(lowered):
+            within = header.span("cookies")
+            spans += (match.span("secret") for match in regex(_COOKIE).finditer(lowered, *within))
+    for start, end in spans:
+        if is_random(text[start:end]) and not is_template(text[start:end]):
+            yield SecretSpan(start, end, "cookie")
