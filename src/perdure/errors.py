@@ -340,9 +340,11 @@ class EmbedderUnavailable(ProviderUnavailable):
 
 
 def shown(value: object, most: int = 60) -> str:
-    """A value as it may stand in a sentence: short, and whatever it is, never an error of its own."""
+    """A value as it may stand in a sentence: short, without secrets, and whatever it is, never an error of its own."""
+    from perdure.text.secrets import redact
+
     try:
-        text = repr(value)
+        text = repr(redact(value).text) if isinstance(value, str) else redact(repr(value)).text
     except Exception:  # noqa: BLE001 - a __repr__ of the caller's may do anything
         return f"a {type(value).__name__}"
     return text if len(text) <= most else f"{text[: most - 1]}…"
