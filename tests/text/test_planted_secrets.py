@@ -66,7 +66,7 @@ def test_no_byte_of_a_secret_of_any_kind_is_in_a_file_a_note_or_an_error(tmp_pat
             with pytest.raises(errors.PerdureError) as raised:
                 memory.remember("x", key=secret.text)
             said.append(str(raised.value))
-            memory.update(done.record.number, text=f"{secret.kind} again: {secret.text}")
+            memory.update(done.record.number, text=f"{secret.text}\nonce more ({secret.kind})")
     files = [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
     assert len(one_of_each) >= 80
     for kind, secret, _ in one_of_each.values():

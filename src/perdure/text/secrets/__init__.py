@@ -8,10 +8,11 @@
 `redaction.py` leads. What it points at is found by families of finders, one module each:
 
     vendor_tokens     tokens a vendor made recognisable, one row per kind
-    private_keys      whole PEM blocks, also truncated ones
-    urls_and_headers  passwords in addresses, `Authorization: Bearer …`
-    account_numbers   payment cards
-    assignments       `password = …`, `token: …`: a telling name and a value that looks secret
+    private_keys      whole PEM blocks, also truncated ones; the seed phrases of wallets
+    urls_and_headers  passwords and signatures in addresses, `Authorization: Bearer …`, cookies
+    account_numbers   payment cards, bank accounts, social security numbers
+    commands          `curl -u dana:…`, `mysql -p…`, `.netrc`, `.pgpass`
+    assignments       `password = …`, `token: …`, `le mot de passe est …`: a telling name and a value that looks secret
     own_patterns      what the user's settings add
 """
 
