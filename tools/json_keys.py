@@ -132,6 +132,7 @@ JSON_KEYS: Final[dict[str, dict[str, tuple[str, str]]]] = {
         "expired": ("number", "memories that `work` expired"),
         "purged": ("number", "evicted memories that `work` removed after their grace period"),
         "held": ("number", "evicted memories that are not purged yet, because the system clock jumped"),
+        "keywords_added": ("number", "memories that got keywords"),
         "ok": ("boolean", "`doctor` found no problem"),
         "findings": ("array of objects", "what `doctor` looked at"),
         "check": ("string", "the name of the check"),

@@ -39,7 +39,7 @@ class MaintenanceResult:
     """What `work` did. `vectors_pending` are left, because of a limit or because no model is there.
 
     `purged` are evicted memories whose grace period was over. `held` are due to be purged, but wait, because the clock
-    leapt.
+    leapt. `keywords_added` are memories that got keywords.
     """
 
     embedded: int
@@ -48,6 +48,7 @@ class MaintenanceResult:
     expired: int = 0
     purged: int = 0
     held: int = 0
+    keywords_added: int = 0
 
 
 @dataclass(frozen=True, slots=True)

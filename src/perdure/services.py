@@ -26,6 +26,7 @@ from perdure.text.tokens import TokenCounter, counter_by, counter_of
 from perdure.validation import check_bool
 
 if TYPE_CHECKING:
+    from perdure.llm.port import LanguageModel
     from perdure.providers.access import Access
     from perdure.recall.query import SearchRequest
     from perdure.recall.recaller import Recaller
@@ -76,6 +77,7 @@ class Services:
         self._lock = threading.Lock()
         self._recaller: Recaller | None = None
         self._triggers: Triggers | None = None
+        self._language_models: dict[str, LanguageModel] = {}
         self._closed = False
         self._said_no_vectors = False
         # After the store, which keeps the list of what leaves this machine.
@@ -158,6 +160,15 @@ class Services:
             if self._triggers is None:
                 self._triggers = Triggers(self.store)
             return self._triggers
+
+    def language_model(self, name: str) -> LanguageModel:
+        """The language model of this name, such as `ollama:qwen3`. It is opened once, and asked for nothing here."""
+        from perdure.llm.registry import open_llm
+
+        with self._lock:
+            if name not in self._language_models:
+                self._language_models[name] = open_llm(name, self.settings, self.access)
+            return self._language_models[name]
 
     def min_relevance(self, recipe: Recipe, *, always: bool) -> float:
         """From which relevance on a memory is an answer, with this recipe. The settings say it where it is above 0 at

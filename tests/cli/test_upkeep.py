@@ -55,6 +55,7 @@ def test_work_by_words_alone_has_nothing_to_embed(user: User):
         "expired",
         "purged",
         "held",
+        "keywords_added",
     }
 
 

@@ -13,6 +13,7 @@ from perdure.cli.terminal import glyphs, is_terminal_layout, safe, width
 from perdure.cli.text_layout import clip, wrap
 from perdure.cli.time_options import age
 from perdure.clock import format_time
+from perdure.lifecycle.write_context import CHOSEN_BY
 from perdure.model import Change, DiffPart, FieldChange, Operation
 
 _MOST_LINES: Final = 8
@@ -34,9 +35,11 @@ def author_and_age(change: Change, *more: str | None) -> str:
 
 
 def provenance_line(change: Change) -> str:
-    """Where a memory that was known was said again; nothing for every other change."""
-    told = ", ".join(f"{name} {readable(value)}" for name, value in change.provenance.items())
-    return f"said again: {told}" if told else ""
+    """Where a memory that was known was said again, and who chose its keywords; nothing for every other change."""
+    told = dict(change.provenance)
+    chosen = f"keywords chosen by {readable(told.pop(CHOSEN_BY))}" if CHOSEN_BY in told else ""
+    places = ", ".join(f"{name} {readable(value)}" for name, value in told.items())
+    return "; ".join(filter(None, (f"said again: {places}" if places else "", chosen)))
 
 
 def describe_changes(text_diff: Iterable[DiffPart], field_changes: Iterable[FieldChange]) -> Iterator[str]:

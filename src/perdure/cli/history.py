@@ -41,16 +41,17 @@ def main(target: Target, *, ref: str) -> View:
         before: Record | None = None
         for revision in revisions:
             after = revision.record
+            provenance = [line] if (line := provenance_line(revision.change)) else []
             if after is None:
                 yield revision, [gone]
             elif before is None:
                 facts = {"title": after.title, "key": after.key, "category": after.category, "tags": after.tags}
+                facts["keywords"] = after.keywords
                 named = (f"{name}: {readable(value)}" for name, value in facts.items() if value)
-                yield revision, [after.text, *named]
+                yield revision, [after.text, *named, *provenance]
             else:
                 text_diff, field_changes = word_diff(before.text, after.text), changed_fields(before, after)
-                said_again = provenance_line(revision.change)
-                yield revision, [*describe_changes(text_diff, field_changes), *([said_again] if said_again else [])]
+                yield revision, [*describe_changes(text_diff, field_changes), *provenance]
             before = after or before
 
     def page() -> Iterator[str]:

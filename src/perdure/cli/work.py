@@ -28,6 +28,8 @@ def main(target: Target, *, limit: int | None, purge: bool | None) -> View:
         done.append(f"Expired {result.expired:,}.")
     if result.purged:
         done.append(f"Removed {result.purged:,} that were evicted.")
+    if result.keywords_added:
+        done.append(f"Found keywords for {result.keywords_added:,}.")
     if result.embedded or result.vectors_pending:
         done.append(f"Embedded {result.embedded:,}; {result.vectors_pending:,} left.")
     if not done and not result.notes:

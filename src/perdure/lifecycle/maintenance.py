@@ -1,5 +1,5 @@
-"""Outstanding work: expiring, purging, embedding, scrubbing. It follows from the state of the store, so nothing is lost
-when a process dies, and any process may do it.
+"""Outstanding work: expiring, purging, keywords, embedding, scrubbing. It follows from the state of the store, so
+nothing is lost when a process dies, and any process may do it.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from perdure.embed.port import Embedder, checked_vectors
 from perdure.errors import EmbedderUnavailable, NotAllowed, StoreReadOnly
 from perdure.ids import MAX_NUMBER
 from perdure.lifecycle.expiry import expire_and_purge
+from perdure.lifecycle.keyword_work import add_keywords
 from perdure.maintenance_results import Backup, BackupRestored, MaintenanceResult
 from perdure.providers.budget import background
 from perdure.store.port import Progress, Store
@@ -42,6 +43,8 @@ def work(
         raise NotAllowed("Only a person may confirm that the clock is right after it jumped.")
     services.store.flush_use(patience=_PASSING)
     expiry = expire_and_purge(services, purge=purge)
+    # Keywords are part of what is embedded.
+    keywords = add_keywords(services, limit, progress)
     store, embedder = services.store, services.embedder
     if embedder is None and services.settings.embedder == "none":
         embedded = MaintenanceResult(0, 0)
@@ -51,7 +54,7 @@ def work(
         embedded = MaintenanceResult(0, waiting, (" ".join(filter(None, (finding.sentence, finding.remedy))),))
     else:
         embedded = embed_pending(store, embedder, limit, progress)
-    notes = [*expiry.notes, *embedded.notes]
+    notes = [*expiry.notes, *keywords.notes, *embedded.notes]
     # An earlier erasure may have had to leave bytes behind, so this is done when nothing was purged, too.
     with suppress(StoreReadOnly):
         if not store.scrub(patience=_PATIENCE if expiry.purged else _PASSING) and expiry.purged:
@@ -62,6 +65,7 @@ def work(
         expired=expiry.expired,
         purged=expiry.purged,
         held=expiry.held,
+        keywords_added=keywords.memories,
     )
 
 

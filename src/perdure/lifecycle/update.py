@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from perdure.errors import Conflict, InvalidInput, NotAllowed
 from perdure.ids import content_hash
+from perdure.lifecycle.keywords import keywords_at_write
 from perdure.lifecycle.tier_policy import ONLY_PEOPLE, apply_tier
 from perdure.lifecycle.write import (
     Plan,
@@ -67,8 +68,12 @@ def update(
         if not changes_content(changes):
             return Plan(current, changed, "annotate", "annotated", notes)
         changed = replace_record(changed, version=current.version + 1, updated_at=at)
-        return Plan(current, changed, "update", "updated", notes)
+        planned = Plan(current, changed, "update", "updated", notes)
+        return add_keywords(planned) if add_keywords else planned
 
+    wants_keywords = fields.get("category", record.category) in services.settings.keyword_categories
+    reworded = wants_keywords and changes_content(fields)
+    add_keywords = keywords_at_write(services, record.namespace, fields, record) if reworded else None
     return apply_change(services, record, plan)
 
 

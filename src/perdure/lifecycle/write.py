@@ -22,6 +22,7 @@ from perdure.errors import CapacityExceeded, Conflict, EmbedderUnavailable, Inva
 from perdure.ids import content_hash, new_id
 from perdure.jsonable import to_jsonable
 from perdure.lifecycle.capacity import memories_to_evict
+from perdure.lifecycle.keywords import keywords_at_write
 from perdure.lifecycle.tier_policy import ONLY_PEOPLE, apply_tier
 from perdure.lifecycle.write_context import WriteBatch
 from perdure.model import (
@@ -167,10 +168,14 @@ def remember(services: Services, namespace: str, request: WriteRequest) -> Remem
         before = None if existing and existing.state == "evicted" else existing
         allowed, notes = apply_tier(services, fields, at, before)
         planned = plan_write(existing, namespace, allowed, at, force_new_version=request.force_new_version)
+        planned = add_keywords(planned) if add_keywords else planned
         return replace(planned, notes=(*notes, *planned.notes)) if notes else planned
 
     with services.store.read(namespace) as reader:
         existing = lookup(reader, identity)
+    category = fields.get("category", existing.category if existing else None)
+    wants_keywords = category in services.settings.keyword_categories
+    add_keywords = keywords_at_write(services, namespace, fields, existing) if wants_keywords else None
     return write(services, namespace, existing, partial(lookup, identity=identity), plan, request)
 
 

@@ -18,6 +18,8 @@ from perdure.validation import check_single_line, optional
 
 # In the log, behind the surface of a change that a model made.
 _BY_MODEL: Final = " (model)"
+# In the provenance of a line: who chose the keywords that it brought, when nobody gave them.
+CHOSEN_BY: Final = "keywords_chosen_by"
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,7 +85,7 @@ class Term(NamedTuple):
     def text(self) -> str:
         """As it is written, but for the capital letter of a sentence that begins with it."""
         first, *others = self.words
-        common = others or first.text.endswith((*_NOUN_ENDINGS, "ing", "s", "ed", "er"))
+        common = others or first.text.endswith((*_NOUN_ENDINGS, "ing", "ed"))
         begin = first.text.lower() if first.kind == "opening" and common else first.text
         return " ".join((begin, *(word.text for word in others)))
 

@@ -129,6 +129,14 @@ def weigh_by_rarity(weights: dict[Term, float], count_words: CountWords) -> dict
     return {term: weight * max(rarity(word.text) for word in term.words) for term, weight in weights.items()}
 
 
+def is_in_text(keyword: str, text: str) -> bool:
+    """Whether it stands in the text, or each of its words does in another form."""
+    if keyword.lower() in text.lower():
+        return True
+    held = set(re.findall(r"\w+", text.lower()))
+    return all(any(same_word(word, one) for one in held) for word in keyword.lower().split())
+
+
 def _choose(offered: Iterable[str], chosen: list[str], most: int, *, within: bool = False) -> None:
     """Add what says something new, until there are `most`: not all of its words are forms of those of another one.
     `within`: a word of a longer keyword counts as new.
