@@ -28,12 +28,6 @@ Open = Callable[..., LanguageModel]
 
 
 @pytest.fixture
-def server() -> Iterator[FaultServer]:
-    with FaultServer() as server:
-        yield server
-
-
-@pytest.fixture
 def open_model(tmp_path: Path) -> Iterator[Open]:
     """Opens what the setting `llm` names."""
     access = Access(redact=lambda text: text)
@@ -52,9 +46,11 @@ def official(server: FaultServer, open_model: Open, monkeypatch: pytest.MonkeyPa
 
     def open(provider: str, model: str | None = None) -> LanguageModel:
         wire = WIRES[provider]
-        monkeypatch.setattr(importlib.import_module(wire.module), "URL", server.url)
         if wire.key:
+            monkeypatch.setattr(importlib.import_module(wire.module), "URL", server.url)
             monkeypatch.setenv(wire.key, "a-key")
+        else:
+            monkeypatch.setenv("OLLAMA_HOST", server.url)
         return open_model(f"{provider}:{model or wire.model}")
 
     return open
@@ -78,7 +74,8 @@ def described(**limits: int) -> str:
 
 def test_claude_is_asked_as_the_messages_api_documents(server: FaultServer, official: Open):
     """platform.claude.com/docs/en/api/messages (model, max_tokens, system, messages, temperature; header
-    anthropic-version 2023-06-01 and x-api-key) and platform.claude.com/docs/en/build-with-claude/structured-outputs
+    anthropic-version 2023-06-01 and x-api-key), platform.claude.com/docs/en/about-claude/models/whats-new-sonnet-5
+    (thinking is on unless its type is `disabled`) and platform.claude.com/docs/en/build-with-claude/structured-outputs
     (output_config.format; no minimum, maximum, minLength, maxLength, and minItems of 0 or 1 alone). The SDK
     anthropics/anthropic-sdk-python, lib/_parse/_transform.py, moves such limits into the description as we do.
     """
@@ -95,6 +92,7 @@ def test_claude_is_asked_as_the_messages_api_documents(server: FaultServer, offi
         "system": ABOUT_BRIDGES.instructions,
         "messages": [{"role": "user", "content": ABOUT_BRIDGES.text}],
         "temperature": 0,
+        "thinking": {"type": "disabled"},
         "output_config": {
             "format": {
                 "type": "json_schema",
@@ -387,6 +385,7 @@ NOT_KNOWN = [
     ),
     ("anthropic", "claude-opus-4-6", "temperature", "`temperature` is deprecated for this model."),
     ("anthropic", "claude-3-haiku-20240307", "output_config", "output_config.format: not supported by this model"),
+    ("anthropic", "claude-opus-5-5", "thinking", "thinking.type: disabled is not supported by this model"),
     ("gemini", "gemini-9", "seed", "seed is not supported by this model"),
     ("gemini", "gemini-3-x", "thinkingConfig", "Thinking level is not supported for this model."),
     ("ollama", "qwen3", "think", '"qwen3" does not support thinking'),

@@ -22,6 +22,8 @@ def open_model(model: str, options: Options) -> LanguageModel:
             "max_tokens": question.max_output_tokens + THINKING_TOKENS,
             "system": question.instructions,
             "messages": [{"role": "user", "content": question.text}],
+            # On by default since Claude 5. Models that always think refuse this, and are asked without it.
+            "thinking": {"type": "disabled"},
             "output_config": {"format": {"type": "json_schema", "schema": reduced(question.schema, SHAPES)}},
         }
         return asked | {"temperature": 0} if _TAKES_TEMPERATURE.match(model) else asked
@@ -33,7 +35,8 @@ def open_model(model: str, options: Options) -> LanguageModel:
         api_key=ApiKey(variable="ANTHROPIC_API_KEY", header="x-api-key", prefix=""),
         headers={"anthropic-version": "2023-06-01"},
     )
-    optional = {"temperature": "temperature", "output_config": r"output[_ ](config|format)|[Ss]tructured output"}
+    optional = {"temperature": "temperature", "thinking": "[Tt]hinking"}
+    optional["output_config"] = r"output[_ ](config|format)|[Ss]tructured output"
     return ServerModel(
         client,
         ChatFormat(

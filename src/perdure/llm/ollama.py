@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 from perdure.llm.port import LanguageModel, Question
 from perdure.llm.server import SEED, Body, ChatFormat, ServerModel
+from perdure.providers.ollama import ollama_url
 from perdure.providers.options import Options
-
-URL: Final = "http://127.0.0.1:11434"
 
 
 def open_model(model: str, options: Options) -> LanguageModel:
@@ -26,7 +25,7 @@ def open_model(model: str, options: Options) -> LanguageModel:
             "options": {"temperature": 0, "seed": SEED, "num_predict": question.max_output_tokens},
         }
 
-    client = options.client("ollama", model, url=URL)
+    client = options.client("ollama", model, url=ollama_url())
     format = ChatFormat(
         path="/api/chat",
         body=body,

@@ -14,7 +14,7 @@ from dataclasses import replace
 from time import monotonic
 from typing import Final, cast
 
-from perdure.errors import ModelOutputInvalid, shown
+from perdure.errors import ModelOutputInvalid, ModelUnavailable, PerdureError, shown
 from perdure.llm.port import LanguageModel, Question, Schema
 from perdure.llm.schema import fault
 from perdure.model import Json
@@ -52,6 +52,11 @@ def ask(
             output = llm.answer(asked, seconds=max(deadline - clock(), 0.0))
         except ModelOutputInvalid as refusal:
             raise _invalid(refusal.sentence, [*outputs, *refusal.outputs]) from refusal
+        except PerdureError:
+            raise
+        except Exception as error:
+            # A plugin may do anything.
+            raise ModelUnavailable(f"{llm.name} failed: {type(error).__name__}: {error}.") from error
         try:
             return read_answer(output, question.schema)
         except ValueError as error:
