@@ -175,5 +175,5 @@ def _forbidden(sentence: str, egress: Sequence[str], missing: str) -> EgressForb
     return EgressForbidden(
         sentence,
         remedy=f"If texts may be sent there, write `egress = [{line}]` into perdure.toml, or set "
-        f"PERDURE_EGRESS={','.join([*egress, missing])}. Until then recall works by keyword.",
+        f"PERDURE_EGRESS={','.join([*egress, missing])}.",
     )

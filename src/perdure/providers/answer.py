@@ -7,7 +7,6 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import Any, Final, cast
 
 from perdure.errors import ProviderRefused, ProviderUnavailable
@@ -95,6 +94,8 @@ def retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
     given = headers.get("retry-after", "")
     if (seconds := _number(given)) is not None:
         return seconds
+    from email.utils import parsedate_to_datetime
+
     try:
         moment = parsedate_to_datetime(given)
     except ValueError:
