@@ -101,7 +101,7 @@ JSON_KEYS: Final[dict[str, dict[str, tuple[str, str]]]] = {
         "old": ("any", "its value before"),
         "new": ("any", "its value after"),
         "checkpoints": ("array of objects", "checkpoints, newest first"),
-        "name": ("string", "the name of a checkpoint or of a namespace"),
+        "name": ("string", "the name of a checkpoint, of a namespace or of a setting"),
         "positions": ("object", "the position in the log, by namespace"),
         "description": ("string or null", "what a checkpoint is for"),
     },
@@ -138,6 +138,14 @@ JSON_KEYS: Final[dict[str, dict[str, tuple[str, str]]]] = {
         "check": ("string", "the name of the check"),
         "level": ("string", "ok, warning or problem"),
         "sentence": ("string", "what was found"),
+    },
+    "Settings": {
+        "settings": ("array of objects", "every setting in force"),
+        "value": ("any", "its value"),
+        "origin": ("string", "who decided it: default, file, option, or the name of a variable"),
+        "api_keys": ("array of objects", "the variables from which keys are read"),
+        "variable": ("string", "the name of the variable"),
+        "is_set": ("boolean", "the variable has a value"),
     },
     "What left this machine": {
         "calls": ("array of objects", "requests to models elsewhere, newest first"),

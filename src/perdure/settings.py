@@ -14,6 +14,11 @@ from perdure.errors import SettingsInvalid, shown
 from perdure.model import CATEGORIES, TIERS
 from perdure.validation import ABOVE_ZERO, number_in
 
+# The variables from which keys are read, and nowhere else.
+API_KEYS: Final = (
+    "OPENAI_API_KEY", "GEMINI_API_KEY", "VOYAGE_API_KEY", "ANTHROPIC_API_KEY", "PERDURE_EMBEDDER_KEY",
+    "PERDURE_LLM_KEY",
+)  # fmt: skip
 KEYWORD_TIERS: Final = ("auto", "claude", "haiku", "ollama", "off")
 _MODEL: Final = re.compile(r"local|none|[a-z][a-z0-9_.-]*:\S(.*\S)?")
 _HOST: Final = re.compile(r"[A-Za-z0-9._-]+|[0-9A-Fa-f:.]+(/[0-9]{1,3})?")
@@ -141,6 +146,13 @@ SETTINGS: Final = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class SettingInForce:
+    name: str
+    value: Any
+    origin: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     store: Path
@@ -184,9 +196,9 @@ class Settings:
 def load(environment: Mapping[str, str] | None = None, **arguments: object) -> Settings:
     """The settings in force. `arguments` that are None count as not given."""
     environ = os.environ if environment is None else environment
-    raw: dict[str, object] = _from_file(environ)
-    raw |= {s.name: environ[s.variable] for s in SETTINGS if environ.get(s.variable)}
-    raw |= {name: value for name, value in arguments.items() if value is not None}
+    raw: dict[str, object] = {}
+    for _, values in _sources(environ, arguments):
+        raw |= values
     values = {setting.name: _typed(setting, raw[setting.name]) for setting in SETTINGS if setting.name in raw}
     values["categories"] = frozenset(CATEGORIES) | frozenset(values.get("categories", ()))
     values.setdefault("store", directory("data", environ) / "memory.db")
@@ -203,6 +215,19 @@ def load(environment: Mapping[str, str] | None = None, **arguments: object) -> S
     if unknown := set(values.get("decay_exempt", ())) - set(TIERS):
         raise SettingsInvalid(f"decay_exempt names a tier {min(unknown)!r}.", remedy=f"Tiers: {', '.join(TIERS)}.")
     return _checked(Settings(**values))
+
+
+def in_force(environment: Mapping[str, str], **arguments: object) -> list[SettingInForce]:
+    """Every setting, its value, and who decided it: the default, the file, a variable or an argument."""
+    settings = load(environment, **arguments)
+    origins = {name: source for source, values in _sources(environment, arguments) for name in values}
+    described: list[SettingInForce] = []
+    for setting in SETTINGS:
+        value, origin = getattr(settings, setting.name), origins.get(setting.name, "default")
+        if isinstance(value, Path | frozenset):
+            value = str(value) if isinstance(value, Path) else sorted(settings.categories)
+        described.append(SettingInForce(setting.name, value, setting.variable if origin == "variable" else origin))
+    return described
 
 
 def override(settings: Settings, **arguments: object) -> Settings:
@@ -242,10 +267,23 @@ def directory(kind: Literal["data", "cache", "config"], environ: Mapping[str, st
     return (Path(given) if given and Path(given).is_absolute() else home / usual) / "perdure"
 
 
-def _from_file(environ: Mapping[str, str]) -> dict[str, object]:
-    # Never the working directory: a foreign project must not choose where memories go.
+def settings_file(environ: Mapping[str, str]) -> Path:
+    """The settings file. Never in the working directory: a foreign project must not choose where memories go."""
     named = environ.get("PERDURE_CONFIG")
-    path = Path(named) if named else directory("config", environ) / "perdure.toml"
+    return Path(named) if named else directory("config", environ) / "perdure.toml"
+
+
+def _sources(environ: Mapping[str, str], arguments: Mapping[str, object]) -> list[tuple[str, dict[str, object]]]:
+    """Who says which values; the later wins."""
+    return [
+        ("file", _from_file(environ)),
+        ("variable", {s.name: environ[s.variable] for s in SETTINGS if environ.get(s.variable)}),
+        ("option", {name: value for name, value in arguments.items() if value is not None}),
+    ]
+
+
+def _from_file(environ: Mapping[str, str]) -> dict[str, object]:
+    named, path = environ.get("PERDURE_CONFIG"), settings_file(environ)
     try:
         content = path.read_bytes()
     except FileNotFoundError:

@@ -11,7 +11,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "reference" / "json.md"
 # Objects whose keys are data: names of states, categories, concepts, signals, namespaces, and what users choose.
 KEYED_BY_DATA = {"states", "categories", "concepts", "explain", "positions", "metadata", "provenance", "parts"}
 # Their values are whatever a field of a memory holds.
-ANY_TYPE = {"old", "new", "metadata"}
+ANY_TYPE = {"old", "new", "value", "metadata"}
 
 
 def documented() -> dict[str, str]:

@@ -93,6 +93,7 @@ capacity
 capacity --max-items 6 --max-tokens 1000
 remember "This one evicts another"
 stats
+settings
 egress
 egress --since yesterday --limit 1
 work
