@@ -9,7 +9,7 @@ from perdure.cli.command import Target, command
 from perdure.cli.render import Column, Table, View
 from perdure.cli.terminal import dim, safe
 from perdure.jsonable import to_jsonable
-from perdure.settings import API_KEYS, SettingInForce, settings_file, in_force
+from perdure.settings import API_KEYS, SettingInForce, in_force, settings_file
 
 
 def _text(value: Any) -> str:
