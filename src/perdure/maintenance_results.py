@@ -52,6 +52,17 @@ class MaintenanceResult:
 
 
 @dataclass(frozen=True, slots=True)
+class ParkedRetry:
+    """What became of parked questions, by id, when they were asked again. `still_parked` were answered badly once more,
+    or not asked, and the notes say why.
+    """
+
+    answered: tuple[int, ...]
+    still_parked: tuple[int, ...]
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Exported:
     """What `export` wrote. `damaged` are the numbers of the memories it could not read and left out."""
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         import_export,
         lookup,
         maintenance,
+        parked,
         selection,
         summary,
         undo,
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "capacity", "checkpoint", "constitution", "egress", "erase", "feedback", "forget", "import_export", "lookup",
-    "maintenance", "selection", "summary", "undo", "update", "versions", "write",
+    "maintenance", "parked", "selection", "summary", "undo", "update", "versions", "write",
 ]  # fmt: skip
 
 

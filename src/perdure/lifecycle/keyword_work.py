@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
-from perdure.errors import ModelOutputInvalid, ProviderUnavailable, StoreReadOnly
+from perdure.errors import ModelOutputInvalid, ModelUnavailable, ProviderUnavailable, StoreReadOnly
 from perdure.lifecycle.keywords import PERDURE, is_chosen, models_to_ask, own_keywords
 from perdure.lifecycle.write import Plan, apply_plan, check_write, is_same
 from perdure.lifecycle.write_context import CHOSEN_BY, WriteBatch
@@ -34,6 +34,7 @@ _MOST_ASKED: Final = 200
 # A model whose answers cannot be used so often in a row is not asked again in this run.
 _MOST_INVALID: Final = 3
 _GROUP: Final = 64
+_NAME_A_MODEL: Final = "Name one in the setting `llm`, or throw away what is parked."
 _FEW: Final = 1000
 _READ: Final = 8_000
 
@@ -233,8 +234,8 @@ def _park_output(services: Services, record: Record, model: str, error: ModelOut
 
 
 def retry(services: Services, parked: Parked) -> bool:
-    """Ask the model again about a memory whose keywords are parked. True when it has them now, or is gone, or somebody
-    gave it others; then nothing is parked any more.
+    """Ask the model that the settings name now about a memory whose keywords are parked. True when it has them, or is
+    gone, or somebody gave it others; then nothing is parked any more.
     """
     with services.store.read(parked.namespace) as reader:
         record = reader.by_number(parked.memory) if parked.memory else None
@@ -243,14 +244,17 @@ def retry(services: Services, parked: Parked) -> bool:
     if record is None or not free or record.state != "active":
         services.store.unpark(parked.namespace, parked.id)
         return True
+    model = next(iter(models_to_ask(services.settings)), None)
+    if model is None:
+        raise ModelUnavailable("No language model is to be asked for keywords.", remedy=_NAME_A_MODEL)
     try:
-        offered = ask_model(services, parked.model, record)
+        offered = ask_model(services, model, record)
     except ModelOutputInvalid as error:
-        _park_output(services, record, parked.model, error, parked.attempts + 1)
+        _park_output(services, record, model, error, parked.attempts + 1)
         return False
     keywords = with_own(offered, own, record)
     plan = Plan(
-        record, replace_record(record, keywords=keywords), "annotate", "annotated", provenance={CHOSEN_BY: parked.model}
+        record, replace_record(record, keywords=keywords), "annotate", "annotated", provenance={CHOSEN_BY: model}
     )
     batch = replace(services.context, surface="work", is_person=False).batch()
     with services.store.write(parked.namespace) as writer:
