@@ -31,9 +31,8 @@ from perdure.recall.timeline import with_time
 from perdure.store.paging import records
 from perdure.store.port import Store
 from perdure.text.bm25 import WordCounts
-from perdure.text.entry import columns_of, term_hash
+from perdure.text.entry import unpack_terms
 from perdure.text.preview import when
-from perdure.text.words import terms
 from perdure.visibility import is_visible
 
 if TYPE_CHECKING:
@@ -60,6 +59,7 @@ def search_disk(
     other_signals = recipe.weights.keys() - {"keyword", "vector"}
     needs_records = other_signals or recipe.forgets or recipe.balances or query.time_ranges
     scores: dict[Key, float] = {}
+    held: dict[Key, bytes] = {}
     fetched: dict[Key, Record] = {}
     notes: dict[str, None] = {}
     for namespace, name in enumerate(request.namespaces):
@@ -76,23 +76,25 @@ def search_disk(
                 meeting, noted = meeting_requirements(required, numbers, reader.fetch)
                 notes |= dict.fromkeys(noted)
                 filter = replace(filter, numbers=tuple(meeting))
-            best, complete = reader.keyword_search(query.words, filter, request.now, count, counts)
-            for narrowed in inside(filter, query.time_ranges):
-                more, complete_too = reader.keyword_search(
-                    query.words, narrowed, request.now, request.shortlist, counts
-                )
-                best, complete = [*best, *more], complete and complete_too
-            if not complete:
+            searches = [reader.keyword_search(query.words, filter, request.now, count, counts)]
+            searches += (
+                reader.keyword_search(query.words, narrowed, request.now, request.shortlist, counts)
+                for narrowed in inside(filter, query.time_ranges)
+            )
+            if not all(search.complete for search in searches):
                 notes[OUT_OF_TIME] = None
-            found = {(namespace, number): score for number, score in best if (namespace, number) not in unreadable}
+            counts = counts or searches[0].counts
+            best = {(namespace, one.number): one for search in searches for one in search.best}
+            found = {key: one.score for key, one in best.items() if key not in unreadable}
+            held |= {key: one.terms for key, one in best.items()}
             if needs_records:
                 fetched |= {(namespace, record.number): record for record in reader.fetch([key[1] for key in found])}
                 found = {key: score for key, score in found.items() if key in fetched}
             scores |= found
     ranked = rank_records(request, query, scores, fetched)
-    if not ranked:
+    if counts is None or not ranked:
         return [], tuple(notes)
-    return fitting(store, request, asked, ranked, counts or counted_words(store, request, asked)), tuple(notes)
+    return fitting(request, asked, ranked, held, counts), tuple(notes)
 
 
 def counted_words(store: Store, request: SearchRequest, query: ParsedQuery) -> WordCounts:
@@ -105,36 +107,29 @@ def counted_words(store: Store, request: SearchRequest, query: ParsedQuery) -> W
 
 
 def fitting(
-    store: Store, request: SearchRequest, query: ParsedQuery, ranked: Sequence[Ranked], counts: WordCounts
+    request: SearchRequest, query: ParsedQuery, ranked: Sequence[Ranked], held: Mapping[Key, bytes], counts: WordCounts
 ) -> list[Ranked]:
-    """The candidates with their relevance, those that fit alone; where none does, the one that comes nearest. As many
-    are looked at as the answer needs.
+    """The candidates with their relevance, those that fit alone, as many as the answer needs; where none does, the one
+    that comes nearest. `held`: the terms of each.
     """
     query = query.content if query.time_ranges else query
     worths = word_worths(counts, query)
     looked_at: list[Ranked] = []
-    needed = max(len(ranked), 1) if request.recipe.balances else request.limit
-    for start in range(0, len(ranked), needed):
-        some = ranked[start : start + needed]
-        for namespace, name in enumerate(request.namespaces):
-            with store.read(name) as reader:
-                records = reader.fetch([one.number for one in some if one.namespace == namespace])
-            held = {record.number: set(map(term_hash, terms("\n".join(columns_of(record))))) for record in records}
-            for one in some:
-                if one.namespace == namespace and one.number in held:
-                    shares = share_held(held[one.number], query)
-                    coverage, *of_sentences = (
-                        min(math.fsum(share * worth for share, worth in zip(shares, each, strict=True)), 1.0)
-                        for each in worths
-                    )
-                    by_sentence = (evidence_of_sentence(each, counts.documents) for each in of_sentences)
-                    fit = float(relevance(max(evidence_by_words(coverage), *by_sentence, -1.0)))
-                    looked_at.append(one._replace(relevance=max(fit, REQUIRED) if query.required else fit))
-        if sum(one.relevance >= request.min_relevance for one in looked_at) >= needed:
+    missing = len(ranked) if request.recipe.balances else request.limit
+    for one in ranked:
+        shares = share_held(unpack_terms(held[one.namespace, one.number]), query)
+        coverage, *of_sentences = (
+            min(math.fsum(share * worth for share, worth in zip(shares, each, strict=True)), 1.0) for each in worths
+        )
+        by_sentence = (evidence_of_sentence(each, counts.documents) for each in of_sentences)
+        fit = float(relevance(max(evidence_by_words(coverage), *by_sentence, -1.0)))
+        looked_at.append(one._replace(relevance=max(fit, REQUIRED) if query.required else fit))
+        missing -= looked_at[-1].relevance >= request.min_relevance
+        if not missing:
             break
     nearest = max(looked_at, key=lambda one: one.relevance, default=None)
     least = min(request.min_relevance, nearest.relevance) if nearest else 0.0
-    return sorted((one for one in looked_at if one.relevance >= least), key=lambda one: one.order)
+    return [one for one in looked_at if one.relevance >= least]
 
 
 def share_held(held: Collection[int], query: ParsedQuery) -> list[float]:

@@ -93,12 +93,14 @@ UseCount: TypeAlias = tuple[int, int, int]
 class Scored(NamedTuple):
     number: int
     score: float
+    terms: bytes
 
 
 class KeywordSearch(NamedTuple):
-    """`complete` is false when time ran out, and these are the best of what was looked at until then."""
+    """`terms` are packed as `perdure.text.entry` does it, `counts` made the scores. Not `complete`: time ran out."""
 
     best: list[Scored]
+    counts: WordCounts
     complete: bool = True
 
 

@@ -130,21 +130,27 @@ class DiskSearch:
         self._connection = connection
         self._range = range_of(namespace)
         self._counter = counter
-        self._average = counts.average
+        self._counts = counts
         self._has_filter = filter != _NO_FILTER
         self._conditions, self._bindings = conditions(namespace, filter, now)
         own = {word.term: word.containing for word in counter.counted}
         idf = {term: counts.idf(term, own.get(term, 0)) for term, held in {**counts.containing, **own}.items() if held}
-        self._worths = TermWorths.of(counter.terms, counter.parts, idf)
+        worths = TermWorths.of(counter.terms, counter.parts, idf)
+        self._worths = [(_packed(term), worth) for term, worth in worths.words.items()]
+        self._wholes = [
+            (_packed(whole.term), whole.worth, [(_packed(part), worth) for part, worth in whole.parts.items()])
+            for whole in worths.wholes
+        ]
         # Of a memory that holds a word both whole and in parts, the sum says more than it gets.
-        worth = Counter(self._worths.words)
-        for whole in self._worths.wholes:
+        worth = Counter(worths.words)
+        for whole in worths.wholes:
             worth.update({whole.term: whole.worth, **whole.parts})
         self._words = [
             _QueryWord(quoted, containing, worth[term])
             for term, quoted, containing in sorted(counter.counted, key=lambda word: word.containing)
         ]
         self._scores: dict[int, float] = {}
+        self._terms: dict[int, bytes] = {}
 
     def best(self, limit: int) -> KeywordSearch:
         complete = self._counter.complete
@@ -154,7 +160,8 @@ class DiskSearch:
                     self._score_candidates(limit)
             complete = complete and not scoring.expired
         ranked = sorted(self._scores.items(), key=lambda item: (-item[1], -item[0]))[:limit]
-        return KeywordSearch([Scored(slot & NUMBER_MASK, score) for slot, score in ranked], complete)
+        best = [Scored(slot & NUMBER_MASK, score, self._terms[slot]) for slot, score in ranked]
+        return KeywordSearch(best, self._counts, complete)
 
     def _score_all_allowed(self) -> bool:
         """Score every memory that the filter lets pass, if they are few."""
@@ -237,21 +244,21 @@ class DiskSearch:
 
     def _score(self, slots: list[int]) -> None:
         sql = f"{SQL['candidates']} {self._conditions}"
-        new = [slot for slot in slots if slot not in self._scores]
+        new, average = [slot for slot in slots if slot not in self._scores], self._counts.average
         for slot, packed in self._connection.execute(sql, {**self._bindings, "slots": json.dumps(new)}):
-            norm = length_norm(float(terms_length(packed)), self._average)
+            norm = length_norm(float(terms_length(packed)), average)
             score = 0.0
-            for term, worth in self._worths.words.items():
-                if times := _frequency(packed, term):
+            for term, worth in self._worths:
+                if times := term in packed and _frequency(packed, term):
                     score += worth * saturation(float(times), norm)
-            for whole in self._worths.wholes:
-                if times := _frequency(packed, whole.term):
-                    score += whole.worth * saturation(float(times), norm)
+            for whole, worth, parts in self._wholes:
+                if times := _frequency(packed, whole):
+                    score += worth * saturation(float(times), norm)
                 else:
-                    held = sum(worth for part, worth in whole.parts.items() if _frequency(packed, part))
+                    held = sum(part_worth for part, part_worth in parts if _frequency(packed, part))
                     score += held * saturation(1.0, norm)
             if score:
-                self._scores[slot] = score
+                self._scores[slot], self._terms[slot] = score, packed
 
 
 def _stems_of(words: Sequence[str]) -> QueryStems:
@@ -259,12 +266,16 @@ def _stems_of(words: Sequence[str]) -> QueryStems:
     return query_stems([word for text in words for word in all_words(text)])
 
 
-def _frequency(packed: bytes, term: int) -> int:
+def _packed(term: int) -> bytes:
+    """As it begins in `entry.terms`."""
+    return term.to_bytes(4, "little")
+
+
+def _frequency(packed: bytes, term: bytes) -> int:
     """How often a term stands in `entry.terms`."""
-    wanted = term.to_bytes(4, "little")
-    at = packed.find(wanted)
+    at = packed.find(term)
     while at >= 0 and at % TERM_BYTES:
-        at = packed.find(wanted, at + 1)
+        at = packed.find(term, at + 1)
     return packed[at + 4] if at >= 0 else 0
 
 
