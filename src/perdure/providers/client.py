@@ -17,7 +17,7 @@ from perdure.errors import EgressForbidden, ProviderRefused, ProviderUnavailable
 from perdure.model import Json
 from perdure.providers.access import Access
 from perdure.providers.address import Endpoint, check_endpoint, parse_url
-from perdure.providers.answer import Answer, content, failure, one_line
+from perdure.providers.answer import Answer, content, failure
 from perdure.providers.breaker import Breaker
 from perdure.providers.call import ProviderCall
 from perdure.providers.options import ApiKey
@@ -173,6 +173,8 @@ class ProviderClient:
     def _exchange(self, endpoint: Endpoint, path: str, sent: bytes, deadline: float, seconds: float) -> Answer:
         import httpcore2
 
+        from perdure.providers.network import reason_of
+
         who = f"{self.provider} at {endpoint.authority}"
         headers = {
             "host": endpoint.authority,
@@ -199,7 +201,7 @@ class ProviderClient:
         except httpcore2.TimeoutException as error:
             raise self._failed(ProviderUnavailable(f"{who} did not answer within {seconds:g} s.")) from error
         except (httpcore2.NetworkError, httpcore2.ProtocolError, OSError) as error:
-            raise self._failed(ProviderUnavailable(f"{who} could not be asked: {_reason(error)}.")) from error
+            raise self._failed(ProviderUnavailable(f"{who} could not be asked: {reason_of(error)}.")) from error
         given = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in response.headers}
         return Answer(response.status, given, bytes(received))
 
@@ -263,21 +265,6 @@ def _redacted(value: Json, redact: Callable[[str], str]) -> Json:
     if isinstance(value, Sequence):
         return [_redacted(entry, redact) for entry in cast("Sequence[Json]", value)]
     return value
-
-
-def _reason(error: BaseException) -> str:
-    """Why the network failed, in the system's words. Those of the HTTP library hold the header it did not like."""
-    import ssl
-
-    import httpcore2
-
-    if error.args and isinstance(error.args[0], OSError):
-        error = error.args[0]
-    if isinstance(error, ssl.SSLCertVerificationError):
-        return f"its certificate is not trusted, {error.verify_message}"
-    if isinstance(error, httpcore2.LocalProtocolError):
-        return "the request cannot be written as HTTP"
-    return one_line(getattr(error, "strerror", None) or str(error) or type(error).__name__).rstrip(".")
 
 
 _alive: Final[WeakSet[ProviderClient]] = WeakSet()

@@ -19,6 +19,7 @@ from weakref import WeakSet
 import httpcore2
 
 from perdure.providers.address import LOOPBACK, Address, Endpoint, check_addresses
+from perdure.providers.answer import one_line
 
 
 class CheckedBackend(httpcore2.NetworkBackend):
@@ -135,3 +136,14 @@ def _left(deadline: float | None, expired: type[Exception]) -> float:
     if left <= 0:
         raise expired
     return left
+
+
+def reason_of(error: BaseException) -> str:
+    """Why the network failed, in the system's words. Those of the HTTP library hold the header it did not like."""
+    if error.args and isinstance(error.args[0], OSError):
+        error = error.args[0]
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return f"its certificate is not trusted, {error.verify_message}"
+    if isinstance(error, httpcore2.LocalProtocolError):
+        return "the request cannot be written as HTTP"
+    return one_line(getattr(error, "strerror", None) or str(error) or type(error).__name__).rstrip(".")
