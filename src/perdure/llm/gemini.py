@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
+from perdure.errors import shown
 from perdure.llm.port import LanguageModel, Question
 from perdure.llm.schema import SHAPES, reduced
 from perdure.llm.server import SEED, THINKING_TOKENS, Body, ChatFormat, ServerModel, refused
@@ -51,13 +52,13 @@ def open_model(model: str, options: Options) -> LanguageModel:
 
 def text_of(said: Any) -> str:
     if reason := said.get("promptFeedback", {}).get("blockReason"):
-        raise refused(f"the question was blocked ({reason})")
+        raise refused(f"the question was blocked ({shown(reason)})")
     candidate = said["candidates"][0]
     parts = candidate.get("content", {}).get("parts", [])
     text = "".join(part.get("text", "") for part in parts if not part.get("thought"))
     # Where the limit was reached, what there is goes on to be checked. All other reasons are filters.
     if (reason := candidate.get("finishReason", "STOP")) not in {"STOP", "MAX_TOKENS"}:
-        raise refused(f"it was stopped ({reason})", text)
+        raise refused(f"it was stopped ({shown(reason)})", text)
     return text
 
 

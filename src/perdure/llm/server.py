@@ -96,8 +96,8 @@ class ServerModel:
             ) from error
 
 
-def refused(why: str, said: str = "") -> ModelOutputInvalid:
+def refused(why: str, said: object = "") -> ModelOutputInvalid:
     """The model, or a filter of its provider, does not want to answer. Asking again would not change that."""
     error = ModelOutputInvalid(f"The model did not want to answer: {why}.")
-    error.outputs = (said,)
+    error.outputs = (str(said),)
     return error

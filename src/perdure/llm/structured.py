@@ -49,7 +49,7 @@ def ask(
     wrong = ""
     for _ in range(1 + REPAIRS):
         try:
-            output = llm.answer(asked, seconds=max(deadline - clock(), 0.0))
+            output = str(llm.answer(asked, seconds=max(deadline - clock(), 0.0)))
         except ModelOutputInvalid as refusal:
             raise _invalid(refusal.sentence, [*outputs, *refusal.outputs]) from refusal
         except PerdureError:
@@ -98,7 +98,7 @@ def read_answer(output: str, schema: Schema) -> dict[str, Json]:
             value: Json = _DECODER.decode(text)
         except json.JSONDecodeError:
             # There is prose or a fence around it. Thoughts go first: they may hold drafts of the answer.
-            value = _only_object(_THOUGHTS.sub("", text))
+            value = find_object(_THOUGHTS.sub("", text))
         json.dumps(value, ensure_ascii=False).encode()
     except RecursionError:
         raise ValueError("The answer is nested too deeply.") from None
@@ -109,7 +109,7 @@ def read_answer(output: str, schema: Schema) -> dict[str, Json]:
     return cast("dict[str, Json]", value)
 
 
-def _only_object(text: str) -> Json:
+def find_object(text: str) -> Json:
     """The one JSON object in a text that holds other things, too. The same one may stand there twice."""
     found: list[Json] = []
     opening = _OPENING.search(text)
@@ -130,7 +130,7 @@ def _only_object(text: str) -> Json:
     return found[0]
 
 
-def _object(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
+def without_duplicates(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
     members: dict[str, Json] = {}
     for key, value in pairs:
         if key in members:
@@ -150,5 +150,5 @@ def _number(digits: str) -> int | float:
 
 
 _DECODER: Final = json.JSONDecoder(
-    object_pairs_hook=_object, parse_float=_number, parse_int=_number, parse_constant=_number
+    object_pairs_hook=without_duplicates, parse_float=_number, parse_int=_number, parse_constant=_number
 )
