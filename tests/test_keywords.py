@@ -132,11 +132,11 @@ def test_keywords_that_perdure_chose_follow_the_words_of_the_memory(opened: Open
 
 def test_words_of_the_store_decide_which_keywords_come_first(opened: Open):
     memory = opened(llm="none")
-    first = learned(memory, "The gateway drops requests when the resolver rejects certificates").keywords
+    first = learned(memory, "The gateway and the resolver need a certificate").keywords
     for number in range(40):
         memory.remember(f"The gateway number {number} is in rack {number}")
-    second = learned(memory, "The gateway drops messages when the resolver rejects certificates").keywords
-    assert first.index("gateway") < (second.index("gateway") if "gateway" in second else 10)
+    second = learned(memory, "The gateway and the resolver want a certificate").keywords
+    assert first.index("gateway") < second.index("gateway")
 
 
 def test_a_damaged_index_costs_no_keywords(opened: Open, monkeypatch: pytest.MonkeyPatch):

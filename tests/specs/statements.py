@@ -1,10 +1,10 @@
 """What the specifications state, each under a short name and a phrase to find it by. Every one has a test of its own:
 the test's docstring begins with the name, and `test_coverage.py` holds the two against each other.
 
-S0 is the semantic memory store. Of S1, the sessions, these are D1 (the database), D2 (retrieval), D3 (ranking) and the
-criteria about them; of S2, the conversations, "Retrieval" and "Temporal Validity"; of S4, the merging memory, "Search".
-Of S3, the memory tools, these are sections 3 (search), 4 (tiers and decay) and 5 (schema), the search for concepts, the
-triggers, and the tools that update, validate and checkpoint.
+S0 is the semantic memory store. Of S1, the sessions, these are D1 (the database), D2 (retrieval), D3 (ranking), D5
+(keywords) and the criteria about them; of S2, the conversations, "Retrieval" and "Temporal Validity"; of S4, the
+merging memory, "Search". Of S3, the memory tools, these are sections 3 (search), 4 (tiers and decay) and 5 (schema),
+the search for concepts, the triggers, and the tools that update, validate and checkpoint.
 """
 
 from __future__ import annotations
@@ -169,9 +169,23 @@ S1: Final = {
     "S1 selection within": "sorted by final_score within each category bucket",
     "S1 selection fill": "Fill remaining slots by final_score descending across all categories",
     "S1 selection limit": "Respect the injection limit",
+    "S1 keywords count": "Each entry receives up to 10 keyword labels",
+    "S1 keywords in-session": "In-session Claude (free",
+    "S1 keywords haiku": "Claude API Haiku (fast, cheap)",
+    "S1 keywords ollama": "Ollama local model",
+    "S1 keywords skip": "Skip — entry stored without keywords",
+    "S1 keywords auto": "auto mode tries providers in tier order",
+    "S1 keywords timeout": "Each tier times out after 5 seconds before falling to the next",
+    "S1 keywords non-blocking": "Keyword generation failures are non-blocking",
+    "S1 keywords indexed": "stored as a JSON array and indexed by FTS5",
+    "S1 keywords imported": "Embeddings and keywords are generated for imported entries",
+    "S1 keywords setting": "auto = in-session Claude → Haiku → Ollama | claude | haiku | ollama | off",
     "S1 criterion 1": "at least 15 of the 20 parser entries",
     "S1 criterion 1b": "at least 18 of 20 parser entries",
     "S1 criterion 2": "Cross-project retrieval works",
+    "S1 criterion 5 count": "have 3-10 keyword labels",
+    "S1 criterion 5 in the entry": "At least 3 keywords per entry must either (a) appear as a substring",
+    "S1 criterion 5 generic": "Keywords must not be from the generic stopword list",
     "S1 criterion 7a": "retrieval uses FTS5 + prominence",
     "S1 criterion 7b": "retrieval uses vector + prominence",
     "S1 criterion 12": "Category balance preserved",

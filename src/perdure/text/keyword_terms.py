@@ -67,6 +67,7 @@ _KOREAN: Final = re.compile(
     "\\A([\uac00-\ud7ff]{2,}?)(?:은|는|이|가|을|를|의|에|에서|에게|로|으로|와|과|도|만|까지|부터|입니다|합니다|했다|한다|하다|된다)?\\Z"
 )
 _LONGEST_NAME: Final = 4
+_LONGEST_TERM: Final = 3
 
 
 class Word(NamedTuple):
@@ -86,7 +87,7 @@ class Term(NamedTuple):
         """As it is written, but for the capital letter of a sentence that begins with it."""
         first, *others = self.words
         common = others or first.text.endswith((*_NOUN_ENDINGS, "ing", "ed"))
-        begin = first.text.lower() if first.kind == "opening" and common else first.text
+        begin = first.text.lower() if first.kind == "opening" and common and first.text[1:].islower() else first.text
         return " ".join((begin, *(word.text for word in others)))
 
 
@@ -229,7 +230,10 @@ def _fit(one: Word, two: Word) -> bool:
 
 
 def pairs_of(chain: Sequence[Word], position: int, pairs: Counter[tuple[str, str]]) -> Iterator[Term]:
-    if chain[0].kind == "name":
+    held = max((pairs[stem(one.text), stem(two.text)] for one, two in pairwise(chain)), default=0)
+    # The first word of a sentence is often a verb: `Close database connections`.
+    whole = len(chain) == _LONGEST_TERM and chain[0].kind != "opening" and held == 1
+    if chain[0].kind == "name" or whole:
         yield Term(tuple(chain[:_LONGEST_NAME]), position)
         return
     end = len(chain)

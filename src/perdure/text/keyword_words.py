@@ -87,44 +87,46 @@ FUNCTION_WORDS: Final = {
 WEAK_WORDS: Final = frozenset(
     """
     absolutely accelerates according achten activates actually add added adding additional affects ago allow allowed
-    allows amazing appear apply appreciate appropriate arises ask asked asking associated assumes attempts available
-    avoid awesome bad based basically becomes began begin believe best better big bit bleibt blocks bodes bothers
-    braucht bring brings brought buddy call called came carry case cases cause caused causes causing certain certainly
-    check chose clear combines come comes coming compared completely comprises confers congrats congratulations consider
-    consisting contain contains continue contributes controls converts cool correct couple cover create created creates
-    currently cut dabei darum day days decide decided decreases decreasing definitely demonstrate demonstrates depending
-    depends describe describes determines develops different differs difficult disrupts drives due easy eigentlich
-    enables encodes enhances enjoy enjoyed enjoys ensure entire erste ersten especially eventually evidence exact
-    exactly example examples exhausts exhibits exists explain extremely fact fail failed fails fall favorite favourite
-    feel feeling feels fell felt fetch finally find finding finds fine finish first follow following forget forgot forms
-    found full fully fun gave gehen geht gemacht genau general generally generates get gets getting give given gives
+    allows alters amazing answered answers appear apply appreciate appropriate arises ask asked asking associated
+    assumes attempts available avoid awesome aww bad based basically becomes began begin believe belong belongs best
+    better big bigger bit bleibt blocks bodes bothers braucht bring brings brought buddy call called came carry case
+    cases cause caused causes causing certain certainly check chooses chose clear combines come comes coming compared
+    completely comprises confers congrats congratulations consider consisting contain contains continue contributes
+    controls converts cool correct couple cover create created creates currently cut dabei darum day days decide decided
+    decreases decreasing definitely demonstrate demonstrates depend depending depends describe describes determines
+    develops different differs difficult disrupts dozen drives due easy eigentlich eight enables encodes enhances enjoy
+    enjoyed enjoys ensure entire erste ersten especially eventually evidence exact exactly example examples exhausts
+    exhibits exists explain explores extremely fact fail failed fails fall faster favorite favourite feel feeling feels
+    fell felt fetch finally find finding finds fine finish first five follow following forget forgot forms forty found
+    four full fully fun gave gehen geht gemacht genau general generally generates get gets getting give given gives
     giving glad go goes going gone good got gotten great grow großen größer guess gut gute guten guys handle happen
-    happened happening happens happy hard hear heard help helped helping helps heute high higher hilft hit hold holds
-    hope hoping hour hours huge idea imagine immediately important improves include included includes including increase
-    increased increases increasing independent indicate indicates indicating induces inhibits initially instantly
-    interesting introduce involve involves involving issue issues item keep keeping keeps kept kind kinds klar knew know
-    known knows kommen kommt kurz lang large lassen late lately later lead leading leads learn learned leave leaves
-    leaving led left leicht leider life limits literally little long look looked looking looks lose loses lost lot lots
-    love loved loves low lower lässt machen macht made main maintains major make makes making manchmal matter mean means
-    meant mediates meet meist meistens mention mentioned merely met minute minutes miss missed modulates month months
-    morning move moved multiple need needed needs neu neue neuen new nice night normal notice number nutzen obviously
-    occur occurs offer oft old open opened originally originating overall part particular parts pass passed past people
-    performs person pick piece place plan planning plays point possess possible possibly potential prefer preferred
-    prefers presence present pretty prevent prevents previous previously primary probably problem problems produce
-    promotes proper properly protects provide provided provides put puts putting quick quickly ran reach read ready real
-    realize realized reason reasons recent recently reduce reduced reduces reducing regarding regulates related relevant
-    relies remain remains remember replaces represents require required requires respectively restricts result resulting
-    results return returned returns reveal reveals right run running runs sagen sagt said saw say saying says schnell
-    second see seeing seem seemed seems seen sees sehen send sends sent serves set sets setting share shared short show
-    showed shown shows sicher side significant significantly similar simple simply single sit slowly slows small sofort
-    solve sorry sort sound sounds speak special specific spend spent stand start started starting starts stay stayed
-    stehen steht stop stopped stops strong study stuff suddenly suggest suggesting suggests super support suppose
-    suppresses sure take taken takes taking talk talked talking targets teil tell telling tells tend thing things think
-    thinking thinks third thought time times today told tomorrow tonight took total totally tough tried tries triggers
-    true truly try trying tun turn turned turns tut type types undergo undergoes understand use used useful uses using
-    usual varies various verify verwenden vielleicht wait waiting want wanted wants watch way ways week weekend went
-    wichtig wirklich wish wonder wonderful woohoo work worked working works worry worth write writes writing written
-    wrong wrote yay year years yesterday zeit zuerst zuletzt
+    happened happening happens happy hard hear heard help helped helping helps heute hid high higher hilft hit hold
+    holds hope hoping hour hours huge huh hundred idea imagine immediately important improves include included includes
+    including increase increased increases increasing independent indicate indicates indicating induces inhibits
+    initially instantly interesting introduce involve involves involving issue issues item keep keeping keeps kept kind
+    kinds klar knew know known knows kommen kommt kurz lang large larger lassen late lately later lead leading leads
+    learn learned leave leaves leaving led left leicht leider life limits literally little long look looked looking
+    looks lose loses lost lot lots love loved loves low lower lässt machen macht made main maintains major make makes
+    making manchmal matter mean means meant mediates meet meist meistens mention mentioned merely met million minute
+    minutes miss missed modulates month months morning move moved multiple need needed needs neu neue neuen new nice
+    night nine normal notice number nutzen obviously occur occurs offer oft old ooh open opened originally originating
+    overall part particular parts pass passed past people performs person pick picked piece place plan planning plays
+    point possess possible possibly potential prefer preferred prefers presence present pretty prevent prevents previous
+    previously primary prints probably problem problems produce promotes proper properly protects provide provided
+    provides put puts putting quick quickly ran reach read reads ready real realize realized reason reasons recent
+    recently reduce reduced reduces reducing regarding regulates related relevant relies remain remains remember
+    replaces represents require required requires respectively respond responds restricts result resulting results
+    return returned returns reveal reveals right run running runs safe sagen sagt said saw say saying says schnell
+    second see seeing seem seemed seems seen sees sehen send sends sent serves set sets setting seven share shared short
+    show showed shown shows sicher side significant significantly similar simple simply single sit six slower slowly
+    slows small smaller sofort solve sorry sort sound sounds speak special specific spend spent stand start started
+    starting starts stay stayed stehen steht stop stopped stops strong study stuff suddenly suggest suggesting suggests
+    super support suppose suppresses sure survive take taken takes taking talk talked talking targets teil tell telling
+    tells ten tend thing things think thinking thinks third thought thousand time times today told tomorrow tonight took
+    total totally tough tried tries triggers true truly try trying tun turn turned turns tut twice type types undergo
+    undergoes understand use used useful uses using usual varies various verify verwenden vielleicht wait waiting want
+    wanted wants watch way ways week weekend went wichtig wirklich wish wonder wonderful woohoo work worked working
+    works worry worth write writes writing written wrong wrote yay year years yesterday zeit zuerst zuletzt
     """.split()
 )
 
