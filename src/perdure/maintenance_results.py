@@ -54,11 +54,12 @@ class MaintenanceResult:
 @dataclass(frozen=True, slots=True)
 class ParkedRetry:
     """What became of parked questions, by id, when they were asked again. `still_parked` were answered badly once more,
-    or not asked, and the notes say why.
+    or not asked, and the notes say why. `batch` is what an undo takes back; None: nothing was answered.
     """
 
     answered: tuple[int, ...]
     still_parked: tuple[int, ...]
+    batch: str | None = None
     notes: tuple[str, ...] = ()
 
 

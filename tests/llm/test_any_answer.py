@@ -46,7 +46,9 @@ def opened(wire: Wire, value: Any) -> LanguageModel:
 def spoiled(draw: st.DrawFn, good: Any) -> Any:
     """A good answer in which one value, however deep, is something else or not there."""
     kind = type(good).__name__
-    inner: dict[Any, Any] = dict(enumerate(good)) if kind == "list" else good if kind == "dict" else {}
+    inner: dict[Any, Any] = (
+        {place: good[place] for place in range(len(good))} if kind == "list" else good if kind == "dict" else {}
+    )
     if not inner or draw(st.booleans()):
         return draw(ANYTHING)
     chosen = draw(st.sampled_from(list(inner)))

@@ -136,15 +136,14 @@ def test_a_forgotten_memory_is_not_asked_about(memory: Memory, server: FaultServ
     assert len(server.requests) == 1
 
 
-def test_what_a_retry_adds_can_be_taken_back(memory: Memory, server: FaultServer):
-    before = memory.get(1).keywords
+def test_what_a_retry_adds_is_taken_back_by_one_undo(memory: Memory, server: FaultServer):
+    before = [memory.get(number).keywords for number in (1, 2)]
     server.always(ok(message(GOOD)))
-    first, _ = listed(memory)
-    parked.retry(memory._services, "default", [first.id])
-    line = memory.history(1)[-1]
-    assert line.change.batch is not None
-    memory.undo(line.change.batch)
-    assert memory.get(1).keywords == before
+    done = parked.retry(memory._services, "default")
+    assert [memory.get(number).keywords for number in (1, 2)] == [CHOSEN, CHOSEN]
+    assert done.batch is not None
+    memory.undo(done.batch)
+    assert [memory.get(number).keywords for number in (1, 2)] == before
 
 
 def test_what_a_later_version_asked_for_stays_parked(memory: Memory, server: FaultServer):

@@ -233,7 +233,7 @@ def _park_output(services: Services, record: Record, model: str, error: ModelOut
     )  # fmt: skip
 
 
-def retry(services: Services, parked: Parked) -> bool:
+def retry(services: Services, parked: Parked, batch: WriteBatch) -> bool:
     """Ask the model that the settings name now about a memory whose keywords are parked. True when it has them, or is
     gone, or somebody gave it others; then nothing is parked any more.
     """
@@ -256,9 +256,8 @@ def retry(services: Services, parked: Parked) -> bool:
     plan = Plan(
         record, replace_record(record, keywords=keywords), "annotate", "annotated", provenance={CHOSEN_BY: model}
     )
-    batch = replace(services.context, surface="work", is_person=False).batch()
     with services.store.write(parked.namespace) as writer:
         if is_same(writer.by_number(record.number), record) and keywords != record.keywords:
-            apply_plan(services, writer, plan, batch)
+            apply_plan(services, writer, plan, replace(batch, at=services.context.clock()))
     services.store.unpark(parked.namespace, parked.id)
     return True

@@ -7,6 +7,7 @@ again is in `_RETRIES`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from perdure.errors import NotFound, ProviderUnavailable
@@ -17,10 +18,13 @@ from perdure.maintenance_results import ParkedRetry
 from perdure.validation import check_int
 
 if TYPE_CHECKING:
+    from perdure.lifecycle.write_context import WriteBatch
     from perdure.services import Services
 
 # By purpose: asks again, and takes away or replaces what is parked. True when nothing of it is parked any more.
-_RETRIES: Final[Mapping[str, Callable[[Services, Parked], bool]]] = {keyword_work.PURPOSE: keyword_work.retry}
+_RETRIES: Final[Mapping[str, Callable[[Services, Parked, WriteBatch], bool]]] = {
+    keyword_work.PURPOSE: keyword_work.retry
+}
 
 
 def parked(services: Services, namespace: str) -> list[Parked]:
@@ -29,7 +33,10 @@ def parked(services: Services, namespace: str) -> list[Parked]:
 
 
 def retry(services: Services, namespace: str, ids: Sequence[int] | None = None) -> ParkedRetry:
-    """Ask again, one question after the other; None: all of them. When a model cannot be asked, what is left waits."""
+    """Ask again, one question after the other; None: all of them. When a model cannot be asked, what is left waits.
+    What the answers change is one batch.
+    """
+    batch = replace(services.context, surface="work", is_person=False).batch()
     answered: list[int] = []
     still_parked: list[int] = []
     notes: list[str] = []
@@ -41,12 +48,12 @@ def retry(services: Services, namespace: str, ids: Sequence[int] | None = None) 
             notes.append(f"This version of Perdure does not ask for {item.purpose!r}; {item.id} stays parked.")
             continue
         try:
-            (answered if again(services, item) else still_parked).append(item.id)
+            (answered if again(services, item, batch) else still_parked).append(item.id)
         except ProviderUnavailable as error:
             still_parked += [left.id for left in waiting[position:]]
             notes.append(f"{error.sentence} {error.remedy}")
             break
-    return ParkedRetry(tuple(answered), tuple(still_parked), tuple(notes))
+    return ParkedRetry(tuple(answered), tuple(still_parked), batch.id if answered else None, tuple(notes))
 
 
 def discard(services: Services, namespace: str, ids: Sequence[int] | None = None) -> tuple[int, ...]:
