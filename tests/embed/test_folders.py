@@ -1,5 +1,5 @@
-"""Models that run in this process, from a folder. The libraries are large, so that stand-ins with the same interface take
-their place here: for what is passed on, what is never asked for, and what is said when something is missing.
+"""Models that run in this process, from a folder. The libraries are large, so that stand-ins with the same interface
+take their place here: for what is passed on, what is never asked for, and what is said when something is missing.
 """
 
 from __future__ import annotations

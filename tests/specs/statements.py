@@ -1,10 +1,11 @@
 """What the specifications state, each under a short name and a phrase to find it by. Every one has a test of its own:
 the test's docstring begins with the name, and `test_coverage.py` holds the two against each other.
 
-S0 is the semantic memory store. Of S1, the sessions, these are D1 (the database), D2 (retrieval), D3 (ranking), D5
-(keywords) and the criteria about them; of S2, the conversations, "Retrieval" and "Temporal Validity"; of S4, the
-merging memory, "Search". Of S3, the memory tools, these are sections 3 (search), 4 (tiers and decay) and 5 (schema),
-the search for concepts, the triggers, and the tools that update, validate and checkpoint.
+S0 is the semantic memory store. Of S1, the sessions, these are D1 (the database), D2 (retrieval), D3 (ranking), D4
+(embedding), D5 (keywords) and the criteria about them; of S2, the conversations, "Retrieval" and "Temporal Validity";
+of S4, the merging memory, "Search". Of S3, the memory tools, these are sections 3 (search), 4 (tiers and decay) and 5
+(schema), the embedders of section 6, the search for concepts, the triggers, and the tools that update, validate and
+checkpoint.
 """
 
 from __future__ import annotations
@@ -180,6 +181,20 @@ S1: Final = {
     "S1 keywords indexed": "stored as a JSON array and indexed by FTS5",
     "S1 keywords imported": "Embeddings and keywords are generated for imported entries",
     "S1 keywords setting": "auto = in-session Claude → Haiku → Ollama | claude | haiku | ollama | off",
+    "S1 embedding model": "Write-time and query-time embeddings must use the same model",
+    "S1 embedding gemini": "the system requests `output_dimensionality=768`",
+    "S1 embedding document": "`taskType=RETRIEVAL_DOCUMENT` for write-time embeddings",
+    "S1 embedding query": "`taskType=RETRIEVAL_QUERY` for query-time embeddings",
+    "S1 embedding alternatives": "Voyage AI `voyage-code-3`",
+    "S1 embedding fallback": "store entry without embedding (keyword-only retrieval for that entry)",
+    "S1 embedding keys": "Provider API keys are read from environment variables",
+    "S1 embedding no key": "Ollama requires no key (local)",
+    "S1 embedding key missing": "If the configured provider's API key is missing, treat as provider unavailable",
+    "S1 embedding key stored": "No API keys are stored in config files",
+    "S1 embedding norm": "L2-normalized after generation before storage or comparison",
+    "S1 embedding norm again": "normalizing an already-normalized vector is a no-op",
+    "S1 embedding write": "Pre-compute embeddings when entries are created or updated",
+    "S1 embedding unavailable": "If the provider is unavailable at query time, vector retrieval is skipped entirely",
     "S1 criterion 1": "at least 15 of the 20 parser entries",
     "S1 criterion 1b": "at least 18 of 20 parser entries",
     "S1 criterion 2": "Cross-project retrieval works",
@@ -288,10 +303,14 @@ S3: Final = {
     "S3 checkpoint restore clears": "clearExisting",
     "S3 checkpoint delete": "checkpoint_delete",
     "S3 checkpoint scenario": "pre-refactor-v2",
+    "S3 embedder local": "Default: Local embedding model",
+    "S3 embedder openai": "model: 'text-embedding-3-small', dimensions: 1536",
 }
 
 # What is there in another way than it is stated, and why.
 OTHERWISE: Final = {
+    "S1 Gemini by default": "the packaged model, so that nothing leaves the machine unasked; one line chooses Gemini",
+    "S3 nomic-embed-text-v1.5, 384": "the packaged model of 384 dimensions is all-MiniLM-L6-v2",
     "S1 confidence DEFAULT 'medium'": "the store's own default is 0.5, as S3 has it; whoever speaks S1 says medium",
     "S1 FTS5 unavailable": "beside vectors words are looked up in memory, so that a damaged FTS5 index costs nothing",
     "S3 file_path NOT NULL UNIQUE": "a memory need not come from a file; its number, id and key identify it",
