@@ -84,6 +84,9 @@ def test_recall_on_a_cold_process_loads_no_other_command(tmp_path: Path):
     others = {f"perdure.cli.{module}" for module, _ in COMMANDS.values()} - {"perdure.cli.recall"}
     assert "perdure.cli.recall" in loaded
     assert loaded & (others | NEVER | NETWORK) == set()
+    # What asks providers, and how they are found, is for those who configured one.
+    providers = ("perdure.providers", "perdure.llm", "perdure.embed.registry", "perdure.embed.server", "httpcore2")
+    assert {name for name in loaded if name.startswith((*providers, "importlib.metadata"))} == set()
 
 
 @pytest.mark.parametrize("name", COMMANDS)

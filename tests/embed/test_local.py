@@ -63,6 +63,13 @@ def source() -> weights.Tensors:
 
 
 @pytest.fixture
+def filled_cache(embedder: LocalEmbedder, shared_cache: Path) -> Path:
+    """The cache after the weights were derived, whichever test comes first."""
+    embedder.embed_query("anything")
+    return shared_cache
+
+
+@pytest.fixture
 def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A model package that is found before the real one, with nothing in its model directory yet."""
     package = tmp_path / "site" / weights.PACKAGE
@@ -228,11 +235,11 @@ def test_weights_that_cannot_be_read_are_refused(stand_in: Path, tmp_path: Path)
         LocalEmbedder(tmp_path).embed_query("anything")
 
 
-def test_a_damaged_tokenizer_makes_the_model_unavailable(stand_in: Path, shared_cache: Path):
+def test_a_damaged_tokenizer_makes_the_model_unavailable(filled_cache: Path, stand_in: Path):
     (stand_in / weights.SOURCE_FILE).write_bytes(b"not read: the cache has what is needed")
     (stand_in / "tokenizer.json").write_text("{", encoding="utf-8")
     with pytest.raises(EmbedderUnavailable, match="could not be loaded") as caught:
-        LocalEmbedder(shared_cache).embed_query("anything")
+        LocalEmbedder(filled_cache).embed_query("anything")
     assert caught.value.__cause__ is not None
 
 

@@ -17,10 +17,10 @@ _FILES: Final = ("model.onnx", "onnx/model.onnx", "model_optimized.onnx", "model
 
 
 def open_embedder(model: str, options: Options) -> Embedder:
-    return FolderEmbedder("fastembed", model, options.cache, _load)
+    return FolderEmbedder("fastembed", model, options.cache, load_model)
 
 
-def _load(folder: Path) -> Encode:
+def load_model(folder: Path) -> Encode:
     library = need("fastembed", "fastembed>=0.7")
     kinds = need("fastembed.common.model_description", "fastembed>=0.7")
     file = next((name for name in _FILES if (folder / name).is_file()), None)

@@ -12,10 +12,10 @@ from perdure.providers.options import Options
 
 
 def open_embedder(model: str, options: Options) -> Embedder:
-    return FolderEmbedder("sentence-transformers", model, options.cache, _load)
+    return FolderEmbedder("sentence-transformers", model, options.cache, load_model)
 
 
-def _load(folder: Path) -> Encode:
+def load_model(folder: Path) -> Encode:
     # Version 5 knows which words the model wants before a question and before what may answer it.
     library = need("sentence_transformers", "sentence-transformers>=5")
     transformer = library.SentenceTransformer(str(folder), local_files_only=True)

@@ -17,13 +17,10 @@ def ollama_url(environ: Mapping[str, str] = os.environ) -> str:
     """
     scheme, _, place = environ.get("OLLAMA_HOST", "").strip().rpartition("://")
     host_and_port, _, path = place.partition("/")
-    host, _, port = host_and_port.rpartition(":") if _has_port(host_and_port) else (host_and_port, "", "")
+    # `::1` is an address without a port.
+    with_port = host_and_port.count(":") == 1 or "]:" in host_and_port
+    host, _, port = host_and_port.rpartition(":") if with_port else (host_and_port, "", "")
     host = host.strip("[]")
     host = _THIS_MACHINE.get(host, host)
     where = f"[{host}]" if ":" in host else host
     return f"{scheme or 'http'}://{where}:{port or _PORTS.get(scheme, '')}/{path}".rstrip("/")
-
-
-def _has_port(place: str) -> bool:
-    """`::1` is an address without one."""
-    return place.count(":") == 1 or "]:" in place
