@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
@@ -18,6 +19,9 @@ def open_embedder(model: str, options: Options) -> Embedder:
 def load_model(folder: Path) -> Encode:
     # Version 5 knows which words the model wants before a question and before what may answer it.
     library = need("sentence_transformers", "sentence-transformers>=5")
+    # A bar in the terminal while it loads is of no use to anybody who asked for a memory.
+    if hide_bar := getattr(sys.modules.get("transformers.utils.logging"), "disable_progress_bar", None):
+        hide_bar()
     transformer = library.SentenceTransformer(str(folder), local_files_only=True)
 
     def encode(texts: Sequence[str], task: Literal["query", "passage"]) -> Vectors:
