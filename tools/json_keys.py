@@ -139,6 +139,15 @@ JSON_KEYS: Final[dict[str, dict[str, tuple[str, str]]]] = {
         "level": ("string", "ok, warning or problem"),
         "sentence": ("string", "what was found"),
     },
+    "What models said": {
+        "parked": ("array of objects", "what a language model said that could not be used"),
+        "parked_id": ("number", "names it, for `parked --retry` and `parked --discard`"),
+        "output": ("string", "what the model said"),
+        "attempts": ("number", "how often it was asked"),
+        "answered": ("array of numbers", "what a retry brought to an end, by `parked_id`"),
+        "still_parked": ("array of numbers", "what a retry left as it was"),
+        "discarded": ("array of numbers", "what was thrown away"),
+    },
     "Settings": {
         "settings": ("array of objects", "every setting in force"),
         "value": ("any", "its value"),

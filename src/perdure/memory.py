@@ -11,7 +11,7 @@ from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from itertools import chain
-from typing import Any, Final, Literal, TextIO, Unpack, get_args, overload
+from typing import TYPE_CHECKING, Any, Final, Literal, TextIO, Unpack, get_args, overload
 
 from perdure import lifecycle, model, recall, validation
 from perdure.clock import parse_time
@@ -20,6 +20,9 @@ from perdure.lifecycle.capacity import UNCHANGED, Limit
 from perdure.open_memory import OpenMemory
 from perdure.store.port import Progress, StoreStats
 from perdure.validation import Fields, Filters, KeyedFields, Reference, References, StrPath
+
+if TYPE_CHECKING:
+    from perdure.llm.port import Parked
 
 MAX_BUDGET: Final = 1_000_000
 
@@ -447,6 +450,20 @@ class Memory(OpenMemory):
         """
         return lifecycle.egress.egress(self._services, since, limit)
 
+    def parked(self) -> builtins.list[Parked]:
+        """List what a language model said in this namespace that could not be used, oldest first."""
+        return lifecycle.parked.parked(self._services, self._namespace)
+
+    def retry_parked(self, ids: Sequence[int] | None = None) -> model.ParkedRetry:
+        """Ask the language model again about what is parked under these ids, or about all of it."""
+        return lifecycle.parked.retry(self._services, self._namespace, ids)
+
+    def discard_parked(self, ids: Sequence[int] | None = None) -> tuple[int, ...]:
+        """Throw away what is parked under these ids, or all of it, and answer what was thrown away. Memories stay as
+        they are.
+        """
+        return lifecycle.parked.discard(self._services, self._namespace, ids)
+
     def export(
         self, target: StrPath | TextIO, *, states: Sequence[model.State] = ("active",), progress: Progress | None = None
     ) -> model.Exported:
@@ -499,13 +516,15 @@ class Memory(OpenMemory):
             progress=progress,
         )
 
-    def doctor(self, *, repair: bool = False) -> Iterator[model.Finding]:
+    def doctor(self, *, repair: bool = False, online: bool = False) -> Iterator[model.Finding]:
         """Check everything that can be wrong with a store. `repair` first brings damaged records back from their
-        history, where it can be proven, and rebuilds what is derived.
+        history, where it can be proven, and rebuilds what is derived. `online` also asks the embedder and the language
+        model whether they answer.
         """
         services = self._services
+        models = lifecycle.provider_check.check_providers(services, online=validation.check_bool(online, "online"))
         repaired = [*services.store.repair()] if repair else []
-        return chain((services.embedder_finding(),), repaired, services.store.check())
+        return chain(models, repaired, services.store.check())
 
     # -- shared by the verbs -------------------------------------------------------------------------------------------
 

@@ -17,6 +17,7 @@ from perdure.maintenance_results import EgressDay as EgressDay
 from perdure.maintenance_results import Exported as Exported
 from perdure.maintenance_results import Imported as Imported
 from perdure.maintenance_results import MaintenanceResult as MaintenanceResult
+from perdure.maintenance_results import ParkedRetry as ParkedRetry
 
 Json: TypeAlias = "str | int | float | bool | Sequence[Json] | Mapping[str, Json] | None"
 State: TypeAlias = Literal["active", "superseded", "merged", "deleted", "expired", "evicted"]

@@ -92,6 +92,11 @@ undo --actor ana --force --dry-run
 capacity
 capacity --max-items 6 --max-tokens 1000
 remember "This one evicts another"
+parked
+parked 1
+parked --retry
+parked 1 --discard
+parked 1
 stats
 settings
 egress
@@ -112,8 +117,9 @@ def test_a_key_has_one_type_in_all_documents_and_the_page_names_it(user: User, s
     keys: set[str] = set()
     types: defaultdict[str, set[str]] = defaultdict(set)
     lines = [line.replace("DIR", str(tmp_path)) for line in SCENARIO.strip().splitlines()]
-    ask_models_elsewhere(store)
     for line in lines:
+        if line == "parked":
+            ask_models_elsewhere(store)
         answer = user(*shlex.split(line), "--json", stdin="tea is green\n", PERDURE_SESSION="monday")
         for document in filter(None, (answer.out, answer.err)):
             for key, type_ in keys_of(json.loads(document)):
@@ -138,6 +144,8 @@ def ask_models_elsewhere(store: Path) -> None:
     )  # fmt: skip
     opened = SqliteStore.open(store)
     opened.record_calls([call, replace(call, cost=None, outcome="provider_unavailable")])
+    said = {"purpose": "keywords", "model": "ollama:qwen3", "error": "There is no JSON.", "output": "Hello!"}
+    assert opened.park("default", memory=1, attempts=1, at=call.at, **said)
     opened.close()
 
 

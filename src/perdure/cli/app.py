@@ -45,6 +45,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "stats": ("stats", "Count what is stored, by namespace."),
     "doctor": ("doctor", "Check the store, and repair it."),
     "egress": ("egress", "List what left this machine."),
+    "parked": ("parked", "List, retry or discard what a model said that could not be used."),
     "settings": ("settings", "Show every setting in force, and where it comes from."),
     "work": ("work", "Do outstanding work, such as missing vectors."),
     "backup": ("backup", "Copy the whole store to a file, and check the copy."),
@@ -65,7 +66,8 @@ _OTHER_WORDS: Final = {
     "rollback": "undo", "redo": "undo", "wipe": "erase", "destroy": "erase", "compare": "diff", "limit": "capacity",
     "quota": "capacity", "rate": "validate", "judge": "validate", "pin": "promote",
     "pack": "context", "prompt": "context", "match": "triggers",
-    "network": "egress", "calls": "egress", "budget": "egress", "spend": "egress", "config": "settings",
+    "network": "egress", "calls": "egress", "budget": "egress", "spend": "egress",
+    "retry": "parked", "config": "settings",
 }  # fmt: skip
 
 

@@ -21,7 +21,8 @@ _COLOURS: Final = {"ok": "green", "warning": "yellow", "problem": "red"}
 
 @command("doctor", examples=("perdure doctor", "perdure doctor --repair", "perdure doctor --json | jq .ok"))
 @option("--repair", is_flag=True, help="First rebuild the index, and bring damaged records back from their history.")
-def main(target: Target, *, repair: bool) -> View:
+@option("--online", is_flag=True, help="Also ask the embedder and the language model whether they answer.")
+def main(target: Target, *, repair: bool, online: bool) -> View:
     """Check the store, and repair it.
 
     Each line is ok, a warning or a problem, with what to do about it. Exit code 0: no problem; 7: a problem was
@@ -33,7 +34,7 @@ def main(target: Target, *, repair: bool) -> View:
         """Findings as they come. A store that cannot even be opened is one too; one that is only busy is not."""
         try:
             with target.memory() as memory:
-                for finding in memory.doctor(repair=repair):
+                for finding in memory.doctor(repair=repair, online=online):
                     levels.append(finding.level)
                     yield finding
         except StoreBusy:

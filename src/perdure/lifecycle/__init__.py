@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         lookup,
         maintenance,
         parked,
+        provider_check,
         selection,
         summary,
         undo,
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "capacity", "checkpoint", "constitution", "egress", "erase", "feedback", "forget", "import_export", "lookup",
-    "maintenance", "parked", "selection", "summary", "undo", "update", "versions", "write",
+    "maintenance", "parked", "provider_check", "selection", "summary", "undo", "update", "versions", "write",
 ]  # fmt: skip
 
 

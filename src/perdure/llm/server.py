@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from perdure.errors import ModelOutputInvalid, ModelUnavailable, ProviderRefused
+from perdure.errors import ModelOutputInvalid, ModelUnavailable, ProviderRefused, ProviderUnavailable
 from perdure.llm.port import Question
 from perdure.model import Json
 
@@ -64,6 +64,14 @@ class ServerModel:
         self._client = client
         self._format = format
         self._unknown: frozenset[str] = frozenset()
+
+    def unavailable(self) -> ProviderUnavailable | None:
+        """Why it cannot be asked: no key, or a host that may not be asked. No request is made."""
+        try:
+            self._client.check()
+        except ProviderUnavailable as error:
+            return error
+        return None
 
     def answer(self, question: Question, *, seconds: float) -> str:
         deadline = monotonic() + seconds
