@@ -40,7 +40,7 @@ def test_none_of_300_bad_outputs_costs_a_memory_or_goes_unseen(memory: Memory, s
         stored = memory.remember(text, category="patterns").record
         texts[stored.number] = text
         # More of ten megabytes would only take longer: what is longer than a million characters is not read.
-        outputs[stored.number] = BAD_OUTPUTS[kind](random.Random(seed))[:1_500_000]
+        outputs[stored.number] = BAD_OUTPUTS[kind](random.Random(seed))[:1_000_001]
         server.next(*[ok(message(outputs[stored.number]))] * 3)
         if seed % OF_A_RUN == OF_A_RUN - 1:
             memory.work()
