@@ -81,8 +81,13 @@ def add_keywords(services: Services, limit: int | None, progress: Progress | Non
             with suppress(StoreReadOnly):
                 services.store.put_note(pending.note, pending.position)
     left = total - looked_at
-    notes = [f"{left:,} memories wait for keywords; run `perdure work` again."] if left and limit is None else []
-    return KeywordRun(written, (*chooser.notes, *notes))
+    notes = list(chooser.notes)
+    if chooser.parked:
+        answers = "1 answer" if chooser.parked == 1 else f"{chooser.parked:,} answers"
+        notes.append(f"{answers} of a language model could not be used; `perdure parked` shows what it said.")
+    if left and limit is None:
+        notes.append(f"{left:,} memories wait for keywords; run `perdure work` again.")
+    return KeywordRun(written, tuple(notes))
 
 
 class PendingKeywords(NamedTuple):
@@ -158,6 +163,7 @@ class KeywordChooser:
     notes: list[str] = field(default_factory=list[str])
     asked: int = 0
     invalid: int = 0
+    parked: int = 0
 
     def __post_init__(self) -> None:
         self.names = list(models_to_ask(self.services.settings))
@@ -192,6 +198,7 @@ class KeywordChooser:
 
     def _park(self, record: Record, model: str, error: ModelOutputInvalid) -> None:
         _park_output(self.services, record, model, error, attempts=1)
+        self.parked += 1
         self.invalid += 1
         if self.invalid >= _MOST_INVALID:
             self._give_up(model, f"{error.sentence} {error.remedy}")
