@@ -15,7 +15,6 @@ from llm.wires import message
 from providers.server import FaultServer, ok
 
 from perdure import Memory
-from perdure.lifecycle import parked
 from perdure.settings import load
 
 OF_EACH = 30
@@ -51,9 +50,9 @@ def test_none_of_300_bad_outputs_costs_a_memory_or_goes_unseen(memory: Memory, s
         assert memory.get(number).text == text
         assert memory.get(number).keywords
     # Every output can be seen, and what is wrong with it.
-    listed = parked.parked(memory._services, "default")
-    assert [item.memory for item in listed] == list(texts)
-    for item in listed:
+    parked = memory.parked()
+    assert [item.memory for item in parked] == list(texts)
+    for item in parked:
         assert item.memory is not None
         said = outputs[item.memory][:1000].encode("utf-8", "backslashreplace").decode()
         assert said in item.output
@@ -62,8 +61,8 @@ def test_none_of_300_bad_outputs_costs_a_memory_or_goes_unseen(memory: Memory, s
     # When the model does better, it is asked again for each, once.
     server.always(ok(message(GOOD)))
     server.requests.clear()
-    done = parked.retry(memory._services, "default")
+    done = memory.retry_parked()
     assert (len(done.answered), done.still_parked, done.notes) == (OF_EACH, (), ())
     assert len(server.requests) == OF_EACH
-    assert parked.parked(memory._services, "default") == []
+    assert memory.parked() == []
     assert {memory.get(number).keywords for number in texts} == {("turnstile", "ferry", "timetable")}

@@ -11,8 +11,6 @@ from providers.server import FaultServer, ok, status
 
 from perdure import Memory
 from perdure.errors import InvalidInput, NotFound
-from perdure.lifecycle import parked
-from perdure.llm.port import Parked
 from perdure.settings import load
 
 GOOD = '{"keywords": ["turnstile", "ferry", "timetable"]}'
@@ -37,12 +35,8 @@ def open_memory(folder: Path, llm: str = "ollama:qwen3") -> Memory:
     return Memory(folder / "m.db", settings=load(embedder="none", llm=llm))
 
 
-def listed(memory: Memory) -> list[Parked]:
-    return parked.parked(memory._services, "default")
-
-
 def test_what_was_said_is_seen_with_the_memory_and_the_reason(memory: Memory):
-    first, second = listed(memory)
+    first, second = memory.parked()
     assert (first.memory, second.memory) == (1, 2)
     assert first.output.count("I would rather talk about the weather.") == 3
     assert "There is no JSON object in the answer." in first.error
@@ -50,22 +44,22 @@ def test_what_was_said_is_seen_with_the_memory_and_the_reason(memory: Memory):
 
 
 def test_a_retry_asks_again_for_those_that_are_named(memory: Memory, server: FaultServer):
-    first, second = listed(memory)
+    first, second = memory.parked()
     server.always(ok(message(GOOD)))
-    done = parked.retry(memory._services, "default", [second.id])
+    done = memory.retry_parked([second.id])
     assert (done.answered, done.still_parked, done.notes) == ((second.id,), (), ())
-    assert listed(memory) == [first]
+    assert memory.parked() == [first]
     assert memory.get(2).keywords == CHOSEN
     assert memory.get(1).keywords != CHOSEN
     assert len(server.requests) == 1
 
 
 def test_what_is_of_no_use_again_stays_with_what_was_said_last(memory: Memory, server: FaultServer):
-    before = listed(memory)
+    before = memory.parked()
     server.always(ok(message("Rain.")))
-    done = parked.retry(memory._services, "default")
+    done = memory.retry_parked()
     assert done.answered == ()
-    after = listed(memory)
+    after = memory.parked()
     assert done.still_parked == tuple(item.id for item in after)
     assert [item.memory for item in after] == [1, 2]
     assert all("Rain." in item.output for item in after)
@@ -73,73 +67,73 @@ def test_what_is_of_no_use_again_stays_with_what_was_said_last(memory: Memory, s
 
 
 def test_when_the_model_cannot_be_asked_everything_stays_and_says_why(memory: Memory, server: FaultServer):
-    before = listed(memory)
+    before = memory.parked()
     server.always(status(503))
-    done = parked.retry(memory._services, "default")
+    done = memory.retry_parked()
     assert (done.answered, done.still_parked) == ((), tuple(item.id for item in before))
     assert "cannot answer now (503)" in done.notes[0]
     assert len(done.notes) == len(server.requests) == 1
-    assert listed(memory) == before
+    assert memory.parked() == before
 
 
 def test_a_retry_asks_the_model_that_is_chosen_now(memory: Memory, server: FaultServer, tmp_path: Path):
     server.always(ok(message(GOOD)))
     with open_memory(tmp_path, "ollama:gemma3") as again:
-        assert len(parked.retry(again._services, "default").answered) == 2
+        assert len(again.retry_parked().answered) == 2
     assert {request.json["model"] for request in server.requests} == {"gemma3"}
 
 
 def test_without_a_model_in_the_settings_none_is_asked(memory: Memory, server: FaultServer, tmp_path: Path):
     with open_memory(tmp_path, "none") as again:
-        done = parked.retry(again._services, "default")
+        done = again.retry_parked()
     assert len(done.still_parked) == 2
     assert "`llm`" in done.notes[0]
     assert server.requests == []
 
 
 def test_what_is_thrown_away_is_gone_and_the_memory_stays(memory: Memory, server: FaultServer):
-    first, second = listed(memory)
+    first, second = memory.parked()
     kept = memory.get(1).keywords
-    assert parked.discard(memory._services, "default", [first.id]) == (first.id,)
-    assert listed(memory) == [second]
+    assert memory.discard_parked([first.id]) == (first.id,)
+    assert memory.parked() == [second]
     assert memory.get(1).keywords == kept
-    assert parked.discard(memory._services, "default") == (second.id,)
-    assert listed(memory) == []
+    assert memory.discard_parked() == (second.id,)
+    assert memory.parked() == []
     assert server.requests == []
 
 
 def test_a_number_under_which_nothing_is_parked_is_an_error_and_nothing_is_asked(memory: Memory, server: FaultServer):
-    first, _ = listed(memory)
+    first, _ = memory.parked()
     with pytest.raises(NotFound, match="Nothing is parked under 99"):
-        parked.retry(memory._services, "default", [first.id, 99])
+        memory.retry_parked([first.id, 99])
     with pytest.raises(InvalidInput):
-        parked.discard(memory._services, "default", [0])
-    assert len(listed(memory)) == 2
+        memory.discard_parked([0])
+    assert len(memory.parked()) == 2
     assert server.requests == []
 
 
 def test_keywords_that_somebody_gave_meanwhile_are_not_asked_for_again(memory: Memory, server: FaultServer):
     memory.update(1, keywords=["mine"])
     server.always(ok(message(GOOD)))
-    parked.retry(memory._services, "default")
+    memory.retry_parked()
     assert memory.get(1).keywords == ("mine",)
     assert memory.get(2).keywords == CHOSEN
-    assert listed(memory) == []
+    assert memory.parked() == []
     assert len(server.requests) == 1
 
 
 def test_a_forgotten_memory_is_not_asked_about(memory: Memory, server: FaultServer):
     memory.forget(1)
     server.always(ok(message(GOOD)))
-    parked.retry(memory._services, "default")
-    assert listed(memory) == []
+    memory.retry_parked()
+    assert memory.parked() == []
     assert len(server.requests) == 1
 
 
 def test_what_a_retry_adds_is_taken_back_by_one_undo(memory: Memory, server: FaultServer):
     before = [memory.get(number).keywords for number in (1, 2)]
     server.always(ok(message(GOOD)))
-    done = parked.retry(memory._services, "default")
+    done = memory.retry_parked()
     assert [memory.get(number).keywords for number in (1, 2)] == [CHOSEN, CHOSEN]
     assert done.batch is not None
     memory.undo(done.batch)
@@ -152,7 +146,7 @@ def test_what_a_later_version_asked_for_stays_parked(memory: Memory, server: Fau
         attempts=1, at=memory.get(1).created_at,
     )  # fmt: skip
     assert item is not None
-    done = parked.retry(memory._services, "default", [item.id])
+    done = memory.retry_parked([item.id])
     assert (done.answered, done.still_parked) == ((), (item.id,))
     assert "'poems'" in done.notes[0]
     assert server.requests == []
