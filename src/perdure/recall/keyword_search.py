@@ -192,5 +192,6 @@ def rank_records(
         if matching:
             explanation = Explanation(partial(explain, columns))
             score = float(total_of(columns))
-            ranked.append(Ranked(*key, score, explanation, record.category if record else None))
+            category = record.category if record else None
+            ranked.append(Ranked(*key, score, explanation, category, by_words=bool(by_words)))
     return sorted(ranked, key=lambda candidate: candidate.order)

@@ -157,9 +157,11 @@ class Lexical:
         """
         found = self._find(_with_parts(query_terms, parts) if parts else query_terms)
         held = np.zeros((len(found), len(rows)))
+        mask = np.zeros(len(self.lengths), np.bool_)
         for place, (holders, _) in enumerate(found.values()):
-            if len(holders):
-                held[place] = holders.take(holders.searchsorted(rows), mode="clip") == rows
+            mask[holders] = True
+            held[place] = mask.take(rows)
+            mask[holders] = False
         every = list(found)
         for whole, some in parts.items():
             share = held[[every.index(part) for part in some]].mean(axis=0)

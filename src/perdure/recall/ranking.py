@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from operator import attrgetter
+from typing import NamedTuple, TypeVar
 
 from perdure.model import Signal
 from perdure.recall.recipe import Recipe
-
-if TYPE_CHECKING:
-    from perdure.recall.query import SearchRequest
 
 _Ranked = TypeVar("_Ranked")
 
@@ -48,7 +46,8 @@ class Explanation(Mapping[str, Signal]):
 
 class Ranked(NamedTuple):
     """A candidate with its score. `namespace` is its position among those asked. `relevance` says how well it fits;
-    whoever chooses by something that is no evidence there, such as the time that was asked for, sets it.
+    whoever chooses by something that is no evidence there, such as the time that was asked for, sets it. `by_words`:
+    it holds a word of the query.
     """
 
     namespace: int
@@ -57,6 +56,7 @@ class Ranked(NamedTuple):
     explain: Mapping[str, Signal]
     category: str | None
     relevance: float = 0.0
+    by_words: bool = False
 
     @property
     def order(self) -> tuple[float, int, int]:
@@ -64,13 +64,11 @@ class Ranked(NamedTuple):
         return -self.score, -self.number, self.namespace
 
 
-def choose(request: SearchRequest, ranked: Sequence[Ranked]) -> list[Ranked]:
-    """Of candidates in their order, those that become hits."""
-    return select(request.recipe, ranked, request.limit, lambda candidate: candidate.category)
-
-
 def select(
-    recipe: Recipe, ordered: Sequence[_Ranked], limit: int, category: Callable[[_Ranked], str | None]
+    recipe: Recipe,
+    ordered: Sequence[_Ranked],
+    limit: int,
+    category: Callable[[_Ranked], str | None] = attrgetter("category"),
 ) -> list[_Ranked]:
     """Of candidates that stand best first, `limit` at most, in the same order. A recipe that balances takes the best of
     each balanced category first, where there is room for all of them, and then whatever is best.

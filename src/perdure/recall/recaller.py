@@ -16,7 +16,7 @@ from perdure.model import Filter, Hit, Mode, Recall, Record
 from perdure.recall.keyword_search import OUT_OF_TIME, Key, browse_disk, search_disk
 from perdure.recall.past_index import LOST, Past, PastIndexCache
 from perdure.recall.query import MANY_WORDS, ONLY_THE_BEGINNING, ParsedQuery, SearchRequest, parse_query
-from perdure.recall.ranking import Ranked, choose
+from perdure.recall.ranking import Ranked, select
 from perdure.store.port import Store
 from perdure.text.words import MAX_QUERY_CHARACTERS, MAX_QUERY_WORDS
 from perdure.visibility import is_visible
@@ -154,7 +154,7 @@ class Recaller:
         if missing and query.words and not request.is_past and self._prefers_disk(request):
             try:
                 ranked, noted = search_disk(self._store, request, query, unreadable)
-                return _Ranking(choose(request, ranked), "keyword", (missing, *noted))
+                return _Ranking(select(request.recipe, ranked, request.limit), "keyword", (missing, *noted))
             except IndexDamaged:
                 notes.append(NO_FTS)
         if not _has_numpy():
@@ -163,7 +163,7 @@ class Recaller:
             if request.is_past:
                 return _Ranking((), "none", (NO_PAST, *notes))
             ranked = browse_disk(self._store, request, query) if request.recipe.prominence_weight else ()
-            return _Ranking(choose(request, ranked), "none", (missing, *notes))
+            return _Ranking(select(request.recipe, ranked, request.limit), "none", (missing, *notes))
         return self._rank_by_index(request, query, unreadable, missing, notes)
 
     def _rank_by_index(
@@ -200,7 +200,7 @@ class Recaller:
         candidates, noted = retriever.retrieve(partitions)
         generation = embedder.generation if embedder and embedding is not None else None
         ranked = rank(candidates, request, query, self._store, generation)
-        return _Ranking(choose(request, ranked), mode, (*notes, *noted), pasts, partitions)
+        return _Ranking(select(request.recipe, ranked, request.limit), mode, (*notes, *noted), pasts, partitions)
 
     def _rank_by_time(
         self, request: SearchRequest, query: ParsedQuery, times: TimeQuestion, unreadable: Collection[Key]
@@ -280,8 +280,7 @@ class Recaller:
         """
         ranked = self._rank(replace(request, limit=_COUNTED), query, ()).ranked
         ranked = [candidate for candidate in ranked if candidate.relevance >= request.min_relevance]
-        with_words = [hit for hit in ranked if "keyword" in hit.explain and hit.explain["keyword"].raw > 0]
-        return len(with_words) or len(ranked)
+        return sum(candidate.by_words for candidate in ranked) or len(ranked)
 
     def _embed(
         self, embedder: Embedder, request: SearchRequest, query: ParsedQuery, partitions: Sequence[Partition]

@@ -45,8 +45,6 @@ if TYPE_CHECKING:
 _DEVIATIONS: Final = 2.0
 # Cosines that differ by less than this say the same. It keeps two memories that are equally near from being 0 and 1.
 _LEAST_SPREAD: Final = 0.05
-# Of so many times as many candidates as are wanted it is seen first whether they fit.
-_AHEAD: Final = 4
 
 
 def rank(
@@ -63,15 +61,15 @@ def rank(
     possible = np.flatnonzero(total > 0)
     every = np.zeros(len(total))
     if least and len(possible):
-        # Mostly enough of the best fit, and then no other has to.
-        ahead = len(possible) if recipe.balances else _AHEAD * request.limit
-        some = top_k_newest(possible, total, candidates.number, ahead)
-        every[some] = relevance_of(candidates, some, asked, generation)
-        if len(some) < len(possible) and np.count_nonzero(every >= least) < request.limit:
-            every[possible] = relevance_of(candidates, possible, asked, generation)
+        every[possible] = relevance_of(candidates, possible, asked, generation)
         fitting = np.flatnonzero(every >= least)
         possible = fitting if len(fitting) else np.array([every.argmax()], np.intp)
-    rows = _best(candidates, request, total, possible, categories)
+    rows = top_k_newest(possible, total, candidates.number, request.limit)
+    if categories is not None and len(possible) > request.limit:
+        for which in range(len(recipe.balanced_categories)):
+            of_category = possible[categories[possible] == which]
+            rows = np.union1d(rows, top_k_newest(of_category, total, candidates.number, recipe.per_category))
+    rows = rows[np.lexsort((candidates.partition[rows], -candidates.number[rows], -total[rows]))]
     relevances = every[rows] if least else relevance_of(candidates, rows, asked, generation)
     ranked: list[Ranked] = []
     for row, fit in zip(rows.tolist(), relevances.tolist(), strict=True):
@@ -80,26 +78,9 @@ def rank(
         category = recipe.balanced_categories[which] if which >= 0 else None
         explanation = Explanation(partial(explain, columns, row))
         number, value = int(candidates.number[row]), float(total[row])
-        ranked.append(Ranked(namespace, number, value, explanation, category, fit))
+        by_words = bool(candidates.keyword[row] > 0)
+        ranked.append(Ranked(namespace, number, value, explanation, category, fit, by_words))
     return ranked
-
-
-def _best(
-    candidates: Candidates,
-    request: SearchRequest,
-    total: NDArray[np.float64],
-    possible: NDArray[np.intp],
-    categories: NDArray[np.intp] | None,
-) -> NDArray[np.intp]:
-    """The best of the possible rows by score, best first, and the best of each balanced category."""
-    recipe, count = request.recipe, request.limit
-    rows = top_k_newest(possible, total, candidates.number, count)
-    if categories is not None and len(possible) > count:
-        for which in range(len(recipe.balanced_categories)):
-            of_category = possible[categories[possible] == which]
-            best = top_k_newest(of_category, total, candidates.number, recipe.per_category)
-            rows = np.union1d(rows, best)
-    return rows[np.lexsort((candidates.partition[rows], -candidates.number[rows], -total[rows]))]
 
 
 def relevance_of(
@@ -195,7 +176,8 @@ def score(
             weight[~candidates.has_vector] = 0.0
         columns["vector"] = SignalColumn(candidates.cosine, by_meaning, weight, vector_ranks)
     features = ArrayFeatures(candidates.parts, request, query.stems, store)
-    columns |= weigh(request, weights, features)
+    if weights.keys() > columns.keys():
+        columns |= weigh(request, weights, features)
     if recipe.forgets:
         columns["forgotten"] = forgotten(total_of(columns), features, request)
     total = total_of(columns)
