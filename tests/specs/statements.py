@@ -2,10 +2,10 @@
 the test's docstring begins with the name, and `test_coverage.py` holds the two against each other.
 
 S0 is the semantic memory store. Of S1, the sessions, these are D1 (the database), D2 (retrieval), D3 (ranking), D4
-(embedding), D5 (keywords) and the criteria about them; of S2, the conversations, "Retrieval" and "Temporal Validity";
-of S4, the merging memory, "Search". Of S3, the memory tools, these are sections 3 (search), 4 (tiers and decay) and 5
-(schema), the embedders of section 6, the search for concepts, the triggers, and the tools that update, validate and
-checkpoint.
+(embedding), D5 (keywords), the criteria and the constraints about them; of S2, the conversations, "Retrieval" and
+"Temporal Validity"; of S4, the merging memory, "Search". Of S3, the memory tools, these are sections 3 (search), 4
+(tiers and decay) and 5 (schema), the configuration of section 6, the search for concepts, the triggers, and the tools
+that update, validate and checkpoint.
 """
 
 from __future__ import annotations
@@ -203,6 +203,10 @@ S1: Final = {
     "S1 criterion 5 generic": "Keywords must not be from the generic stopword list",
     "S1 criterion 7a": "retrieval uses FTS5 + prominence",
     "S1 criterion 7b": "retrieval uses vector + prominence",
+    "S1 constraint budget": "targets 2 seconds to leave headroom",
+    "S1 constraint slow": "is slow, the system degrades gracefully within the budget rather than blocking",
+    "S1 constraint failures": "Every component in the retrieval chain must handle failure silently",
+    "S1 constraint offline": "Users preferring offline operation can switch to Ollama",
     "S1 criterion 12": "Category balance preserved",
 }
 
@@ -303,6 +307,14 @@ S3: Final = {
     "S3 checkpoint restore clears": "clearExisting",
     "S3 checkpoint delete": "checkpoint_delete",
     "S3 checkpoint scenario": "pre-refactor-v2",
+    "S3 config enabled": '"enabled": true',
+    "S3 config model": '"local" | "openai"',
+    "S3 config dimensions": '"dimensions": 384',
+    "S3 config place": "indexPath",
+    "S3 config decay": '"decay": { "enabled": true',
+    "S3 config exempt": '"exemptTiers": ["constitutional", "critical"]',
+    "S3 config tier": '"defaultTier": "normal"',
+    "S3 config context": '"defaultContextType": "general"',
     "S3 embedder local": "Default: Local embedding model",
     "S3 embedder openai": "model: 'text-embedding-3-small', dimensions: 1536",
 }
