@@ -16,11 +16,12 @@ from learnings import LEARNINGS
 from llm.wires import message
 from providers.server import FaultServer, Received, answering, hang, ok, status
 
-from perdure import Memory
+from perdure import Memory, errors
 from perdure.lifecycle import keyword_work
 from perdure.llm.port import Parked
 from perdure.model import Record
 from perdure.settings import load
+from perdure.store.sqlite.reader import SqliteReader
 from perdure.store.sqlite.store import SqliteStore
 from perdure.testing.embedder import WordEmbedder
 from perdure.text.keyword_words import GENERIC
@@ -140,11 +141,8 @@ def test_words_of_the_store_decide_which_keywords_come_first(opened: Open):
 
 
 def test_a_damaged_index_costs_no_keywords(opened: Open, monkeypatch: pytest.MonkeyPatch):
-    from perdure.errors import IndexDamaged
-    from perdure.store.sqlite.reader import SqliteReader
-
     def damaged(*_: object) -> None:
-        raise IndexDamaged
+        raise errors.IndexDamaged
 
     monkeypatch.setattr(SqliteReader, "word_counts", damaged)
     assert "connection pool" in learned(opened(llm="none")).keywords
@@ -202,6 +200,21 @@ def test_undo_takes_the_keywords_back_for_good(opened: Open, server: FaultServer
     assert [now(memory, record).keywords for record in records] == [(), ()]
     memory.update(records[0].number, text="Retry SQLITE_LOCKED instead")
     assert memory.work().keywords_added == 1
+
+
+def test_keywords_do_not_stand_in_the_way_of_taking_back_what_they_are_for(opened: Open):
+    memory = opened(llm="none", keyword_categories="patterns,heuristics")
+    batch = memory.import_([{"text": text, "category": "heuristics"} for text, _ in LEARNINGS]).batch or ""
+    assert memory.work().keywords_added == len(LEARNINGS)
+    assert len(memory.undo(batch).removed) == len(LEARNINGS)
+
+
+def test_a_tag_that_somebody_added_since_still_stands_in_the_way(opened: Open):
+    memory = opened(llm="none")
+    done = memory.remember(TEXT, category="patterns")
+    memory.update(done.record.number, add_tags=["kept"])
+    with pytest.raises(errors.Conflict, match="Changed since"):
+        memory.undo(done.batch)
 
 
 def test_keywords_that_were_removed_by_hand_stay_away(opened: Open):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from perdure.clock import format_local
 from perdure.errors import AmbiguousReference, Conflict, InvalidInput, NotFound
 from perdure.lifecycle.revert import DAMAGED, RevertPlan, revert, why_missing
+from perdure.lifecycle.write_context import CHOSEN_BY
 from perdure.model import Operation, Record, RevertResult, Revision, Skipped, same_history
 from perdure.store.paging import revisions
 from perdure.store.port import LogFilter, Reader
@@ -23,6 +24,7 @@ _ID_LENGTH: Final = 36
 _MAX_LINES: Final = 20_000
 _LISTED: Final = 5
 _HOW_TO_UNDO: Final = "Write undo('batch'), undo(session='…') or undo(actor='…', since='…'); nothing was changed."
+_WRITING: Final[frozenset[Operation]] = frozenset({"insert", "update"})
 _REVERTING: Final[frozenset[Operation]] = frozenset({"undo", "rewind"})
 
 
@@ -122,12 +124,16 @@ def undo(
 
 
 def _later_changes(reader: Reader, own: Sequence[Revision], current: Record | None) -> list[Revision]:
-    """The lines of others that undoing would overrule. Changes that were taken back again do not count."""
+    """The lines of others that undoing would overrule. Changes that were taken back again do not count, nor do keywords
+    that were chosen for words which are taken back.
+    """
     first, last = own[0], own[-1]
     if current is not None and current.seq == last.seq and len(own) == 1:
         return []
     seqs = {line.seq for line in own}
     others = [line for line in reader.revisions(first.number) if line.seq > first.seq and line.seq not in seqs]
+    if any(line.change.operation in _WRITING for line in own):
+        others = [one for one in others if one.change.operation != "annotate" or CHOSEN_BY not in one.change.provenance]
     unchanged = current is not None and last.record is not None and same_history(current, last.record)
     return [line for line in others if line.seq < last.seq] if unchanged else others
 
