@@ -122,17 +122,38 @@ def test_five_words_are_enough():
     assert len(extract_keywords("Tests need a fixed clock")) >= 3
 
 
+CROWDED = "The gateway, the resolver, a certificate, the proxy, a cookie, the socket and the ledger are old."
+
+
 def test_words_that_are_common_in_the_store_weigh_less():
-    text = "The gateway and the resolver need a certificate for the proxy."
     asked: list[str] = []
 
     def counted(words: Sequence[str]) -> WordCounts:
         asked.extend(words)
-        return WordCounts(10_000, 100_000, {term_hash(stem(word)): 9_000 for word in ("gateway", "proxy")})
+        return WordCounts(10_000, 100_000, {term_hash(stem(word)): 9_000 for word in ("gateway", "certificate")})
 
-    plain, weighed = extract_keywords(text), extract_keywords(text, count_words=counted)
-    assert plain.index("gateway") < weighed.index("gateway")
-    assert 0 < len(asked) <= 24
+    assert {"gateway", "certificate"} <= set(extract_keywords(CROWDED))
+    assert not {"gateway", "certificate"} & set(extract_keywords(CROWDED, count_words=counted))
+    assert len(asked) == 7
+
+
+def test_the_store_is_not_asked_where_every_term_finds_room():
+    def counted(_: Sequence[str]) -> WordCounts:
+        raise AssertionError
+
+    assert len(extract_keywords("The gateway and the resolver need a certificate", count_words=counted)) == 3
+
+
+def test_of_a_long_text_few_words_are_looked_up():
+    asked: list[str] = []
+
+    def counted(words: Sequence[str]) -> WordCounts:
+        asked.extend(words)
+        return WordCounts(0, 0, {})
+
+    text = " and ".join(f"the {first}{second}x" for first in ("ka", "mo", "ri", "ten") for second in "abcdefghijklm")
+    assert extract_keywords(text, count_words=counted) == extract_keywords(text)
+    assert 0 < len(asked) <= 3 * 16
 
 
 @pytest.mark.parametrize("piece", ["connection pool ", "parseFile ", "中", "`", "[REDACTED:", "a.b/", "A-", "x"])

@@ -27,8 +27,8 @@ CountWords: TypeAlias = Callable[[Sequence[str]], WordCounts]
 
 # Of a longer text the beginning counts, so that a megabyte costs no more than some pages.
 _READ: Final = 8_000
-# How many words are looked up in the store, the likeliest first.
-_LOOKED_UP: Final = 24
+# How many terms are looked up in the store, the likeliest first.
+_LOOKED_UP: Final = 16
 # A store counts as if it had a hundred memories more: in a small one no word is common.
 _IMAGINED: Final = 100
 # Two words that begin alike, with four letters or more, are one word if nothing but endings differs.
@@ -55,11 +55,16 @@ def extract_keywords(
     if reasoning:
         words += words_of(reasoning[:_READ])
     titled = words_of((title or "")[:_READ])
-    weights = weigh(words, titled, count_words)
+    weights = weigh(
+        [term for term in terms_of(words) if not _POOR.issuperset(word.kind for word in term.words)], titled
+    )
+    most = max(MIN_KEYWORDS + 2, min(MAX_KEYWORDS, 3 + len(words) // 6))
+    # Looking words up costs more than all the rest, and decides nothing where every term finds room.
+    if count_words and len(weights) > most:
+        weights = weigh_by_rarity(weights, count_words)
     ranked = sorted(weights, key=lambda term: (-weights[term], term.position))
     chosen: list[str] = []
-    strong = (term.text for term in ranked if not _POOR.issuperset(word.kind for word in term.words))
-    _choose(strong, chosen, max(MIN_KEYWORDS + 2, min(MAX_KEYWORDS, 3 + len(words) // 6)))
+    _choose((term.text for term in ranked), chosen, most)
     # Where these are too few: their single words, then weak words, then those of the title.
     single = sorted((word for word in words if word.kind != "number"), key=lambda word: -_WEIGHTS[word.kind])
     for more in (single, titled):
@@ -95,38 +100,41 @@ def same_word(one: str, other: str) -> bool:
     return any(one[at:] in ENDINGS and other[at:] in ENDINGS for at in range(least, max(_SHARED, least - 2) - 1, -1))
 
 
-def weigh(words: Sequence[Word], titled: Sequence[Word], count_words: CountWords | None) -> dict[Term, float]:
+def weigh(terms: Sequence[Term], titled: Sequence[Word]) -> dict[Term, float]:
     """Each term once, where it stands first."""
     found: dict[str, Term] = {}
     times: Counter[str] = Counter()
-    for term in terms_of(words):
+    for term in terms:
         key = " ".join(stem(word.text) for word in term.words)
         found.setdefault(key, term)
         times[key] += 1
     in_title = {stem(word.text) for word in titled}
+    last = 1 + max((term.position for term in terms), default=0)
     weights: dict[Term, float] = {}
     for key, term in found.items():
         weight = sum(_WEIGHTS[word.kind] * min(1.2, 0.6 + len(word.text) / 15) for word in term.words) / len(term.words)
-        weight *= (1 + log(times[key])) * (1 - _LATE * term.position / len(words))
+        weight *= (1 + log(times[key])) * (1 - _LATE * term.position / last)
         if len(term.words) > 1:
             weight *= _PAIR
         if any(stem(word.text) in in_title for word in term.words):
             weight *= _IN_TITLE
         weights[term] = weight
-    return weigh_by_rarity(weights, count_words) if count_words else weights
+    return weights
 
 
 def weigh_by_rarity(weights: dict[Term, float], count_words: CountWords) -> dict[Term, float]:
-    best = sorted(weights, key=weights.__getitem__, reverse=True)
-    asked = list(dict.fromkeys(word.text for term in best for word in term.words))[:_LOOKED_UP]
-    counts = count_words(asked)
+    """A term counts by its rarest word. Those that are too far behind to be looked up stay behind."""
+    best = sorted(weights, key=lambda term: (-weights[term], term.position))[:_LOOKED_UP]
+    counts = count_words(list(dict.fromkeys(word.text for term in best for word in term.words)))
     most = log(counts.documents + _IMAGINED)
 
     def rarity(word: str) -> float:
         held = [counts.containing.get(term_hash(term), 0) for term in stem(word).split()]
         return 1 - log(1 + min(held, default=0)) / most
 
-    return {term: weight * max(rarity(word.text) for word in term.words) for term, weight in weights.items()}
+    weighed = {term: weights[term] * max(rarity(word.text) for word in term.words) for term in best}
+    least = min(weighed.values())
+    return {term: weighed.get(term, least * weight / max(weights.values())) for term, weight in weights.items()}
 
 
 def is_in_text(keyword: str, text: str) -> bool:
