@@ -439,8 +439,9 @@ class Memory(OpenMemory):
         self, *, limit: int | None = None, purge: bool | None = None, progress: Progress | None = None
     ) -> model.MaintenanceResult:
         """Do what is outstanding, in every namespace: expire memories that are due, purge evicted ones whose grace
-        period is over, compute vectors for the memories that have none. If the clock leapt, purging waits until a week
-        of writes has followed, or until `purge=True` says that the clock is right; `purge=False` purges nothing.
+        period is over, find keywords for learnings, compute vectors for the memories that have none. If the clock
+        leapt, purging waits until a week of writes has followed, or until `purge=True` says that the clock is right;
+        `purge=False` purges nothing.
         """
         return lifecycle.maintenance.work(self._services, limit=limit, purge=purge, progress=progress)
 

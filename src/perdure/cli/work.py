@@ -10,18 +10,20 @@ from perdure.cli.terminal import note
 
 
 @command("work", examples=("perdure work", "perdure work --limit 1000", "perdure work --purge"))
-@option("--limit", "-l", type=int, metavar="COUNT", help="Maximum number of memories to embed.")
+@option(
+    "--limit", "-l", type=int, metavar="COUNT", help="Maximum number of memories to embed, or to find keywords for."
+)
 @option("--purge/--no-purge", default=None,
         help="Purge evicted memories even though the system clock jumped; or purge nothing.")  # fmt: skip
 def main(target: Target, *, limit: int | None, purge: bool | None) -> View:
     """Do outstanding work, such as missing vectors.
 
     Memories that were stored without a model, or imported, are found by words at once and by meaning after this.
-    Memories whose time is over become expired, and evicted ones are removed when their grace period is over. It may
-    be interrupted and run again at any time, by any process. Exit code 1 when vectors are missing and none could be
-    made.
+    Learnings without keywords get some, from the language model of the settings if there is one. Memories whose time
+    is over become expired, and evicted ones are removed when their grace period is over. It may be interrupted and run
+    again at any time, by any process. Exit code 1 when vectors are missing and none could be made.
     """
-    with target.memory() as memory, Bar("Embedding") as bar:
+    with target.memory() as memory, Bar("Working") as bar:
         result = memory.work(limit=limit, purge=purge, progress=bar)
     done: list[str] = []
     if result.expired:
