@@ -4,6 +4,7 @@ take their place here: for what is passed on, what is never asked for, and what 
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -73,6 +74,7 @@ import enum, dataclasses
 class PoolingType(str, enum.Enum):
     CLS = "CLS"
     MEAN = "MEAN"
+    LAST_TOKEN = "LAST_TOKEN"
 @dataclasses.dataclass(frozen=True)
 class ModelSource:
     hf: str | None = None
@@ -216,16 +218,60 @@ def test_fastembed_needs_an_onnx_file(library: Library, folder: Path, opened: Op
     assert "model.onnx" in refused.value.remedy
 
 
-@pytest.mark.parametrize(("content", "pooling"), [(None, "MEAN"), ("false", "MEAN"), ("true", "CLS")])
+@pytest.mark.parametrize(
+    ("config", "pooling"),
+    [
+        (None, "MEAN"),
+        ({"pooling_mode_cls_token": False, "pooling_mode_mean_tokens": True}, "MEAN"),
+        ({"pooling_mode_cls_token": True, "pooling_mode_mean_tokens": False}, "CLS"),
+        ({"pooling_mode_lasttoken": True}, "LAST_TOKEN"),
+        ({"embedding_dimension": 6, "pooling_mode": "cls"}, "CLS"),
+        ({"embedding_dimension": 6, "pooling_mode": ["mean"]}, "MEAN"),
+    ],
+    ids=str,
+)
 def test_fastembed_pools_as_the_model_was_trained_to(
-    content: str | None, pooling: str, library: Library, folder: Path, opened: Open
+    config: Any, pooling: str, library: Library, folder: Path, opened: Open
 ):
-    """https://sbert.net/docs/package_reference/sentence_transformer/models.html: 1_Pooling/config.json."""
+    """1_Pooling/config.json, as sentence_transformers/sentence_transformer/modules/pooling.py of version 6 writes it,
+    and as the versions before did.
+    """
     library("fastembed")
-    if content is not None:
-        (folder / "1_Pooling" / "config.json").write_text(f'{{"pooling_mode_cls_token": {content}}}', "utf-8")
+    if config is not None:
+        (folder / "1_Pooling" / "config.json").write_text(json.dumps(config), "utf-8")
     opened(settings.load(embedder=f"fastembed:{folder}")).embed_query("dark?")
     assert sys.modules["fastembed"].models[-1]["pooling"].value == pooling
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "said"),
+    [
+        ("1_Pooling/config.json", {"pooling_mode": "max"}, "max"),
+        ("1_Pooling/config.json", {"pooling_mode": ["mean", "cls"]}, "mean, cls"),
+        ("1_Pooling/config.json", {"pooling_mode_weightedmean_tokens": True}, "weightedmean"),
+        ("modules.json", [{"type": "sentence_transformers.models.Dense"}], "Dense"),
+    ],
+    ids=str,
+)
+def test_fastembed_does_not_run_a_model_of_which_it_knows_only_a_part(
+    file: str, content: Any, said: str, library: Library, folder: Path, opened: Open
+):
+    library("fastembed")
+    (folder / file).write_text(json.dumps(content), "utf-8")
+    with pytest.raises(EmbedderUnavailable, match=said) as refused:
+        _ = opened(settings.load(embedder=f"fastembed:{folder}")).generation
+    assert "sentence-transformers" in refused.value.remedy
+
+
+def test_fastembed_gets_the_words_that_the_model_wants_before_a_text(library: Library, folder: Path, opened: Open):
+    """config_sentence_transformers.json: `prompts`, of which a document's may be called document, passage or corpus."""
+    asked = library("fastembed")
+    prompts = {"query": "query: ", "passage": "passage: ", "classification": "kind: "}
+    (folder / "config_sentence_transformers.json").write_text(json.dumps({"prompts": prompts}), "utf-8")
+    embedder = opened(settings.load(embedder=f"fastembed:{folder}"))
+    embedder.embed_passages(["dark"])
+    embedder.embed_query("dark?")
+    assert asked[-2:] == [("document", ["passage: dark"]), ("query", ["query: dark?"])]
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
