@@ -517,12 +517,18 @@ class Memory(OpenMemory):
             progress=progress,
         )
 
-    def doctor(self, *, repair: bool = False, online: bool = False) -> Iterator[model.Finding]:
+    def doctor(
+        self, *, repair: bool = False, online: bool = False, secrets: bool = False, progress: Progress | None = None
+    ) -> Iterator[model.Finding]:
         """Check everything that can be wrong with a store. `repair` first brings damaged records back from their
         history, where it can be proven, and rebuilds what is derived. `online` also asks the embedder and the language
         model whether they answer.
+
+        `secrets` looks for secrets instead, in all namespaces and their history; `repair` then takes them out for good.
         """
         services = self._services
+        if validation.check_bool(secrets, "secrets"):
+            return lifecycle.secret_sweep.sweep_secrets(services, repair=repair, progress=progress)
         models = lifecycle.provider_check.check_providers(services, online=validation.check_bool(online, "online"))
         repaired = [*services.store.repair()] if repair else []
         return chain(models, repaired, services.store.check())

@@ -25,6 +25,24 @@ def test_a_healthy_store_has_no_problem(user: User):
     assert "✓" in user.screen("doctor")
 
 
+def test_doctor_finds_secrets_in_the_store_and_takes_them_out(user: User, store: Path):
+    token = "ghp_" + "q7W2e9R4t1Y6" * 3
+    user.done("remember", f"the token is {token}", PERDURE_REDACT="off")
+    assert token.encode() in b"".join(path.read_bytes() for path in store.parent.iterdir())
+    answer = user("doctor", "--secrets", "--json")
+    assert (answer.code, answer.json["ok"]) == (7, False)
+    (finding,) = answer.json["findings"]
+    assert finding["sentence"].startswith("Memory #1 in 'default' holds github_token now")
+    assert "perdure doctor --secrets --repair" in finding["remedy"]
+    assert user("doctor", "--secrets").rows[0][:2] == ["problem", "secrets"]
+    assert "1 problem found" in user("doctor", "--secrets", PERDURE_LAYOUT="terminal").out
+    assert user.done("doctor", "--secrets", "--repair", "--json").json["ok"] is True
+    assert user.done("show", "1", "--json").json["text"] == "the token is [REDACTED:github_token]"
+    assert "secrets were taken out of log entries [1]" in user.screen("history", "1")
+    assert token.encode() not in b"".join(path.read_bytes() for path in store.parent.iterdir())
+    assert user.done("doctor", "--json").json["ok"] is True
+
+
 def test_a_file_that_is_no_store_is_a_problem_with_its_own_exit_code(user: User, store: Path):
     store.write_bytes(b"This is not a database, it is a text about one. " * 100)
     answer = user("doctor", "--json")

@@ -15,6 +15,7 @@ from perdure.cli.time_options import age
 from perdure.clock import format_time
 from perdure.lifecycle.write_context import CHOSEN_BY
 from perdure.model import Change, DiffPart, FieldChange, Operation
+from perdure.store.port import DROPPED
 
 _MOST_LINES: Final = 8
 _MARKS: Final = {"same": "{}", "removed": "[-{}-]", "added": "{{+{}+}}"}
@@ -35,11 +36,14 @@ def author_and_age(change: Change, *more: str | None) -> str:
 
 
 def provenance_line(change: Change) -> str:
-    """Where a memory that was known was said again, and who chose its keywords; nothing for every other change."""
+    """Where a memory that was known was said again, who chose its keywords, and what was dropped because it held
+    secrets; nothing for every other change.
+    """
     told = dict(change.provenance)
     chosen = f"keywords chosen by {readable(told.pop(CHOSEN_BY))}" if CHOSEN_BY in told else ""
+    dropped = f"secrets were taken out of log entries {readable(told.pop(DROPPED))}" if DROPPED in told else ""
     places = ", ".join(f"{name} {readable(value)}" for name, value in told.items())
-    return "; ".join(filter(None, (f"said again: {places}" if places else "", chosen)))
+    return "; ".join(filter(None, (f"said again: {places}" if places else "", chosen, dropped)))
 
 
 def describe_changes(text_diff: Iterable[DiffPart], field_changes: Iterable[FieldChange]) -> Iterator[str]:

@@ -9,6 +9,7 @@ import click
 
 from perdure.cli.command import Target, command, option
 from perdure.cli.exit_codes import OK, PROBLEM_FOUND
+from perdure.cli.progress import Bar
 from perdure.cli.render import View
 from perdure.cli.terminal import dim, glyphs, safe, width
 from perdure.cli.text_layout import wrap
@@ -19,22 +20,33 @@ from perdure.model import Finding
 _COLOURS: Final = {"ok": "green", "warning": "yellow", "problem": "red"}
 
 
-@command("doctor", examples=("perdure doctor", "perdure doctor --repair", "perdure doctor --json | jq .ok"))
+@command(
+    "doctor",
+    examples=(
+        "perdure doctor",
+        "perdure doctor --repair",
+        "perdure doctor --secrets",
+        "perdure doctor --json | jq .ok",
+    ),
+)
 @option("--repair", is_flag=True, help="First rebuild the index, and bring damaged records back from their history.")
 @option("--online", is_flag=True, help="Also ask the embedder and the language model whether they answer.")
-def main(target: Target, *, repair: bool, online: bool) -> View:
+@option("--secrets", is_flag=True, help="Look for secrets instead, in all namespaces; with --repair, take them out.")
+def main(target: Target, *, repair: bool, online: bool, secrets: bool) -> View:
     """Check the store, and repair it.
 
     Each line is ok, a warning or a problem, with what to do about it. Exit code 0: no problem; 7: a problem was
-    found. A repair never touches a sound record or any history. In a pipe: level, check, sentence, remedy, with tabs.
+    found. A repair never touches a sound record or any history; only with --secrets it does: each secret is replaced
+    by [REDACTED:kind], and what the history said with it is dropped for good. In a pipe: level, check, sentence,
+    remedy, with tabs.
     """
     levels: list[str] = []
 
     def examine() -> Iterator[Finding]:
         """Findings as they come. A store that cannot even be opened is one too; one that is only busy is not."""
         try:
-            with target.memory() as memory:
-                for finding in memory.doctor(repair=repair, online=online):
+            with target.memory() as memory, Bar("Looking for secrets") as bar:
+                for finding in memory.doctor(repair=repair, online=online, secrets=secrets, progress=bar):
                     levels.append(finding.level)
                     yield finding
         except StoreBusy:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         maintenance,
         parked,
         provider_check,
+        secret_sweep,
         selection,
         summary,
         undo,
@@ -31,7 +32,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "capacity", "checkpoint", "constitution", "egress", "erase", "feedback", "forget", "import_export", "lookup",
-    "maintenance", "parked", "provider_check", "selection", "summary", "undo", "update", "versions", "write",
+    "maintenance", "parked", "provider_check", "secret_sweep", "selection", "summary", "undo", "update", "versions",
+    "write",
 ]  # fmt: skip
 
 

@@ -47,7 +47,9 @@ class CheckpointRevert:
             elif record is None:
                 skipped.append(Skipped(number, why_missing(reader.revisions(number))))
             elif line.record is None:
-                skipped.append(Skipped(number, "What it said then was not kept, because versioning is off."))
+                skipped.append(
+                    Skipped(number, "What it said then was not kept: versioning is off, or it held secrets.")
+                )
             else:
                 targets[number] = line.record
         notes: tuple[str, ...] = ()

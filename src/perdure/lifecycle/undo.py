@@ -56,7 +56,9 @@ class BatchRevert:
                 reason = why_missing((*own, *later[number]))
                 skipped += [Skipped(number, reason)] if number in before or reason == DAMAGED else []
             elif number in before and before[number].record is None:
-                skipped.append(Skipped(number, "What it said before was not kept, because versioning is off."))
+                skipped.append(
+                    Skipped(number, "What it said before was not kept: versioning is off, or it held secrets.")
+                )
             else:
                 targets[number] = before[number].record if number in before else None
         different = [

@@ -551,23 +551,10 @@ def check_write(
         checked["metadata"] = {}
     if not services.settings.redact:
         return checked, ()
+    from perdure.text.secrets import redact_nested
+
     kinds: list[str] = []
-
-    def redacted(value: Any) -> Any:
-        if isinstance(value, str):
-            result = services.redact(value)
-            if result.text != value:  # a text that was redacted long ago names its kinds too
-                kinds.extend(result.found)
-            return result.text
-        if isinstance(value, tuple):
-            return tuple(dict.fromkeys(redacted(item) for item in cast("tuple[Any, ...]", value)))
-        if isinstance(value, list):
-            return [redacted(item) for item in cast("list[Any]", value)]
-        if isinstance(value, dict):
-            return {redacted(name): redacted(item) for name, item in cast("dict[Any, Any]", value).items()}
-        return value
-
-    safe = cast("RecordFields", redacted(checked))
+    safe = cast("RecordFields", redact_nested(checked, services.redact, kinds))
     if not kinds:
         return checked, ()
     if key := checked.get("key"):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from contextlib import suppress
 from typing import Final, NamedTuple
 
 from perdure.buggify import point
 from perdure.errors import NotFound, StoreDamaged
+from perdure.store.port import DROPPED
 from perdure.store.sqlite.apsw_types import Database
 from perdure.store.sqlite.rows import decode_payload, range_of, slot_of
 from perdure.store.sqlite.sidecar import SIDECAR_SQL
@@ -49,14 +51,30 @@ def erase(connection: Database, namespace: int, number: int, *, traceless: bool)
     return Erased(memory, version, terms, tokens or 0)
 
 
-def drop_payloads(connection: Database, namespace: int, number: int) -> None:
-    """Delete the payloads of all log entries but the newest. A mark tells doctor that this is not damage."""
+def drop_payloads(connection: Database, namespace: int, number: int, seqs: Collection[int] | None) -> None:
+    """Delete the payloads of all log entries but the newest, or of the named ones. Doctor learns that this is no damage
+    from a mark, or from the newest entry, which names them.
+    """
     lines = connection.execute(SQL["memory_lines"], (namespace, number)).fetchall()[1:]
+    if seqs is not None:
+        lines = [line for line in lines if line[0] in seqs]
+        connection.execute(SIDECAR_SQL["ask_scrub"])
     for seq, *_, body in lines:
         if body is not None:
             connection.execute(SQL["delete_payload"], (slot_of(namespace, seq),))
-            connection.execute(SQL["raise_mark"], (f"{_UNVERSIONED}{namespace}", seq))
+            if seqs is None:
+                connection.execute(SQL["raise_mark"], (f"{_UNVERSIONED}{namespace}", seq))
     _delete_passages(connection, namespace, [line[-1] for line in lines], set())
+
+
+def dropped_by_name(connection: Database, namespace: int, number: int) -> set[int]:
+    """The positions whose payloads were dropped one by one, as the later entries of the memory say."""
+    named: set[int] = set()
+    for *_, body in connection.execute(SQL["memory_lines"], (namespace, number)):
+        with suppress(StoreDamaged, UnicodeError, AttributeError, TypeError):
+            told = decode_payload(body).provenance.get(DROPPED) if body is not None else None
+            named.update(seq for seq in (told if isinstance(told, list) else ()) if isinstance(seq, int))
+    return named
 
 
 def dropped_until(connection: Database, namespace: int) -> int:

@@ -6,7 +6,7 @@ import json
 import math
 import os
 import struct
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields
 from datetime import datetime
 from operator import attrgetter
@@ -212,9 +212,9 @@ class SqliteWriter(SqliteReader):
         row = self._row_to_change()
         row.max_items, row.max_tokens = max_items, max_tokens
 
-    def drop_payloads(self, number: int) -> None:
+    def drop_payloads(self, number: int, seqs: Collection[int] | None = None) -> None:
         self._connection.execute(SQL["unpark_memory"], (slot_of(self.namespace_id, number),))
-        erasure.drop_payloads(self._connection, self.namespace_id, number)
+        erasure.drop_payloads(self._connection, self.namespace_id, number, seqs)
 
     def erase(self, number: int, change: Change, *, traceless: bool = True) -> None:
         row = self._row_to_change()

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from perdure.errors import Conflict, NotFound
-from perdure.ids import parse_reference
+from perdure.ids import content_hash, parse_reference
 from perdure.model import STATES, Filter, Record, identity_of
-from perdure.store.port import IndexRow, Load, LogFilter, Position, Store, Use
+from perdure.store.port import DROPPED, IndexRow, Load, LogFilter, Position, Store, Use
 from perdure.testing.conformance.store_fixture import RELAXED, StoreTestBase
 from perdure.testing.records import (
     GENERATION,
@@ -227,6 +227,26 @@ class ErasureTests(StoreTestBase):
         with store.write("nowhere") as writer:
             writer.drop_payloads(1)
         assert store.namespaces() == [NAMESPACE]
+
+    def test_named_payloads_can_be_dropped_from_the_middle_and_nobody_takes_the_gap_for_damage(
+        self, store: Store
+    ) -> None:
+        first = remember(store, "tea")
+        embed(store, [first])
+        second = amend(store, first, text="green tea")
+        embed(store, [second])
+        changed = replace(second, text="black tea", content_hash=content_hash("black tea"), version=3)
+        with store.write(NAMESPACE) as writer:
+            third = writer.put(changed, replace(change("update"), provenance={DROPPED: [2]}), entry_of(changed))
+            writer.drop_payloads(1, [2])
+            writer.drop_payloads(1, [2, 99])
+            writer.drop_payloads(99, [1])
+        assert [line.record for line in read_once(store).revisions(1)] == [first, None, third]
+        vectors = read_once(store).passage_vectors(GENERATION, [passage_hash(first), passage_hash(second)])
+        assert list(vectors) == [passage_hash(first)]
+        assert problems(store) == []
+        assert [finding for finding in store.repair() if finding.level == "problem"] == []
+        assert store.scrub(patience=0.0)
 
     def test_a_recall_index_learns_what_was_erased(self, store: Store) -> None:
         embed(store, [remember(store, "tea"), remember(store, "coffee")])

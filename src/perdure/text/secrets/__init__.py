@@ -18,6 +18,6 @@
 
 from __future__ import annotations
 
-from perdure.text.secrets.redaction import KINDS, Redact, Redacted, redact, redactor
+from perdure.text.secrets.redaction import KINDS, Redact, Redacted, redact, redact_nested, redactor
 
-__all__ = ["KINDS", "Redact", "Redacted", "redact", "redactor"]
+__all__ = ["KINDS", "Redact", "Redacted", "redact", "redact_nested", "redactor"]

@@ -6,6 +6,24 @@ from collections.abc import Iterator
 
 from perdure.text.secrets.spans import SecretSpan, regex
 
+_SHORTEST_CARD = 13
+_CAPITALS = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+_DIGITS = frozenset(b"0123456789")
+# Each digit as 0 and each capital as A: where no number can be, no regular expression is run.
+_SHAPES = bytes(ord("0") if byte in _DIGITS else ord("A") if byte in _CAPITALS else byte for byte in range(256))
+
+
+def find_account_numbers(text: str, raw: bytes, digits: int) -> Iterator[SecretSpan]:
+    """`raw` is the text in ASCII, `digits` how many digits it has."""
+    shape = raw.translate(_SHAPES)
+    if digits >= _SHORTEST_CARD:
+        yield from find_cards(text)
+    if b"AA00" in shape:
+        yield from find_ibans(text)
+    if b"000-00-0000" in shape or b"000 00 0000" in shape:
+        yield from find_social_security_numbers(text)
+
+
 _CARD = r"[2-6](?:(?<![0-9A-Za-z_.#/+-].)|(?<=\\[nrt].))[0-9]{3}(?:[ -]?[0-9]){9,15}(?![0-9A-Za-z_/+-]|\.[0-9])"
 _GROUPED = r"[0-9]{4}([ -])[0-9]{4}\1[0-9]{4}\1[0-9]{4}|[0-9]{4}([ -])[0-9]{6}\2[0-9]{4,5}"
 _ISSUED = (

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from perdure.text.secrets.password_words import ITS_OWNER, PASSWORD_WORDS, SAID
-from perdure.text.secrets.randomness import RANDOM, is_template, scrambled
+from perdure.text.secrets.password_words import ASCII_WORDS, ITS_OWNER, OTHER_STEMS, PASSWORD_WORDS, SAID
+from perdure.text.secrets.randomness import RANDOM, is_expression, is_ordinary, is_passphrase, is_template, scrambled
 from perdure.text.secrets.spans import JUDGED, SecretSpan, end_of_run, regex
 
 # Matched against lowered text. Only the value is replaced, so what stands before the name matters for keys alone:
@@ -76,6 +76,28 @@ class _Value(NamedTuple):
     after: str
 
 
+# The frequent ones first.
+_STEMS = (b"pass", b"key", b"token", b"secret", b"pw", b"credential")
+_WORDS = frozenset(
+    (
+        b"bearer authorization cookie sid phpsessid jsessionid sessionid curl mysql mysqldump mysqladmin redis login "
+        b"auth psk identified mnemonic " + b" ".join(ASCII_WORDS)
+    ).split()
+)
+_LETTERS_ALONE = bytes(byte if chr(byte).isascii() and chr(byte).isalpha() else ord(" ") for byte in range(256))
+
+
+def names_a_secret(text: str, lowered: bytes) -> bool:
+    """Whether a word is there beside which a secret may stand. Each search costs as much as cutting the text into
+    words, so only what is also a part of longer names is searched for.
+    """
+    return (
+        any(map(lowered.__contains__, _STEMS))
+        or not _WORDS.isdisjoint(lowered.translate(_LETTERS_ALONE).split())
+        or (not text.isascii() and any(map(text.lower().__contains__, OTHER_STEMS)))
+    )
+
+
 def find_assignments(text: str, lowered: str) -> Iterator[SecretSpan]:
     for kind, stem, name in _NAMES:
         if stem not in lowered:
@@ -122,7 +144,7 @@ def _value(text: str, lowered: str, name: re.Match[str], kind: str) -> _Value | 
 
 def _secret_value(value: _Value) -> bool:
     text = value.text
-    if is_template(text) or regex(r"\s").search(text) or (not value.quoted and _expression(value)):
+    if is_template(text) or regex(r"\s").search(text) or (not value.quoted and is_expression(text, value.after)):
         return False
     if value.kind == "password" or (value.kind == "secret" and (value.quoted or value.line) and "-" not in text):
         return _password(value)
@@ -136,36 +158,14 @@ def _secret_value(value: _Value) -> bool:
     return scrambled(text) >= (RANDOM // 2 if mixed else RANDOM)
 
 
-def _expression(value: _Value) -> bool:
-    """Recognise what is no value but code: a call, an index, an attribute, a constant, a numbered variable."""
-    call = rf"{_IDENTIFIER}(?:\.{_IDENTIFIER})*[(\[]|{_IDENTIFIER}(?:\.{_IDENTIFIER})+=[A-Za-z]"
-    name = (
-        rf"{_IDENTIFIER}(?:\.{_IDENTIFIER})+"
-        r"|[A-Z][A-Z0-9]{0,20}(?:_[A-Z0-9]{1,20})+|[a-z]{1,20}(?:_[a-z]{1,20})+_?[0-9]{0,2}"
-    )
-    code = regex(call).match(value.text) or regex(name).fullmatch(value.text)
-    return value.after[:1] in ("(", "[") or code is not None
-
-
 _RANDOM_IN_PROSE = 12
 _LONG_TOKEN = 16
 
 
-_IDENTIFIER = r"[A-Za-z_][A-Za-z0-9_]{0,40}"
-_TECHNICAL = (
-    r"(?i:(?:sha|md|base|oauth|auth|argon|pbkdf|hs|rs|es|ps|utf|aes|rsa|rfc|http|ed|blake|tls|ipv|python|py|node|v|x"
-    r"|version|step|phase|level|section|option|line|page|issue|part|java|win|web|s|ec|p|h|k|i|l)[0-9]{1,5}[a-z]{0,4}"
-    r"|[0-9]{1,4}(?:x|s|ms|m|h|d|k|kb|mb|gb|min|mins|hrs?|hours?|days?|weeks?|months?|years?|chars?|characters?"
-    r"|digits?|bits?|bytes?|letters?|symbols?|words?|times?|attempts?|tries|th|st|nd|rd))"
-)
 _DUMMY = (
     r"pass|pwd|secret|token|string|text|your|example|sample|placeholder|required|optional|hidden|none|null|undefined"
     r"|invalid|missing|incorrect|wrong|reset|forgot|confirm|enter|field|input|user|value|type|redact|removed|mask|xxx"
     r"|prompt|default|login|encrypted|hashed|object|label|stdin|vault|keyring"
-)
-_JOINING = (
-    r"\b(?:and|the|for|not|you|but|are|was|all|any|can|its|our|out|has|how|one|per|off|own|too|use|via|end|set|with|from"
-    r"|that|this|have|than|into|only|once|each|must|same|time|side|based|level|case|like|free|safe|side|wide|specific)\b"
 )
 _WORD_AND_DIGITS = r"[A-Za-z]{3,}[0-9]{2,}[^A-Za-z0-9]?\w?"
 _SHORTEST_PASSWORD = 6
@@ -182,27 +182,9 @@ def _password(value: _Value) -> bool:
         return not (prose or value.doubtful) and regex(r"[0-9]+").fullmatch(text) is not None
     if regex(r"[0-9]").search(text):
         likely = not value.doubtful or scrambled(text) >= RANDOM or regex(_WORD_AND_DIGITS).fullmatch(text)
-        return bool(likely) and (long or not (prose or value.doubtful)) and not _ordinary(text)
+        return bool(likely) and (long or not (prose or value.doubtful)) and not is_ordinary(text)
     if value.doubtful or regex(r"[^@#].{2,}[!@#$%^].+").fullmatch(text):
         return not value.doubtful and long and not regex(r"[^@]+@[^@]+\.[A-Za-z]+").fullmatch(text)
-    return value.kind == "password" and not regex(_DUMMY).search(text) and _letters(text, quoted=value.quoted)
-
-
-def _letters(text: str, *, quoted: bool) -> bool:
-    """Letters alone are a password only in quotes, and not when they are a label ("Passwort") or a type ("string"); or
-    when they are several words that make no sense together: `correct-horse-battery`, not `state-of-the-art`.
-    """
-    if regex(r"[a-z]{3,}(?:-[a-z]{3,}){2,}").fullmatch(text) and not regex(_JOINING).search(text):
-        return True
-    return quoted and regex(r"[a-z]+(?:(?:-[a-z]+){2,})?").fullmatch(text) is not None
-
-
-def _ordinary(text: str) -> bool:
-    """Recognise what follows `password:` in a sentence about passwords: `sha256`, `8-digit`, `2024-05-01`, `v1.2`."""
-    if regex(r"[0-9]{4}-[0-9]{2}-[0-9]{2}|[a-z][a-z0-9+.]*://").match(text):
-        return True
-    if regex(r"\.{0,2}~?/[A-Za-z0-9_./-]+").fullmatch(text):
-        return scrambled(text) < RANDOM
-    parts = regex(r"[-_./:+]").split(text)
-    technical = [part for part in parts if regex(rf"{_TECHNICAL}|[0-9]{{1,3}}").fullmatch(part)]
-    return bool(technical) and all(part in technical or regex(r"[A-Za-z]*|[0-9]+").fullmatch(part) for part in parts)
+    # Letters alone are a password only in quotes, and not when they are a label ("Passwort") or a type ("string").
+    letters = is_passphrase(text) or (value.quoted and regex(r"[a-z]+(?:(?:-[a-z]+){2,})?").fullmatch(text))
+    return value.kind == "password" and bool(letters) and not regex(_DUMMY).search(text)

@@ -7,15 +7,14 @@ unbounded run is either the end of its pattern, or guarded on the left so that i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias, cast
 
-from perdure.text.secrets.account_numbers import find_cards, find_ibans, find_social_security_numbers
-from perdure.text.secrets.assignments import find_assignments
+from perdure.text.secrets.account_numbers import find_account_numbers
+from perdure.text.secrets.assignments import find_assignments, names_a_secret
 from perdure.text.secrets.commands import find_command_passwords, find_password_lines
-from perdure.text.secrets.password_words import ASCII_WORDS, OTHER_STEMS
 from perdure.text.secrets.private_keys import find_private_keys, find_seed_phrases
 from perdure.text.secrets.spans import MARK, PLACEHOLDER, SecretSpan, regex
 from perdure.text.secrets.urls_and_headers import find_authorization, find_cookies, find_signatures, find_url_passwords
@@ -71,13 +70,52 @@ def redact(text: str, *, own: Mapping[str, str] | None = None) -> Redacted:
         for span in merged:
             pieces += (text[at : span.start], f"[REDACTED:{span.kind}]")
             at = span.end
+        values = {text[span.start : span.end]: span.kind for span in merged[:_REPEATED]}
         text = "".join((*pieces, text[at:]))
+        # What was found once is as secret where nothing points at it, unless it might be a word.
+        for value, kind in values.items():
+            if len(value) >= _UNMISTAKABLE and regex(r"[0-9]").search(value) and regex(r"[A-Za-z]").search(value):
+                text = text.replace(value, f"[REDACTED:{kind}]")
     if MARK not in text:
         return Redacted(text, ())
     return Redacted(text, tuple(kind for kind in regex(PLACEHOLDER).findall(text) if kind in kinds))
 
 
+def redact_nested(value: Any, redact: Redact, kinds: list[str]) -> Any:
+    """The same for every text in a value as JSON has them; `kinds` gets what was taken out."""
+    if isinstance(value, str):
+        result = redact(value)
+        if result.text != value:  # a text that was redacted long ago names its kinds too
+            kinds.extend(result.found)
+        return result.text
+    if isinstance(value, tuple):
+        return tuple(dict.fromkeys(redact_nested(item, redact, kinds) for item in cast("tuple[Any, ...]", value)))
+    if isinstance(value, list):
+        return [redact_nested(item, redact, kinds) for item in cast("list[Any]", value)]
+    if isinstance(value, Mapping):
+        return {
+            redact_nested(name, redact, kinds): _redact_entry(name, item, redact, kinds)
+            for name, item in cast("Mapping[Any, Any]", value).items()
+        }
+    return value
+
+
+def _redact_entry(name: object, item: Any, redact: Redact, kinds: list[str]) -> Any:
+    """An entry `"password": "…"` is told by its name, as in a text."""
+    safe = redact_nested(item, redact, kinds)
+    if safe is not item or not isinstance(name, str) or not isinstance(item, str) or '"' in item:
+        return safe
+    told = redact(f'{name}="{item}"')
+    if told.text == f'{name}="{item}"' or not told.text.startswith(f'{name}="[REDACTED:'):
+        return item
+    kinds.extend(told.found)
+    return told.text[len(name) + 2 : -1]
+
+
 _PASSES: Final = 16
+# So many values of one pass are looked for in the rest of the text: more would cost more than the text is long.
+_REPEATED: Final = 16
+_UNMISTAKABLE: Final = 8
 
 
 def _find(text: str) -> list[SecretSpan]:
@@ -97,12 +135,12 @@ def _find(text: str) -> list[SecretSpan]:
             spans += find_signatures(text)
     digits = len(raw.translate(None, _NO_DIGITS))
     if digits >= _SHORTEST_NUMBER:
-        spans += _find_account_numbers(text, raw, digits)
+        spans += find_account_numbers(text, raw, digits)
     if digits and raw.count(b":") >= _COLONS_OF_PGPASS:
         spans += find_password_lines(text)
     if "hrase" in text:
         spans += find_seed_phrases(text.replace("\u0130", "i").lower())
-    if (digits or ":" in text or "=" in text or "-" in text) and _names_a_secret(text, raw.lower()):
+    if (digits or ":" in text or "=" in text or "-" in text) and names_a_secret(text, raw.lower()):
         # U+0130 is the one character that grows when lowered; offsets must stay those of the original.
         lowered = text.replace("\u0130", "i").lower()
         spans += find_assignments(text, lowered)
@@ -111,27 +149,6 @@ def _find(text: str) -> list[SecretSpan]:
         spans += find_cookies(text, lowered)
         spans += find_seed_phrases(lowered)
     return spans
-
-
-def _find_account_numbers(text: str, raw: bytes, digits: int) -> Iterator[SecretSpan]:
-    shape = raw.translate(_NUMBER_SHAPES)
-    if digits >= _SHORTEST_CARD:
-        yield from find_cards(text)
-    if b"AA00" in shape:
-        yield from find_ibans(text)
-    if b"000-00-0000" in shape or b"000 00 0000" in shape:
-        yield from find_social_security_numbers(text)
-
-
-def _names_a_secret(text: str, lowered: bytes) -> bool:
-    """Whether a word is there beside which a secret may stand. Each search costs as much as cutting the text into
-    words, so only what is also a part of longer names is searched for.
-    """
-    return (
-        any(map(lowered.__contains__, _STEMS))
-        or not _WORDS.isdisjoint(lowered.translate(_LETTERS_ALONE).split())
-        or (not text.isascii() and any(map(text.lower().__contains__, OTHER_STEMS)))
-    )
 
 
 def _table(symbols: dict[int, str]) -> bytes:
@@ -144,24 +161,8 @@ _RUNS = _table(dict.fromkeys(_LETTERS | _DIGITS | frozenset(b"_-"), "a"))
 _SOLID_RUNS = _table(dict.fromkeys(_LETTERS | _DIGITS, "a"))
 _NO_DIGITS = bytes(frozenset(range(256)) - _DIGITS)
 _SHORTEST_RUN = b"a" * 16
-_NUMBER_SHAPES = bytes(
-    ord("0") if byte in _DIGITS else ord("A") if byte in frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZ") else byte
-    for byte in range(256)
-)
 _SHORTEST_NUMBER = 9
-_SHORTEST_CARD = 13
 _COLONS_OF_PGPASS = 4
-
-
-# The frequent ones first.
-_STEMS = (b"pass", b"key", b"token", b"secret", b"pw", b"credential")
-_WORDS = frozenset(
-    (
-        b"bearer authorization cookie sid phpsessid jsessionid sessionid curl mysql mysqldump mysqladmin redis login "
-        b"auth psk identified mnemonic " + b" ".join(ASCII_WORDS)
-    ).split()
-)
-_LETTERS_ALONE = _table({byte: chr(byte) for byte in _LETTERS})
 
 
 # Most telling first: where two findings overlap, the earlier kind names the placeholder.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import NamedTuple
@@ -177,16 +176,12 @@ def find_tokens(text: str, *, solid: int) -> Iterator[SecretSpan]:
                 continue
             yield SecretSpan(*match.span(group), shape.kind)
             if shape.kind == "aws_key_id":
-                yield from _find_aws_secrets(text, match)
-
-
-def _find_aws_secrets(text: str, key_id: re.Match[str]) -> Iterator[SecretSpan]:
-    """The secret that belongs to a key id: forty base64 characters are believed only beside one."""
-    bare = regex(r"(?<![A-Za-z0-9/+])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+])")
-    hashlike = regex(r"[0-9a-f]+|[0-9A-F]+|[^A-Z]+|[^a-z]+")
-    for secret in bare.finditer(text, max(0, key_id.start() - _BESIDE), key_id.end() + _BESIDE):
-        if is_random(secret[0]) and not hashlike.fullmatch(secret[0]):
-            yield SecretSpan(*secret.span(), "aws_secret_key")
+                # The secret that belongs to a key id: forty base64 characters are believed only beside one.
+                bare = regex(r"(?<![A-Za-z0-9/+])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+])")
+                hashlike = regex(r"[0-9a-f]+|[0-9A-F]+|[^A-Z]+|[^a-z]+")
+                for secret in bare.finditer(text, max(0, match.start() - _BESIDE), match.end() + _BESIDE):
+                    if is_random(secret[0]) and not hashlike.fullmatch(secret[0]):
+                        yield SecretSpan(*secret.span(), "aws_secret_key")
 
 
 _BESIDE = 200

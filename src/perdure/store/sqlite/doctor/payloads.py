@@ -9,7 +9,7 @@ from typing import NamedTuple
 from perdure.model import Finding
 from perdure.store.sqlite.apsw_types import Database, Row
 from perdure.store.sqlite.doctor.findings import CHECKS, Tally
-from perdure.store.sqlite.erasure import ERASE, dropped_until
+from perdure.store.sqlite.erasure import ERASE, dropped_by_name, dropped_until
 from perdure.store.sqlite.hash_chain import Line, digest_of, genesis, link
 from perdure.store.sqlite.rows import NUMBER_MASK, unpack_id, unpack_name
 
@@ -79,12 +79,15 @@ def check_log(connection: Database) -> list[Finding]:
         if last != (end, head):
             broken.add(f"{name!r} at its end")
         # An erased memory has no payloads. With versioning off, those before the newest one of a memory were dropped,
-        # up to the position `dropped`. Any other missing payload is damage.
+        # up to the position `dropped`. Where secrets were taken out, a later entry names those that went. Any other
+        # missing payload is damage.
         dropped = dropped_until(connection, namespace)
         for number in without_payload.keys() - erased:
             seqs = without_payload[number]
             newest = first_payload.get(number, seqs[-1])
-            lost.add(*(f"{name!r} at {seq}" for seq in seqs if seq >= newest or seq > dropped))
+            missing = {seq for seq in seqs if seq >= newest or seq > dropped}
+            missing -= dropped_by_name(connection, namespace, number) if missing else set()
+            lost.add(*(f"{name!r} at {seq}" for seq in sorted(missing)))
     lost.add(*(f"none at {slot & NUMBER_MASK}" for (slot,) in connection.execute(CHECKS["payloads_nowhere"])))
     note = f" The content of {emptied} log entries was erased or dropped." if emptied else ""
     return [broken.finding(note=note), lost.finding()]
