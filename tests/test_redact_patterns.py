@@ -105,3 +105,23 @@ def test_a_pattern_that_cannot_be_used_is_refused_when_the_settings_are_read(
 )
 def test_patterns_as_people_write_them_are_taken(tmp_path: Path, pattern: str):
     assert loaded(tmp_path, f"{{mine = '''{pattern}'''}}").redact_patterns == {"mine": pattern}
+
+
+def test_an_entry_of_metadata_is_told_by_its_name(tmp_path: Path):
+    with Memory(tmp_path / "m.db", embedder="none") as memory:
+        password, key = "Lantern" + "4471!", "9f8e7d6c5b4a" * 3
+        given = {"login": {"user": "dana", "password": password}, "api_key": key, "step": "phase2", "count": 3}
+        done = memory.remember("dana logs in", metadata=given)
+        assert done.record.metadata == {
+            "login": {"user": "dana", "password": "[REDACTED:password]"},
+            "api_key": "[REDACTED:api_key]",
+            "step": "phase2",
+            "count": 3,
+        }
+        assert done.notes[0] == "Redacted before storing: password, api_key."
+
+
+def test_a_secret_that_was_found_once_is_taken_out_wherever_it_stands():
+    secret = "Lantern" + "4471!"
+    found = redact(f"Use {secret} again. The password is {secret}.").text
+    assert found == "Use [REDACTED:password] again. The password is [REDACTED:password]."

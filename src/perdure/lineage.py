@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Final
 
 from perdure.model import Revision
+
+# In the provenance of a line: the positions of earlier lines of the memory whose content was dropped with it.
+DROPPED: Final = "dropped"
 
 
 @dataclass(frozen=True, slots=True)

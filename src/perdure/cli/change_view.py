@@ -14,8 +14,8 @@ from perdure.cli.text_layout import clip, wrap
 from perdure.cli.time_options import age
 from perdure.clock import format_time
 from perdure.lifecycle.write_context import CHOSEN_BY
+from perdure.lineage import DROPPED
 from perdure.model import Change, DiffPart, FieldChange, Operation
-from perdure.store.port import DROPPED
 
 _MOST_LINES: Final = 8
 _MARKS: Final = {"same": "{}", "removed": "[-{}-]", "added": "{{+{}+}}"}

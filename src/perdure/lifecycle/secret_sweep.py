@@ -16,8 +16,9 @@ from perdure.errors import NotAllowed, StoreDamaged, StoreError
 from perdure.ids import content_hash
 from perdure.lifecycle.erase import SCRUB_PATIENCE, known_backups
 from perdure.lifecycle.write import Plan, apply_plan
+from perdure.lineage import DROPPED
 from perdure.model import Finding, Json, Record, Revision, replace_record
-from perdure.store.port import DROPPED, LogFilter, Progress
+from perdure.store.port import LogFilter, Progress
 from perdure.text.secrets import Redact, redact_nested
 from perdure.validation import changes_content
 
@@ -122,7 +123,7 @@ def find_exposures(
 def kinds_in(line: Revision, redact: Redact) -> list[str]:
     kinds: list[str] = []
     if line.record is not None:
-        redact_nested({name: getattr(line.record, name) for name in _TEXTS}, redact, kinds)
+        redact_nested([getattr(line.record, name) for name in _TEXTS], redact, kinds)
     redact_nested(line.change.provenance, redact, kinds)
     return kinds
 
@@ -151,7 +152,7 @@ def take_out_secrets(services: Services, namespace: str, number: int) -> Finding
 
 def plan_without_secrets(current: Record, redact: Redact, dropped: list[int]) -> Plan:
     """Pure. A key that holds a secret cannot be redacted, it would name something else: the memory loses it."""
-    safe: dict[str, Any] = redact_nested({name: getattr(current, name) for name in _TEXTS}, redact, [])
+    safe: dict[str, Any] = {name: redact_nested(getattr(current, name), redact, []) for name in _TEXTS}
     changes = {name: value for name, value in safe.items() if value != getattr(current, name)}
     if "key" in changes:
         changes["key"] = None

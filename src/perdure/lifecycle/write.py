@@ -554,12 +554,12 @@ def check_write(
     from perdure.text.secrets import redact_nested
 
     kinds: list[str] = []
-    safe = cast("RecordFields", redact_nested(checked, services.redact, kinds))
+    safe = {name: redact_nested(value, services.redact, kinds) for name, value in checked.items()}
     if not kinds:
         return checked, ()
     if key := checked.get("key"):
         require_no_secret(services, key, "key")
-    return safe, (f"Redacted before storing: {', '.join(dict.fromkeys(kinds))}.",)
+    return cast("RecordFields", safe), (f"Redacted before storing: {', '.join(dict.fromkeys(kinds))}.",)
 
 
 def is_same(current: Record | None, read: Record | None) -> bool:

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
 LinkKind: TypeAlias = Literal["supersedes", "merged_from", "evidence", "references"]
 LINK_KINDS: Final[tuple[LinkKind, ...]] = get_args(LinkKind)
-# In the provenance of a revision: the positions of earlier ones whose payloads were dropped with it.
-DROPPED: Final = "dropped"
 Progress: TypeAlias = Callable[[int, int | None], None]
 
 
@@ -383,12 +381,7 @@ class Writer(Reader, Protocol):
         ...
 
     def drop_payloads(self, number: int, seqs: Collection[int] | None = None) -> None:
-        """Remove what earlier revisions of the memory said; the newest stays, and the chain stays provable.
-
-        With `seqs` only those, and as `erase` does it: the bytes are gone from every file when `Maintenance.scrub` has
-        returned true. So that nobody takes the gap for damage, the newest revision lists them in its provenance under
-        `DROPPED`.
-        """
+        """Remove what earlier revisions said; `seqs`: only those, without a trace, and the newest names them."""
         ...
 
     def erase(self, number: int, change: Change, *, traceless: bool = True) -> None:

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from perdure.buggify import point
 from perdure.errors import NotFound, StoreDamaged
-from perdure.store.port import DROPPED
+from perdure.lineage import DROPPED
 from perdure.store.sqlite.apsw_types import Database
 from perdure.store.sqlite.rows import decode_payload, range_of, slot_of
 from perdure.store.sqlite.sidecar import SIDECAR_SQL

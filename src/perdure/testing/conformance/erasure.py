@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from perdure.errors import Conflict, NotFound
 from perdure.ids import content_hash, parse_reference
+from perdure.lineage import DROPPED
 from perdure.model import STATES, Filter, Record, identity_of
-from perdure.store.port import DROPPED, IndexRow, Load, LogFilter, Position, Store, Use
+from perdure.store.port import IndexRow, Load, LogFilter, Position, Store, Use
 from perdure.testing.conformance.store_fixture import RELAXED, StoreTestBase
 from perdure.testing.records import (
     GENERATION,

@@ -16,7 +16,7 @@ from perdure.text.secrets.account_numbers import find_account_numbers
 from perdure.text.secrets.assignments import find_assignments, names_a_secret
 from perdure.text.secrets.commands import find_command_passwords, find_password_lines
 from perdure.text.secrets.private_keys import find_private_keys, find_seed_phrases
-from perdure.text.secrets.spans import MARK, PLACEHOLDER, SecretSpan, regex
+from perdure.text.secrets.spans import JUDGED, MARK, PLACEHOLDER, SecretSpan, regex
 from perdure.text.secrets.urls_and_headers import find_authorization, find_cookies, find_signatures, find_url_passwords
 from perdure.text.secrets.vendor_tokens import SHAPES, find_tokens
 
@@ -103,10 +103,10 @@ def redact_nested(value: Any, redact: Redact, kinds: list[str]) -> Any:
 def _redact_entry(name: object, item: Any, redact: Redact, kinds: list[str]) -> Any:
     """An entry `"password": "…"` is told by its name, as in a text."""
     safe = redact_nested(item, redact, kinds)
-    if safe is not item or not isinstance(name, str) or not isinstance(item, str) or '"' in item:
+    if safe is not item or not isinstance(name, str) or not isinstance(item, str) or len(item) > JUDGED:
         return safe
     told = redact(f'{name}="{item}"')
-    if told.text == f'{name}="{item}"' or not told.text.startswith(f'{name}="[REDACTED:'):
+    if not regex(rf'"{PLACEHOLDER}"').fullmatch(told.text, len(name) + 1):
         return item
     kinds.extend(told.found)
     return told.text[len(name) + 2 : -1]
