@@ -6,11 +6,14 @@ import json
 import random
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from llm.bad_outputs import BAD_OUTPUTS
 from llm.scripted import ABOUT_BRIDGES, GOOD, KEYWORDS, ScriptedModel
 
 from perdure.errors import ModelOutputInvalid, ModelUnavailable, ProviderUnavailable
-from perdure.llm.structured import ask
+from perdure.llm.schema import fault
+from perdure.llm.structured import ask, read_answer
 
 WANTED = {"keywords": ["bridge", "Limmat"]}
 
@@ -155,3 +158,27 @@ def test_no_bad_output_raises_anything_else_or_is_asked_for_more_than_three_time
         assert len(model.asked) == 3
         assert len(caught.value.outputs) == 3
         "".join(caught.value.outputs).encode()
+
+
+JSONISH = st.text(
+    st.one_of(st.sampled_from('{}[]",:\\ \n0123eE.-NaN`/think<>u'), st.characters(), st.characters(categories=["Cs"])),
+    max_size=80,
+)
+SPOILED = st.tuples(st.integers(0, len(GOOD)), st.integers(0, 5), JSONISH)
+
+
+@settings(max_examples=300)
+@given(st.one_of(JSONISH, SPOILED))
+def test_any_text_is_an_answer_of_the_schema_or_a_sentence_that_says_why_not(said: str | tuple[int, int, str]):
+    if not isinstance(said, str):
+        place, length, piece = said
+        said = GOOD[:place] + piece + GOOD[place + length :]
+    try:
+        answer = read_answer(said, KEYWORDS)
+    except ValueError as wrong:
+        sentence = str(wrong)
+        assert sentence.endswith(".")
+        sentence.encode()
+    else:
+        assert fault(KEYWORDS, answer) is None
+        json.dumps(answer, ensure_ascii=False).encode()
