@@ -133,6 +133,31 @@ def test_keywords_that_perdure_chose_follow_the_words_of_the_memory(opened: Open
     assert now(memory, record).keywords == corrected.keywords
 
 
+def test_without_versions_keywords_follow_the_words_all_the_same(opened: Open):
+    memory = opened(llm="none", versioning=False)
+    record = learned(memory, "Postgres vacuums tables at night")
+    for text in ("MySQL purges tables at noon", "Redis expires entries lazily"):
+        record = memory.update(record.number, text=text).record
+    assert "Redis" in record.keywords
+    assert not {"MySQL", "Postgres"} & set(record.keywords)
+
+
+def test_keywords_that_an_undo_brought_back_follow_the_words_too(opened: Open):
+    memory = opened(llm="none")
+    record = learned(memory, "Postgres vacuums tables at night")
+    memory.undo(memory.update(record.number, text="MySQL purges tables at noon").batch)
+    assert now(memory, record).keywords == record.keywords
+    assert "Postgres" not in memory.update(record.number, text="Redis expires entries lazily").record.keywords
+
+
+def test_a_learning_that_becomes_one_later_gets_keywords_by_work(opened: Open):
+    memory = opened(llm="none")
+    record = memory.remember(TEXT).record
+    assert memory.work().keywords_added == 0
+    memory.update(record.number, category="heuristics")
+    assert memory.work().keywords_added == 1
+
+
 def test_words_of_the_store_decide_which_are_chosen(opened: Open):
     memory = opened(llm="none")
     assert "gateway" in learned(memory, CROWDED).keywords
@@ -169,6 +194,22 @@ def test_work_takes_as_many_as_it_is_told_and_says_how_far_it_is(opened: Open):
     ]
     assert done == [2, 0, 3, 0]
     assert seen == [(2, 2), (3, 3)]
+
+
+def test_work_that_is_interrupted_goes_on_where_it_was(opened: Open, server: FaultServer):
+    server.always(says("SQLITE_BUSY", "backoff", "connection pool"))
+    memory = opened()
+    records = [learned(memory, text) for text, _ in LEARNINGS[:6]]
+
+    def interrupted(done: int, _: int | None) -> None:
+        if done == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        memory.work(progress=interrupted)
+    assert sum(bool(now(memory, record).keywords) for record in records) == 3
+    assert memory.work().keywords_added == 3
+    assert len(server.requests) == 6
 
 
 # -- what work writes --------------------------------------------------------------------------------------------------
@@ -377,6 +418,22 @@ def test_a_model_that_refuses_leaves_no_memory_without_keywords(opened: Open, se
     record = learned(memory)
     assert memory.work().keywords_added == 1
     assert "connection pool" in now(memory, record).keywords
+
+
+@pytest.mark.parametrize("name", ["local", "nobody:knows"])
+def test_a_model_that_nobody_knows_leaves_it_to_perdure_and_is_named(opened: Open, name: str):
+    memory = opened(llm=name)
+    record = learned(memory)
+    done = memory.work()
+    assert done.keywords_added == 1
+    assert "connection pool" in now(memory, record).keywords
+    assert any("Perdure chooses" in note for note in done.notes)
+
+
+def test_a_category_that_does_not_exist_is_refused(opened: Open):
+    with pytest.raises(errors.SettingsInvalid, match="keyword_categories"):
+        opened(keyword_categories="paterns")
+    assert opened(categories="recipes", keyword_categories="recipes")
 
 
 def test_a_write_never_asks_a_model(opened: Open, server: FaultServer):

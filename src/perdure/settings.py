@@ -246,6 +246,9 @@ def _checked(settings: Settings) -> Settings:
         amounts = [number_in(amount, 0, 1e6) for amount in price.values()]
         if ":" not in name or not price or set(price) - {"input", "output"} or None in amounts:
             raise SettingsInvalid(f"prices has {shown({name: dict(price)})}.", remedy=_PRICE_REMEDY)
+    if unknown := set(settings.keyword_categories) - settings.categories:
+        known = ", ".join(sorted(settings.categories))
+        raise SettingsInvalid(f"keyword_categories names a category {min(unknown)!r}.", remedy=f"Categories: {known}.")
     if settings.importance_low > settings.importance_high:
         raise SettingsInvalid(
             f"importance_low is {settings.importance_low}, above importance_high, which is {settings.importance_high}.",

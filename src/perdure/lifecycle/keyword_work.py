@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
-from perdure.errors import ModelOutputInvalid, ModelUnavailable, ProviderUnavailable, StoreReadOnly
+from perdure.errors import ModelOutputInvalid, ModelUnavailable, ProviderUnavailable, SettingsInvalid, StoreReadOnly
 from perdure.lifecycle.keywords import PERDURE, is_chosen, models_to_ask, own_keywords
 from perdure.lifecycle.write import Plan, apply_plan, check_write, is_same
 from perdure.lifecycle.write_context import CHOSEN_BY, WriteBatch
@@ -184,7 +184,7 @@ class KeywordChooser:
                 offered = ask_model(self.services, model, record)
             except ModelOutputInvalid as error:
                 self._park(record, model, error)
-            except ProviderUnavailable as error:
+            except (ProviderUnavailable, SettingsInvalid) as error:
                 self._give_up(model, f"{error.sentence} {error.remedy}")
             else:
                 self.invalid = 0

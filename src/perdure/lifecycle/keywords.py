@@ -82,14 +82,11 @@ def own_keywords(reader: Reader, *, text: str, title: str | None, reasoning: str
 
 
 def is_chosen(lines: Sequence[Revision]) -> bool:
-    """Whether the keywords that a memory has now were chosen by Perdure or by a model that it asked. When it cannot be
-    known, because the payload is gone, somebody gave them.
+    """Whether the keywords that a memory has now are such as Perdure, or a model that it asked, chose for it. When it
+    cannot be known, because the payload is gone, somebody gave them.
     """
-    setter: Revision | None = None
-    for line in reversed(lines):
-        if line.record is None:
-            return False
-        if setter and setter.record and line.record.keywords != setter.record.keywords:
-            break
-        setter = line
-    return setter is not None and CHOSEN_BY in setter.change.provenance
+    newest = lines[-1].record if lines else None
+    return newest is not None and any(
+        CHOSEN_BY in line.change.provenance and line.record and line.record.keywords == newest.keywords
+        for line in lines
+    )
