@@ -16,7 +16,7 @@ UPGRADE ?=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test check format docs fuzz soak bench bench-lives bench-triggers bench-recall bench-keywords bench-warm bench-peers bench-embedder lock build clean
+.PHONY: help setup demo test check format docs fuzz soak bench bench-lives bench-triggers bench-recall bench-keywords bench-warm bench-secrets bench-peers bench-embedder lock build clean
 
 help:  ## List these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -79,6 +79,9 @@ bench-keywords: setup  ## Whether the keywords we choose meet their criterion; L
 
 bench-warm: setup  ## What a warm recall costs beside a bare scan, as ratios; WARM=--large to 1M
 	$(BIN)/python -m bench.warm $(WARM)
+
+bench-secrets: setup  ## How many planted secrets are found, and what harmless text is touched; LOCOMO=path adds turns
+	$(BIN)/python -m bench.secrets $(LOCOMO)
 
 bench-peers: $(BENCH)/.ready  ## The same, in one run with chromadb, lancedb, sqlite-vec and txtai
 	$(BENCH)/bin/python -m bench --peers

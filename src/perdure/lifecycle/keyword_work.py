@@ -234,9 +234,10 @@ def with_own(offered: Sequence[str], own: Sequence[str], record: Record) -> tupl
 
 
 def _park_output(services: Services, record: Record, model: str, error: ModelOutputInvalid, attempts: int) -> None:
+    redact = services.redact
     services.store.park(
-        record.namespace, purpose=PURPOSE, memory=record.number, model=model, error=error.sentence,
-        output="\n\n".join(error.outputs), attempts=attempts, at=services.context.clock(),
+        record.namespace, purpose=PURPOSE, memory=record.number, model=model, error=redact(error.sentence).text,
+        output=redact("\n\n".join(error.outputs)).text, attempts=attempts, at=services.context.clock(),
     )  # fmt: skip
 
 
