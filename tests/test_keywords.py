@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +17,9 @@ from providers.server import FaultServer, Received, answering, hang, ok, status
 
 from perdure import Memory, errors
 from perdure.lifecycle import keyword_work
-from perdure.llm.port import Parked
 from perdure.model import Record
 from perdure.settings import load
 from perdure.store.sqlite.reader import SqliteReader
-from perdure.store.sqlite.store import SqliteStore
 from perdure.testing.embedder import WordEmbedder
 from perdure.text.keyword_words import GENERIC
 
@@ -66,11 +63,6 @@ def says(*keywords: Any) -> Any:
 def learned(memory: Memory, text: str = TEXT, **fields: Any) -> Record:
     given: dict[str, Any] = {"category": "patterns", **fields}
     return memory.remember(text, **given).record
-
-
-def parked(folder: Path) -> list[Parked]:
-    with closing(SqliteStore.open(folder / "m.db")) as store:
-        return store.parked("default")
 
 
 def now(memory: Memory, record: Record) -> Record:
@@ -368,25 +360,34 @@ def test_a_secret_that_a_model_makes_up_is_not_stored(opened: Open, server: Faul
 
 
 @pytest.mark.parametrize("answer", ["no JSON at all", '{"keywords": "one"}', '{"keywords": ["code", "data"]}', "{"])
-def test_an_answer_that_cannot_be_used_is_parked_and_perdure_chooses(
-    opened: Open, server: FaultServer, tmp_path: Path, answer: str
-):
+def test_an_answer_that_cannot_be_used_is_parked_and_perdure_chooses(opened: Open, server: FaultServer, answer: str):
     server.always(ok(message(answer)))
     memory = opened()
     record = learned(memory)
     assert memory.work().keywords_added == 1
     assert "connection pool" in now(memory, record).keywords
     assert memory.history(record.number)[-1].change.provenance == {"keywords_chosen_by": "perdure"}
-    (kept,) = parked(tmp_path)
+    (kept,) = memory.parked()
     assert (kept.purpose, kept.memory, kept.model) == ("keywords", record.number, MODEL)
     assert answer in kept.output
     assert memory.work().keywords_added == 0
     assert len(server.requests) <= 3
 
 
-def test_a_model_that_never_answers_well_is_left_alone_after_three_memories(
-    opened: Open, server: FaultServer, tmp_path: Path
-):
+def test_what_is_parked_is_asked_for_again_and_replaces_what_perdure_chose(opened: Open, server: FaultServer):
+    server.always(ok(message("no JSON")))
+    memory = opened()
+    record, given = learned(memory), learned(memory, "Idempotency keys make payment retries safe")
+    memory.work()
+    memory.update(given.number, keywords=["mine"])
+    server.always(says("SQLITE_BUSY", "backoff", "connection pool", "locking"))
+    assert len(memory.retry_parked().answered) == 2
+    assert now(memory, record).keywords == ("SQLITE_BUSY", "backoff", "connection pool", "locking")
+    assert now(memory, given).keywords == ("mine",)
+    assert memory.parked() == []
+
+
+def test_a_model_that_never_answers_well_is_left_alone_after_three_memories(opened: Open, server: FaultServer):
     server.always(ok(message("[]")))
     memory = opened()
     for text, _ in LEARNINGS:
@@ -394,7 +395,7 @@ def test_a_model_that_never_answers_well_is_left_alone_after_three_memories(
     done = memory.work()
     assert done.keywords_added == len(LEARNINGS)
     assert len(server.requests) <= 3 * 3
-    assert len(parked(tmp_path)) == 3
+    assert len(memory.parked()) == 3
 
 
 # -- a model that is not there -----------------------------------------------------------------------------------------
@@ -408,7 +409,7 @@ def test_a_model_that_hangs_is_waited_for_once_and_perdure_chooses(opened: Open,
     assert done.keywords_added == len(records)
     assert len(server.requests) <= 1
     assert all(len(now(memory, record).keywords) >= 3 for record in records)
-    assert any("Perdure chooses the keywords itself" in note for note in done.notes)
+    assert any("Perdure chose the keywords of this run itself" in note for note in done.notes)
 
 
 @pytest.mark.parametrize("code", [400, 401, 404, 429, 500, 503])
@@ -427,7 +428,7 @@ def test_a_model_that_nobody_knows_leaves_it_to_perdure_and_is_named(opened: Ope
     done = memory.work()
     assert done.keywords_added == 1
     assert "connection pool" in now(memory, record).keywords
-    assert any("Perdure chooses" in note for note in done.notes)
+    assert any("Perdure chose" in note for note in done.notes)
 
 
 def test_a_category_that_does_not_exist_is_refused(opened: Open):

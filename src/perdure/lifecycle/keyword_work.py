@@ -205,8 +205,8 @@ class KeywordChooser:
 
     def _give_up(self, model: str, why: str) -> None:
         self.names.remove(model)
-        instead = f"{self.names[0]} is asked instead" if self.names else "Perdure chooses the keywords itself"
-        self.notes.append(f"{why} Until then {instead}.")
+        instead = f"{self.names[0]} is asked instead" if self.names else "Perdure chose the keywords of this run itself"
+        self.notes.append(f"{why} {instead}.")
 
 
 def ask_model(services: Services, model: str, record: Record) -> tuple[str, ...]:
