@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 from perdure.errors import ModelOutputInvalid, ModelUnavailable, ProviderUnavailable, SettingsInvalid, StoreReadOnly
 from perdure.lifecycle.keywords import PERDURE, is_chosen, models_to_ask, own_keywords
-from perdure.lifecycle.write import Plan, apply_plan, check_write, is_same
+from perdure.lifecycle.write import Plan, apply_plan, check_write, is_unchanged
 from perdure.lifecycle.write_context import CHOSEN_BY, WriteBatch
 from perdure.llm.port import Parked, Question
 from perdure.llm.structured import ask
@@ -145,7 +145,7 @@ def write_keywords(
         return 0
     batch = replace(batch, at=services.context.clock())
     with services.store.write(namespace) as writer:
-        current = [plan for plan in plans if is_same(writer.by_number(plan.record.number), plan.previous)]
+        current = [plan for plan in plans if plan.previous and is_unchanged(writer, plan.previous)]
         for plan in current:
             apply_plan(services, writer, plan, batch)
     return len(current)
@@ -265,7 +265,7 @@ def retry(services: Services, parked: Parked, batch: WriteBatch) -> bool:
         record, replace_record(record, keywords=keywords), "annotate", "annotated", provenance={CHOSEN_BY: model}
     )
     with services.store.write(parked.namespace) as writer:
-        if is_same(writer.by_number(record.number), record) and keywords != record.keywords:
+        if is_unchanged(writer, record) and keywords != record.keywords:
             apply_plan(services, writer, plan, replace(batch, at=services.context.clock()))
     services.store.unpark(parked.namespace, parked.id)
     return True
