@@ -98,7 +98,7 @@ def plant(memory: Memory, words: Words) -> Planted:
         memory.update(record.number, text=f"{here[-1]} {words.filler()}", tags=[here[-2]])
     if words.source.random() < 0.3:
         memory.forget(record.number)
-    here += [here[0][::-1], here[1][::-1]]
+    here += [words.canary(), words.canary()]
     memory._services.store.park(
         "default", purpose="keywords", memory=record.number, model="ollama:m", error=f"No list: {here[-2]}.",
         output=f"{words.filler()} {here[-1]}", attempts=3, at=record.created_at,

@@ -83,6 +83,7 @@ SELECT (SELECT count(*) FROM memory), (SELECT count(*) FROM revision);
 
 -- name: compact
 -- Nothing of what was deleted stays in the full-text index, which keeps the words of a deleted memory until its pieces
--- are merged into one, nor in the unused parts of a page.
-INSERT INTO entry_fts (entry_fts) VALUES ('optimize');
+-- are merged into the oldest one, nor in the unused parts of a page. `optimize` is not enough: where all pieces are on
+-- one level it merges them into a piece that is not yet the oldest, and the deleted words stay in it.
+INSERT INTO entry_fts (entry_fts) VALUES ('rebuild');
 VACUUM;
