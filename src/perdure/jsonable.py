@@ -109,4 +109,14 @@ def parked_document(parked: Iterable[Parked]) -> dict[str, Any]:
 def stats_document(stats: StoreStats, namespaces: Sequence[str] = ()) -> dict[str, Any]:
     """`namespaces` are the ones to show; none means all."""
     shown = [each for each in stats.namespaces if not namespaces or each.name in namespaces]
-    return {**to_jsonable(stats), "namespaces": to_jsonable(shown)}
+    models = [
+        {
+            "embedder": each.generation.label,
+            "dimensions": each.generation.dimensions,
+            "vectors": each.vectors,
+            "bytes": each.bytes,
+            "serving": each.serving,
+        }
+        for each in stats.generations
+    ]
+    return {**to_jsonable(stats), "namespaces": to_jsonable(shown), "generations": models}

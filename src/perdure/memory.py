@@ -325,8 +325,7 @@ class Memory(OpenMemory):
 
     def stats(self) -> StoreStats:
         """Count what the store holds, per namespace."""
-        embedder = self._services.embedder
-        return self._services.store.stats(embedder.generation if embedder else None)
+        return self._services.store.stats(self._services.embedders.target().generation)
 
     # -- looking back --------------------------------------------------------------------------------------------------
 
@@ -436,14 +435,21 @@ class Memory(OpenMemory):
     # -- looking after the store ---------------------------------------------------------------------------------------
 
     def work(
-        self, *, limit: int | None = None, purge: bool | None = None, progress: Progress | None = None
+        self,
+        *,
+        limit: int | None = None,
+        purge: bool | None = None,
+        drop_old_vectors: bool = False,
+        progress: Progress | None = None,
     ) -> model.MaintenanceResult:
         """Do what is outstanding, in every namespace: expire memories that are due, purge evicted ones whose grace
         period is over, find keywords for learnings, compute vectors for the memories that have none. If the clock
         leapt, purging waits until a week of writes has followed, or until `purge=True` says that the clock is right;
-        `purge=False` purges nothing.
+        `purge=False` purges nothing. `drop_old_vectors` deletes the vectors of models that were in use before.
         """
-        return lifecycle.maintenance.work(self._services, limit=limit, purge=purge, progress=progress)
+        return lifecycle.maintenance.work(
+            self._services, limit=limit, purge=purge, drop_old_vectors=drop_old_vectors, progress=progress
+        )
 
     def egress(self, *, since: datetime | str | None = None, limit: int = 20) -> model.Egress:
         """List what left this machine: every request to a model that is not on it, with its purpose and its size, but

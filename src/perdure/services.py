@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Final
 from weakref import WeakSet
 
 from perdure import lifecycle
-from perdure.embed import local
-from perdure.embed.port import Embedder, check_embedder
+from perdure.embed.choice import EmbedderChoice
+from perdure.embed.port import Embedder, Generation, check_embedder
 from perdure.errors import EmbedderUnavailable, InvalidInput, shown
 from perdure.lifecycle.usage import UseCounter
 from perdure.lifecycle.write_context import WriteContext
@@ -52,9 +52,11 @@ class Services:
     ) -> None:
         self.settings = settings
         self.context = context
-        self._no_embedder: EmbedderUnavailable | None = None
-        self._opened: Embedder | None = None
-        given = None if embedder is None or isinstance(embedder, str) else check_embedder(embedder)
+        self._given = None if embedder is None or isinstance(embedder, str) else check_embedder(embedder)
+        if self._given is None and ":" in settings.embedder:
+            from perdure.providers.plugins import require_provider
+
+            require_provider("perdure.embedders", settings.embedder.partition(":")[0])
         self._own_counter = None if count_tokens is None else counter_by(count_tokens)
         self.eviction_rule = EvictionRule(settings.importance_low, settings.importance_high)
         self.grace = timedelta(days=min(settings.grace_days, timedelta.max.days))
@@ -74,18 +76,13 @@ class Services:
             raise InvalidInput(f"{shown(store)} is not a store.", remedy="Give a path, or nothing for your own memory.")
         self.store: Store = store
         self.usage = UseCounter(store)
+        self.embedders = EmbedderChoice(store, self._open_target, self._open_earlier)
         self._lock = threading.Lock()
         self._recaller: Recaller | None = None
         self._triggers: Triggers | None = None
         self._language_models: dict[str, LanguageModel] = {}
         self._closed = False
         self._said_no_vectors = False
-        # After the store, which keeps the list of what leaves this machine.
-        try:
-            self.embedder = self._open_embedder() if given is None else given
-        except BaseException:
-            self.close()
-            raise
         _alive.add(self)
 
     @cached_property
@@ -102,27 +99,41 @@ class Services:
             clock=self.context.clock,
         )
 
-    def _open_embedder(self) -> Embedder | None:
+    @property
+    def wants_vectors(self) -> bool:
+        return self._given is not None or self.settings.embedder != "none"
+
+    @property
+    def embedder(self) -> Embedder | None:
+        """Who embeds what is written and asked now; None where nobody can, and `embedder_finding` says why."""
+        chosen = self.embedders.current()
+        return None if chosen.generation is None else chosen.embedder
+
+    def measure(self, embedder: Embedder) -> None:
+        """Measure a model that is new here. It was asked a moment ago and answered; if it fails now, `work` does it."""
+        self.embedders.has_tried_to_measure = True
+        lifecycle.vectors.measure(self.store, embedder)
+
+    def _open_target(self) -> Embedder | None:
+        """The embedder that was given, or that of the settings."""
         name = self.settings.embedder
-        if name == "none":
-            return None
-        if name == "local":
-            return None if local.unavailable() else local.LocalEmbedder(self.settings.cache)
+        return self._given if self._given is not None or name == "none" else self._open_embedder(name)
+
+    def _open_earlier(self, generation: Generation) -> Embedder:
+        """The embedder of another generation."""
+        return self._open_embedder(generation.label, generation.dimensions)
+
+    def _open_embedder(self, name: str, dimensions: int = 0) -> Embedder:
+        """No request is made, and nothing of a provider is imported before this."""
+        if name.partition(":")[0] == "local":
+            from perdure.embed import local
+
+            if reason := local.unavailable():
+                raise reason
+            return local.LocalEmbedder(self.settings.cache)
         from perdure.embed.registry import open_embedder
 
-        try:
-            self._opened = self._opened or open_embedder(name, self.settings, self.access)
-            # The server is asked here, once for all processes, if nobody knows how long its vectors are.
-            known = self._opened.generation.dimensions > 0
-        except EmbedderUnavailable as error:
-            self._no_embedder, known = error, False
-        return self._opened if known else None
-
-    def _retry_embedder(self) -> None:
-        """A server that could not say how long its vectors are may be there now."""
-        if self.embedder is None and self._opened is not None:
-            self.embedder = self._open_embedder()
-            self._recaller = None
+        return open_embedder(name, self.settings, self.access, dimensions=dimensions)
 
     @cached_property
     def redact(self) -> Redact:
@@ -133,7 +144,7 @@ class Services:
 
     @cached_property
     def tokens(self) -> TokenCounter:
-        return self._own_counter or counter_of(self.embedder)
+        return self._own_counter or counter_of(self.embedders.open_target())
 
     def recipe(self, name: str | None) -> Recipe:
         """The recipe of this name, built in or the user's own; without a name the one of the settings."""
@@ -144,13 +155,10 @@ class Services:
     def recaller(self) -> Recaller:
         from perdure.recall.recaller import Recaller
 
-        self._retry_embedder()
         with self._lock:
             if self._recaller is None:
                 size = int(self.settings.index_megabytes * (1 << 20))
-                self._recaller = Recaller(
-                    self.store, self.embedder, memory_bytes=size, wants_model=self.settings.embedder != "none"
-                )
+                self._recaller = Recaller(self.store, self.embedders, memory_bytes=size, wants_model=self.wants_vectors)
             return self._recaller
 
     def triggers(self) -> Triggers:
@@ -212,21 +220,20 @@ class Services:
 
     def embedder_finding(self) -> Finding:
         """Whether recall by meaning works, and if not, why."""
-        self._retry_embedder()
-        embedder = self.embedder
-        # Those on servers know it without a request: no key, or a host that may not be asked.
-        check = getattr(embedder, "unavailable", None)
-        reason = check() if check else None
-        if embedder is not None and reason is None:
-            return Finding("embedder", "ok", f"Recall by meaning works: {embedder.generation.name}.")
-        if self.settings.embedder == "none":
+        if not self.wants_vectors:
             return Finding("embedder", "ok", "Recall by meaning is switched off: embedder is `none`.")
-        reason = reason or self._no_embedder or local.unavailable() or EmbedderUnavailable()
-        return Finding("embedder", "warning", reason.sentence, reason.remedy)
+        target = self.embedders.target()
+        # Those on servers know it without a request: no key, or a host that may not be asked.
+        check = getattr(target.embedder, "unavailable", None)
+        reason = (check() if check else None) or self.embedders.failure
+        if target.generation is None or reason is not None:
+            reason = reason or EmbedderUnavailable()
+            return Finding("embedder", "warning", reason.sentence, reason.remedy)
+        return Finding("embedder", "ok", f"Recall by meaning works: {target.generation.name}.")
 
     def note_missing_embedder(self) -> tuple[str, ...]:
         """A note that memories wait for a model that is not installed. It is given once, not with each of them."""
-        if self._said_no_vectors or self.embedder is not None or self.settings.embedder == "none":
+        if self._said_no_vectors or self.embedder is not None or not self.wants_vectors:
             return ()
         self._said_no_vectors = True
         finding = self.embedder_finding()
@@ -249,8 +256,7 @@ class Services:
         self._lock = threading.Lock()
         self._recaller = None
         self._triggers = None
-        if isinstance(self.embedder, local.LocalEmbedder):
-            self.embedder = self._open_embedder()
+        self.embedders = EmbedderChoice(self.store, self._open_target, self._open_earlier)
 
 
 _alive: Final[WeakSet[Services]] = WeakSet()

@@ -21,13 +21,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from perdure import Memory
+from perdure.embed.choice import EmbedderChoice
+from perdure.embed.port import Embedder, Generation
+from perdure.errors import EmbedderUnavailable
 from perdure.model import Recall, Record
 from perdure.recall import lexical, recaller, vectors
 from perdure.recall.index import Snapshot
 from perdure.recall.query import SearchRequest
 from perdure.recall.recaller import Recaller
 from perdure.recall.recipe import BALANCED, RECIPES
-from perdure.store.port import IndexRow
+from perdure.store.port import IndexRow, Store
 from perdure.store.sqlite import search
 from perdure.store.sqlite.reader import SqliteReader
 from perdure.store.sqlite.store import SqliteStore
@@ -35,6 +38,15 @@ from perdure.testing.embedder import WordEmbedder
 
 NOW = datetime(2026, 3, 14, 9, 26, 53, tzinfo=UTC)
 WORDS = ["tea", "coffee", "rain", "monday", "friday", "runs", "running", "東京", "parseFile"]
+
+
+def asks_only(store: Store, embedder: Embedder | None) -> Recaller:
+    def no_other(generation: Generation) -> Embedder:
+        raise EmbedderUnavailable(f"{generation.name} is not here.")
+
+    return Recaller(store, EmbedderChoice(store, lambda: embedder, no_other))
+
+
 texts = st.lists(st.sampled_from(WORDS), min_size=1, max_size=8).map(" ".join)
 
 
@@ -135,7 +147,7 @@ def test_before_there_are_vectors_by_words_alone_and_afterwards_by_both():
 
 def test_without_numpy_by_words_alone(wordy: Memory, monkeypatch: pytest.MonkeyPatch):
     wordy.remember("tea on monday")
-    engine = Recaller(wordy._services.store, WordEmbedder())
+    engine = asks_only(wordy._services.store, WordEmbedder())
     monkeypatch.setitem(sys.modules, "numpy", None)
     for _ in range(6):
         answer = engine.recall(asking("tea"))
@@ -162,7 +174,7 @@ def test_an_embedder_that_fails_in_its_own_way_leaves_the_words(memory: Memory, 
             raise fault
 
     memory.remember("tea on monday")
-    answer = Recaller(memory._services.store, Faulty()).recall(asking("tea"))
+    answer = asks_only(memory._services.store, Faulty()).recall(asking("tea"))
     assert (answer.mode, found(answer)) == ("keyword", ["tea on monday"])
     assert type(fault).__name__ in answer.notes[0]
 
@@ -246,7 +258,7 @@ def test_of_more_equal_memories_than_candidates_the_same_come_first_from_disk_an
     with Memory(":memory:", embedder="none", clock=lambda: NOW) as memory:
         for number, text in enumerate(documents):
             memory.remember(text, key=f"number:{number}")
-        engine = Recaller(memory._services.store, None)
+        engine = asks_only(memory._services.store, None)
         answers = [engine.recall(asking(query, limit=2, recipe=few)) for _ in range(recaller._RECALLS_FROM_DISK + 1)]
         assert "default" in (engine._indexes or ())
     for answer in answers[1:]:
@@ -499,7 +511,7 @@ def test_many_threads_ask_while_one_writes(tmp_path: Path):
 
 def test_a_closed_store_is_named(tmp_path: Path):
     store = SqliteStore.open(tmp_path / "m.db")
-    engine = Recaller(store, WordEmbedder())
+    engine = asks_only(store, WordEmbedder())
     store.close()
     with pytest.raises(Exception, match="closed"):
         engine.recall(asking("tea"))

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from perdure.embed.choice import Chosen
 from perdure.embed.port import Generation
 from perdure.recall.candidates import Candidates, Partition, Ranks
 from perdure.recall.query import ParsedQuery, SearchRequest
@@ -76,7 +77,7 @@ def candidates(found: list[Row], chance: list[float]) -> Candidates:
 def ranked(found: list[Row], chance: list[float], recipe: Recipe, limit: int = 30) -> list[Ranked]:
     store: Any = None
     request = SearchRequest(query="tea", namespaces=("a", "b", "c"), recipe=recipe, now=NOON, limit=limit)
-    return rank(candidates(found, chance), request, QUERY, store, GENERATION)
+    return rank(candidates(found, chance), request, QUERY, store, Chosen(None, GENERATION))
 
 
 @given(rows, chances, recipes, st.integers(1, 30))

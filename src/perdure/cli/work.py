@@ -9,22 +9,24 @@ from perdure.cli.render import View
 from perdure.cli.terminal import note
 
 
-@command("work", examples=("perdure work", "perdure work --limit 1000", "perdure work --purge"))
+@command("work", examples=("perdure work", "perdure work --limit 1000", "perdure work --drop-old-vectors"))
 @option(
     "--limit", "-l", type=int, metavar="COUNT", help="Maximum number of memories to embed, or to find keywords for."
 )
 @option("--purge/--no-purge", default=None,
         help="Purge evicted memories even though the system clock jumped; or purge nothing.")  # fmt: skip
-def main(target: Target, *, limit: int | None, purge: bool | None) -> View:
+@option("--drop-old-vectors", is_flag=True, help="Delete the vectors of models that were in use before.")
+def main(target: Target, *, limit: int | None, purge: bool | None, drop_old_vectors: bool) -> View:
     """Do outstanding work, such as missing vectors.
 
     Memories that were stored without a model, or imported, are found by words at once and by meaning after this.
     Learnings without keywords get some, from the language model of the settings if there is one. Memories whose time
-    is over become expired, and evicted ones are removed when their grace period is over. It may be interrupted and run
-    again at any time, by any process. Exit code 1 when vectors are missing and none could be made.
+    is over become expired, and evicted ones are removed when their grace period is over. After the setting `embedder`
+    was changed, the old model answers until this has made every vector anew. It may be interrupted and run again at any
+    time, by any process. Exit code 1 when vectors are missing and none could be made.
     """
     with target.memory() as memory, Bar("Working") as bar:
-        result = memory.work(limit=limit, purge=purge, progress=bar)
+        result = memory.work(limit=limit, purge=purge, drop_old_vectors=drop_old_vectors, progress=bar)
     done: list[str] = []
     if result.expired:
         done.append(f"Expired {result.expired:,}.")

@@ -41,6 +41,11 @@ class Generation:
     def name(self) -> str:
         return f"{self.provider}/{self.model}/{self.dimensions}/{self.version}"
 
+    @property
+    def label(self) -> str:
+        """The model as the settings name it."""
+        return f"{self.provider}:{self.model}"
+
 
 class Embedder(Protocol):
     """Turns text into vectors, which need not be of length 1. Raises `EmbedderUnavailable`, never anything else, when

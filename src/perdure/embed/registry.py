@@ -1,4 +1,4 @@
-"""Embedders by the name that the settings give them: `local`, or a provider and its model."""
+"""Embedders by the name that the settings give them: a provider and its model."""
 
 from __future__ import annotations
 
@@ -16,12 +16,6 @@ def open_embedder(name: str, settings: Settings, access: Access, *, dimensions: 
     of an earlier generation take the place of those in the settings.
     """
     provider, _, model = name.partition(":")
-    if provider == "local":
-        from perdure.embed import local
-
-        if reason := local.unavailable():
-            raise reason
-        return local.LocalEmbedder(settings.cache)
     # The URL and the dimensions in the settings are meant for the provider in the settings.
     configured = provider == settings.embedder.partition(":")[0]
     options = Options(

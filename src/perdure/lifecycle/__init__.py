@@ -26,14 +26,15 @@ if TYPE_CHECKING:
         summary,
         undo,
         update,
+        vectors,
         versions,
         write,
     )
 
 __all__ = [
     "capacity", "checkpoint", "constitution", "egress", "erase", "feedback", "forget", "import_export", "lookup",
-    "maintenance", "parked", "provider_check", "secret_sweep", "selection", "summary", "undo", "update", "versions",
-    "write",
+    "maintenance", "parked", "provider_check", "secret_sweep", "selection", "summary", "undo", "update", "vectors",
+    "versions", "write",
 ]  # fmt: skip
 
 

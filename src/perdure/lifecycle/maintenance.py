@@ -8,21 +8,19 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from perdure.embed.port import Embedder, checked_vectors
-from perdure.errors import EmbedderUnavailable, NotAllowed, StoreReadOnly
+from perdure.errors import NotAllowed, StoreReadOnly
 from perdure.ids import MAX_NUMBER
 from perdure.lifecycle.expiry import expire_and_purge
 from perdure.lifecycle.keyword_work import add_keywords
+from perdure.lifecycle.vectors import delete_old_vectors, make_vectors
 from perdure.maintenance_results import Backup, BackupRestored, MaintenanceResult
 from perdure.providers.budget import background
-from perdure.store.port import Progress, Store
+from perdure.store.port import Progress
 from perdure.validation import check_bool, check_int, optional
 
 if TYPE_CHECKING:
     from perdure.services import Services
 
-# Long enough that sorting by length pays, short enough that a kill loses little.
-_BATCH: Final = 1024
 # How long it waits for others to let go of the log in which erased bytes may still be.
 _PATIENCE: Final = 2.0
 _PASSING: Final = 0.25
@@ -33,10 +31,16 @@ _UNSCRUBBED: Final = (
 
 @background()
 def work(
-    services: Services, *, limit: int | None = None, purge: bool | None = None, progress: Progress | None = None
+    services: Services,
+    *,
+    limit: int | None = None,
+    purge: bool | None = None,
+    drop_old_vectors: bool = False,
+    progress: Progress | None = None,
 ) -> MaintenanceResult:
     """`purge` says that the clock is right (True), or that nothing is to be purged now (False)."""
     optional(check_bool, purge, "purge")
+    check_bool(drop_old_vectors, "drop_old_vectors")
     if limit is not None:
         check_int(limit, "limit", 0, MAX_NUMBER)
     if purge and not services.context.is_person:
@@ -45,16 +49,18 @@ def work(
     expiry = expire_and_purge(services, purge=purge)
     # Keywords are part of what is embedded.
     keywords = add_keywords(services, limit, progress)
-    store, embedder = services.store, services.embedder
-    if embedder is None and services.settings.embedder == "none":
-        embedded = MaintenanceResult(0, 0)
-    elif embedder is None:
+    store, target = services.store, services.embedders.target()
+    if target.generation is not None:
+        embedded = make_vectors(services, target, limit, progress)
+    elif services.wants_vectors:
         waiting = sum(space.vectors_pending for space in store.stats(None).namespaces)
         finding = services.embedder_finding()
         embedded = MaintenanceResult(0, waiting, (" ".join(filter(None, (finding.sentence, finding.remedy))),))
     else:
-        embedded = embed_pending(store, embedder, limit, progress)
+        embedded = MaintenanceResult(0, 0)
     notes = [*expiry.notes, *keywords.notes, *embedded.notes]
+    if drop_old_vectors:
+        notes += delete_old_vectors(store, target.generation)
     # An earlier erasure may have had to leave bytes behind, so this is done when nothing was purged, too.
     with suppress(StoreReadOnly):
         if not store.scrub(patience=_PATIENCE if expiry.purged else _PASSING) and expiry.purged:
@@ -83,42 +89,3 @@ def restore_backup(
         raise NotAllowed("Only a person may put a backup in the place of the store.")
     services.store.flush_use(patience=_PASSING)
     return services.store.restore_backup(path, keep=keep, erased=erased, progress=progress)
-
-
-def embed_pending(
-    store: Store,
-    embedder: Embedder,
-    limit: int | None = None,
-    progress: Progress | None = None,
-) -> MaintenanceResult:
-    generation = embedder.generation
-    total = store.pending_count(generation)
-    goal = total if limit is None else min(limit, total)
-    done = 0
-    notes: tuple[str, ...] = ()
-
-    def report(embedded: int, _: int) -> None:
-        if progress:
-            progress(min(done + embedded, goal), goal)
-
-    while done < goal:
-        batch = store.pending(generation, min(_BATCH, goal - done))
-        if not batch:
-            break
-        try:
-            vectors = checked_vectors(embedder, [row.passage for row in batch], report)
-        except EmbedderUnavailable as error:
-            notes = (f"{error.sentence} {error.remedy}",)
-            break
-        names = sorted({row.namespace for row in batch})
-        with store.write_together(names) as writers:
-            writer_of = dict(zip(names, writers, strict=True))
-            stored = sum(
-                writer_of[row.namespace].put_vector(generation, row.passage_hash, vector.tobytes())
-                for row, vector in zip(batch, vectors, strict=True)
-            )
-        done += len(batch)
-        if stored == 0:
-            # Another process was faster with the whole batch, or its memories are gone; look again.
-            goal = min(goal, done + store.pending_count(generation))
-    return MaintenanceResult(done, store.pending_count(generation), notes)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from perdure.clock import format_local
 from perdure.embed.port import checked_vectors
 from perdure.errors import PerdureError
+from perdure.lifecycle.vectors import findings
 from perdure.llm.port import Question
 from perdure.llm.structured import ask
 from perdure.model import Finding
@@ -34,12 +35,13 @@ _QUESTION: Final = Question(
 
 def check_providers(services: Services, *, online: bool) -> Iterator[Finding]:
     """`online` sends one question to each model; otherwise nothing is sent."""
-    embedder = services.embedder_finding()
+    embedder, target = services.embedder_finding(), services.embedders.target()
     yield embedder
-    if online and embedder.level == "ok" and services.embedder is not None:
+    yield from findings(services.store, target.generation)
+    if online and embedder.level == "ok" and target.embedder is not None:
         try:
-            checked_vectors(services.embedder, _QUESTION.text)
-            yield Finding("embedder_answers", "ok", f"{services.embedder.generation.name} answers.")
+            checked_vectors(target.embedder, _QUESTION.text)
+            yield Finding("embedder_answers", "ok", f"{target.embedder.generation.name} answers.")
         except PerdureError as error:
             yield Finding("embedder_answers", "warning", error.sentence, error.remedy)
     yield from _language_model(services, online=online)

@@ -110,7 +110,7 @@ def restore(services: Services, namespace: str, records: Sequence[Record]) -> tu
             evicted = make_room(services, writer, batch, [result.record for result in results])
             results[-1] = replace(results[-1], evicted=evicted)
     done = zip(plans, results, prepared, strict=True)
-    return tuple(answer(services, *each, batch) for each in done)
+    return tuple(answer(*each, batch) for each in done)
 
 
 def require_same_origin(record: Record, fields: RecordFields) -> None:

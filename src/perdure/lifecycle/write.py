@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from perdure.buggify import point
 from perdure.clock import local_day
-from perdure.embed.port import checked_vectors
+from perdure.embed.port import Generation, checked_vectors
 from perdure.errors import CapacityExceeded, Conflict, EmbedderUnavailable, InvalidInput, StoreDamaged, VersionConflict
 from perdure.ids import content_hash, new_id
 from perdure.jsonable import to_jsonable
@@ -136,12 +136,13 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class PreparedWrite:
-    """Computed before the transaction begins. `vector` is None when none is needed, or when it is `vector_pending`;
-    `failure` is what the embedder said.
+    """Computed before the transaction begins. `vector`, of this `generation`, is None when none is needed, or when it
+    is `vector_pending`; `failure` is what the embedder said.
     """
 
     entry: Entry
     vector: bytes | None = None
+    generation: Generation | None = None
     vector_pending: bool = False
     failure: str = ""
 
@@ -222,19 +223,17 @@ def write(
         if request and request.force_new_version:
             writer.touch(result.record.number, batch.at)
             result = replace(result, record=replace_record(result.record, accessed_at=batch.at))
-    return answer(services, plan, result, prepared, batch)
+    return answer(plan, result, prepared, batch)
 
 
-def answer(
-    services: Services, plan: Plan, result: WriteResult, prepared: PreparedWrite, batch: WriteBatch
-) -> Remembered:
+def answer(plan: Plan, result: WriteResult, prepared: PreparedWrite, batch: WriteBatch) -> Remembered:
     """What a write answers: the record, and notes on everything that its caller may not expect."""
     notes = list(plan.notes)
     if result.tombstone_since and plan.operation != "restore":
         notes.append(
             f"This text was forgotten or corrected on {local_day(result.tombstone_since)}; it is remembered again."
         )
-    if prepared.vector_pending and services.embedder:
+    if prepared.vector_pending and prepared.generation:
         later = "recall finds it by keyword now, and by meaning after `perdure work`"
         notes.append(f"Stored without a vector: {later}.{prepared.failure}")
     record = result.record
@@ -271,8 +270,8 @@ def apply_plan(
         writer.drop_payloads(record.number)
     ended = previous if plan.leaves_tombstone else None
     tombstone_since = update_tombstones(writer, plan.operation, ended, record, batch.at)
-    if prepared and prepared.vector is not None and services.embedder is not None:
-        writer.put_vector(services.embedder.generation, entry.passage_hash, prepared.vector)
+    if prepared and prepared.vector is not None and prepared.generation is not None:
+        writer.put_vector(prepared.generation, entry.passage_hash, prepared.vector)
     evicted: tuple[Record, ...] = ()
     if room and plan.operation in _GROWING:
         evicted = make_room(services, writer, batch, [record], previous)
@@ -335,13 +334,18 @@ def prepare(services: Services, plan: Plan, overtaken: PreparedWrite | None = No
     previous = plan.previous
     if previous is not None and previous.state == "active" and passage(previous) == passage(plan.record):
         return PreparedWrite(entry)
-    if overtaken or services.embedder is None:
-        return PreparedWrite(entry, vector_pending=True)
+    chosen = services.embedders.current()
+    generation = chosen.generation
+    if overtaken or chosen.embedder is None or generation is None:
+        return PreparedWrite(entry, generation=generation, vector_pending=True)
     try:
-        vector = checked_vectors(services.embedder, [passage(plan.record)])[0].tobytes()
+        vector = checked_vectors(chosen.embedder, [passage(plan.record)])[0]
     except EmbedderUnavailable as error:
-        return PreparedWrite(entry, vector_pending=True, failure=f" {error.sentence} {error.remedy}")
-    return PreparedWrite(entry, vector)
+        failure = f" {error.sentence} {error.remedy}"
+        return PreparedWrite(entry, generation=generation, vector_pending=True, failure=failure)
+    if chosen.is_unmeasured:
+        services.measure(chosen.embedder)
+    return PreparedWrite(entry, vector.tobytes(), generation)
 
 
 def identity_of_fields(fields: RecordFields) -> Identity:

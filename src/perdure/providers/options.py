@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from perdure.providers.access import Access
 from perdure.providers.address import same_server
+from perdure.providers.budget import is_background
 
 if TYPE_CHECKING:
     from perdure.providers.client import ProviderClient
@@ -61,5 +62,5 @@ class Options:
         )
 
     def seconds_for(self, items: int) -> float:
-        """One text is asked for by somebody who waits; several only by background work and imports."""
-        return self.seconds if items == 1 else max(self.seconds, BATCH_SECONDS)
+        """Background work may wait longer for several texts. Everybody else is a reader or a writer."""
+        return max(self.seconds, BATCH_SECONDS) if items > 1 and is_background() else self.seconds

@@ -15,8 +15,8 @@ def provider_names(group: Group) -> list[str]:
     return sorted({point.name for point in entry_points(group=group)})
 
 
-def load(group: Group, name: str) -> Any:
-    """What the provider's entry point names: a function of the model's name and the options."""
+def require_provider(group: Group, name: str) -> EntryPoint:
+    """The provider's entry point. Nothing of the provider is imported."""
     points = sorted(entry_points(group=group, name=name), key=_precedence)
     if not points:
         known = ", ".join(provider_names(group)) or "none"
@@ -24,10 +24,16 @@ def load(group: Group, name: str) -> Any:
             f"No {_KIND[group]} is installed that is called {name!r}.",
             remedy=f"Those installed: {known}; docs/models.md says what each needs.",
         )
+    return points[0]
+
+
+def load(group: Group, name: str) -> Any:
+    """What the provider's entry point names: a function of the model's name and the options."""
+    point = require_provider(group, name)
     try:
-        return points[0].load()
+        return point.load()
     except Exception as error:
-        package = points[0].dist.name if points[0].dist else "its package"
+        package = point.dist.name if point.dist else "its package"
         raise ProviderUnavailable(
             f"The {_KIND[group]} {name!r} of {package} cannot be loaded: {type(error).__name__}: {error}.",
             remedy=f"Reinstall {package}, or choose another {_KIND[group]}.",

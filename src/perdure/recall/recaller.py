@@ -10,7 +10,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from perdure.embed.port import Embedder, Generation, checked_vectors
+from perdure.embed.choice import Chosen, EmbedderChoice
+from perdure.embed.port import Generation, checked_vectors
 from perdure.errors import EmbedderUnavailable, IndexDamaged
 from perdure.model import Filter, Hit, Mode, Recall, Record
 from perdure.recall.keyword_search import OUT_OF_TIME, Key, browse_disk, search_disk
@@ -72,14 +73,14 @@ class Recaller:
     def __init__(
         self,
         store: Store,
-        embedder: Embedder | None,
+        embedders: EmbedderChoice,
         *,
         memory_bytes: int = DEFAULT_MEMORY_BYTES,
         wants_model: bool = True,
     ) -> None:
         """`wants_model`: an answer says when there is none."""
         self._store = store
-        self._embedder = embedder
+        self._embedders = embedders
         self._wants_model = wants_model
         self._memory_bytes = memory_bytes
         self._lock = threading.Lock()
@@ -147,8 +148,8 @@ class Recaller:
         missing = ""
         if not query.text:
             missing = BY_PROMINENCE
-        elif self._embedder is None:
-            missing = NO_MODEL
+        elif (chosen := self._embedders.current()).generation is None:
+            missing = NO_MODEL if chosen.embedder is None else str(self._embedders.failure)
         elif not _has_numpy():
             missing = NO_NUMPY
         if missing and query.words and not request.is_past and self._prefers_disk(request):
@@ -172,21 +173,25 @@ class Recaller:
         from perdure.recall.candidates import Retriever
         from perdure.recall.score import rank
 
-        embedder, embedding = self._embedder, None
-        partitions, pasts = self._partitions(request, embedder.generation if embedder else None)
-        if embedder and not missing:
-            embedding, missing = self._embed(embedder, request, query, partitions)
+        chosen, embedding = self._embedders.current(), None
+        partitions, pasts = self._partitions(request, chosen.generation)
+        # Reading the positions may have told that another generation serves by now.
+        if self._embedders.current().generation != chosen.generation:
+            return self._rank_by_index(request, query, unreadable, missing, notes)
+        if not missing:
+            embedding = self._embed(chosen, request, query, partitions)
+        if isinstance(embedding, EmbedderUnavailable):
+            if self._embedders.instead_of(chosen, embedding):
+                return self._rank_by_index(request, query, unreadable, missing, notes)
+            embedding, missing = None, str(embedding)
+        if chosen.note and not missing:
+            notes.append(chosen.note)
         if embedding is not None:
-            documents = sum(partition.snapshot.lexical.documents for partition in partitions)
-            embedded = sum(partition.snapshot.vectors.count for partition in partitions)
-            if documents and not embedded:
+            waiting, embedded = missing_vectors(partitions)
+            if waiting and not embedded:
                 embedding, missing = None, NO_VECTORS
-            elif embedded < documents:
-                waiting = Counter[str]()
-                for partition in partitions:
-                    note = WAITING if partition.past is None else NOT_KEPT
-                    waiting[note] += partition.snapshot.lexical.documents - partition.snapshot.vectors.count
-                notes += (note.format(count) for note, count in waiting.items() if count)
+            else:
+                notes += (note.format(count) for note, count in waiting.items())
         if missing:
             notes.insert(0, missing)
         mode: Mode = "hybrid" if query.terms else "vector"
@@ -198,8 +203,7 @@ class Recaller:
             return _Ranking((), mode, notes, pasts, partitions)
         retriever = Retriever(self._store, request, query, embedding, unreadable)
         candidates, noted = retriever.retrieve(partitions)
-        generation = embedder.generation if embedder and embedding is not None else None
-        ranked = rank(candidates, request, query, self._store, generation)
+        ranked = rank(candidates, request, query, self._store, None if embedding is None else chosen)
         return _Ranking(select(request.recipe, ranked, request.limit), mode, (*notes, *noted), pasts, partitions)
 
     def _rank_by_time(
@@ -209,7 +213,9 @@ class Recaller:
         from perdure.recall.time_search import rank_by_time
 
         # Beside an event, who is named is what is asked about; and for a name alone no index is loaded.
-        if times.other_words and (times.event or (self._embedder is None and self._prefers_disk(request))):
+        if times.other_words and (
+            times.event or (self._embedders.current().generation is None and self._prefers_disk(request))
+        ):
             return None
         source, pasts = self._times(request, query, unreadable)
         if source is None or not source.knows(times.other_words):
@@ -271,7 +277,7 @@ class Recaller:
             return None if request.is_past else DiskTimes(self._store, request, unreadable), ()
         from perdure.recall.candidates import Retriever
 
-        partitions, pasts = self._partitions(request, self._embedder.generation if self._embedder else None)
+        partitions, pasts = self._partitions(request, self._embedders.current().generation)
         return IndexTimes(Retriever(self._store, request, query, None, unreadable), partitions), pasts
 
     def _count(self, request: SearchRequest, query: ParsedQuery) -> int:
@@ -283,20 +289,22 @@ class Recaller:
         return sum(candidate.by_words for candidate in ranked) or len(ranked)
 
     def _embed(
-        self, embedder: Embedder, request: SearchRequest, query: ParsedQuery, partitions: Sequence[Partition]
-    ) -> tuple[QueryVector | None, str]:
-        """The embedding of a query, or a note why there is none."""
+        self, chosen: Chosen, request: SearchRequest, query: ParsedQuery, partitions: Sequence[Partition]
+    ) -> QueryVector | EmbedderUnavailable | None:
+        """The embedding of a query, or why there is none."""
         from perdure.recall.candidates import QueryVector
         from perdure.recall.conversation import NamedSpeakers, find_speakers
 
+        if chosen.embedder is None:
+            return None
         named = NamedSpeakers(frozenset(), query.text)
         spoken = [each.snapshot.conversation for each in partitions if each.snapshot.conversation is not None]
         if spoken and request.recipe.conversation.named:
             named = find_speakers(query.text, spoken)
         try:
-            return QueryVector(checked_vectors(embedder, named.rest), named.words), ""
+            return QueryVector(checked_vectors(chosen.embedder, named.rest), named.words)
         except EmbedderUnavailable as error:
-            return None, str(error)
+            return error
 
     def _partitions(self, request: SearchRequest, generation: Generation | None) -> tuple[list[Partition], list[Past]]:
         """Where to search, as it is now or as it was."""
@@ -368,6 +376,17 @@ def _surfaced(
         return ()
     without = {each.name for each in partitions if "constitutional" not in each.snapshot.vocabulary.tiers.values}
     return tuple(record for name in request.namespaces if name not in without for record in constitution(name))
+
+
+def missing_vectors(partitions: Sequence[Partition]) -> tuple[Counter[str], int]:
+    """How many memories have no vector, each under the note that says so; and how many have one."""
+    waiting, embedded = Counter[str](), 0
+    for partition in partitions:
+        vectors = partition.snapshot.vectors.count
+        if missing := partition.snapshot.lexical.documents - vectors:
+            waiting[WAITING if partition.past is None else NOT_KEPT] += missing
+        embedded += vectors
+    return waiting, embedded
 
 
 def _has_numpy() -> bool:

@@ -36,7 +36,7 @@ LENDING: Final = 8
 LENT: Final = 0.5
 
 # The cosine that a question and an unrelated text usually have, by model; and with a model that is not known.
-KNOWN_UNRELATED: Final[Mapping[str, float]] = {"local/all-MiniLM-L6-v2": 0.1}
+KNOWN_UNRELATED: Final[Mapping[str, float]] = {"local:all-MiniLM-L6-v2": 0.1}
 USUALLY_UNRELATED: Final = 0.1
 # As many cosines have to be seen before they count as much as what is known of a model, and of a model not known.
 _KNOWN_FROM: Final = 32

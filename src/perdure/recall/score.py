@@ -37,7 +37,7 @@ from perdure.text.bm25 import WordCounts
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from perdure.embed.port import Generation
+    from perdure.embed.choice import Chosen
     from perdure.recall.query import ParsedQuery, SearchRequest
     from perdure.recall.recipe import Recipe
     from perdure.store.port import Store
@@ -48,20 +48,20 @@ _LEAST_SPREAD: Final = 0.05
 
 
 def rank(
-    candidates: Candidates, request: SearchRequest, query: ParsedQuery, store: Store, generation: Generation | None
+    candidates: Candidates, request: SearchRequest, query: ParsedQuery, store: Store, chosen: Chosen | None
 ) -> list[Ranked]:
     """The best candidates that fit, best first, and of each balanced category as many as the recipe may need; where
-    none fits, the one that comes nearest. `generation`: that of the query's embedding, if it has one.
+    none fits, the one that comes nearest. `chosen`: who embedded the query, if it has an embedding.
     """
     recipe, least = request.recipe, request.min_relevance
-    columns, total = score(candidates, request, query, store, vector=generation is not None)
+    columns, total = score(candidates, request, query, store, vector=chosen is not None)
     categories = candidates.categories(recipe.balanced_categories) if recipe.balances else None
     asked = query.content if query.time_ranges else query
     # No word in common, and no nearer than chance: that is no answer.
     possible = np.flatnonzero(total > 0)
     every = np.zeros(len(total))
     if least and len(possible):
-        every[possible] = relevance_of(candidates, possible, asked, generation)
+        every[possible] = relevance_of(candidates, possible, asked, chosen)
         fitting = np.flatnonzero(every >= least)
         possible = fitting if len(fitting) else np.array([every.argmax()], np.intp)
     rows = top_k_newest(possible, total, candidates.number, request.limit)
@@ -70,7 +70,7 @@ def rank(
             of_category = possible[categories[possible] == which]
             rows = np.union1d(rows, top_k_newest(of_category, total, candidates.number, recipe.per_category))
     rows = rows[np.lexsort((candidates.partition[rows], -candidates.number[rows], -total[rows]))]
-    relevances = every[rows] if least else relevance_of(candidates, rows, asked, generation)
+    relevances = every[rows] if least else relevance_of(candidates, rows, asked, chosen)
     ranked: list[Ranked] = []
     for row, fit in zip(rows.tolist(), relevances.tolist(), strict=True):
         namespace = candidates.parts[int(candidates.partition[row])][0].namespace
@@ -84,12 +84,12 @@ def rank(
 
 
 def relevance_of(
-    candidates: Candidates, rows: NDArray[np.intp], query: ParsedQuery, generation: Generation | None
+    candidates: Candidates, rows: NDArray[np.intp], query: ParsedQuery, chosen: Chosen | None
 ) -> NDArray[np.float64]:
     """How well these candidates fit."""
     if not query.text:
         return np.full(len(rows), UNASKED)
-    spoken = generation is not None and any(part.snapshot.conversation for part, _ in candidates.parts)
+    spoken = chosen is not None and any(part.snapshot.conversation for part, _ in candidates.parts)
     looked_at = np.concatenate([rows, *lenders(candidates)]) if spoken else rows
     held, counted = np.zeros((len(query.terms), len(looked_at))), list[WordCounts]()
     start = 0
@@ -104,8 +104,8 @@ def relevance_of(
     coverage, *of_sentences = np.minimum(np.array(word_worths(counts, query)) @ held, 1.0)
     has_vector = candidates.has_vector[looked_at]
     proof = coverage
-    if generation is not None:
-        known = KNOWN_UNRELATED.get(f"{generation.provider}/{generation.model}")
+    if chosen is not None and chosen.generation is not None:
+        known = KNOWN_UNRELATED.get(chosen.generation.label, chosen.unrelated)
         parts = [] if known is not None else [part.snapshot.vectors.pairs for part, _ in candidates.parts]
         pairs = np.concatenate(parts) if parts else candidates.chance[:0]
         unrelated = unrelated_cosine(known, pairs, candidates.chance)

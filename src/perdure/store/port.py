@@ -166,6 +166,7 @@ class StoreStats:
     schema: int
     bytes: int
     namespaces: tuple[NamespaceStats, ...]
+    generations: tuple[GenerationStats, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -435,13 +436,11 @@ class Generations(Protocol):
         """
         ...
 
-    def serve(self, generation: Generation) -> bool:
-        """Make this generation serve, if every passage that can be read has a vector of it; otherwise False."""
+    def serve(self, generation: Generation, without: Collection[bytes] = ()) -> bool:
+        """Make this generation serve, if every passage that can be read, but for some, has a vector of it."""
         ...
 
-    def generations(self) -> list[GenerationStats]:
-        """All that have ever had a vector and were not dropped."""
-        ...
+    def generations(self) -> list[GenerationStats]: ...
 
     def drop_vectors(self, generation: Generation, limit: int) -> int:
         """Delete so many vectors at most, and when none is left, the generation. How many were deleted. The serving

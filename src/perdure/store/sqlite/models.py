@@ -13,7 +13,7 @@ from perdure.errors import Conflict
 from perdure.llm.port import Parked
 from perdure.providers.call import ProviderCall
 from perdure.store.port import GenerationStats
-from perdure.store.sqlite.apsw_types import Database, Row
+from perdure.store.sqlite.apsw_types import Database
 from perdure.store.sqlite.reader import NO_GENERATION, generation_id
 from perdure.store.sqlite.rows import FLOAT_BYTES, slot_of
 from perdure.store.sqlite.sql import SQL
@@ -64,19 +64,19 @@ def write_calls(connection: Database, calls: Sequence[ProviderCall]) -> None:
 
 
 def calls(connection: Database, since: int, limit: int) -> list[ProviderCall]:
-    return [_call(row) for row in connection.execute(SQL["calls"], (since, limit))]
-
-
-def _call(row: Row) -> ProviderCall:
-    (
-        at, provider, model, host, purpose, items, sent_bytes, received_bytes, input_tokens, output_tokens, cost,
-        outcome,
-    ) = row  # fmt: skip
-    return ProviderCall(
-        at=from_micros(at), provider=provider, model=model, host=host, purpose=purpose, items=items,
-        sent_bytes=sent_bytes, received_bytes=received_bytes, input_tokens=input_tokens, output_tokens=output_tokens,
-        cost=cost, outcome=outcome,
-    )  # fmt: skip
+    found: list[ProviderCall] = []
+    for row in connection.execute(SQL["calls"], (since, limit)):
+        (
+            at, provider, model, host, purpose, items, sent_bytes, received_bytes, input_tokens, output_tokens, cost,
+            outcome,
+        ) = row  # fmt: skip
+        call = ProviderCall(
+            at=from_micros(at), provider=provider, model=model, host=host, purpose=purpose, items=items,
+            sent_bytes=sent_bytes, received_bytes=received_bytes, input_tokens=input_tokens,
+            output_tokens=output_tokens, cost=cost, outcome=outcome,
+        )  # fmt: skip
+        found.append(call)
+    return found
 
 
 def park(connection: Database, namespace: int, parked: Parked) -> Parked | None:

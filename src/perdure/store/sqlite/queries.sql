@@ -919,10 +919,6 @@ WHERE namespace = :namespace AND state IN ('active', 'superseded') AND NOT EXIST
         AND vector.passage_hash = memory.passage_hash
 );
 
--- name: newest_generation
--- Pending vectors are counted against it when the caller has no model at hand.
-SELECT max(id) FROM generation;
-
 -- name: namespace_statistics
 -- One row of statistics for each namespace.
 SELECT id, name, seq FROM namespace ORDER BY name;

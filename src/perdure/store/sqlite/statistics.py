@@ -13,9 +13,10 @@ from perdure.store.sqlite.reader import NO_GENERATION
 from perdure.store.sqlite.sql import SQL
 
 
-def newest_generation(connection: Database) -> int:
+def serving_generation(connection: Database) -> int:
     """Pending vectors are counted against this generation when the caller has no model at hand."""
-    return connection.execute(SQL["newest_generation"]).get or NO_GENERATION
+    serving = connection.execute(SQL["get_meta"], ("serving",)).get
+    return serving if isinstance(serving, int) else NO_GENERATION
 
 
 def pending_count(connection: Database, generation: int, namespace: int) -> int:

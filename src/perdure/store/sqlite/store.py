@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Collection, Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
@@ -244,11 +244,12 @@ class SqliteStore:
             return generation
         return self._serving[1]
 
-    def serve(self, generation: Generation) -> bool:
+    def serve(self, generation: Generation, without: Collection[bytes] = ()) -> bool:
         from perdure.store.sqlite.models import require_generation
 
         with self._pool.writing() as connection:
-            if self._pending(connection, generation, 1):
+            missing = self._pending(connection, generation, len(without) + 1)
+            if any(pending.passage_hash not in without for pending in missing):
                 return False
             connection.execute(SQL["change_meta"], ("serving", require_generation(connection, generation)))
         self._serving = None
@@ -393,9 +394,11 @@ class SqliteStore:
             return connection.changes() > 0
 
     def stats(self, generation: Generation | None) -> StoreStats:
+        from perdure.store.sqlite.models import generations
+
         with self._pool.reading() as connection:
             generation_key = (
-                generation_id(connection, generation) if generation else statistics.newest_generation(connection)
+                generation_id(connection, generation) if generation else statistics.serving_generation(connection)
             )
             return StoreStats(
                 path=self._file.path,
@@ -403,6 +406,7 @@ class SqliteStore:
                 schema=newest_schema(),
                 bytes=statistics.size(connection) + size_of(self._file.wal_path),
                 namespaces=statistics.namespace_statistics(connection, generation_key),
+                generations=tuple(generations(connection)),
             )
 
     def check(self) -> Iterator[Finding]:

@@ -24,7 +24,7 @@ from perdure.store.sqlite.rows import (
     range_of,
     rows_after,
 )
-from perdure.store.sqlite.statistics import namespace_statistics, newest_generation
+from perdure.store.sqlite.statistics import namespace_statistics, serving_generation
 from perdure.text.entry import entry_of, passage_hash, terms_length
 from perdure.text.tokens import MOST_PER_CHARACTER, estimate
 
@@ -218,8 +218,8 @@ def check_foreign_keys(connection: Database) -> list[Finding]:
 
 def count_pending(connection: Database) -> list[Finding]:
     earlier = connection.execute(f"{CHECKS['count_vectors']} {CHECKS['of_earlier_text']}").get
-    missing = sum(stats.vectors_pending for stats in namespace_statistics(connection, newest_generation(connection)))
+    missing = sum(stats.vectors_pending for stats in namespace_statistics(connection, serving_generation(connection)))
     return [
         Finding("earlier_vectors", "ok", f"{earlier} vectors belong to earlier texts; a repair removes them."),
-        Finding("pending", "ok", f"{missing} passages have no vector of the newest model yet."),
+        Finding("pending", "ok", f"{missing} passages have no vector of the model that answers yet."),
     ]
