@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 START = datetime(2026, 3, 14, 9, 26, 53, tzinfo=UTC)
+NOON = datetime(2026, 3, 14, 12, tzinfo=UTC)
+DAY = timedelta(days=1)
 
 
 class HandClock:

@@ -9,8 +9,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from clocks import NOON, HandClock
 from hypothesis import HealthCheck, settings
 
+from perdure import Memory
 from perdure.settings import SETTINGS
 
 REPOSITORY = Path(__file__).parent.parent
@@ -79,3 +81,16 @@ def zone(stranger: Path) -> Iterator[Callable[[str], None]]:
 @pytest.fixture
 def repository() -> Path:
     return REPOSITORY
+
+
+@pytest.fixture
+def clock() -> HandClock:
+    """It stands at noon until a test moves it."""
+    return HandClock(NOON)
+
+
+@pytest.fixture
+def memory(clock: HandClock) -> Iterator[Memory]:
+    """An empty memory of one person, without a file and without a model."""
+    with Memory(":memory:", embedder="none", clock=clock, actor="ada") as opened:
+        yield opened

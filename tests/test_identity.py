@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import hmac
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from clocks import HandClock
+from clocks import NOON, HandClock
 from store.behind import behind
-from test_versions import NOON
 
 from perdure import Memory, SemanticMemoryStore, errors
 from perdure.ids import content_hash
@@ -18,17 +16,6 @@ from perdure.model import SCOPE_FIELDS, STATES, Record
 from perdure.settings import load
 
 TOKYO = "User lives in Tokyo"
-
-
-@pytest.fixture
-def clock() -> HandClock:
-    return HandClock(NOON)
-
-
-@pytest.fixture
-def memory(clock: HandClock) -> Iterator[Memory]:
-    with Memory(":memory:", embedder="none", clock=clock, actor="ada") as opened:
-        yield opened
 
 
 def everything(memory: Memory) -> list[Record]:

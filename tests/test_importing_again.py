@@ -4,26 +4,14 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from clocks import HandClock
-from test_versions import NOON
 
 from perdure import Memory
 
-
-@pytest.fixture
-def clock() -> HandClock:
-    return HandClock(NOON)
-
-
-@pytest.fixture
-def memory(clock: HandClock) -> Iterator[Memory]:
-    with Memory(":memory:", embedder="none", clock=clock, actor="ada") as opened:
-        yield opened
-
+if TYPE_CHECKING:
+    from clocks import HandClock
 
 RECORDS: list[dict[str, Any]] = [{"text": "tea"}, {"text": "milk", "key": "drink:milk"}]
 

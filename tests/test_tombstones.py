@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
-from clocks import HandClock
+from clocks import DAY, NOON, HandClock
 from hypothesis import given
 from hypothesis import strategies as st
-from test_versions import DAY, NOON
 
 from perdure import Memory, errors
 from perdure.lifecycle.import_export import is_blocked
@@ -21,17 +19,6 @@ from perdure.model import State
 from perdure.settings import load
 
 AGAIN = "This text was forgotten or corrected on 2026-03-14; it is remembered again."
-
-
-@pytest.fixture
-def clock() -> HandClock:
-    return HandClock(NOON)
-
-
-@pytest.fixture
-def memory(clock: HandClock) -> Iterator[Memory]:
-    with Memory(":memory:", embedder="none", clock=clock, actor="ada") as opened:
-        yield opened
 
 
 def exported(memory: Memory) -> list[dict[str, Any]]:

@@ -3,32 +3,21 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from clocks import HandClock
 from hypothesis import given
 from hypothesis import strategies as st
-from test_versions import NOON
 
 from perdure import Memory, errors
 from perdure.settings import load
 
+if TYPE_CHECKING:
+    from clocks import HandClock
+
 KEY = "location:new_york"
-
-
-@pytest.fixture
-def clock() -> HandClock:
-    return HandClock(NOON)
-
-
-@pytest.fixture
-def memory(clock: HandClock) -> Iterator[Memory]:
-    with Memory(":memory:", embedder="none", clock=clock, actor="ada") as opened:
-        yield opened
 
 
 def test_the_scenario_of_the_specification(memory: Memory, clock: HandClock):

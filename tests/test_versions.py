@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 import pytest
-from clocks import HandClock
+from clocks import DAY, NOON, HandClock
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,9 +16,6 @@ from perdure.ids import content_hash, new_id
 from perdure.lineage import true_at, validity_windows, version_spans
 from perdure.model import Change, FieldChange, Operation, Record, Revision
 from perdure.settings import load
-
-NOON = datetime(2026, 3, 14, 12, tzinfo=UTC)
-DAY = timedelta(days=1)
 
 
 @pytest.fixture
