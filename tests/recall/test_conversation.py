@@ -297,7 +297,7 @@ def features(draw: st.DrawFn, count: int) -> ConversationFeatures:
 
 
 def boosted(own: np.ndarray, boost: ConversationBoost) -> np.ndarray:
-    return own * boost.own + sum(boost.weights[name] * share for name, share in boost.shares.items())
+    return own * boost.own + sum(weight * boost.shares[name] for name, weight in boost.weights.items())
 
 
 @given(st.data(), st.lists(shares, min_size=1, max_size=8), weights)

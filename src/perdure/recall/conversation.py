@@ -269,7 +269,7 @@ def _likely_meant(scores: NDArray[np.float64], named: NDArray[np.bool_]) -> floa
 
 class ConversationBoost(NamedTuple):
     """`own`: by how much the weights of words and meaning shrink beside the conversation signals, of each candidate.
-    `shares` and `weights` are those of the conversation signals, by name.
+    `shares` are those of the conversation signals, by name, and `weights` of those that count here.
     """
 
     own: NDArray[np.float64]
@@ -316,5 +316,5 @@ def conversation_boost(
     return ConversationBoost(
         own / total,
         {name: share.round(DECIMALS) for name, share in shares.items()},
-        {name: weight / total for name, weight in weights.items()},
+        {name: weight / total for name, weight in weights.items() if weight},
     )

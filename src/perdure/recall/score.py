@@ -186,9 +186,9 @@ def score(
             np.asarray(total / recipe.scale, np.float64), candidates.conversation, recipe.conversation
         )
         columns = {name: column._replace(weight=column.weight * boost.own) for name, column in columns.items()}
-        for name, share in boost.shares.items():
-            weight = recipe.scale * boost.weights[name] * (share != 0)
-            columns[name] = SignalColumn(share, share, weight)
+        for name, weight in boost.weights.items():
+            share = boost.shares[name]
+            columns[name] = SignalColumn(share, share, recipe.scale * weight, optional=True)
         total = total_of(columns)
     total = total + np.zeros(len(candidates.number))
     if query.time_ranges:

@@ -41,7 +41,7 @@ _FORGETTING_EXPONENT: Final = -0.5
 
 class SignalColumn(NamedTuple):
     """One signal of one candidate or of many. `rank` is the 1-based rank of a candidate, or tells that of a row; it is
-    None where a retriever did not find it.
+    None where a retriever did not find it. An `optional` signal is left out of an explanation where its share is 0.
     """
 
     raw: Values
@@ -49,6 +49,7 @@ class SignalColumn(NamedTuple):
     weight: Values
     rank: Callable[[int], int | None] | int | None = None
     about: str = ""
+    optional: bool = False
 
 
 def observations(features: Features, _: SearchRequest) -> tuple[Values, Values]:
@@ -160,7 +161,7 @@ def explain(columns: Mapping[str, SignalColumn], row: int = 0) -> dict[str, Sign
         raw, share, weight = (
             values if isinstance(values, int | float) else values[row].item() for values in column[:3]
         )
-        if weight:
+        if weight and (share or not column.optional):
             rank = column.rank(row) if callable(column.rank) else column.rank
             # Adding zero makes a negative zero positive.
             signals[name] = Signal(raw, rank, share, weight, weight * share + 0.0, column.about)

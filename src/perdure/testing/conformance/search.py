@@ -49,8 +49,11 @@ def scores(rows: list[IndexRow], words: list[str]) -> dict[int, float]:
 
 
 def agree(store: Store, words: list[str], limit: int = 1000) -> None:
-    expected = scores(list(store.index_rows(NAMESPACE, None, 0, 10_000)), words)
-    found = read_once(store).keyword_search(words, Filter(), NOON, limit).best
+    rows = list(store.index_rows(NAMESPACE, None, 0, 10_000))
+    expected, terms = scores(rows, words), {row.number: row.terms for row in rows}
+    found, counts, _ = read_once(store).keyword_search(words, Filter(), NOON, limit)
+    assert counts == read_once(store).word_counts(words)
+    assert all(scored.terms == terms[scored.number] for scored in found)
     assert {scored.number: pytest.approx(scored.score) for scored in found} == expected
     assert [scored.score for scored in found] == sorted((scored.score for scored in found), reverse=True)
 
