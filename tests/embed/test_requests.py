@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
 from embed.wires import WIRES, Open, Wire, openai, vectors_of
+from hypothesis import given
+from hypothesis import strategies as st
 from providers.server import VECTOR_FAULTS, FaultServer, Received, Refuse, answering, status
 
 from perdure import Memory, settings
 from perdure.embed.port import Vectors, checked_vectors
+from perdure.embed.server import Limits, ServerEmbedder, WireFormat
 from perdure.errors import EmbedderUnavailable
+from perdure.providers.access import Access
+from perdure.providers.options import Options
 from perdure.settings import Settings
 
 SMALL = 8
@@ -262,3 +267,39 @@ def test_a_model_that_changed_its_length_is_noticed_and_no_vector_of_it_is_store
         assert done.vector_pending
         assert "16 numbers instead of 8" in done.notes[0]
     assert opened(learning).generation.dimensions == 16
+
+
+class Recorder:
+    """In the place of a client: answers at once, and keeps what it was asked."""
+
+    provider, model, url = "testing", "recorder", "http://127.0.0.1"
+
+    def __init__(self) -> None:
+        self.asked: list[list[str]] = []
+
+    def post(self, path: str, body: Any, **_: Any) -> Any:
+        self.asked.append(body["texts"])
+        return vectors_of(body["texts"], SMALL)
+
+
+@given(
+    texts=st.lists(st.text(st.characters(codec="utf-8"), min_size=1, max_size=40), max_size=25),
+    limits=st.builds(Limits, texts=st.integers(1, 8), tokens=st.integers(1, 40), window=st.integers(2, 12)),
+)
+def test_whatever_the_limits_every_text_is_sent_once_and_gets_its_own_vector(texts: list[str], limits: Limits):
+    recorder = Recorder()
+    wire = WireFormat(path="/", body=lambda texts, _: {"texts": [*texts]}, vectors=lambda answer: answer)
+    options = Options(access=Access(redact=str), own_key="", cache=Path("nowhere"), dimensions=SMALL)
+    embedder = ServerEmbedder(cast("Any", recorder), options, wire, limits)
+    made = checked_vectors(embedder, texts)
+    sent = [text for request in recorder.asked for text in request]
+    assert len(sent) == len(texts)
+    for whole, part in zip(texts, sent, strict=True):
+        assert whole.startswith(part)
+        assert part == whole or len(part.encode()) > 3 * limits.window - 4
+        assert len(part.encode()) <= 3 * limits.window
+    for request in recorder.asked:
+        assert 0 < len(request) <= limits.texts
+        assert len(request) == 1 or sum(-(-len(text.encode()) // 3) for text in request) <= limits.tokens
+    expected = np.array(vectors_of(sent, SMALL), np.float32).reshape(-1, SMALL) / 3
+    assert np.allclose(made, expected, atol=1e-6)
