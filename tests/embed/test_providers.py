@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -275,3 +276,34 @@ def test_a_key_stands_in_no_error_and_no_repr(serve: Serve, tmp_path: Path, open
         embedder.embed_query("dark?")
     assert "OPENAI_API_KEY" in refused.value.remedy
     assert "sk-test" not in f"{refused.value!r}{refused.value}{vars(embedder)!r}"
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("import a_library_that_is_not_here", "No module named 'a_library_that_is_not_here'"),
+        ("def open_it(model, options): raise OSError('no such device')", "OSError: no such device"),
+        ("def open_it(model, options): raise SettingsInvalid('Not that model.')", "Not that model."),
+        ("def open_it(model, options): return None", "no embedder"),
+        ("def open_it(): ...", "TypeError"),
+    ],
+)
+def test_a_plugin_that_does_not_work_fails_no_write_and_says_what_is_wrong(
+    source: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    (tmp_path / "odd-1.0.dist-info").mkdir()
+    (tmp_path / "odd-1.0.dist-info" / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: odd\nVersion: 1.0\n", "utf-8"
+    )
+    (tmp_path / "odd-1.0.dist-info" / "entry_points.txt").write_text(
+        "[perdure.embedders]\nodd = odd:open_it\n", "utf-8"
+    )
+    (tmp_path / "odd.py").write_text(f"from perdure.errors import SettingsInvalid\n{source}\n", "utf-8")
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+    monkeypatch.delitem(sys.modules, "odd", raising=False)
+    with Memory(":memory:", embedder="odd:model") as memory:
+        done = memory.remember("Alice prefers dark mode")
+        assert done.vector_pending
+        assert said in done.notes[0]
+        assert memory.recall("dark mode").mode == "keyword"
+    sys.modules.pop("odd", None)

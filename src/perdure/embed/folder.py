@@ -12,7 +12,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from perdure.embed.learned import keep_learned, learned
 from perdure.embed.port import Generation, Progress, Vectors
-from perdure.errors import EmbedderUnavailable, SettingsInvalid
+from perdure.errors import EmbedderUnavailable
 
 # So many texts are embedded between two reports of progress.
 _BATCH: Final = 64
@@ -28,7 +28,7 @@ class FolderEmbedder:
     def __init__(self, provider: str, model: str, cache: Path, load: Callable[[Path], Encode]) -> None:
         folder = Path(model).expanduser()
         if not folder.is_absolute():
-            raise SettingsInvalid(
+            raise EmbedderUnavailable(
                 f"{provider} needs the folder of a model, and {model!r} is none.",
                 remedy=f"Download the model yourself, and write `{provider}:/the/folder/it/is/in`.",
             )

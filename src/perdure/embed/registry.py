@@ -27,11 +27,16 @@ def open_embedder(name: str, settings: Settings, access: Access, *, dimensions: 
         seconds=settings.provider_seconds,
     )
     try:
-        embedder = load("perdure.embedders", provider)(model, options)
+        open_provider = load("perdure.embedders", provider)
     except ProviderUnavailable as error:
         raise as_embedder_error(error) from error
-    except PerdureError:
+    try:
+        embedder = open_provider(model, options)
+    except EmbedderUnavailable:
         raise
+    except PerdureError as error:
+        # Whatever a provider does not like, a memory is stored all the same.
+        raise EmbedderUnavailable(error.sentence, remedy=error.remedy) from error
     except Exception as error:
         raise EmbedderUnavailable(f"{name} cannot be opened: {type(error).__name__}: {error}.") from error
     if not all(callable(getattr(embedder, method, None)) for method in ("embed_query", "embed_passages")):
