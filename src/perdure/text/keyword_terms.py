@@ -26,7 +26,7 @@ _TOKEN: Final = re.compile(
     rf"`(?P<code>[^`\n]{{1,{MAX_CHARACTERS}}})`"
     r"|(?P<skipped>\[REDACTED:[^\]\n]{0,64}\]|[a-z]{2,8}://[^\s<>()]+)"
     rf"|(?P<run>[{_SCRIPTS}]+)"
-    rf"|(?P<word>(?<![\w.])(?:\.|--|_+)?[^\W_{_SCRIPTS}](?:{_LETTER}|[.\-/:'\u2019](?={_LETTER}))*(?:\+\+|\#|\(\))?)"
+    rf"|(?P<word>(?<![\w.])(?:\.|--|_+)?[^\W_{_SCRIPTS}](?:{_LETTER}|[.\-/:'\u2019](?={_LETTER}))*(?:\+\+|\#(?!\w)|\(\))?)"
 )
 _WHITE: Final = re.compile(r"[ \t]*\n?[ \t]*")
 _BEGINS_SENTENCE: Final = re.compile(r"(?:^|[.!?:;\n])[^\w.!?:;\n]*$")
@@ -57,12 +57,12 @@ _LONG: Final = 7
 _KANA: Final = re.compile("[\u3041-\u30fa]")
 _JAPANESE: Final = re.compile("[\u3005\u30a1-\u30fa\u30fc\u3400-\u4dbf\u4e00-\u9fff]{2,12}")
 _HAN: Final = "\u3400-\u4dbf\u4e00-\u9fff"
-_CHINESE_PARTICLES: Final = (
+_CHINESE_PARTICLES: Final = re.compile(
     "不要|不能|不会|不是|没有|可以|应该|必须|需要|使用|之前|之后|以前|以后|因为|所以|如果|但是|而且|或者|以及|我们|你们|他们|她们|它们|这个|那个|"
     "一个|什么|怎么|时候|已经|还是|就是|自己|[的了是在和与及或我你他她它们这那就也都很到要去会着把被让从对为以等而但则每个种之其并且先再又将由于向给跟比最"
     "更太还只才用请]"
 )
-_CHINESE: Final = re.compile(f"(?:(?!{_CHINESE_PARTICLES})[{_HAN}]){{2,12}}")
+_CHINESE: Final = re.compile(f"[{_HAN}]{{2,12}}")
 _KOREAN: Final = re.compile(
     "\\A([\uac00-\ud7ff]{2,}?)(?:은|는|이|가|을|를|의|에|에서|에게|로|으로|와|과|도|만|까지|부터|입니다|합니다|했다|한다|하다|된다)?\\Z"
 )
@@ -134,8 +134,9 @@ def words_of(text: str) -> list[Word]:
                         found[-1] = Word(found[-1].text, "verb")
                     adjacent = False
                 else:
-                    # A participle begins a term (`nested transaction`) and does not end one.
-                    joins = adjacent and kind != "participle"
+                    # A participle begins a term (`nested transaction`) and does not end one. In German a noun ends it.
+                    behind_noun = adjacent and language == "de" and part == lower and found[-1].text[0].isupper()
+                    joins = adjacent and kind != "participle" and not behind_noun
                     found.append(Word(lower if kind == "weak" else part, kind, joins))
                     announced, adjacent = before in _BEFORE_NOUNS or (joins and announced), True
                 before, begins = lower, False
@@ -194,7 +195,7 @@ def words_of_run(run: str, *, japanese: bool) -> Iterator[Word]:
     elif "\uac00" <= run[0] <= "\ud7ff":
         found = _KOREAN.findall(run)
     elif "\u3400" <= run[0] <= "\u9fff":
-        found = _CHINESE.findall(run)
+        found = _CHINESE.findall(_CHINESE_PARTICLES.sub(" ", run))
     else:
         found = [run] if len(run) <= MAX_CHARACTERS // 2 else []
     return (Word(one, "word") for one in found)

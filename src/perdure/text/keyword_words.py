@@ -1,5 +1,6 @@
 """Words that are no keywords, or poor ones. Few languages on purpose: what a list does not know, rarity has to tell."""
 
+# ruff: noqa: RUF001 - the letters are those of the languages
 from __future__ import annotations
 
 from typing import Final
@@ -50,9 +51,10 @@ FUNCTION_WORDS: Final = {
     ),
     "fr": frozenset(
         """
-        a au aux avec c ce ces cette d dans de del des deux dont du elle elles en est et eux il ils je l la le les leur
-        leurs lui mais mes moi mon même n ne nos notre nous ont ou où par pas plus pour qu que qui s sa sans se ses si
-        son sont sur ta te tes toi ton tu un une vos votre vous y à été être
+        a alors après au aussi aux avant avec bien c ce ces cette comme d dans de del des deux donc dont du elle elles
+        en encore est et eux faire fait ici il ils jamais je l la le les leur leurs lui mais mes moi mon même n ne nos
+        notre nous ont ou où par pas peut plus pour qu que qui s sa sans se ses si sinon son sont sous sur ta te tes toi
+        ton toujours tous tout toute toutes très tu un une vos votre vous y à été être
         """.split()
     ),
     "es": frozenset(
@@ -72,6 +74,15 @@ FUNCTION_WORDS: Final = {
         """
         a ao aos com da das de do dos e ela ele em essa esse isso isto mas meu minha muito na nas nem no num numa não
         nós o os para pela pelo por que seu sua são também tem um uma você
+        """.split()
+    ),
+    "ru": frozenset(
+        """
+        а без бы был была были было быть в вам вас ведь внутри во вот все всегда всё вы где да даже для до его ее ему
+        если есть еще ещё её же за и из или им иначе их к как ко когда кто ли либо между меня мне много может мой мы
+        на над надо нас наш не него нет ни никогда ничего но ну нужно о об один он она они оно от очень по
+        под после потом потому при про раз с сам себя со так такой там тебя тем теперь то тогда того тоже только том
+        ты у уже чего чем что чтобы эта эти это этого этот я
         """.split()
     ),
     "nl": frozenset(
