@@ -9,12 +9,10 @@ import builtins
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, Literal, TextIO, Unpack, get_args, overload
 
 from perdure import lifecycle, model, recall, validation
-from perdure.clock import parse_time
 from perdure.errors import UnknownChoice, shown
 from perdure.lifecycle.capacity import UNCHANGED, Limit
 from perdure.open_memory import OpenMemory
@@ -250,11 +248,8 @@ class Memory(OpenMemory):
         """Find the memories of which a trigger phrase stands in the prompt, whatever its case, accents and inflection:
         the surest match first, then the longest phrase, then the most important memory. No model is asked.
         """
-        now = self._services.context.clock()
-        most = validation.check_limit(limit)
-        names = (
-            [self._namespace] if namespaces is None else list(dict.fromkeys(validation.check_namespaces(namespaces)))
-        )
+        now, most = self._services.context.clock(), validation.check_limit(limit)
+        names = [self._namespace] if namespaces is None else validation.check_namespaces(namespaces)
         triggered = self._services.triggers().match(validation.check_query(prompt), names, most, now)
         self._services.usage.recalled((match.record for match in triggered), now)
         return tuple(triggered)
@@ -272,14 +267,7 @@ class Memory(OpenMemory):
 
     def get(self, ref: Reference, *, known_at: datetime | str | None = None) -> model.Record:
         """Get one memory by its number, id, content hash or key, as it is now or as it was known at a time."""
-        moment = validation.optional(partial(parse_time, now=self._services.context.clock), known_at, "known_at")
-        if moment is not None:
-            record = lifecycle.lookup.find_known(self._services.store, self._namespace, ref, moment)
-            return recall.past_index.without_use(record)
-        now = self._services.context.clock()
-        record = lifecycle.lookup.find_present(self._services.store, self._namespace, ref, now)
-        self._services.usage.accessed(record, now)
-        return record
+        return lifecycle.lookup.get(self._services, self._namespace, ref, known_at)
 
     def list(
         self,
@@ -293,16 +281,9 @@ class Memory(OpenMemory):
         """List memories by number, newest first, as they are now or as they were known at a time. `Page.next` is the
         `after` of the following page.
         """
-        moment = validation.optional(partial(parse_time, now=self._services.context.clock), known_at, "known_at")
-        now = moment or self._services.context.clock()
-        filter = validation.check_filters(filters, self._services.settings.categories, now)
-        if filter.states == ("active",):
-            filter = replace(filter, unexpired_at=now)
-        with self._services.store.read(self._namespace) as reader:
-            read = reader.page
-            if moment is not None:
-                read = partial(recall.past_index.page_at, reader, seq=reader.seq_at(moment))
-            return lifecycle.lookup.page(read, filter, after, validation.check_limit(limit), newest=newest)
+        return lifecycle.lookup.list_page(
+            self._services, self._namespace, filters, after=after, limit=limit, newest=newest, known_at=known_at
+        )
 
     def offers(self, *, limit: int = 20, after: int | None = None) -> model.Page:
         """List the memories that wait for a person to `promote` them, newest first."""

@@ -154,7 +154,13 @@ def identity_of(record: Record) -> Identity:
 
 
 USE_FIELDS = ("recall_count", "recalled_at", "access_count", "accessed_at")
+_UNUSED: Final = {"recall_count": 0, "recalled_at": None, "access_count": 0, "accessed_at": None}
 _history = attrgetter(*(name for name in Record.__slots__ if name != "seq" and name not in USE_FIELDS))
+
+
+def without_use(record: Record) -> Record:
+    """As records of the past are: use is not history."""
+    return replace_record(record, **_UNUSED)
 
 
 def same_history(one: Record, other: Record) -> bool:

@@ -281,7 +281,7 @@ def check_namespace(name: object) -> str:
 def check_namespaces(names: object) -> list[str]:
     if isinstance(names, str) or not isinstance(names, Iterable):
         raise InvalidInput("namespaces must be a list of names.", remedy="Write namespaces=['…'].")
-    return [check_namespace(name) for name in cast("Iterable[object]", names)]
+    return list(dict.fromkeys(check_namespace(name) for name in cast("Iterable[object]", names)))
 
 
 def check_filters(

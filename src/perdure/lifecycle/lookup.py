@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol, get_args
 
-from perdure.clock import Clock, local_day
+from perdure.clock import Clock, local_day, parse_time
 from perdure.errors import AmbiguousReference, NotFound, StoreDamaged
 from perdure.ids import MAX_NUMBER, parse_reference
-from perdure.model import Detail, Filter, Level, Operation, Page, Record, Revision, identity_of
-from perdure.store.paging import revisions
+from perdure.model import Detail, Filter, Level, Operation, Page, Record, Revision, identity_of, without_use
+from perdure.store.paging import page_at, revisions
 from perdure.store.port import LogFilter, Reader, Store
 from perdure.text.preview import at_level
-from perdure.validation import check_choice, check_int, check_period, check_single_line, optional
+from perdure.validation import (
+    Filters,
+    check_choice,
+    check_filters,
+    check_int,
+    check_limit,
+    check_period,
+    check_single_line,
+    optional,
+)
 from perdure.visibility import GONE_STATES, has_expired
 
 if TYPE_CHECKING:
@@ -107,6 +118,40 @@ class PageReader(Protocol):
     """Reads records by number, as `Reader.page` does."""
 
     def __call__(self, filter: Filter, *, after: int | None, limit: int, newest: bool) -> Sequence[Record]: ...
+
+
+def get(services: Services, namespace: str, ref: int | str, known_at: datetime | str | None) -> Record:
+    """As it is now, which counts as access, or as it was known at a time."""
+    clock = services.context.clock
+    moment = optional(partial(parse_time, now=clock), known_at, "known_at")
+    if moment is not None:
+        return without_use(find_known(services.store, namespace, ref, moment))
+    now = clock()
+    record = find_present(services.store, namespace, ref, now)
+    services.usage.accessed(record, now)
+    return record
+
+
+def list_page(
+    services: Services,
+    namespace: str,
+    filters: Filters,
+    *,
+    after: int | None,
+    limit: int,
+    newest: bool,
+    known_at: datetime | str | None,
+) -> Page:
+    """Of the memories as they are now, or as they were known at a time."""
+    clock = services.context.clock
+    moment = optional(partial(parse_time, now=clock), known_at, "known_at")
+    now = moment or clock()
+    filter = check_filters(filters, services.settings.categories, now)
+    if filter.states == ("active",):
+        filter = replace(filter, unexpired_at=now)
+    with services.store.read(namespace) as reader:
+        read = reader.page if moment is None else partial(page_at, reader, seq=reader.seq_at(moment))
+        return page(read, filter, after, check_limit(limit), newest=newest)
 
 
 def page(read: PageReader, filter: Filter, after: int | None, limit: int, *, newest: bool = True) -> Page:

@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from perdure.clock import to_micros
 from perdure.embed.port import Generation
 from perdure.lineage import true_at
-from perdure.model import INDEXED_STATES, Filter, Record, replace_record
+from perdure.model import INDEXED_STATES, Filter, Record, replace_record, without_use
 from perdure.store.port import IndexRow, Position, Reader, Store
 from perdure.text.entry import entry_of
 from perdure.text.names_and_times import name_share
@@ -32,7 +31,6 @@ LOST: Final = "Memories that cannot be shown as they were, because their text wa
 # After one of these a memory could not be found, whatever it said.
 _ENDS: Final = frozenset({"forget", "expire", "evict", "erase"})
 _TRUE_STATES: Final = frozenset({*INDEXED_STATES, "expired", "evicted"})
-_UNUSED: Final = {"recall_count": 0, "recalled_at": None, "access_count": 0, "accessed_at": None}
 _INDEXES_KEPT: Final = 4
 
 
@@ -110,10 +108,6 @@ class Past:
             lines = reader.states_at(changed, self.seq).values() if changed else ()
         records += (without_use(record) for record in same if record.seq <= self.seq)
         return records + [without_use(line.record) for line in lines if line.record]
-
-
-def without_use(record: Record) -> Record:
-    return replace_record(record, **_UNUSED)
 
 
 def look_back(reader: Reader, seq: int, as_of: datetime | None, *, known_then: bool) -> Past:
@@ -211,21 +205,3 @@ class PastIndexCache:
         with self._lock:
             for key in [kept for kept in self._indexes if kept.namespace == namespace]:
                 del self._indexes[key]
-
-
-def page_at(reader: Reader, filter: Filter, seq: int, *, after: int | None, limit: int, newest: bool) -> list[Record]:
-    """As the reader's own page, when the log stood at `seq`."""
-
-    def unchanged() -> Iterator[Record]:
-        last = after
-        while page := reader.page(filter, after=last, limit=limit, newest=newest):
-            yield from (record for record in page if record.seq <= seq)
-            last = page[-1].number
-
-    lines = reader.states_at(reader.changed_after(seq), seq)
-    old = (line.record for line in lines.values() if line.record and matches_filter(line.record, filter))
-    records = [
-        record for record in old if after is None or (record.number < after if newest else record.number > after)
-    ]
-    records += map(without_use, islice(unchanged(), limit))
-    return sorted(records, key=lambda record: record.number, reverse=newest)[:limit]

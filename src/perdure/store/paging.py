@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import islice
 from typing import Final
 
-from perdure.model import Filter, Record, Revision
+from perdure.model import Filter, Record, Revision, without_use
 from perdure.store.port import LogFilter, Reader, Store
+from perdure.visibility import matches_filter
 
 RECORDS_PER_PAGE: Final = 500
 REVISIONS_PER_PAGE: Final = 1000
@@ -34,3 +36,21 @@ def revisions(reader: Reader, filter: LogFilter, *, newest: bool = False) -> Ite
         if len(page) < REVISIONS_PER_PAGE:
             return
         filter = replace(filter, before=page[-1].seq) if newest else replace(filter, after=page[-1].seq)
+
+
+def page_at(reader: Reader, filter: Filter, seq: int, *, after: int | None, limit: int, newest: bool) -> list[Record]:
+    """As the reader's own page, when the log stood at `seq`."""
+
+    def unchanged() -> Iterator[Record]:
+        last = after
+        while page := reader.page(filter, after=last, limit=limit, newest=newest):
+            yield from (record for record in page if record.seq <= seq)
+            last = page[-1].number
+
+    lines = reader.states_at(reader.changed_after(seq), seq)
+    old = (line.record for line in lines.values() if line.record and matches_filter(line.record, filter))
+    records = [
+        record for record in old if after is None or (record.number < after if newest else record.number > after)
+    ]
+    records += map(without_use, islice(unchanged(), limit))
+    return sorted(records, key=lambda record: record.number, reverse=newest)[:limit]
