@@ -303,3 +303,18 @@ def test_whatever_the_limits_every_text_is_sent_once_and_gets_its_own_vector(tex
         assert len(request) == 1 or sum(-(-len(text.encode()) // 3) for text in request) <= limits.tokens
     expected = np.array(vectors_of(sent, SMALL), np.float32).reshape(-1, SMALL) / 3
     assert np.allclose(made, expected, atol=1e-6)
+
+
+def test_work_makes_every_vector_but_that_of_the_text_that_is_refused(server: FaultServer, tmp_path: Path):
+    server.always(answering(refusing(lambda text: "forbidden" in text)))
+    with Memory(":memory:", settings=compatible(server, tmp_path)) as memory:
+        memory.import_({"text": "a forbidden word" if n == 17 else f"memory number {n}"} for n in range(120))
+        done = memory.work()
+        assert (done.embedded, done.vectors_pending) == (119, 1)
+        assert "this text is not wanted" in done.notes[0]
+        assert len(server.requests) <= 1.5 * 120
+        again = len(server.requests)
+        assert memory.work().vectors_pending == 1
+        assert len(server.requests) - again <= 2
+        found = memory.recall("which word?")
+        assert (found.mode, found[0].record.text) == ("hybrid", "a forbidden word")

@@ -36,6 +36,7 @@ _PAUSES: Final = 3
 _ROUNDS: Final = 20
 # A generation may serve while one in so many passages is refused by its model.
 _REFUSED_SHARE: Final = 100
+_NOT_TAKEN: Final = "Memories without a vector, because the embedder did not take their texts: {}."
 _DROPPED_AT_ONCE: Final = 1000
 _START_BYTES: Final = 4
 _MEBIBYTE: Final = 1 << 20
@@ -83,6 +84,8 @@ def make_vectors(services: Services, target: Chosen, limit: int | None, progress
             later = services.context.clock() + timedelta(seconds=run.failure.retry_after)
             again = f" It can be asked again from {format_local(later, '%H:%M:%S')} on."
         notes.append(f"{run.failure.sentence}{again} {run.failure.remedy}")
+    elif run.refusal is not None:
+        notes.append(f"{_NOT_TAKEN.format(len(run.refused))} {run.refusal.sentence} {run.refusal.remedy}")
     return MaintenanceResult(run.done, store.pending_count(generation), tuple(notes))
 
 
@@ -94,6 +97,7 @@ class _EmbeddingRun:
     ) -> None:
         self.done = 0
         self.failure: EmbedderUnavailable | None = None
+        self.refusal: EmbedderUnavailable | None = None
         self._store = store
         self._embedder = embedder
         self._generation = generation
@@ -125,7 +129,7 @@ class _EmbeddingRun:
             if failure is None or vectors:
                 # One of these texts is not wanted, and the others are.
                 self.refused |= {row.passage_hash for place, row in enumerate(batch) if place not in vectors}
-                pauses = 0
+                self.refusal, pauses = failure or self.refusal, 0
             elif pauses < _PAUSES and failure.retry_after is not None and failure.retry_after <= _SHORT_PAUSE:
                 pauses += 1
                 wait(failure.retry_after)
