@@ -307,3 +307,16 @@ def test_a_plugin_that_does_not_work_fails_no_write_and_says_what_is_wrong(
         assert said in done.notes[0]
         assert memory.recall("dark mode").mode == "keyword"
     sys.modules.pop("odd", None)
+
+
+@pytest.mark.parametrize(
+    "url", ["localhost:8000", "ftp://127.0.0.1", "http://me:pass@127.0.0.1/v1", "http://example.com"]
+)
+def test_a_url_that_may_not_be_asked_fails_no_write_and_is_explained(url: str):
+    with Memory(":memory:", settings=settings.load(embedder="openai:tiny", embedder_url=url)) as memory:
+        done = memory.remember("Alice prefers dark mode")
+        assert done.vector_pending
+        assert "https://" in done.notes[0]
+        assert "pass@" not in done.notes[0]
+        (finding,) = (one for one in memory.doctor() if one.check == "embedder")
+        assert finding.level == "warning"
