@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from perdure.cli.command import Target, command
@@ -11,7 +11,7 @@ from perdure.cli.terminal import dim, safe
 from perdure.cli.time_options import age
 from perdure.errors import NotFound
 from perdure.jsonable import stats_document, to_jsonable
-from perdure.store.port import NamespaceStats
+from perdure.store.port import NamespaceStats, StoreStats
 
 _NAMED: Final = 8
 
@@ -63,7 +63,19 @@ def main(target: Target) -> View:
         lines=[
             f"{dim('store')}   {safe(stats.path)}",
             f"{dim('engine')}  {safe(stats.engine)}, schema {stats.schema}, {size}",
+            *(f"{dim('model')}   {safe(line)}" for line in _models(stats)),
             *(["", Table(_COLUMNS, shown)] if shown else ["No memories yet."]),
         ],
         rows=rows,
     )
+
+
+def _models(stats: StoreStats) -> Iterator[str]:
+    """Whose vectors answer, whose are being made, and whose are left over."""
+    pending = sum(each.vectors_pending for each in stats.namespaces)
+    for each in sorted(stats.generations, key=lambda generation: not generation.serving):
+        named = f"{each.generation.label}, {each.generation.dimensions} dimensions, {each.vectors:,} vectors"
+        state = "answers" if each.serving else "in the making" if pending else "no longer used"
+        yield f"{named}, {state}"
+    if pending:
+        yield f"{pending:,} memories wait for a vector: perdure work"

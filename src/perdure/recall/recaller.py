@@ -301,8 +301,11 @@ class Recaller:
         spoken = [each.snapshot.conversation for each in partitions if each.snapshot.conversation is not None]
         if spoken and request.recipe.conversation.named:
             named = find_speakers(query.text, spoken)
+        asked = (chosen.generation, named.rest)
         try:
-            return QueryVector(checked_vectors(chosen.embedder, named.rest), named.words)
+            if asked not in request.vectors:
+                request.vectors[asked] = checked_vectors(chosen.embedder, named.rest)
+            return QueryVector(request.vectors[asked], named.words)
         except EmbedderUnavailable as error:
             return error
 
