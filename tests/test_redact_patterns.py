@@ -125,3 +125,11 @@ def test_a_secret_that_was_found_once_is_taken_out_wherever_it_stands():
     secret = "Lantern" + "4471!"
     found = redact(f"Use {secret} again. The password is {secret}.").text
     assert found == "Use [REDACTED:password] again. The password is [REDACTED:password]."
+
+
+def test_what_goes_to_a_provider_is_redacted_even_where_what_is_stored_is_not(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("PERDURE_REDACT", "off")
+    monkeypatch.setenv("PERDURE_REDACT_PATTERNS", "{badge = 'BDG-[0-9]{6}'}")
+    with Memory(":memory:", embedder="none") as memory:
+        assert memory.remember(f"Dana's badge is {BADGE}").record.text == f"Dana's badge is {BADGE}"
+        assert memory._services.access.redact(f"Dana's badge is {BADGE}") == "Dana's badge is [REDACTED:badge]"
