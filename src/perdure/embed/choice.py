@@ -82,9 +82,6 @@ class EmbedderChoice:
                 self.failure = None
             except EmbedderUnavailable as error:
                 self.failure = error
-            except PerdureError as error:
-                # A setting that only its provider can judge. A memory is stored all the same.
-                self.failure = EmbedderUnavailable(error.sentence, remedy=error.remedy)
             return self._target
 
     def target(self) -> Chosen:

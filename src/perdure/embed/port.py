@@ -79,9 +79,15 @@ def check_embedder(value: object) -> Embedder:
     return cast("Embedder", value)
 
 
-def checked_vectors(embedder: Embedder, texts: str | Sequence[str], progress: Progress | None = None) -> Vectors:
+def checked_vectors(
+    embedder: Embedder,
+    texts: str | Sequence[str],
+    progress: Progress | None = None,
+    generation: Generation | None = None,
+) -> Vectors:
     """The unit vector of a query, which is a single text, or one row for each of several passages. Only good vectors
-    pass: a NaN that got into the store would spoil every answer after it.
+    pass: a NaN that got into the store would spoil every answer after it. They have the dimensions of the `generation`
+    that is asked for, whatever the embedder makes now.
     """
     import numpy as np
 
@@ -91,13 +97,13 @@ def checked_vectors(embedder: Embedder, texts: str | Sequence[str], progress: Pr
     except EmbedderUnavailable as error:
         if error.good is not None:
             rows = {place: np.asarray(row)[np.newaxis] for place, row in error.good.items()}
-            size = (1, embedder.generation.dimensions)
+            size = (1, (generation or embedder.generation).dimensions)
             checked = {place: _normalised(row)[0] for place, row in rows.items() if row.shape == size}
             error.good = {place: vectors[0] for place, vectors in checked.items() if vectors}
         raise
     except Exception as error:
         raise EmbedderUnavailable(f"The embedder failed: {type(error).__name__}: {error}.") from error
-    dimensions = embedder.generation.dimensions
+    dimensions = (generation or embedder.generation).dimensions
     shape = (dimensions,) if is_query else (len(texts), dimensions)
     if made.shape != shape:
         raise EmbedderUnavailable(f"The embedder gave vectors of shape {made.shape} instead of {shape}.")

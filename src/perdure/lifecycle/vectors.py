@@ -158,7 +158,7 @@ class _EmbeddingRun:
 
         texts = [row.passage for row in batch]
         try:
-            vectors = checked_vectors(self._embedder, texts, report)
+            vectors = checked_vectors(self._embedder, texts, report, self._generation)
         except EmbedderUnavailable as error:
             return _Portion(error.good or {}, error)
         report(len(texts), len(texts))

@@ -339,7 +339,7 @@ def prepare(services: Services, plan: Plan, overtaken: PreparedWrite | None = No
     if overtaken or chosen.embedder is None or generation is None:
         return PreparedWrite(entry, generation=generation, vector_pending=True)
     try:
-        vector = checked_vectors(chosen.embedder, [passage(plan.record)])[0]
+        vector = checked_vectors(chosen.embedder, [passage(plan.record)], None, generation)[0]
     except EmbedderUnavailable as error:
         failure = f" {error.sentence} {error.remedy}"
         return PreparedWrite(entry, generation=generation, vector_pending=True, failure=failure)

@@ -304,7 +304,7 @@ class Recaller:
         asked = (chosen.generation, named.rest)
         try:
             if asked not in request.vectors:
-                request.vectors[asked] = checked_vectors(chosen.embedder, named.rest)
+                request.vectors[asked] = checked_vectors(chosen.embedder, named.rest, None, chosen.generation)
             return QueryVector(request.vectors[asked], named.words)
         except EmbedderUnavailable as error:
             return error
