@@ -61,13 +61,14 @@ def test_with_its_host_in_egress_it_gets_the_text_without_secrets_and_the_reques
         memory.remember(f"The deploy token is {PLANTED}.")
         assert PLANTED in memory.recall("deploy token").hits[0].record.text
         listed = memory.egress()
-    assert [request.headers["authorization"] for request in server.requests] == [f"Bearer {KEY}"] * 2
+    assert {request.headers["authorization"] for request in server.requests} == {f"Bearer {KEY}"}
     assert all(PLANTED not in request.body.decode() for request in server.requests)
     assert any("[REDACTED:" in request.body.decode() for request in server.requests)
-    assert [(call.host, call.purpose, call.outcome, call.input_tokens) for call in listed.calls] == [
+    assert len(listed.calls) == len(server.requests)
+    assert {(call.host, call.purpose, call.outcome, call.input_tokens) for call in listed.calls} == {
         (HOST, "embed query", "ok", 9),
         (HOST, "embed passage", "ok", 9),
-    ]
+    }
 
 
 def test_a_redirect_leads_a_text_and_a_key_nowhere(

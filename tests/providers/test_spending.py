@@ -184,6 +184,19 @@ def test_with_a_cost_and_no_price_background_work_says_which_price_to_set(provid
         assert memory.work().vectors_pending == 0
 
 
+def test_a_language_model_is_within_the_budget_too_and_no_memory_goes_without_keywords(
+    provider: FaultServer, opened: Open
+):
+    text = "The ferry leaves when the turnstile is closed by the timetable"
+    with opened(embedder="none", llm="openai:gpt-5-mini", daily_tokens=5) as memory:
+        assert memory.remember(text, category="patterns").record.keywords == ()
+        done = memory.work()
+        assert (done.keywords_added, memory.get(1).keywords != ()) == (1, True)
+        assert any("stops for today" in note for note in done.notes)
+        assert memory.parked() == []
+    assert provider.requests == []
+
+
 def test_background_work_stops_at_the_cost_of_the_day(provider: FaultServer, opened: Open):
     without_vectors(opened, 2)
     with opened(daily_cost=0.001, prices={MODEL: {"input": 1000.0}}) as memory:

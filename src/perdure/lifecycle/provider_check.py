@@ -34,14 +34,14 @@ _QUESTION: Final = Question(
 
 
 def check_providers(services: Services, *, online: bool) -> Iterator[Finding]:
-    """`online` sends one question to each model; otherwise nothing is sent."""
+    """`online` sends one question to each model, to see whether it answers."""
     embedder, target = services.embedder_finding(), services.embedders.target()
     yield embedder
     yield from findings(services.store, target.generation)
     if online and embedder.level == "ok" and target.embedder is not None:
         try:
             checked_vectors(target.embedder, _QUESTION.text)
-            yield Finding("embedder_answers", "ok", f"{target.embedder.generation.name} answers.")
+            yield Finding("embedder_answers", "ok", f"{target.embedder.generation.label} answers.")
         except PerdureError as error:
             yield Finding("embedder_answers", "warning", error.sentence, error.remedy)
     yield from _language_model(services, online=online)
