@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from perdure.clock import format_local
 from perdure.embed.port import checked_vectors
-from perdure.errors import PerdureError
+from perdure.errors import PerdureError, StoreError
 from perdure.lifecycle.vectors import findings
 from perdure.llm.port import Question
 from perdure.llm.structured import ask
@@ -37,7 +37,7 @@ def check_providers(services: Services, *, online: bool) -> Iterator[Finding]:
     """`online` sends one question to each model, to see whether it answers."""
     embedder, target = services.embedder_finding(), services.embedders.target()
     yield embedder
-    yield from findings(services.store, target.generation)
+    yield from _readable(lambda: findings(services.store, target.generation))
     if online and embedder.level == "ok" and target.embedder is not None:
         try:
             checked_vectors(target.embedder, _QUESTION.text)
@@ -45,7 +45,16 @@ def check_providers(services: Services, *, online: bool) -> Iterator[Finding]:
         except PerdureError as error:
             yield Finding("embedder_answers", "warning", error.sentence, error.remedy)
     yield from _language_model(services, online=online)
-    yield from _egress(services)
+    yield from _readable(lambda: _egress(services))
+
+
+def _readable(check: Callable[[], Iterable[Finding]]) -> list[Finding]:
+    """What it finds in the store. A damaged store is looked through by checks of its own, which must have their turn."""
+    try:
+        return [*check()]
+    except StoreError as error:
+        sentence = f"What the store keeps about models cannot be read: {error.sentence}"
+        return [Finding("models", "warning", sentence, "What follows says what is damaged and how it is repaired.")]
 
 
 def _language_model(services: Services, *, online: bool) -> Iterator[Finding]:
