@@ -49,7 +49,7 @@ def check_providers(services: Services, *, online: bool) -> Iterator[Finding]:
 
 
 def _readable(check: Callable[[], Iterable[Finding]]) -> list[Finding]:
-    """What it finds in the store. A damaged store is looked through by checks of its own, which must have their turn."""
+    """What it finds in the store. A damaged store has checks of its own, which must have their turn."""
     try:
         return [*check()]
     except StoreError as error:
