@@ -16,7 +16,7 @@ UPGRADE ?=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test check format docs fuzz soak bench bench-lives bench-triggers bench-recall bench-keywords bench-warm bench-secrets bench-peers bench-embedder lock build clean
+.PHONY: help setup demo test check format docs fuzz soak bench bench-lives bench-triggers bench-recall bench-learn bench-keywords bench-warm bench-secrets bench-peers bench-embedder lock build clean
 
 help:  ## List these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -73,6 +73,9 @@ bench-triggers: setup  ## What it costs to find trigger phrases in a prompt, as 
 
 bench-recall: setup  ## How well recall finds; LOCOMO=path SCIFACT=folder name the data, RECALL=--save writes the page
 	$(BIN)/python -m bench.recall $(RECALL)
+
+bench-learn: setup  ## How well it is decided what texts say; STS=folder SICK=folder name the data
+	$(BIN)/python -m bench.learn
 
 bench-keywords: setup  ## Whether the keywords we choose meet their criterion; LOCOMO=path SCIFACT=folder name the data
 	$(BIN)/python -m bench.keywords

@@ -2,10 +2,10 @@
 the test's docstring begins with the name, and `test_coverage.py` holds the two against each other.
 
 S0 is the semantic memory store. Of S1, the sessions, these are D1 (the database), D2 (retrieval), D3 (ranking), D4
-(embedding), D5 (keywords), the criteria and the constraints about them; of S2, the conversations, "Retrieval" and
-"Temporal Validity"; of S4, the merging memory, "Search". Of S3, the memory tools, these are sections 3 (search), 4
-(tiers and decay) and 5 (schema), the configuration of section 6, the search for concepts, the triggers, and the tools
-that update, validate and checkpoint.
+(embedding), D5 (keywords), the criteria and the constraints about them; of S2, the conversations, "Retrieval",
+"Temporal Validity" and the threshold of duplicates; of S4, the merging memory, "Search" and the bands of "Merge
+decisions". Of S3, the memory tools, these are sections 3 (search), 4 (tiers and decay) and 5 (schema), the
+configuration of section 6, the search for concepts, the triggers, and the tools that update, validate and checkpoint.
 """
 
 from __future__ import annotations
@@ -231,6 +231,7 @@ S2: Final = {
     "S2 history": "preserves history and avoids information loss",
     "S2 became valid": "When this fact became valid",
     "S2 superseded": "When this fact was superseded/contradicted",
+    "S2 duplicate threshold": "cosine similarity above which facts are considered true duplicates",
 }
 
 S4: Final = {
@@ -238,6 +239,10 @@ S4: Final = {
     "S4 search dense": "Embedding cosine similarity",
     "S4 search sparse": "FTS5 BM25 keyword matching",
     "S4 search scale": "RRF score scale that search already normalizes to [0, 1]",
+    "S4 merge thresholds": "Three-tier similarity thresholds",
+    "S4 merge always": "> 0.9",
+    "S4 merge never": "< 0.2",
+    "S4 merge middle": "Middle zone",
 }
 
 S3: Final = {
