@@ -71,10 +71,16 @@ def test_a_retry_asks_again_and_what_is_answered_is_parked_no_more(person: User,
     assert (stubborn.code, stubborn.out) == (1, "Asked again: 0 answered, 2 still parked.\n")
     assert {row[4] for row in person.done("parked").rows} != {"1"}
     start(model, ollama)
-    assert person.done("parked", "2", "--retry").out == "Asked again: 1 answered, 0 still parked.\n"
+    answered = person.done("parked", "2", "--retry")
+    assert answered.out == "Asked again: 1 answered, 0 still parked.\n"
+    assert "take it back: perdure undo" in answered.err
     assert [row[0] for row in person.done("parked").rows] == ["1"]
     assert "turnstile" in person.done("show", "2", "--json").json["keywords"]
-    assert person.done("parked", "--retry", "--json").json == {"answered": [1], "still_parked": [], "notes": []}
+    document = person.done("parked", "--retry", "--json").json
+    assert (document["answered"], document["still_parked"], document["notes"]) == ([1], [], [])
+    before = person.done("show", "1", "--json").json["keywords"]
+    person.done("undo", document["batch"])
+    assert person.done("show", "1", "--json").json["keywords"] != before
 
 
 def test_what_is_discarded_is_gone_and_its_memory_stays(person: User):

@@ -49,7 +49,10 @@ def main(target: Target, *, ids: tuple[int, ...], retry: bool, discard: bool) ->
             left = len(retried.still_parked)
             answered = f"Asked again: {len(retried.answered):,} answered, {left:,} still parked."
             lines = [answered] if retried.answered or left else ["Nothing is parked."]
-            return View(json=retried, lines=lines, after=map(note, retried.notes), exit_code=FAILED if left else OK)
+            after = [*map(note, retried.notes)]
+            if retried.batch:
+                after.append(dim(f"take it back: {target.hint('undo', retried.batch)}"))
+            return View(json=retried, lines=lines, after=after, exit_code=FAILED if left else OK)
         if discard:
             gone = memory.discard_parked(ids)
             return View(json={"discarded": list(gone)}, lines=[f"Discarded {len(gone):,}; no memory was touched."])
