@@ -8,6 +8,8 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -124,6 +126,18 @@ def test_two_processes_with_different_settings_both_go_on(opened: Open):
                 memory.work()
                 assert {each.recall("rain").mode for each in (first, second)} == {"hybrid"}
                 assert first.recall("rain").notes == second.recall("rain").notes == ()
+
+
+def test_several_at_once_share_the_work(opened: Open, server: FaultServer):
+    with opened("small") as memory:
+        memory.import_({"text": f"note {n} about tea"} for n in range(1000))
+    with ExitStack() as stack, ThreadPoolExecutor(3) as threads:
+        workers = [stack.enter_context(opened("small")) for _ in range(3)]
+        done = [future.result() for future in [threads.submit(worker.work) for worker in workers]]
+        assert sum(each.embedded for each in done) == 1000
+        assert {each.vectors_pending for each in done} == {0}
+    sent = sum(count for _, count in asked(server))
+    assert sent <= 1.5 * 1000
 
 
 def test_when_the_old_model_is_gone_the_new_one_answers_with_what_it_has(opened: Open, tmp_path: Path):

@@ -54,6 +54,14 @@ class GenerationsTests(StoreTestBase):
         assert store.serve(GENERATION)
         assert store.serving_generation() == GENERATION
 
+    def test_a_generation_can_serve_without_a_passage_that_is_named(self, store: Store) -> None:
+        first, second, third = (remember(store, text) for text in ("tea", "coffee", "milk"))
+        embed(store, [first, second, third])
+        embed(store, [first], NEWER)
+        assert not store.serve(NEWER, {passage_hash(second)})
+        assert store.serve(NEWER, {passage_hash(second), passage_hash(third)})
+        assert store.serving_generation() == NEWER
+
     def test_in_an_empty_store_any_generation_can_serve(self, store: Store) -> None:
         assert store.serve(NEWER)
         assert store.serving_generation() == NEWER
