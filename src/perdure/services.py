@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from weakref import WeakSet
 
 from perdure import lifecycle
-from perdure.embed.choice import EmbedderChoice
+from perdure.embed.choice import Chosen, EmbedderChoice
 from perdure.embed.port import Embedder, Generation, check_embedder
 from perdure.errors import EmbedderUnavailable, InvalidInput, shown
 from perdure.lifecycle.usage import UseCounter
@@ -218,18 +218,22 @@ class Services:
         if triggers is not None:
             triggers.drop(namespace)
 
-    def embedder_finding(self) -> Finding:
-        """Whether recall by meaning works, and if not, why."""
+    def embedder_finding(self, target: Chosen | None = None) -> Finding:
+        """Whether recall by meaning works, and if not, why. `target`: what was just opened, so as not to ask twice."""
         if not self.wants_vectors:
             return Finding("embedder", "ok", "Recall by meaning is switched off: embedder is `none`.")
-        target = self.embedders.target()
+        target = target or self.embedders.target()
         # Those on servers know it without a request: no key, or a host that may not be asked.
         check = getattr(target.embedder, "unavailable", None)
         reason = (check() if check else None) or self.embedders.failure
         if target.generation is None or reason is not None:
             reason = reason or EmbedderUnavailable()
             return Finding("embedder", "warning", reason.sentence, reason.remedy)
-        return Finding("embedder", "ok", f"Recall by meaning works: {target.generation.name}.")
+        name = target.generation.name
+        if check is not None:
+            sentence = f"Recall by meaning asks {name}; `perdure doctor --online` says whether it answers."
+            return Finding("embedder", "ok", sentence)
+        return Finding("embedder", "ok", f"Recall by meaning works: {name}.")
 
     def note_missing_embedder(self) -> tuple[str, ...]:
         """A note that memories wait for a model that is not installed. It is given once, not with each of them."""

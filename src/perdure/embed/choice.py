@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from typing import Final, NamedTuple, Protocol
 
-from perdure.embed.port import Embedder, Generation
+from perdure.embed.port import Embedder, Generation, distinct_names
 from perdure.errors import EmbedderUnavailable, PerdureError
 
 # How long the target answers in the place of an earlier model that could not be asked, before that is tried again.
@@ -107,7 +107,10 @@ class EmbedderChoice:
         settled = self._settled
         if settled is not None and settled[0] is serving and self._clock() < settled[2]:
             return self._settle(*settled[:3])
-        chosen = self.target()
+        chosen = Chosen(self.open_target(), None)
+        # While another model answers, a server need not be asked how long its vectors are.
+        if serving is None or getattr(chosen.embedder, "label", serving.label) == serving.label:
+            chosen = self.target()
         if serving is not None and serving != chosen.generation and (chosen.embedder or self.failure):
             try:
                 earlier = self._open_earlier(serving)
@@ -118,6 +121,7 @@ class EmbedderChoice:
                     raise EmbedderUnavailable(_OTHER_VECTORS)
                 chosen = Chosen(earlier, serving)
             except PerdureError as error:
+                chosen = self.target()
                 chosen = chosen._replace(note=_instead(serving, chosen, error))
         return chosen if chosen.generation is None else self._settle(serving, chosen, math.inf)
 
@@ -137,4 +141,5 @@ class EmbedderChoice:
 def _instead(serving: Generation, target: Chosen, error: PerdureError) -> str:
     if target.generation is None:
         return ""
-    return _INSTEAD.format(serving.label, error.sentence, target.generation.label)
+    serving_name, target_name = distinct_names(serving, target.generation)
+    return _INSTEAD.format(serving_name, error.sentence, target_name)
