@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from perdure.learn.sameness import Verdict, duplicate_verdict, merge_verdict
@@ -206,7 +206,6 @@ COSINES = st.one_of(st.none(), st.floats())
 @given(first=TEXTS, second=TEXTS, cosine=COSINES)
 @example(first="", second="?", cosine=None)
 @example(first="9" * 5000, second="\ud800", cosine=1.0)
-@settings(deadline=None)
 def test_the_verdict_does_not_depend_on_which_text_comes_first_and_no_text_is_an_error(
     first: str, second: str, cosine: float | None
 ):
@@ -217,12 +216,10 @@ def test_the_verdict_does_not_depend_on_which_text_comes_first_and_no_text_is_an
 
 
 @given(text=TEXTS, cosine=COSINES)
-@settings(deadline=None)
 def test_a_text_and_itself_are_always_the_same(text: str, cosine: float | None):
     assert merge_verdict(text, text, cosine) == duplicate_verdict(text, text, cosine) == (Verdict.SAME, ())
 
 
 @given(words=st.lists(PIECES, min_size=1, max_size=9), cosine=st.floats(max_value=0.9))
-@settings(deadline=None)
 def test_a_low_cosine_makes_nothing_the_same_that_is_not_equal(words: list[str], cosine: float):
     assert verdict(" ".join(words), " ".join([*words, "indeed"]), cosine) is not Verdict.SAME
