@@ -19,7 +19,8 @@ from perdure.embed.port import Embedder, Generation, checked_vectors, distinct_n
 from perdure.errors import EmbedderUnavailable, PerdureError
 from perdure.maintenance_results import MaintenanceResult
 from perdure.model import Finding
-from perdure.store.port import GenerationStats, Pending, Progress, Store
+from perdure.store.port import Pending, Progress, Store
+from perdure.store.stats import GenerationStats
 
 if TYPE_CHECKING:
     from perdure.embed.port import Vectors

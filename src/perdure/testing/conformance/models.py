@@ -11,7 +11,8 @@ import pytest
 from perdure.errors import Conflict
 from perdure.llm.port import Parked
 from perdure.providers.call import ProviderCall
-from perdure.store.port import GenerationStats, Store
+from perdure.store.port import Store
+from perdure.store.stats import GenerationStats
 from perdure.testing.conformance.store_fixture import StoreTestBase
 from perdure.testing.records import GENERATION, NAMESPACE, NOON, amend, change, embed, read_once, remember
 from perdure.text.entry import passage_hash
