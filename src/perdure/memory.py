@@ -213,8 +213,9 @@ class Memory(OpenMemory):
         request = recall.query.check_request(
             self._services, self._namespace, query, filters, concepts=concepts, limit=limit, namespaces=namespaces,
             recipe=recipe, as_of=as_of, known_at=known_at, use_decay=use_decay, min_relevance=min_relevance,
+            include_constitutional=include_constitutional,
         )  # fmt: skip
-        answer = self._services.recall(request, include_constitutional)
+        answer = self._services.recaller().recall(request)
         if not request.is_past:
             self._services.usage.recalled(answer.relevant, request.now)
         return answer
@@ -248,9 +249,9 @@ class Memory(OpenMemory):
         request = recall.query.check_request(
             self._services, self._namespace, validation.check_query(query), filters, concepts=concepts, limit=limit,
             namespaces=namespaces, recipe=recipe, as_of=as_of, known_at=known_at, min_relevance=min_relevance,
-            for_model=True,
+            include_constitutional=include_constitutional, for_model=True,
         )  # fmt: skip
-        answer = self._services.recall(request, include_constitutional)
+        answer = self._services.recaller().recall(request)
         style = recall.envelope.Style(format, len(request.namespaces) > 1)
         packed = recall.pack.pack(answer, recall.pack.Pack(query, room, self._services.tokens, style))
         if not request.is_past:

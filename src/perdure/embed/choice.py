@@ -17,15 +17,16 @@ from perdure.errors import EmbedderUnavailable, PerdureError
 
 # How long the target answers in the place of an earlier model that could not be asked, before that is tried again.
 _PATIENCE: Final = 60.0
-# What unrelated texts reach with the packaged model is known.
+# The packaged model is not measured: what unrelated texts reach with it is known.
 _PACKAGED: Final = "local"
+_PACKAGED_UNRELATED: Final = 0.1
 _OTHER_VECTORS: Final = "It makes vectors of another kind now."
 _INSTEAD: Final = "{} made the vectors until now and cannot be asked: {} Those of {} answer, as far as there are any."
 
 
 class Chosen(NamedTuple):
     """`generation` is None while nobody knows how long the vectors are. `unrelated` is the cosine that unrelated texts
-    have with this model, if that was measured. `note` is what an answer says about the choice.
+    have with this model, if that is known. `note` is what an answer says about the choice.
     """
 
     embedder: Embedder | None
@@ -129,7 +130,9 @@ class EmbedderChoice:
         """The choice, with what anybody has measured by now."""
         generation = chosen.generation
         final = until == math.inf
-        if generation is not None and generation.provider != _PACKAGED and chosen.unrelated is None:
+        if generation is not None and generation.provider == _PACKAGED:
+            chosen = chosen._replace(unrelated=_PACKAGED_UNRELATED)
+        elif generation is not None and chosen.unrelated is None:
             unrelated = self._store.calibration(generation)
             final = final and unrelated is not None
             is_unmeasured = unrelated is None and not self.has_tried_to_measure
