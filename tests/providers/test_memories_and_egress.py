@@ -71,6 +71,23 @@ def test_with_its_host_in_egress_it_gets_the_text_without_secrets_and_the_reques
     }
 
 
+@pytest.mark.parametrize("before", [8191 * 3 - 30, 1200 - 30])
+def test_a_secret_that_is_cut_where_the_window_of_the_model_ends_does_not_leave_in_part(
+    cloud: Cloud, monkeypatch: pytest.MonkeyPatch, before: int
+):
+    monkeypatch.setenv("PERDURE_EGRESS", HOST)
+    monkeypatch.setenv("PERDURE_REDACT", "false")
+    server = cloud(HOST)
+    server.always(answering(embeddings))
+    server.next(status(400))
+    with Memory() as memory:
+        memory.remember(("tea " * before)[: before - 1] + f" {PLANTED} and much more after it. " + "tea " * 9000)
+        memory.recall(("tea " * before)[: before - 1] + f" {PLANTED}")
+        memory.work()
+    assert len(server.requests) > 1
+    assert all(PLANTED[:12] not in request.body.decode() for request in server.requests)
+
+
 def test_a_redirect_leads_a_text_and_a_key_nowhere(
     cloud: Cloud, server: FaultServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ):

@@ -148,6 +148,15 @@ def test_background_work_stops_at_the_tokens_of_the_day_and_goes_on_the_next(
         assert memory.recall("Memory number 7").mode == "hybrid"
 
 
+def test_a_text_for_which_the_budget_has_no_room_is_not_one_that_the_model_refused(provider: FaultServer, opened: Open):
+    without_vectors(opened, 30)
+    with opened(daily_tokens=60) as memory:
+        done = memory.work()
+        assert 0 < done.embedded < 30
+        (note,) = done.notes
+        assert note.startswith("Background work stops for today")
+
+
 def test_a_read_and_a_write_of_somebody_who_waits_are_never_refused(provider: FaultServer, opened: Open):
     with opened(daily_tokens=1) as memory:
         assert not memory.remember("The river has seven bridges.").vector_pending

@@ -193,7 +193,7 @@ class ServerEmbedder:
             yield places
 
     def _cut(self, text: str) -> str:
-        return _beginning(text, self._limits.window * _BYTES_PER_TOKEN)
+        return _beginning(self._client.sendable(text), self._limits.window * _BYTES_PER_TOKEN)
 
 
 def as_embedder_error(error: ProviderUnavailable) -> EmbedderUnavailable:

@@ -211,7 +211,9 @@ class KeywordChooser:
 
 def ask_model(services: Services, model: str, record: Record) -> tuple[str, ...]:
     """What of its answer may be stored. `ModelOutputInvalid` when there is nothing."""
-    told = {"title": record.title, "text": record.text[:_READ], "reasoning": (record.reasoning or "")[:_READ]}
+    # Whole, before they are cut: half of a secret is not recognised any more.
+    words, reasoning = (services.redact(text or "").text[:_READ] for text in (record.text, record.reasoning))
+    told = {"title": record.title, "text": words, "reasoning": reasoning}
     # JSON is an envelope that no text can leave.
     text = json.dumps({name: value for name, value in told.items() if value}, ensure_ascii=False)
     question = Question(purpose=PURPOSE, instructions=_INSTRUCTIONS, text=text, schema=_SCHEMA, max_output_tokens=256)

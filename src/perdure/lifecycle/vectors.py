@@ -37,6 +37,8 @@ _PAUSES: Final = 3
 _ROUNDS: Final = 20
 # A generation may serve while one in so many passages is refused by its model.
 _REFUSED_SHARE: Final = 100
+# The statuses by which a server refuses a text; none where a vector was no good.
+_ABOUT_TEXTS: Final = frozenset({None, 400, 413, 422})
 _NOT_TAKEN: Final = "Memories without a vector, because the embedder did not take their texts: {}."
 _DROPPED_AT_ONCE: Final = 1000
 _START_BYTES: Final = 4
@@ -127,7 +129,7 @@ class _EmbeddingRun:
             vectors, failure = self._embed(batch, goal)
             stored = self._put(batch, vectors)
             self.done += stored
-            if failure is None or vectors:
+            if failure is None or (vectors and _is_about_texts(failure)):
                 # One of these texts is not wanted, and the others are.
                 self.refused |= {row.passage_hash for place, row in enumerate(batch) if place not in vectors}
                 self.refusal, pauses = failure or self.refusal, 0
@@ -177,6 +179,11 @@ class _EmbeddingRun:
                 )
                 for place, vector in vectors.items()
             )
+
+
+def _is_about_texts(failure: EmbedderUnavailable) -> bool:
+    """Whether it is the texts that got no vector, and not the budget or a server that cannot answer now."""
+    return failure.retry_after is None and failure.status in _ABOUT_TEXTS
 
 
 def delete_old_vectors(store: Store, target: Generation | None) -> list[str]:
