@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from perdure import errors
-    from perdure.episodes.conversation import Conversation
     from perdure.errors import PerdureError
     from perdure.memory import Memory
     from perdure.model import (
@@ -66,7 +65,6 @@ __all__ = [
     "Constitution",
     "Context",
     "ContextItem",
-    "Conversation",
     "Detail",
     "Diff",
     "DiffPart",
@@ -101,7 +99,6 @@ __all__ = [
 
 
 _ELSEWHERE = {
-    "Conversation": "perdure.episodes.conversation",
     "Memory": "perdure.memory",
     "PerdureError": "perdure.errors",
     "SemanticMemoryStore": "perdure.semantic",

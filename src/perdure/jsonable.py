@@ -17,9 +17,9 @@ from perdure.model import Context, Finding, Page, Recall, Remembered, RevertResu
 if TYPE_CHECKING:
     from perdure.llm.port import Parked
     from perdure.maintenance_results import Egress, Exported
-    from perdure.store.stats import StoreStats
+    from perdure.store.port import StoreStats
 
-ListName: TypeAlias = Literal["revisions", "versions", "checkpoints", "triggered", "remembered", "conversations"]
+ListName: TypeAlias = Literal["revisions", "versions", "checkpoints", "triggered", "remembered"]
 
 
 def to_jsonable(value: object) -> Any:

@@ -12,21 +12,20 @@ import time
 from collections.abc import Callable
 from typing import Final, NamedTuple, Protocol
 
-from perdure.embed.port import Embedder, Generation, distinct_names
+from perdure.embed.port import Embedder, Generation
 from perdure.errors import EmbedderUnavailable, PerdureError
 
 # How long the target answers in the place of an earlier model that could not be asked, before that is tried again.
 _PATIENCE: Final = 60.0
-# The packaged model is not measured: what unrelated texts reach with it is known.
+# What unrelated texts reach with the packaged model is known.
 _PACKAGED: Final = "local"
-_PACKAGED_UNRELATED: Final = 0.1
 _OTHER_VECTORS: Final = "It makes vectors of another kind now."
 _INSTEAD: Final = "{} made the vectors until now and cannot be asked: {} Those of {} answer, as far as there are any."
 
 
 class Chosen(NamedTuple):
     """`generation` is None while nobody knows how long the vectors are. `unrelated` is the cosine that unrelated texts
-    have with this model, if that is known. `note` is what an answer says about the choice.
+    have with this model, if that was measured. `note` is what an answer says about the choice.
     """
 
     embedder: Embedder | None
@@ -108,10 +107,7 @@ class EmbedderChoice:
         settled = self._settled
         if settled is not None and settled[0] is serving and self._clock() < settled[2]:
             return self._settle(*settled[:3])
-        chosen = Chosen(self.open_target(), None)
-        # While another model answers, a server need not be asked how long its vectors are.
-        if serving is None or getattr(chosen.embedder, "label", serving.label) == serving.label:
-            chosen = self.target()
+        chosen = self.target()
         if serving is not None and serving != chosen.generation and (chosen.embedder or self.failure):
             try:
                 earlier = self._open_earlier(serving)
@@ -122,7 +118,6 @@ class EmbedderChoice:
                     raise EmbedderUnavailable(_OTHER_VECTORS)
                 chosen = Chosen(earlier, serving)
             except PerdureError as error:
-                chosen = self.target()
                 chosen = chosen._replace(note=_instead(serving, chosen, error))
         return chosen if chosen.generation is None else self._settle(serving, chosen, math.inf)
 
@@ -130,9 +125,7 @@ class EmbedderChoice:
         """The choice, with what anybody has measured by now."""
         generation = chosen.generation
         final = until == math.inf
-        if generation is not None and generation.provider == _PACKAGED:
-            chosen = chosen._replace(unrelated=_PACKAGED_UNRELATED)
-        elif generation is not None and chosen.unrelated is None:
+        if generation is not None and generation.provider != _PACKAGED and chosen.unrelated is None:
             unrelated = self._store.calibration(generation)
             final = final and unrelated is not None
             is_unmeasured = unrelated is None and not self.has_tried_to_measure
@@ -144,5 +137,4 @@ class EmbedderChoice:
 def _instead(serving: Generation, target: Chosen, error: PerdureError) -> str:
     if target.generation is None:
         return ""
-    serving_name, target_name = distinct_names(serving, target.generation)
-    return _INSTEAD.format(serving_name, error.sentence, target_name)
+    return _INSTEAD.format(serving.label, error.sentence, target.generation.label)

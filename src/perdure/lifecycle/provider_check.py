@@ -35,8 +35,7 @@ _QUESTION: Final = Question(
 
 def check_providers(services: Services, *, online: bool) -> Iterator[Finding]:
     """`online` sends one question to each model, to see whether it answers."""
-    target = services.embedders.target()
-    embedder = services.embedder_finding(target)
+    embedder, target = services.embedder_finding(), services.embedders.target()
     yield embedder
     yield from _readable(lambda: findings(services.store, target.generation))
     if online and embedder.level == "ok" and target.embedder is not None:

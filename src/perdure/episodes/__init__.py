@@ -1,1 +1,0 @@
-"""Conversations: their messages, and what is made of them."""

@@ -1,0 +1,65 @@
+"""The people and animals of somebody's life, as they are mentioned: `my sister Anna`, `a dog named Max`."""
+
+from __future__ import annotations
+
+import re
+from typing import Final, NamedTuple
+
+# One at a time: another name is another value.
+_ONLY: Final = frozenset(
+    """
+    boss boyfriend dad father fiance fiancé fiancée girlfriend husband manager mom mother mum partner spouse wife
+    """.split()
+)
+_MANY: Final = frozenset(
+    """
+    aunt auntie baby bird brother cat classmate co-worker coach colleague cousin coworker daughter doctor dog flatmate
+    friend granddad grandfather grandma grandmother grandpa hamster horse kitten kitty mentor neighbor neighbour nephew
+    niece parrot pup puppy rabbit roommate sister snake son stepdad stepmom teacher teammate therapist trainer turtle
+    uncle
+    """.split()
+)
+_GROUPS: Final = frozenset("cats child children dogs family friends kid kids parents team".split())
+RELATIONS: Final = _ONLY | _MANY | _GROUPS
+
+_RELATION: Final = rf"(?P<relation>{'|'.join(sorted(_ONLY | _MANY, key=len, reverse=True))})"
+_NAME: Final = r"(?P<name>(?!(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day)[A-Z][a-zà-ÿ]{1,20}(?: [A-Z][a-zà-ÿ]{1,20})?)"
+_OWN: Final = r"\b(?:[Mm]y|[Oo]ur) (?:[a-z]+(?:-[a-z]+)? ){0,2}?"
+_MAY_MENTION: Final = re.compile(r"\b(?:[Mm]y|[Oo]ur|named|called)\b")
+_IS_MINE: Final = re.compile(rf"\b{_NAME} (?:is|was) (?:my|our) (?:[a-z-]+ ){{0,2}}?{_RELATION}\b")
+_NAME_IS: Final = re.compile(rf"{_OWN}{_RELATION}'s name is {_NAME}\b")
+_NAMED: Final = re.compile(rf"\b(?:an?|another) (?:[a-z-]+ ){{0,2}}?{_RELATION} (?:named|called) {_NAME}\b")
+_POSSESSED: Final = re.compile(rf"{_OWN}{_RELATION}\b(?!'s)(?:,? (?:named |called )?{_NAME}\b(?!'s))?")
+
+
+class Kin(NamedTuple):
+    """`name` is empty where nobody says it. `only`: the clause says nothing else."""
+
+    relation: str
+    name: str
+    owner: str
+    only: bool = False
+
+    @property
+    def subject(self) -> str:
+        """What a fact calls them."""
+        return self.name or f"{self.owner}'s {self.relation}"
+
+    @property
+    def fact(self) -> str:
+        return f"{self.name} is {self.owner}'s {self.relation}"
+
+    @property
+    def slot(self) -> str:
+        return self.relation if self.relation in _ONLY else f"{self.relation}:{self.name.lower()}"
+
+
+def find_kin(clause: str, owner: str) -> list[Kin]:
+    """Whom the clause mentions as somebody of the owner's, in order."""
+    if not _MAY_MENTION.search(clause):
+        return []
+    for pattern in (_IS_MINE, _NAME_IS, _NAMED):
+        if match := pattern.search(clause):
+            only = pattern is not _NAMED and match.span() == (0, len(clause))
+            return [Kin(match["relation"], match["name"], owner, only)]
+    return [Kin(match["relation"], match["name"] or "", owner) for match in _POSSESSED.finditer(clause)]

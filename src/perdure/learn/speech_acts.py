@@ -1,0 +1,238 @@
+"""What of a message tells something: what is left without greetings, questions, quotations, jokes and small talk.
+
+Only English is understood. A sentence is read up to a length, so that every pattern has little to look at.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from itertools import pairwise
+from typing import Final, NamedTuple
+
+from perdure.learn.english_verbs import BASE, MODALS, is_adverb, is_past
+from perdure.text.question_share import QUESTION_MARKS
+from perdure.text.sentences import sentences
+
+# A longer sentence is a list, a log or a rant, and no statement.
+_LONGEST: Final = 400
+_FEWEST_WORDS: Final = 3
+_SHORT_REMARK: Final = 30
+_SHORTEST_NAME: Final = 3
+
+
+class Clause(NamedTuple):
+    """`text` is what it tells, and empty where it tells nothing; `spoken` is all that was said, instructions among it.
+    `begins`: it begins a sentence, so that a verb without a subject there is the speaker's.
+    """
+
+    text: str
+    spoken: str
+    begins: bool
+
+
+def clauses(text: str, listener: str) -> Iterator[Clause]:
+    """What was said, in order, each without the names and interjections that address somebody."""
+    text = text.replace("\u2019", "'").replace("\u2018", "'")
+    if ">" in text or "`" in text or "~" in text:
+        text = _FENCED.sub("\n\n", _QUOTED_LINE.sub("\n", text))
+    if not text.isascii() or ":" in text or ";" in text or "<3" in text:
+        text = _SYMBOLS.sub(" ", _LINK.sub(" ", text))
+    # Most messages hold neither, and need not be looked through sentence by sentence.
+    lower = text.lower()
+    jokes, quotes = any(mark in lower for mark in _JOKE_MARKS), any(mark in text for mark in _QUOTES)
+    found = sentences(text)
+    for sentence, following in pairwise((*found, "")):
+        if len(sentence) > _LONGEST:
+            continue
+        if jokes and (_is_joke(sentence) or (len(following) < _SHORT_REMARK and _is_joke(following))):
+            continue
+        if quotes and (_STARTS_QUOTED.match(sentence) or _QUOTED_SELF.search(sentence)):
+            continue
+        begins = True
+        # The parts, and behind each the signs that end it.
+        parts = [*_BREAK.split(sentence), ""]
+        for part, mark in zip(parts[::2], parts[1::2], strict=True):
+            spoken = _unaddressed(part, listener)
+            if spoken and _ASKING_MARKS.isdisjoint(mark or part[-1:]):
+                yield Clause(_telling(spoken), spoken, begins)
+            begins = not spoken or not _FULL_STOPS.isdisjoint(mark)
+
+
+def is_order(words: list[str]) -> bool:
+    """Whether it begins as an imperative does: `take a look at my …`, `don't worry`."""
+    first = words[1] if words[0] in {"please", "just", "always", "never"} and len(words) > 1 else words[0]
+    return first in _ORDERS or first in {"don't", "please"}
+
+
+def _is_joke(sentence: str) -> bool:
+    return _JOKE.search(sentence) is not None and _NO_JOKE.search(sentence) is None
+
+
+def _unaddressed(clause: str, listener: str) -> str:
+    """Without what only addresses somebody: `Hey Mel, well, I …, Mel!`."""
+    address, before = _address(listener), ""
+    clause = clause.strip(_SIGNS)
+    while before != clause:
+        before = clause
+        opening = _OPENING.match(clause)
+        if opening and opening.end() < len(clause):
+            clause = clause[opening.end() :]
+        if "," in clause:
+            clause = address.sub("", clause).strip(_SIGNS)
+        if clause.endswith(_LAST_WORDS):
+            clause = _CLOSING.sub("", clause).strip(_SIGNS)
+    return clause
+
+
+@lru_cache(256)
+def _address(listener: str) -> re.Pattern[str]:
+    """The listener's name where it addresses them: at the beginning, or between commas, also shortened."""
+    lengths = range(len(listener), _SHORTEST_NAME - 1, -1) if listener[:1].isupper() else ()
+    names = "|".join([*(re.escape(listener[:length]) for length in lengths), "guys|everyone|folks|buddy|dude|man|bud"])
+    return re.compile(rf"^(?:{names})\b\s*[,!.:-]+\s*|^(?:{names}) (?=I\b)|,\s*(?:my )?(?:{names})\b(?=\s*(?:[,!.]|$))")
+
+
+def _telling(spoken: str) -> str:
+    clause = _without_you(spoken)
+    if not _is_void(clause):
+        return clause
+    # `It was tough, but I did it` tells what stands behind `but`.
+    joint = _BEHIND_JOINT.search(clause)
+    rest = clause[joint.end() :] if joint else ""
+    return "" if _is_void(rest) else rest
+
+
+def _without_you(clause: str) -> str:
+    """What stands before `, and you …`; nothing where the whole is about `you`."""
+    if "you" not in clause.lower():
+        return clause
+    matches = list(_WORD.finditer(clause))
+    words = [match[0].lower() for match in matches]
+    for at, word in enumerate(words):
+        if word not in _YOU or not _is_subject(words, at):
+            continue
+        joint = at > 0 and words[at - 1] in _JOINTS
+        head = clause[: matches[at - 1 if joint else at].start()].rstrip()
+        return head.rstrip(" ,") if at > _FEWEST_WORDS and (joint or head.endswith(",")) else ""
+    return clause
+
+
+def _is_subject(words: list[str], at: int) -> bool:
+    if "'" in words[at]:
+        return True
+    following = words[at + 1] if at + 1 < len(words) else ""
+    verb = following in BASE or following in MODALS or following in {"are", "were"} or is_past(following)
+    return (verb or is_adverb(following)) and (at == 0 or words[at - 1] not in _BEFORE_OBJECTS)
+
+
+def _is_void(clause: str) -> bool:
+    if clause.count(" ") + clause.count("'") < _FEWEST_WORDS - 1:
+        return True
+    if clause.partition(" ")[0].lower() in _UNRESOLVED and not _SINCE.match(clause):
+        return True
+    if _ASKS.match(clause) or _SUPPOSES.match(clause) or _SMALL_TALK.match(clause):
+        return True
+    words = frozenset(clause.lower().split())
+    if not words.isdisjoint(_UNREAL) and _HYPOTHETICAL.search(clause):
+        return True
+    return not words.isdisjoint(_ADDRESSED) and _TO_LISTENER.search(clause) is not None
+
+
+_WORD: Final = re.compile(r"\w+(?:['-]\w+)*")
+_QUOTED_LINE: Final = re.compile(r"^[ \t]*>.*$", re.MULTILINE)
+_FENCED: Final = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1|\Z)", re.MULTILINE | re.DOTALL)
+_LINK: Final = re.compile(r"https?://\S+")
+# Hearts, faces and arrows say how something is meant, and belong to no fact.
+_SYMBOLS: Final = re.compile("[\u2190-\u2bff\ufe0f\u200d\U0001f000-\U0001faff]+|(?<!\\w)[:;]-?[)(DPpO](?!\\w)|<3")
+_ASKING_MARKS: Final = frozenset(QUESTION_MARKS)
+_FULL_STOPS: Final = frozenset(".!?…")
+_QUOTES: Final = '"“«'
+_STARTS_QUOTED: Final = re.compile(r"\W*[\"“«]")
+_QUOTED_SELF: Final = re.compile(
+    r"[\"“«][^\"”»]*\b(?:I|my|me|we|you)\b|\b(?:says?|said|asked|told|goes|like)\b[^\"“«]*[\"“«]", re.IGNORECASE
+)
+_JOKE_MARKS: Final = ("kidding", "joking", "jk", "j/k", "sarcasm", "a joke", "/s")
+_JOKE: Final = re.compile(r"\b(?:kidding|joking|jk|j/k|sarcasm|just a joke)\b|(?<!\w)/s(?!\w)", re.IGNORECASE)
+_NO_JOKE: Final = re.compile(r"\b(?:not (?:kidding|joking)|no (?:joke|kidding))\b", re.IGNORECASE)
+_BREAK: Final = re.compile(r"(\s*(?:;|\s[-–—]+\s|-+\s|--+|—|–|\.{2,}|…|[!?.](?=\s+\S))\s*)")  # noqa: RUF001 - dashes
+
+_OPENING: Final = re.compile(
+    r"(?:(?:hey|hi|hello|wow|whoa|woah|yeah|yea|yep|yes|yup|oh|ah|aww?|hm+|well|so|and|but|also|plus|anyways?|btw"
+    r"|by the way|(?:ha){2,}h?|lol|omg|ok|okay|sure|totally|definitely|absolutely|exactly|thanks|thank you|thx"
+    r"|actually|honestly|basically|guess what|you know(?: what)?|i mean|in fact|oh my god|sorry|unfortunately"
+    r"|luckily|fortunately|sadly|thankfully|anyhow|for sure|of course|to be honest|tbh|fyi|or|yet)\b[\s,!.:-]*"
+    r"|(?:no|nah|nope|not yet|not really|same here|true|right|cool|nice|great|awesome|amazing|good|then|now|besides"
+    r"|in addition|speaking of which|on another note|good news|great news|first|second|third|finally|not much|same"
+    r"|agreed|good point|no worries|no problem|as for me|as you know|like i said|no wait|wait|hold on|scratch that"
+    r"|correction|dude|man|bro)\s*[,!.:-]+\s*)+",
+    re.IGNORECASE,
+)
+_SIGNS: Final = " \t,.!:;*_~-"
+_LAST_WORDS: Final = ("though", "too", "haha", "lol", "know", "right", "well", "yeah")
+_CLOSING: Final = re.compile(r"(?:,\s*(?:though|too|you know|right|as well|so yeah)|\b(?:haha|lol))$")
+_ASKS: Final = re.compile(
+    r"(?:what|why|who|whom|whose|where|how|which)(?:'s|'re|'d)?\b(?!ever)"
+    r"|(?:when|do|does|did|are|is|was|were|have|has|had|can|could|would|will|should|shall|may|don't|doesn't|didn't"
+    r"|aren't|isn't|can't|couldn't|wouldn't|won't|shouldn't) (?:i|you|we|they|he|she|it|your|my|the|there)\b"
+    r"(?!.*, (?:i|we|my)\b)|any(?:thing|one|body)? (?:new|else|plans|tips|advice|ideas)\b",
+    re.IGNORECASE,
+)
+_SUPPOSES: Final = re.compile(
+    r"(?:even |as |only )?(?:if|unless|imagine|suppose|supposing|assuming|pretend|let's|lets|let us|let me|say)\b",
+    re.IGNORECASE,
+)
+_UNREAL: Final = frozenset("can could could've if might must should should've wish would would've".split())
+_HYPOTHETICAL: Final = re.compile(
+    r"\b(?:if (?:i|we|they|he|she|it) \w+|(?:would|could|should|might) have|would've|could've|should've|as if|if only"
+    r"|wish (?:i|we) (?:had|were|was|could)|(?:we|you) (?:should|could|can|might|must))\b",
+    re.IGNORECASE,
+)
+_DEGREE: Final = (
+    r"(?:(?:am|really|so|also|just|totally|definitely|do|can|can't|couldn't|don't|will|always|truly|completely|still"
+    r"|too|all|must|have to|would|very|super|only|absolutely|never|haven't|have|been) )*"
+)
+# They are said to be polite, to agree or to encourage, and tell nothing that holds tomorrow.
+_SMALL_TALK: Final = re.compile(
+    rf"(?:i|i'm|i'll|i'd|i've|we|we're|we'll|we'd|we've) {_DEGREE}"
+    r"(?:glad|sorry|sure\b|here for|here if|rooting|jealous|impressed|envious|all ears|there for you|blown away"
+    r"|pleased to|happy (?:for|to (?:hear|help|see|know|be))|(?:grateful|thankful|lucky) (?:for|to have) you|bet\b"
+    r"|agree|see\b(?: what|\.|,|$)|hear (?:you|ya|that)|get (?:it|you|that|what|how|where)\b"
+    r"|got (?:you|ya|it|this|your)\b|know (?:what|how|you|that|it|right|the feeling|exactly|who)|understand\b"
+    r"|imagine|appreciate|thank\b|admit|relate|think (?:so|it|that|you)|guess so|let you|talk to you|see you|tell you"
+    r"|hope (?:you|your|it|that|everything|this|they|he|she|all|so|to see you|to hear)|wish you|believe in"
+    r"|keep (?:you|that in mind|it in mind|in touch|it up|that up|pushing|going)|wait to (?:see|hear|read|try)"
+    r"|wait\b[.,!]*$|support you|say\b|check (?:it|that|them|this) out|give (?:it|that|them) a"
+    r"|doing (?:well|good|great|okay|ok|fine|alright)|(?:good|fine|great|down|in|okay|know|there)\b[.,!]*$|welcome"
+    r"|have no idea|wonder|promise|catch(?:ing)? up|chat|(?:have|got|had) (?:something|some news|news)|talked|spoken"
+    r"|caught up|(?:looking )?forward to (?:it|that|hearing|seeing (?:you|how|what))|need (?:it|that)\b"
+    r"|feel (?:the same|you|ya)|with you|be there\b|on it\b|remember (?:that|it|you)|stay in touch"
+    r"|last (?:talked|chatted|spoke))|my (?:pleasure|bad|goodness|god|oh|dear|friend\b[.,!]*$)"
+    r"|a lot(?:'s| has) happened|long time",
+    re.IGNORECASE,
+)
+_ADDRESSED: Final = frozenset("me thanks you you, you. your yours yourself".split())
+_TO_LISTENER: Final = re.compile(
+    r"\b(?:proud of you|see you|miss(?:ed)? you|thank you|thanks|wish(?:ing)? you|reminds? me of you|you too|for you"
+    r"|you guys|your|yours|yourself|(?:let|tell|show|ask|teach|send|remind|keep|lend|meet|join) (?:me|you))\b",
+    re.IGNORECASE,
+)
+# Nobody who reads such a sentence alone knows what it is about.
+_UNRESOLVED: Final = frozenset(
+    """
+    all another anything both each everyone everything he'd he'll her here here's him his it it'd it'll it's its nothing
+    one same she'd she'll someone something such that that'll that's their there there's these they they'd they'll
+    they're they've this those what which
+    """.split()
+)
+_SINCE: Final = re.compile(r"it(?:'s| has| is| was) (?:been )?.* since (?:i|we|my)\b", re.IGNORECASE)
+_BEHIND_JOINT: Final = re.compile(
+    r"(?:, (?:but|and|so|though)|,| but| so) (?=(?:I|I'm|I've|I'd|I'll|[Ww]e|[Ww]e're|[Ww]e've|my) )"
+)
+_YOU: Final = frozenset("you you're you'll you'd you've".split())
+_JOINTS: Final = frozenset("and but so because if when while as like since where".split())
+_BEFORE_OBJECTS: Final = frozenset(
+    "about ask asked at by for from gave give help helped meet met of on saw see show tell than to told with".split()
+)
+_ORDERS: Final = BASE - frozenset("hope love like need want wish miss work play go".split())

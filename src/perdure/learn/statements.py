@@ -1,0 +1,167 @@
+"""From what somebody says in a conversation to statements, by rules alone.
+
+A statement is a sentence that stands by itself: told in the third person, in the words that were said, with dates for
+words such as `yesterday`. Only English is understood; a text in another language gives none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from math import prod
+from typing import Final
+
+from perdure.learn.guidelines import read_guideline
+from perdure.learn.kin import find_kin
+from perdure.learn.moods import MOODS
+from perdure.learn.slots import Reading
+from perdure.learn.speech_acts import clauses
+from perdure.learn.subjects import WORD, SubjectReader, Told
+from perdure.text.keyword_terms import language_of
+from perdure.text.keyword_words import FUNCTION_WORDS
+from perdure.text.keywords import extract_keywords
+from perdure.text.time_expressions import TimeRange, find_time_ranges
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """`slot` is what of the subject it tells (`lives_in`, `likes:sushi`): a later statement with the same subject and
+    slot, and another value or the opposite of `affirmed`, takes its place. One with an empty slot tells what happened,
+    and nothing takes its place. `dated`: it says when.
+    """
+
+    fact: str
+    category: str
+    subject: str
+    slot: str
+    value: str
+    affirmed: bool
+    valid_at: datetime
+    dated: bool
+    confidence: float
+    speaker: str
+
+    @property
+    def keywords(self) -> tuple[str, ...]:
+        return extract_keywords(self.fact)
+
+
+def statements(text: str, speaker: str, at: datetime, *, listener: str = "assistant") -> list[Statement]:
+    """What the speaker tells in one message, in order. `at` is when it was said. Instructions become guidelines only
+    where the listener is a role, as `assistant` is, and no person.
+    """
+    speaker, listener = _name(speaker, "user"), _name(listener, "assistant")
+    at = at if at.tzinfo else at.replace(tzinfo=UTC)
+    reader = SubjectReader(speaker, listener)
+    found: list[Statement] = []
+    certain = True
+    for clause in clauses(text, listener):
+        guideline = read_guideline(clause.spoken, speaker, listener) if listener[0].islower() else None
+        if guideline:
+            fact, reading = guideline
+            found.append(_statement(Told(fact, listener, reading, 0.9), frozenset(), speaker, at))
+        words = [match[0].lower() for match in WORD.finditer(clause.text)]
+        english = sum(word.partition("'")[0] in _ENGLISH for word in words)
+        if guideline or not words or english < _SOME_ENGLISH * len(words):
+            continue
+        certain = certain and english >= _MUCH_ENGLISH * len(words)
+        kin = find_kin(clause.text, speaker)
+        facts = [Told(one.fact, speaker, Reading("relationship", one.slot, one.name), 0.8) for one in kin if one.name]
+        told = reader.read(clause, words, kin)
+        if told and _tells(told, speaker) and not any(one.only for one in kin):
+            facts.append(told)
+        found += (_statement(one, frozenset(words), speaker, at) for one in facts)
+    return found if certain or language_of(text) == "en" else []
+
+
+def _name(name: str, role: str) -> str:
+    return " ".join(name.split())[:_LONGEST_NAME].strip() or role
+
+
+def _tells(told: Told, speaker: str) -> bool:
+    """Whether it fills a slot, or at least two words say something in particular."""
+    words = {match[0].lower() for match in WORD.finditer(told.text.replace(speaker, ""))}
+    return bool(told.reading.slot) or len(words - _ENGLISH - MOODS) > 1
+
+
+def _statement(told: Told, words: AbstractSet[str], speaker: str, at: datetime) -> Statement:
+    """`words` are those of the clause, in lower case, which may make it doubtful, or say when."""
+    category, slot, value, affirmed = told.reading
+    doubts = (share for marks, share in _DOUBTS if not words.isdisjoint(marks))
+    timeless = slot in _TIMELESS or (words.isdisjoint(_TIME_WORDS) and not any(map(str.isdigit, told.text)))
+    fact, ranges = (told.text, []) if timeless else _dated(told.text, at)
+    since = min((one.since for one in ranges if one.since and one.since <= at), default=at)
+    return Statement(
+        fact=fact,
+        category=category,
+        subject=told.subject,
+        slot=slot,
+        value=value,
+        affirmed=affirmed,
+        valid_at=at if category == "goal" else since,
+        dated=bool(ranges),
+        confidence=round(prod(doubts, start=told.confidence), 2),
+        speaker=speaker,
+    )
+
+
+def _dated(text: str, at: datetime) -> tuple[str, list[TimeRange]]:
+    """The text with dates behind words such as `yesterday`, and the times that it names: days, and no hours."""
+    ranges = [
+        one
+        for one in find_time_ranges(text, at, at.tzinfo or UTC)
+        if ":" not in one.dates and not _REPEATS.search(text, 0, one.start)
+    ]
+    parts: list[str] = []
+    end = 0
+    for one in ranges:
+        if not _YEAR.search(one.words) and text[one.end : one.end + 1] != "'":
+            parts += [text[end : one.end], f" ({_WHOLE.sub(_shortened, one.dates)})"]
+            end = one.end
+    return "".join((*parts, text[end:])), ranges
+
+
+def _shortened(dates: re.Match[str]) -> str:
+    """`2023`, if it is the whole year, and `2023-03`, if it is the whole month."""
+    year, month, last_year, last_month, last_day = dates.groups()
+    if month == "01" and last_month == "12":
+        return year if year == last_year else f"{year} to {last_year}"
+    whole = (year, month) == (last_year, last_month) and int(last_day) >= _SHORTEST_MONTH
+    return f"{year}-{month}" if whole else dates[0]
+
+
+_LONGEST_NAME: Final = 64
+_ENGLISH: Final = FUNCTION_WORDS["en"]
+_SOME_ENGLISH: Final = 0.2
+_MUCH_ENGLISH: Final = 0.33
+# Hedged, reported, said to somebody.
+_DOUBTS: Final = (
+    (
+        frozenset(
+            """
+            apparently believe could guess kinda likely maybe might perhaps possibly probably seem seems should someday
+            sorta suppose supposed supposedly think would
+            """.split()
+        ),
+        0.6,
+    ),
+    (frozenset("according claim claimed claims hear heard reportedly said says told".split()), 0.8),
+    (frozenset(("you",)), 0.7),
+)
+# Where there is none of these and no figure, no time is named.
+_TIME_WORDS: Final = frozenset(
+    """
+    ago apr april aug august autumn century christmas day days dec decade december easter evening fall feb february
+    fri friday hour hours jan january jul july jun june mar march may midnight minute minutes mon monday month
+    months morning night noon nov november oct october sat saturday season second seconds sep sept september spring
+    summer sun sunday thu thurs thursday today tomorrow tonight tue tues tuesday wed wednesday week weekend
+    weekends weeks winter year years yesterday
+    """.split()
+)
+_TIMELESS: Final = frozenset(("birthday", "born"))
+_YEAR: Final = re.compile(r"\b(?:19|20)\d\d\b")
+_WHOLE: Final = re.compile(r"(\d{4})-(\d\d)-01 to (\d{4})-(\d\d)-(\d\d)")
+_SHORTEST_MONTH: Final = 28
+_REPEATS: Final = re.compile(r"\b(?:every|each|most|per) (?:\w+ )?$", re.IGNORECASE)
