@@ -74,7 +74,7 @@ bench-triggers: setup  ## What it costs to find trigger phrases in a prompt, as 
 bench-recall: setup  ## How well recall finds; LOCOMO=path SCIFACT=folder name the data, RECALL=--save writes the page
 	$(BIN)/python -m bench.recall $(RECALL)
 
-bench-learn: setup  ## How well it is decided what texts say; STS=folder SICK=folder name the data
+bench-learn: setup  ## How well it is decided what texts say; STS=folder SICK=folder LOCOMO=path name the data
 	$(BIN)/python -m bench.learn
 
 bench-keywords: setup  ## Whether the keywords we choose meet their criterion; LOCOMO=path SCIFACT=folder name the data

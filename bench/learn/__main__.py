@@ -8,8 +8,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from bench.learn import duplicates
+from bench.corpus import ORIGIN, DataMissing
+from bench.learn import duplicates, statements
 from bench.ours import local_embedder
+from bench.recall.data import locomo
 from bench.recall.vectors import Remembering
 
 BENCH = Path(__file__).parent.parent
@@ -17,14 +19,22 @@ BENCH = Path(__file__).parent.parent
 
 def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
-    if options.sts is None and options.sick is None:
-        print("The texts are not part of this repository. Name their folders: make bench-learn STS=folder SICK=folder.")
-        print("\n".join(duplicates.ORIGIN.values()))
+    if options.sts is None and options.sick is None and options.locomo is None:
+        print("The texts are not part of this repository. Name what you have: make bench-learn STS=folder SICK=folder")
+        print("\n".join((f"LOCOMO=path. LOCOMO: {ORIGIN['locomo']}", *duplicates.ORIGIN.values())))
         return 2
-    embedder = Remembering(local_embedder(), options.cache)
-    parts = duplicates.load(options.sts, options.sick)
-    reached = duplicates.report(parts, embedder)
-    embedder.keep()
+    reached = True
+    if options.sts or options.sick:
+        embedder = Remembering(local_embedder(), options.cache)
+        reached = duplicates.report(duplicates.load(options.sts, options.sick), embedder)
+        embedder.keep()
+    if options.locomo:
+        try:
+            conversations = locomo(options.locomo)
+        except DataMissing as error:
+            print(error, file=sys.stderr)
+            return 2
+        reached = statements.report(conversations, local_embedder()) and reached
     return 0 if reached else 1
 
 
@@ -34,6 +44,7 @@ def _parser() -> argparse.ArgumentParser:
         variable = name.upper()
         default = os.environ.get(variable) or None
         parser.add_argument(f"--{name}", type=Path, default=default, metavar="FOLDER", help=f"{about} [{variable}]")
+    parser.add_argument("--locomo", type=Path, default=os.environ.get("LOCOMO") or None, metavar="PATH")
     parser.add_argument("--cache", type=Path, default=BENCH / ".cache", help="vectors go here")
     return parser
 
