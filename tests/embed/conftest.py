@@ -12,20 +12,10 @@ from providers.server import FaultServer
 from perdure.embed.port import Embedder
 from perdure.embed.registry import open_embedder
 from perdure.providers.access import Access
-from perdure.services import Services
 from perdure.settings import Settings
 
 if TYPE_CHECKING:
     from embed.wires import Open
-
-
-@pytest.fixture(autouse=True)
-def known_models(monkeypatch: pytest.MonkeyPatch) -> None:
-    """These tests count requests and compare what is in them. How a new model is measured has tests of its own."""
-
-    def measure(services: Services, embedder: Embedder) -> None: ...
-
-    monkeypatch.setattr(Services, "measure", measure)
 
 
 @pytest.fixture

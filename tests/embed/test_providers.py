@@ -13,6 +13,7 @@ from embed.wires import HEADERS, WIRES, Open, Wire, ollama, openai, vectors_of
 from providers.server import FaultServer, answering, status
 
 from perdure import Memory, settings
+from perdure.embed import calibration
 from perdure.embed.port import checked_vectors
 from perdure.errors import EmbedderUnavailable, SettingsInvalid
 from perdure.providers.ollama import ollama_url
@@ -65,11 +66,12 @@ def test_each_provider_is_asked_exactly_as_it_documents(wire: Wire, serve: Serve
         memory.import_({"text": text} for text in TEXTS[1:])
         assert memory.work().notes == ()
         assert memory.stats().namespaces[0].vectors_pending == 0
-    written, asked, *later = server.requests
+    written, measured, asked, *later = server.requests
     assert written.json == wire.passages(["Alice prefers dark mode"])
+    assert measured.json == wire.passages(calibration.TEXTS)
     assert asked.json == wire.query("which mode does Alice prefer?")
     (texts,) = [one for one in later if one.json in (wire.passages(TEXTS[1:]), wire.passages(TEXTS[:0:-1]))]
-    for request in (written, asked, texts):
+    for request in (written, measured, asked, texts):
         assert (request.method, request.path) == ("POST", wire.path)
         assert set(request.headers) == HEADERS | set(wire.headers)
         assert {name: request.headers[name] for name in wire.headers} == wire.headers
@@ -123,7 +125,7 @@ def test_the_provider_s_key_is_for_its_own_host_and_another_server_gets_one_s_ow
         assert not memory.remember("Alice prefers dark mode").vector_pending
         monkeypatch.setenv("PERDURE_EMBEDDER_KEY", "of-my-own")
         assert not memory.remember("rain on friday").vector_pending
-    without, own = server.requests
+    without, _, own = server.requests
     assert set(without.headers) == HEADERS
     (name,) = wire.headers
     assert own.headers[name] == wire.headers[name].replace("sk-test", "of-my-own")
@@ -259,7 +261,7 @@ def test_the_setting_the_variable_and_the_argument_say_the_same(
     monkeypatch.setenv("PERDURE_EMBEDDER", "ollama:nomic-embed-text")
     with Memory(":memory:") as memory:
         assert not memory.remember("Alice prefers dark mode").vector_pending
-    assert len({request.body for request in server.requests}) == 1
+    assert len({request.body for request in server.requests if b"Alice" in request.body}) == 1
 
 
 def test_every_embedder_that_we_bring_is_an_entry_point():

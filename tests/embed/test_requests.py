@@ -158,7 +158,8 @@ def test_a_text_that_is_too_long_for_an_unknown_model_is_tried_once_more_with_it
     with Memory(":memory:", settings=compatible(server, tmp_path)) as memory:
         assert memory.remember("dark mode " * 500).notes == ()
         assert memory.recall("dark mode").mode == "hybrid"
-    assert [len(texts_of(request)[0]) for request in server.requests] == [5000, 1200, 9]
+    sent = [texts_of(request)[0] for request in server.requests]
+    assert [len(text) for text in sent if text.startswith("dark")] == [5000, 1200, 9]
 
 
 def test_what_was_made_before_a_failure_is_not_lost(server: FaultServer, tmp_path: Path, opened: Open):
@@ -226,7 +227,7 @@ def test_how_long_the_vectors_of_an_unknown_model_are_is_asked_once_and_kept(
 ):
     with Memory(":memory:", settings=learning) as memory:
         assert not memory.remember("Alice prefers dark mode").vector_pending
-    assert len(server.requests) == 2
+    assert sum(b"How long" in request.body for request in server.requests) == 1
     server.always(status(503))
     with Memory(":memory:", settings=learning) as memory:
         # Known while the server is away: a memory waits for its vector of this generation and no other.
