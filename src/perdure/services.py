@@ -15,7 +15,7 @@ from weakref import WeakSet
 
 from perdure import lifecycle
 from perdure.embed.choice import EmbedderChoice
-from perdure.embed.port import Embedder, Generation, check_embedder
+from perdure.embed.port import Embedder, Generation, check_embedder, why_unavailable
 from perdure.errors import EmbedderUnavailable, InvalidInput, shown
 from perdure.lifecycle.usage import UseCounter
 from perdure.lifecycle.write_context import WriteContext
@@ -223,9 +223,7 @@ class Services:
         if not self.wants_vectors:
             return Finding("embedder", "ok", "Recall by meaning is switched off: embedder is `none`.")
         target = self.embedders.target()
-        # Those on servers know it without a request: no key, or a host that may not be asked.
-        check = getattr(target.embedder, "unavailable", None)
-        reason = (check() if check else None) or self.embedders.failure
+        reason = why_unavailable(target.embedder) or self.embedders.failure
         if target.generation is None or reason is not None:
             reason = reason or EmbedderUnavailable()
             return Finding("embedder", "warning", reason.sentence, reason.remedy)

@@ -12,7 +12,7 @@ from perdure.cli.terminal import dim, safe
 from perdure.cli.time_options import age, time_option
 from perdure.clock import format_local, format_time
 from perdure.jsonable import egress_document
-from perdure.maintenance_results import BudgetState, Egress, EgressDay
+from perdure.maintenance_results import Egress, EgressDay
 from perdure.providers.call import ProviderCall
 
 
@@ -90,13 +90,9 @@ def _remarks(egress: Egress, since: datetime | None) -> Iterator[str]:
         yield f"Nothing has left this machine{f' since {format_local(since)}' if since else ''}."
     hosts = ", ".join(egress.allowed)
     yield dim(f"egress is {safe(hosts)}: texts may be sent there" if hosts else "egress is none: nothing may leave")
-    if egress.calls or egress.today.daily_tokens or egress.today.daily_cost:
-        yield dim(_today(egress.today))
-
-
-def _today(today: BudgetState) -> str:
-    tokens = f"{today.used_tokens:,} tokens" if today.daily_tokens is None else (
-        f"{today.used_tokens:,} of {today.daily_tokens:,} tokens")  # fmt: skip
-    cost = f"cost {today.used_cost:.4f}" if today.daily_cost is None else (
-        f"cost {today.used_cost:.4f} of {today.daily_cost:g}")  # fmt: skip
-    return f"today: {tokens}, {cost}; the next day begins {format_local(today.resets_at, '%Y-%m-%d %H:%M')}"
+    today = egress.today
+    if egress.calls or today.daily_tokens or today.daily_cost:
+        tokens = f"{today.used_tokens:,}{f' of {today.daily_tokens:,}' if today.daily_tokens else ''} tokens"
+        cost = f"cost {today.used_cost:.4f}{f' of {today.daily_cost:g}' if today.daily_cost else ''}"
+        next_day = format_local(today.resets_at, "%Y-%m-%d %H:%M")
+        yield dim(f"today: {tokens}, {cost}; the next day begins {next_day}")

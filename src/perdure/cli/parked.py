@@ -64,19 +64,7 @@ def main(target: Target, *, ids: tuple[int, ...], retry: bool, discard: bool) ->
     return View(
         json=parked_document(shown),
         lines=_details(shown) if ids else [Table(_COLUMNS, shown)] if shown else [],
-        rows=[
-            (
-                each.id,
-                each.purpose,
-                each.memory,
-                each.model,
-                each.attempts,
-                format_time(each.at),
-                each.error,
-                each.output,
-            )
-            for each in shown
-        ],
+        rows=[(p.id, p.purpose, p.memory, p.model, p.attempts, format_time(p.at), p.error, p.output) for p in shown],
         after=_next_steps(target, shown),
     )
 

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from typing import Final, NamedTuple, Protocol
 
-from perdure.embed.port import Embedder, Generation
+from perdure.embed.port import Embedder, Generation, why_unavailable
 from perdure.errors import EmbedderUnavailable, PerdureError
 
 # How long the target answers in the place of an earlier model that could not be asked, before that is tried again.
@@ -33,6 +33,15 @@ class Chosen(NamedTuple):
     unrelated: float | None = None
     is_unmeasured: bool = False
     note: str = ""
+
+
+class _Settled(NamedTuple):
+    """A choice that holds while `serving` serves, and until a time. `is_final`: nothing about it is open any more."""
+
+    serving: Generation | None
+    chosen: Chosen
+    until: float
+    is_final: bool
 
 
 class GenerationStore(Protocol):
@@ -62,14 +71,13 @@ class EmbedderChoice:
         self._clock = clock
         self._lock = threading.RLock()
         self._target: Embedder | None = None
-        # For which serving generation, which choice, until when, and whether nothing about it is open any more.
-        self._settled: tuple[Generation | None, Chosen, float, bool] | None = None
+        self._settled: _Settled | None = None
 
     def current(self) -> Chosen:
         """Who embeds what is written and asked now. It costs nothing until the store says that another one serves."""
         serving, settled = self._store.serving_generation(), self._settled
-        if settled is not None and settled[0] is serving and settled[3]:
-            return settled[1]
+        if settled is not None and settled.serving is serving and settled.is_final:
+            return settled.chosen
         with self._lock:
             return self._choose(serving)
 
@@ -105,14 +113,13 @@ class EmbedderChoice:
 
     def _choose(self, serving: Generation | None) -> Chosen:
         settled = self._settled
-        if settled is not None and settled[0] is serving and self._clock() < settled[2]:
-            return self._settle(*settled[:3])
+        if settled is not None and settled.serving is serving and self._clock() < settled.until:
+            return self._settle(serving, settled.chosen, settled.until)
         chosen = self.target()
         if serving is not None and serving != chosen.generation and (chosen.embedder or self.failure):
             try:
                 earlier = self._open_earlier(serving)
-                check = getattr(earlier, "unavailable", None)
-                if reason := check() if check else None:
+                if reason := why_unavailable(earlier):
                     raise reason
                 if earlier.generation != serving:
                     raise EmbedderUnavailable(_OTHER_VECTORS)
@@ -124,13 +131,13 @@ class EmbedderChoice:
     def _settle(self, serving: Generation | None, chosen: Chosen, until: float) -> Chosen:
         """The choice, with what anybody has measured by now."""
         generation = chosen.generation
-        final = until == math.inf
+        is_final = until == math.inf
         if generation is not None and generation.provider != _PACKAGED and chosen.unrelated is None:
             unrelated = self._store.calibration(generation)
-            final = final and unrelated is not None
+            is_final = is_final and unrelated is not None
             is_unmeasured = unrelated is None and not self.has_tried_to_measure
             chosen = chosen._replace(unrelated=unrelated, is_unmeasured=is_unmeasured)
-        self._settled = serving, chosen, until, final
+        self._settled = _Settled(serving, chosen, until, is_final)
         return chosen
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from perdure.embed.folder import Encode, FolderEmbedder, need
+from perdure.embed.folder import Encode, FolderEmbedder, import_package
 from perdure.embed.port import Embedder, Vectors
 from perdure.errors import EmbedderUnavailable
 from perdure.providers.options import Options
@@ -37,8 +37,8 @@ def open_embedder(model: str, options: Options) -> Embedder:
 
 
 def load_model(folder: Path) -> Encode:
-    library = need("fastembed", _NEEDED)
-    kinds = need("fastembed.common.model_description", _NEEDED)
+    library = import_package("fastembed", _NEEDED)
+    kinds = import_package("fastembed.common.model_description", _NEEDED)
     file = next((name for name in _FILES if (folder / name).is_file()), None)
     if file is None:
         raise EmbedderUnavailable(

@@ -10,7 +10,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, Final, Literal, TypeAlias
 
-from perdure.embed.learned import keep_learned, learned
+from perdure.embed.model_cache import read_cached, write_cached
 from perdure.embed.port import Generation, Progress, Vectors
 from perdure.errors import EmbedderUnavailable
 
@@ -51,14 +51,14 @@ class FolderEmbedder:
                     f"There is no model in {self._folder}.", remedy="Put one there, then run `perdure work`."
                 )
             place = f"{self._provider}:{self._folder}\n" + "\n".join(stamps)
-            known = learned(self._cache, place)
+            known = read_cached(self._cache, place)
             if known is None:
                 digest = sha256()
                 for name, _ in self._files():
                     with (self._folder / name).open("rb") as file:
                         digest.update(f"{name}\n{file_digest(file, 'sha256').hexdigest()}\n".encode())
                 known = f"{len(self._run(['How long?'], 'passage')[0])} {digest.hexdigest()[:_DIGITS]}"
-                keep_learned(self._cache, place, known)
+                write_cached(self._cache, place, known)
             dimensions, version = known.split(" ")
             self._generation = Generation(self._provider, str(self._folder), int(dimensions), version)
         return self._generation
@@ -101,7 +101,7 @@ class FolderEmbedder:
                 yield path.relative_to(self._folder).as_posix(), path.stat()
 
 
-def need(module: str, package: str) -> Any:
+def import_package(module: str, package: str) -> Any:
     """A library that is not installed with Perdure."""
     try:
         return import_module(module)

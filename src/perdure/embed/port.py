@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, cast
 
-from perdure.errors import EmbedderUnavailable, InvalidInput, shown
+from perdure.errors import EmbedderUnavailable, InvalidInput, ProviderUnavailable, shown
 
 if TYPE_CHECKING:
     import numpy as np
@@ -64,6 +64,14 @@ class Embedder(Protocol):
     def embed_passages(self, texts: Sequence[str], progress: Progress | None = None) -> Vectors:
         """One row per text, in the order given."""
         ...
+
+
+def why_unavailable(model: object) -> ProviderUnavailable | None:
+    """Why an embedder or a language model cannot be asked, if it can tell without a request: no key, or a host that may
+    not be asked. Those on servers can; a plugin need not.
+    """
+    check = getattr(model, "unavailable", None)
+    return check() if check else None
 
 
 def check_embedder(value: object) -> Embedder:

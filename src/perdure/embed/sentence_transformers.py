@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
-from perdure.embed.folder import Encode, FolderEmbedder, need
+from perdure.embed.folder import Encode, FolderEmbedder, import_package
 from perdure.embed.port import Embedder, Vectors
 from perdure.providers.options import Options
 
@@ -18,7 +18,7 @@ def open_embedder(model: str, options: Options) -> Embedder:
 
 def load_model(folder: Path) -> Encode:
     # Version 5 knows which words the model wants before a question and before what may answer it.
-    library = need("sentence_transformers", "sentence-transformers>=5")
+    library = import_package("sentence_transformers", "sentence-transformers>=5")
     # A bar in the terminal while it loads is of no use to anybody who asked for a memory.
     if hide_bar := getattr(sys.modules.get("transformers.utils.logging"), "disable_progress_bar", None):
         hide_bar()

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
-from perdure.embed.learned import keep_learned, learned
+from perdure.embed.model_cache import read_cached, write_cached
 from perdure.embed.port import Generation, Progress, Vectors
 from perdure.errors import EmbedderUnavailable, ProviderUnavailable
 from perdure.model import Json
@@ -79,12 +79,12 @@ class ServerEmbedder:
     @property
     def generation(self) -> Generation:
         if self._generation is None:
-            kept = learned(self._options.cache, self._place) or "0"
+            kept = read_cached(self._options.cache, self._place) or "0"
             dimensions = self._known or (int(kept) if kept.isdecimal() else 0)
             if not dimensions:
                 (vector,) = self._ask(["How long are the vectors of this model?"], task="passage", dimensions=0)
                 dimensions = len(vector)
-                keep_learned(self._options.cache, self._place, str(dimensions))
+                write_cached(self._options.cache, self._place, str(dimensions))
             self._generation = Generation(self._provider, self._model, dimensions, _VERSION)
         return self._generation
 
@@ -166,7 +166,7 @@ class ServerEmbedder:
                 raise EmbedderUnavailable(f"{provider} answered with a vector that does not consist of numbers.")
             if dimensions and len(vector) != dimensions:
                 self._generation = None
-                keep_learned(self._options.cache, self._place, None)
+                write_cached(self._options.cache, self._place, None)
                 raise EmbedderUnavailable(
                     f"{provider}:{self._model} gives vectors of {len(vector)} numbers instead of {dimensions}.",
                     remedy=f"Write `embedder_dimensions = {len(vector)}` if that is what you want.",

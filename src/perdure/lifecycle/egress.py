@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from perdure.services import Services
 
 MAX_CALLS: Final = 10_000
-# More than a store keeps.
-_ALL: Final = 1_000_000
 _PASSING: Final = 0.25
 
 
@@ -42,7 +40,7 @@ def egress(services: Services, since: datetime | str | None, limit: int) -> Egre
     most = check_int(limit, "limit", 1, MAX_CALLS)
     clock = services.context.clock
     first = optional(partial(parse_time, now=clock), since, "since")
-    calls = services.store.calls(first, _ALL)
+    calls = services.store.calls(first)
     today, tomorrow = day_of(clock())
     tokens, cost = services.store.calls_total(today)
     settings = services.settings

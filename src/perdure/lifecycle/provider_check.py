@@ -7,9 +7,9 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from perdure.clock import format_local
-from perdure.embed.port import checked_vectors
+from perdure.embed.port import checked_vectors, why_unavailable
 from perdure.errors import PerdureError, StoreError
-from perdure.lifecycle.vectors import findings
+from perdure.lifecycle.vectors import generation_findings
 from perdure.llm.port import Question
 from perdure.llm.structured import ask
 from perdure.model import Finding
@@ -18,7 +18,6 @@ from perdure.providers.budget import day_of
 if TYPE_CHECKING:
     from perdure.services import Services
 
-_ALL: Final = 1_000_000
 _SECONDS: Final = 30.0
 _QUESTION: Final = Question(
     purpose="doctor",
@@ -37,7 +36,7 @@ def check_providers(services: Services, *, online: bool) -> Iterator[Finding]:
     """`online` sends one question to each model, to see whether it answers."""
     embedder, target = services.embedder_finding(), services.embedders.target()
     yield embedder
-    yield from _readable(lambda: findings(services.store, target.generation))
+    yield from _readable(lambda: generation_findings(services.store, target.generation))
     if online and embedder.level == "ok" and target.embedder is not None:
         try:
             checked_vectors(target.embedder, _QUESTION.text)
@@ -64,8 +63,7 @@ def _language_model(services: Services, *, online: bool) -> Iterator[Finding]:
         return
     try:
         llm = services.language_model(name)
-        check = getattr(llm, "unavailable", None)
-        if reason := check() if check else None:
+        if reason := why_unavailable(llm):
             raise reason
         yield Finding("llm", "ok", f"{name} may be asked.")
         if online:
@@ -77,7 +75,7 @@ def _language_model(services: Services, *, online: bool) -> Iterator[Finding]:
 
 def _egress(services: Services) -> Iterator[Finding]:
     settings, store, now = services.settings, services.store, services.context.clock()
-    calls = store.calls(now - timedelta(days=1), _ALL)
+    calls = store.calls(now - timedelta(days=1))
     hosts = ", ".join(settings.egress)
     sentence = f"Texts may be sent to {hosts}" if hosts else "Nothing may leave this machine: egress is `none`"
     failed = [call for call in calls if call.outcome != "ok"]

@@ -197,7 +197,7 @@ def delete_old_vectors(store: Store, target: Generation | None) -> list[str]:
     return notes
 
 
-def findings(store: Store, target: Generation | None) -> list[Finding]:
+def generation_findings(store: Store, target: Generation | None) -> list[Finding]:
     """How far a change of the model is, and what the vectors of earlier models take."""
     stats = store.generations()
     found: list[Finding] = []

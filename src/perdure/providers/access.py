@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from perdure.providers.client import ProviderClient
 
 
-def _anything(call: ProviderCall) -> None:
+def _do_nothing(call: ProviderCall) -> None:
     del call
 
 
@@ -26,8 +26,8 @@ class Access:
 
     redact: Callable[[str], str]
     egress: tuple[str, ...] = ()
-    allow: Callable[[ProviderCall], None] = _anything
-    record: Callable[[ProviderCall], None] = _anything
+    allow: Callable[[ProviderCall], None] = _do_nothing
+    record: Callable[[ProviderCall], None] = _do_nothing
     clock: Clock = system_clock
     # Those to be closed with the memory. Each enters itself.
     clients: set[ProviderClient] = field(default_factory=set["ProviderClient"], repr=False)

@@ -12,18 +12,18 @@ from typing import Any, Final, cast
 from perdure.errors import ProviderRefused, ProviderUnavailable
 from perdure.model import Json
 
-_MOST_WORDS: Final = 2000
+_MOST_READ: Final = 2000
 _MOST_SHOWN: Final = 300
 _REDIRECTED_HOST: Final = re.compile(r"(?:https?:)?//(?:[^/@]*@)?([a-z0-9._-]+)", re.IGNORECASE)
 _OK: Final = range(200, 300)
 _REDIRECT: Final = range(300, 400)
-_BROKEN: Final = range(500, 600)
-_NO_RIGHT: Final = frozenset({401, 403})
-_NOT_THERE: Final = 404
+_SERVER_ERROR: Final = range(500, 600)
+_NOT_ALLOWED: Final = frozenset({401, 403})
+_NOT_FOUND: Final = 404
 # 4xx that pass: too slow, not now, too early, too many.
-_NO_KEY: Final = "The server wants a key; docs/models.md says how it is given."
-_NOT_IT: Final = "Check the URL: it may lead to a page instead of the provider's interface."
 _PASSING: Final = frozenset({408, 409, 423, 425, 429})
+_NO_KEY: Final = "The server wants a key; docs/models.md says how it is given."
+_WRONG_URL: Final = "Check the URL: it may lead to a page instead of the provider's interface."
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ def content(answer: Answer, who: str) -> Json:
     """The JSON of a good answer. Raises `ProviderUnavailable` if it is none."""
     kind = answer.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
     if not kind.endswith("json"):
-        raise ProviderUnavailable(f"{who} answered with {one_line(kind)} instead of JSON.", remedy=_NOT_IT)
+        raise ProviderUnavailable(f"{who} answered with {one_line(kind)} instead of JSON.", remedy=_WRONG_URL)
     try:
         return json.loads(answer.body, parse_constant=_no_number)
     except (ValueError, RecursionError) as error:
@@ -69,15 +69,15 @@ def failure(
     if status in _REDIRECT:
         target = _REDIRECTED_HOST.match(answer.headers.get("location", ""))
         where = target[1] if target else "another page"
-        return ProviderRefused(
+        error = ProviderRefused(
             f"{who} redirects to {where}, and Perdure follows no redirect.",
             remedy="Check the URL in the settings; a key is never sent on to another host.",
         )
-    if status not in _PASSING and status not in _BROKEN:
+    elif status not in _PASSING and status not in _SERVER_ERROR:
         remedy = "Check the model's name and what it takes; the provider's own words say what it did not like."
-        if status in _NO_RIGHT:
+        if status in _NOT_ALLOWED:
             remedy = f"Check the key in {variable}, and what it may be used for." if variable else _NO_KEY
-        elif status == _NOT_THERE:
+        elif status == _NOT_FOUND:
             remedy = "Check the model's name and the URL in the settings."
         error = ProviderRefused(f"{who} refused the request ({status}){said}", remedy=remedy)
     else:
@@ -117,7 +117,7 @@ def provider_words(answer: Answer) -> str:
         found: Any = json.loads(answer.body)
     except (ValueError, RecursionError):
         page = b"<" in answer.body[:100]
-        return "" if page else answer.body[:_MOST_WORDS].decode("utf-8", "replace")
+        return "" if page else answer.body[:_MOST_READ].decode("utf-8", "replace")
     # {"error": {"message": …}}, [{"error": …}], {"error": …}, {"detail": …}, {"detail": [{"msg": …}]}
     for _ in range(4):
         if isinstance(found, list):
@@ -126,7 +126,7 @@ def provider_words(answer: Answer) -> str:
             break
         entries = cast("dict[str, Any]", found)
         found = next((entries[name] for name in ("error", "message", "msg", "detail") if entries.get(name)), None)
-    return found[:_MOST_WORDS] if isinstance(found, str) else ""
+    return found[:_MOST_READ] if isinstance(found, str) else ""
 
 
 def one_line(text: str) -> str:

@@ -130,8 +130,8 @@ class ProviderClient:
             call = replace(call, outcome="ok")
             if usage is not None:
                 with suppress(LookupError, TypeError, ValueError, AttributeError, OverflowError):
-                    went_in, came_out = usage(value)
-                    call = replace(call, input_tokens=max(0, int(went_in)), output_tokens=max(0, int(came_out)))
+                    went_in, came_out = map(int, usage(value))
+                    call = replace(call, input_tokens=max(0, went_in), output_tokens=max(0, came_out))
         except ProviderUnavailable as error:
             import httpcore2
 
@@ -233,7 +233,6 @@ class ProviderClient:
                 raise
             self._breaker.succeed()
             return value
-        error.status = answer.status
         if isinstance(error, ProviderRefused) and answer.status not in _REFUSED_TO_ALL:
             # It answers, and does not want this one request.
             self._breaker.succeed()

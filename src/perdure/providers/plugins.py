@@ -17,14 +17,15 @@ def provider_names(group: Group) -> list[str]:
 
 def require_provider(group: Group, name: str) -> EntryPoint:
     """The provider's entry point. Nothing of the provider is imported."""
-    points = sorted(entry_points(group=group, name=name), key=_precedence)
-    if not points:
+    packages = {point.dist.name if point.dist else "": point for point in entry_points(group=group, name=name)}
+    if not packages:
         known = ", ".join(provider_names(group)) or "none"
         raise SettingsInvalid(
             f"No {_KIND[group]} is installed that is called {name!r}.",
             remedy=f"Those installed: {known}; docs/models.md says what each needs.",
         )
-    return points[0]
+    # Ours first: no other package takes the name of a provider that is built in, and with it the provider's key.
+    return packages[min(packages, key=lambda package: (package != "perdure", package))]
 
 
 def load(group: Group, name: str) -> Any:
@@ -38,9 +39,3 @@ def load(group: Group, name: str) -> Any:
             f"The {_KIND[group]} {name!r} of {package} cannot be loaded: {type(error).__name__}: {error}.",
             remedy=f"Reinstall {package}, or choose another {_KIND[group]}.",
         ) from error
-
-
-def _precedence(point: EntryPoint) -> tuple[bool, str]:
-    """Ours first: no other package takes the name of a provider that is built in, and with it the provider's key."""
-    package = point.dist.name if point.dist else ""
-    return package != "perdure", package

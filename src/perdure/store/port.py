@@ -464,8 +464,8 @@ class ProviderCalls(Protocol):
         """It waits for nobody and never fails, as `note_use`."""
         ...
 
-    def calls(self, since: datetime | None, limit: int) -> list[ProviderCall]:
-        """Newest first."""
+    def calls(self, since: datetime | None, limit: int | None = None) -> list[ProviderCall]:
+        """Newest first; without a limit, all."""
         ...
 
     def calls_total(self, since: datetime) -> tuple[int, float]:

@@ -26,7 +26,7 @@ MAX_KEYWORDS: Final = 10
 CountWords: TypeAlias = Callable[[Sequence[str]], WordCounts]
 
 # Of a longer text the beginning counts, so that a megabyte costs no more than some pages.
-_READ: Final = 8_000
+MOST_READ: Final = 8_000
 # How many terms are looked up in the store, the likeliest first.
 _LOOKED_UP: Final = 16
 # A store counts as if it had a hundred memories more: in a small one no word is common.
@@ -51,10 +51,10 @@ def extract_keywords(
     """From 3 to 10 keywords, the best first; fewer only where there are fewer words that tell anything. `count_words`
     says in how many memories words stand: it is asked once at most.
     """
-    words = words_of(text[:_READ])
+    words = words_of(text[:MOST_READ])
     if reasoning:
-        words += words_of(reasoning[:_READ])
-    titled = words_of((title or "")[:_READ])
+        words += words_of(reasoning[:MOST_READ])
+    titled = words_of((title or "")[:MOST_READ])
     weights = weigh(
         [term for term in terms_of(words) if not _POOR.issuperset(word.kind for word in term.words)], titled
     )

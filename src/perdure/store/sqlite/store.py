@@ -54,6 +54,8 @@ _NOTE: Final = "note:"
 # Above every hash of a passage.
 _LAST_HASH: Final = b"\xff" * 33
 _LONG_AGO: Final = -(1 << 62)
+# As SQLite reads it.
+_NO_LIMIT: Final = -1
 
 
 class SqliteStore:
@@ -281,14 +283,14 @@ class SqliteStore:
     def record_calls(self, calls: Sequence[ProviderCall]) -> None:
         self._use.note_calls(calls)
 
-    def calls(self, since: datetime | None, limit: int) -> list[ProviderCall]:
+    def calls(self, since: datetime | None, limit: int | None = None) -> list[ProviderCall]:
         from perdure.store.sqlite.models import calls
 
         earliest = _LONG_AGO if since is None else to_micros(since)
         with self._use.unwritten_calls() as unwritten, self._pool.reading() as connection:
-            written = calls(connection, earliest, limit)
+            written = calls(connection, earliest, _NO_LIMIT if limit is None else limit)
         newest = [call for call in reversed(unwritten) if since is None or call.at >= since]
-        return sorted((*newest, *written), key=lambda call: call.at, reverse=True)[: max(0, limit)]
+        return sorted((*newest, *written), key=lambda call: call.at, reverse=True)[:limit]
 
     def calls_total(self, since: datetime) -> tuple[int, float]:
         with self._use.unwritten_calls() as unwritten, self._pool.reading() as connection:

@@ -112,7 +112,7 @@ class ProviderCallsTests(StoreTestBase):
         calls = [replace(CALL, at=NOON + timedelta(minutes=n), items=n, cost=None) for n in range(4)]
         store.record_calls(calls[:2])
         for _ in range(2):
-            assert store.calls(None, 9) == calls[1::-1]
+            assert store.calls(None) == calls[1::-1]
             assert store.flush_use(patience=5)
         store.record_calls(calls[2:])
         assert store.calls(None, 9) == calls[::-1]

@@ -1,4 +1,4 @@
-"""What had to be found out about a model, such as how long its vectors are, kept for the next process.
+"""What had to be found out about a model, such as how long its vectors are, kept in the cache for the next process.
 
 Which generation a store needs is then known while the provider cannot be reached.
 """
@@ -13,16 +13,16 @@ from hashlib import sha256
 from pathlib import Path
 
 
-def learned(cache: Path, model: str) -> str | None:
+def read_cached(cache: Path, model: str) -> str | None:
     try:
         content = json.loads(_file(cache, model).read_bytes())
-        return content["learned"] if content["model"] == model and isinstance(content["learned"], str) else None
+        return content["value"] if content["model"] == model and isinstance(content["value"], str) else None
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
 
-def keep_learned(cache: Path, model: str, value: str | None) -> None:
-    """None: it proved to be wrong. What cannot be kept is learned again."""
+def write_cached(cache: Path, model: str, value: str | None) -> None:
+    """None: it proved to be wrong. What cannot be written is found out again."""
     file = _file(cache, model)
     with suppress(OSError):
         if value is None:
@@ -31,7 +31,7 @@ def keep_learned(cache: Path, model: str, value: str | None) -> None:
         cache.mkdir(mode=0o700, parents=True, exist_ok=True)
         handle, temporary = tempfile.mkstemp(prefix=file.name + ".", suffix=".tmp", dir=cache)
         with os.fdopen(handle, "wb") as written:
-            written.write(json.dumps({"model": model, "learned": value}).encode())
+            written.write(json.dumps({"model": model, "value": value}).encode())
         Path(temporary).replace(file)
 
 
