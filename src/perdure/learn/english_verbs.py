@@ -32,24 +32,27 @@ PARTICIPLES: Final = frozenset(
 # Verbs that people use of themselves, in their first form: what stands behind `and` is conjugated only if it is one.
 BASE: Final = frozenset(
     """
-    accept ache act add admire admit adopt adore agree aim allow answer apply appreciate argue arrange arrive ask
-    assist attend avoid bake be become begin believe belong bike blog borrow bring build buy call camp care carry
-    catch celebrate challenge change chat check choose clean climb close coach code collect come commute compete
-    complete compose consider contribute cook coordinate count craft create cry cut cycle dance deal decide
-    decorate deliver depend deploy describe design develop direct discover dislike dive do donate draw dream dress
-    drink drive earn eat encourage end enjoy escape exercise expect experience explore express face fail fall fear
-    feed feel fight find finish fish fix fly focus follow forget foster gain garden get give go grow handle hang
-    happen hate have head hear help hike hold hope host hug hunt imagine improve inspire intend invest invite jog
-    join journal judge jump keep knit know lack laugh launch lead learn leave lend let lie lift like listen live
-    long look lose love make manage marry meditate meet mentor mind miss mix move need notice observe offer open
-    order organize own paint participate pay perform photograph pick plan plant play practice practise pray prefer
-    prepare prioritize produce promise promote protect provide publish push put quit race raise reach read realize
-    receive recommend record reflect refuse regret relax rely remember remind rent repair rescue research respect
-    rest return ride rock run sail save say see seek seem sell send serve set sew share shop show sing sit skate
-    ski sleep smell smile smoke snowboard solve sound speak spend stand start stay stick stop stream stretch strive
-    struggle study suffer suggest supply support suppose surf swim take talk teach tell tend test text thank think
-    train translate travel treasure treat trust try tutor understand use value vary visit volunteer vote wait wake
-    walk want warn wash watch wear welcome win wish wonder work worry write yearn
+    accept ache act add adjust admire admit adopt adore agree aim allow answer apply appreciate argue arrange
+    arrive ask assist attend avoid bake be become begin believe belong bike blog borrow break bring build buy call
+    camp care carry catch celebrate challenge change chat check choose clean climb close coach code collect come
+    commit commute compete complete compose configure consider consult contain contribute cook coordinate count
+    craft create crochet cry cut cycle dance deal debug decide decorate deliver depend deploy describe design
+    develop die direct discover dislike dive divorce do donate draw dream dress drink drive earn eat edit encourage
+    end enjoy escape exercise expect experience explore express face fail fall fear feature feed feel fight film
+    find finish fish fix fly focus follow forget foster freelance gain garden get give go graduate grow handle hang
+    happen hate have head hear help hike hire hold hope host hug hunt imagine improve inspire install intend intern
+    invest invite jog join journal judge jump keep knit know lack laugh launch lead learn leave lend let lie lift
+    like listen live long look lose love maintain make manage marry meditate meet mentor merge migrate mind miss
+    mix monitor move need notice observe offer open order organize oversee own paint participate pass pay perform
+    photograph pick plan plant play practice practise pray prefer prepare present prioritize produce promise
+    promote protect provide publish push put quit race raise reach read realize receive recommend record reflect
+    refuse regret rehearse relax rely remember remind rent repair report rescue research respect rest retire return
+    review rewrite ride rock run sail save say see seek seem sell send serve set sew share ship shop show sing sit
+    skate ski sleep smell smile smoke snowboard solve sound speak spend sponsor stand start stay stick stop store
+    stream stretch strive struggle study suffer suggest supervise supply support suppose surf swim switch take talk
+    teach tell tend test text thank think track train translate travel treasure treat trust try turn tutor
+    understand update upgrade use value vary visit volunteer vote wait wake walk want warn wash watch wear weigh
+    welcome win wish wonder work worry write yearn
     """.split()
 )
 # Between a subject and its verb.
@@ -67,9 +70,9 @@ ADVERBS: Final = frozenset(
 # Participles of how somebody feels: `excited about it` leaves out `I am`.
 FEELINGS: Final = frozenset(
     """
-    amazed annoyed blessed bored determined disappointed excited exhausted fascinated frustrated honored honoured
-    impressed inspired interested motivated overwhelmed pumped relaxed relieved shocked stoked stressed surprised
-    thrilled tired touched worried
+    amazed annoyed blessed bored convinced determined disappointed excited exhausted fascinated frustrated honored
+    honoured hooked impressed inspired interested motivated obsessed overwhelmed pumped relaxed relieved shocked
+    stoked stressed surprised thrilled tired touched worried
     """.split()
 )
 _SIBILANT: Final = ("s", "sh", "ch", "x", "z", "o")

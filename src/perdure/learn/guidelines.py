@@ -36,6 +36,7 @@ _ONCE: Final = re.compile(
 _CHEERS: Final = re.compile(r" (?:up|it|going|yourself|afraid|sorry|kind|strong|happy)\b", re.IGNORECASE)
 _NOT: Final = {"don't": "not", "do not": "not"}
 _DENYING: Final = frozenset(("never", "not", "avoid", "stop"))
+_MOST_WORDS: Final = 6
 _YOUR: Final = re.compile(r"\byour\b", re.IGNORECASE)
 _LANGUAGE: Final = re.compile(r"(?:answer|respond|reply|speak|talk|write) (?:to me )?in ([A-Z]\w+)")
 
@@ -63,5 +64,7 @@ def read_guideline(clause: str, speaker: str, listener: str) -> tuple[str, Readi
         slot, value = "language", language[1]
     elif verb == "call" and not denied:
         slot = "should:call"
+    elif told.count(" ") >= _MOST_WORDS or "," in told:
+        slot = value = ""
     fact = f"{when}{named} should {how + ' ' if how else ''}{verb} {told}"
     return fact, Reading("guideline", slot, value, not denied)

@@ -31,7 +31,7 @@ def read_predicate(predicate: str) -> Reading:
             continue
         value = " ".join((match["value"] or "").split())
         affirmed = affirmed != slot.startswith("-")
-        if value.count(" ") >= _MOST_WORDS:
+        if value.count(" ") >= _MOST_WORDS or _UNCLEAR.match(value):
             return Reading(category, affirmed=affirmed)
         return Reading(category, slot_of(slot.removeprefix("-"), value), value, affirmed)
     return Reading(affirmed=affirmed)
@@ -111,9 +111,9 @@ _LEARNING: Final = (
 )
 _PLANNING: Final = (
     r"(?:wants?|would (?:really |also )?(?:like|love)|hopes?|plans?|aims?|intends?|dreams?|wishes|needs?|will|might"
-    r"|(?:can't|cannot) wait|(?:is|are|has been) (?:planning|hoping|aiming|going|trying|determined|dreaming|ready|eager"
-    r"|set|about|thinking|considering|excited|looking forward|looking|saving|saving up|preparing)) "
-    r"(?:(?:on|of|about|to|for|forward) )*"
+    r"|(?:can't|cannot) wait|(?:is|are|has been) (?:planning|hoping|aiming|going|dreaming|considering|looking forward"
+    r"|excited|(?:trying|determined|ready|eager|set|about|looking|preparing|saving|saving up)(?= to| for)"
+    r"|thinking(?= of| about))) (?:(?:on|of|about|to|for) )*"
 )
 _TRAIT: Final = (
     r"(?P<value>shy|introvert(?:ed)?|extrovert(?:ed)?|patient|impatient|optimis(?:tic|t)|pessimis(?:tic|t)|competitive"
@@ -171,6 +171,9 @@ _TABLE: Final[dict[str, tuple[tuple[str, str], ...]]] = {
 }
 _PATTERNS: Final = tuple(
     (re.compile(pattern, re.IGNORECASE), category, slot) for category, rows in _TABLE.items() for pattern, slot in rows
+)
+_UNCLEAR: Final = re.compile(
+    r"(?:it|them|that|this|these|those|what|how|something|anything|everything)\b", re.IGNORECASE
 )
 _DENIED: Final = re.compile(
     r"(?!can't (?:stand|wait))(?P<verb>do(?:es)?|did|is|was|are|were|has|have|had|ca|could|wo|would)(?:n't| not)\b ?"

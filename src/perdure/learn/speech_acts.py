@@ -162,7 +162,8 @@ _OPENING: Final = re.compile(
     r"(?:(?:hey|hi|hello|wow|whoa|woah|yeah|yea|yep|yes|yup|oh|ah|aww?|hm+|well|so|and|but|also|plus|anyways?|btw"
     r"|by the way|(?:ha){2,}h?|lol|omg|ok|okay|sure|totally|definitely|absolutely|exactly|thanks|thank you|thx"
     r"|actually|honestly|basically|guess what|you know(?: what)?|i mean|in fact|oh my god|sorry|unfortunately"
-    r"|luckily|fortunately|sadly|thankfully|anyhow|for sure|of course|to be honest|tbh|fyi|or|yet)\b[\s,!.:-]*"
+    r"|luckily|fortunately|sadly|thankfully|anyhow|for sure|of course|to be honest|tbh|fyi|or|yet"
+    r"|(?:please )?(?:remember|note) that|keep in mind that|just so you know)\b[\s,!.:-]*"
     r"|(?:no|nah|nope|not yet|not really|same here|true|right|cool|nice|great|awesome|amazing|good|then|now|besides"
     r"|in addition|speaking of which|on another note|good news|great news|first|second|third|finally|not much|same"
     r"|agreed|good point|no worries|no problem|as for me|as you know|like i said|no wait|wait|hold on|scratch that"
@@ -204,12 +205,13 @@ _SMALL_TALK: Final = re.compile(
     r"|hope (?:you|your|it|that|everything|this|they|he|she|all|so|to see you|to hear)|wish you|believe in"
     r"|keep (?:you|that in mind|it in mind|in touch|it up|that up|pushing|going)|wait to (?:see|hear|read|try)"
     r"|wait\b[.,!]*$|support you|say\b|check (?:it|that|them|this) out|give (?:it|that|them) a"
-    r"|doing (?:well|good|great|okay|ok|fine|alright)|(?:good|fine|great|down|in|okay|know|there)\b[.,!]*$|welcome"
+    r"|doing (?:well|good|great|okay|ok|fine|alright)|(?:good|fine|great|down|in|okay|know|there)\b[.,!]*$"
+    r"|welcome|be honest"
     r"|have no idea|wonder|promise|catch(?:ing)? up|chat|(?:have|got|had) (?:something|some news|news)|talked|spoken"
     r"|caught up|(?:looking )?forward to (?:it|that|hearing|seeing (?:you|how|what))|need (?:it|that)\b"
     r"|feel (?:the same|you|ya)|with you|be there\b|on it\b|remember (?:that|it|you)|stay in touch"
     r"|last (?:talked|chatted|spoke))|my (?:pleasure|bad|goodness|god|oh|dear|friend\b[.,!]*$)"
-    r"|a lot(?:'s| has) happened|long time",
+    r"|a lot(?:'s| has) happened|long time|been (?:ages|a while|so long|too long|forever)",
     re.IGNORECASE,
 )
 _ADDRESSED: Final = frozenset("me thanks you you, you. your yours yourself".split())
@@ -226,7 +228,9 @@ _UNRESOLVED: Final = frozenset(
     they're they've this those what which
     """.split()
 )
-_SINCE: Final = re.compile(r"it(?:'s| has| is| was) (?:been )?.* since (?:i|we|my)\b", re.IGNORECASE)
+_SINCE: Final = re.compile(
+    r"it(?:'s| has| is| was) (?:been )?(?!ages|a while|so long|too long|forever).* since (?:i|we|my)\b", re.IGNORECASE
+)
 _BEHIND_JOINT: Final = re.compile(
     r"(?:, (?:but|and|so|though)|,| but| so) (?=(?:I|I'm|I've|I'd|I'll|[Ww]e|[Ww]e're|[Ww]e've|my) )"
 )

@@ -19,10 +19,11 @@ from perdure.learn.moods import MOODS
 from perdure.learn.slots import Reading
 from perdure.learn.speech_acts import clauses
 from perdure.learn.subjects import WORD, SubjectReader, Told
+from perdure.text.calendar_ranges import DAY
 from perdure.text.keyword_terms import language_of
 from perdure.text.keyword_words import FUNCTION_WORDS
 from perdure.text.keywords import extract_keywords
-from perdure.text.time_expressions import TimeRange, find_time_ranges
+from perdure.text.time_expressions import TimeRange, find_time_ranges, read_time_range
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +92,7 @@ def _statement(told: Told, words: AbstractSet[str], speaker: str, at: datetime) 
     category, slot, value, affirmed = told.reading
     doubts = (share for marks, share in _DOUBTS if not words.isdisjoint(marks))
     timeless = slot in _TIMELESS or (words.isdisjoint(_TIME_WORDS) and not any(map(str.isdigit, told.text)))
-    fact, ranges = (told.text, []) if timeless else _dated(told.text, at)
-    since = min((one.since for one in ranges if one.since and one.since <= at), default=at)
+    fact, times = (told.text, []) if timeless else _dated(told.text, at, told.past)
     return Statement(
         fact=fact,
         category=category,
@@ -100,27 +100,42 @@ def _statement(told: Told, words: AbstractSet[str], speaker: str, at: datetime) 
         slot=slot,
         value=value,
         affirmed=affirmed,
-        valid_at=at if category == "goal" else since,
-        dated=bool(ranges),
+        valid_at=at if category == "goal" else min([*times, at]),
+        dated=bool(times),
         confidence=round(prod(doubts, start=told.confidence), 2),
         speaker=speaker,
     )
 
 
-def _dated(text: str, at: datetime) -> tuple[str, list[TimeRange]]:
-    """The text with dates behind words such as `yesterday`, and the times that it names: days, and no hours."""
-    ranges = [
-        one
-        for one in find_time_ranges(text, at, at.tzinfo or UTC)
-        if ":" not in one.dates and not _REPEATS.search(text, 0, one.start)
-    ]
+def _dated(text: str, at: datetime, past: bool) -> tuple[str, list[datetime]]:  # noqa: FBT001 - the tense
+    """The text with dates behind words such as `yesterday`, and when the times begin that it names. `In May` is the
+    last one or the next, as the tense has it.
+    """
+    zone = at.tzinfo or UTC
+    times: list[datetime] = []
     parts: list[str] = []
     end = 0
-    for one in ranges:
-        if not _YEAR.search(one.words) and text[one.end : one.end + 1] != "'":
-            parts += [text[end : one.end], f" ({_WHOLE.sub(_shortened, one.dates)})"]
-            end = one.end
-    return "".join((*parts, text[end:])), ranges
+    for found in find_time_ranges(text, at, zone):
+        one: TimeRange | None = found
+        if not past and found.until and found.until <= at and not _BACKWARD.search(found.words):
+            one = read_time_range(found.words, at, zone, ahead=True)
+        dates = one and _dates(one)
+        if one is None or one.since is None or not dates or _REPEATS.search(text, 0, found.start):
+            continue
+        times.append(one.since)
+        if not _YEAR.search(found.words) and text[found.end : found.end + 1] != "'":
+            parts += [text[end : found.end], f" ({dates})"]
+            end = found.end
+    return "".join((*parts, text[end:])), times
+
+
+def _dates(time: TimeRange) -> str:
+    """In figures: a day also for an hour of it; empty for `recently`, which is from hour to hour and longer."""
+    if ":" not in time.dates:
+        return _WHOLE.sub(_shortened, time.dates)
+    if time.since is None or time.until is None or time.until - time.since > DAY:
+        return ""
+    return f"{time.since.astimezone(time.zone):%Y-%m-%d}"
 
 
 def _shortened(dates: re.Match[str]) -> str:
@@ -164,4 +179,7 @@ _TIMELESS: Final = frozenset(("birthday", "born"))
 _YEAR: Final = re.compile(r"\b(?:19|20)\d\d\b")
 _WHOLE: Final = re.compile(r"(\d{4})-(\d\d)-01 to (\d{4})-(\d\d)-(\d\d)")
 _SHORTEST_MONTH: Final = 28
+_BACKWARD: Final = re.compile(
+    r"\b(?:ago|earlier|last|past|previous|since|today|yesterday|(?:19|20)\d\d)\b", re.IGNORECASE
+)
 _REPEATS: Final = re.compile(r"\b(?:every|each|most|per) (?:\w+ )?$", re.IGNORECASE)

@@ -13,12 +13,13 @@ from perdure.learn.third_person import tell
 
 
 class Told(NamedTuple):
-    """A clause in the third person, and what it tells of whom."""
+    """A clause in the third person, and what it tells of whom. Not `past`: it tells what is or will be."""
 
     text: str
     subject: str
     reading: Reading
     confidence: float
+    past: bool = True
 
 
 class SubjectReader:
@@ -69,8 +70,11 @@ class SubjectReader:
         before = told.text[: told.subject].rstrip()
         adverbial = words[0] in _ADVERBIAL or is_adverb(words[0]) or before.endswith(",") or words[at - 1] == "and"
         if at and not adverbial:
-            # `The book that I read is great` is about the book.
-            return Told(told.text, self.speaker, Reading(), confidence * 0.8)
+            # `The book that I read is great` is about the book; `a picture of what I did` is no sentence.
+            verbs = any(word in _FINITE or is_past(word) for word in words[:at]) or not _FINITE.isdisjoint(
+                words[at + 2 :]
+            )
+            return Told(told.text, self.speaker, Reading(), confidence * 0.8) if verbs else None
         predicate = told.text[told.predicate :]
         # `I think I'm allergic to nuts` tells of the allergy.
         thought = _THOUGHT.match(predicate)
@@ -90,14 +94,14 @@ class SubjectReader:
             category, slot = known
             reading = Reading(category, slot_of(slot, attribute["value"]), attribute["value"])
             return Told(told, self.speaker, reading, 0.9)
-        before, noun = "", rest.partition(" ")[0]
+        before, noun, named = "", rest.partition(" ")[0].rstrip(","), True
         for match in list(WORD.finditer(rest))[1:_LONGEST_SUBJECT]:
             word = match[0].lower()
             if word in _FINITE or is_past(word) or (word in BASE and _PLURAL.match(before)):
                 owner = kin[0].subject if kin else f"{self.speaker}'s {noun}"
                 return _judged(told, owner, rest[match.start() :], 0.8)
-            if not is_adverb(word):
-                noun = rest[: match.end()]
+            named = named and word not in _PREPOSITIONS and not is_adverb(word) and rest[: match.start()][-2:-1] != ","
+            noun = rest[: match.end()] if named else noun
             before = word
         return None
 
@@ -119,7 +123,12 @@ class SubjectReader:
 
 
 def _judged(text: str, subject: str, predicate: str, confidence: float) -> Told | None:
-    return None if _DANGLING.match(predicate) else Told(text, subject, read_predicate(predicate), confidence)
+    if _DANGLING.match(predicate):
+        return None
+    words = (word for word in predicate.lower().split() if not is_adverb(word))
+    verb, following = next(words, ""), next(words, "")
+    past = is_past(verb) or (verb in {"has", "have"} and (following in PARTICIPLES or is_past(following)))
+    return Told(text, subject, read_predicate(predicate), confidence, past)
 
 
 def _with_subject(clause: str, words: list[str]) -> str:
@@ -148,8 +157,8 @@ _REACTIONS: Final = frozenset("glad happy sorry proud lucky sure hope grateful t
 # What may stand before `I` without being the subject.
 _ADVERBIAL: Final = frozenset(
     """
-    after although apart as at back because before being besides by despite during earlier even ever every for from
-    growing having in later next last on once one over since some sometimes these this though three to today tomorrow
+    after although apart as at back because before besides by despite during earlier even ever every for from in
+    last later maybe next on once one over perhaps since some sometimes these this though three to today tomorrow
     tonight two until when whenever while with without yesterday
     """.split()
 )
@@ -165,16 +174,17 @@ _NOT_ELIDED: Final = frozenset(
     "based bet called cost hurt left let looked made meant seemed sounded turned upset used was".split()
 )
 _OTHERS: Final = frozenset("are can is isn't me us was wasn't were will".split())
+_PREPOSITIONS: Final = frozenset("about at by for from in of on that to who with".split())
 _NAME: Final = re.compile(r"[A-Z][\w'-]*(?: [A-Z][\w'-]*)*(?= )")
 _PLURAL: Final = re.compile(r"kids|children|parents|people|\w{2,}[^s']s")
 _THOUGHT: Final = re.compile(r"(?:\w+ )?(?:thinks|guesses|believes|supposes)(?: that)? ")
 # `I bought it last week`: nobody knows what.
 _DANGLING: Final = re.compile(
-    r"(?:[\w']+ ){1,4}?(?:it|that|this|them|these|those|him|her|there|so|too|one|ones)"
+    r"(?:[\w']+ ){1,4}?(?:(?:it|that|they)'\w+\b|(?:it|that|this|them|these|those|him|her|there|so|too|one|ones)"
     r"(?:$|[,.;]| (?:a|a bit|a lot|after|again|all|already|am|and|are|as|at|back|because|before|but|by|down|ever|every"
     r"|for|from|happen|has|if|in|is|just|last|more|much|myself|next|now|off|often|on|or|out|over|really|recently|right"
     r"|since|so|some|sometime|soon|the|their|themselves|to|today|too|until|up|very|was|well|while|with|work|yesterday"
-    r"|yet)\b)",
+    r"|yet)\b))",
     re.IGNORECASE,
 )
 _ATTRIBUTES: Final = {

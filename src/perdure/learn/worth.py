@@ -20,6 +20,7 @@ MOST_FACTS: Final = 30
 _WORD: Final = re.compile(r"\w+(?:['-]\w+)*")
 _DATES: Final = re.compile(r" \(\d{4}[^)]*\)")
 _NAMING: Final = frozenset(("named", "called", "name"))
+_UNCLEAR: Final = frozenset("it it'd it's them these they they're this those".split())
 _ENOUGH: Final = 3
 # What happened and what has a name is asked for, plans and moods rarely.
 _CATEGORIES: Final = {
@@ -29,7 +30,9 @@ _CATEGORIES: Final = {
 
 
 def worth(statement: Statement) -> float:
-    """From 0 to 1: how much it tells in particular. Names, numbers, times and people count, moods count against it."""
+    """From 0 to 1: how much it tells in particular. Names, numbers, times and people count for it, moods and pronouns
+    against it.
+    """
     body = _DATES.sub("", statement.fact.replace(statement.speaker, "").replace(statement.subject, ""))
     spelled = _WORD.findall(body)
     words = {word.lower() for word in spelled}
@@ -49,6 +52,7 @@ def worth(statement: Statement) -> float:
         + 0.3 * (not words.isdisjoint(RELATIONS))
         - 0.3 * (not words.isdisjoint(MODALS))
         - 0.4 * min(len(moods), _ENOUGH) / _ENOUGH
+        - 0.4 * (not words.isdisjoint(_UNCLEAR))
         - 1
     )
     return 1 / (1 + exp(-score))
