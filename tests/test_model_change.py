@@ -8,6 +8,8 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 from embed.wires import vectors_of
-from providers.server import FaultServer, Received, answering, status
+from providers.server import FaultServer, Received, answering, hang, status
 
 from perdure import Memory
 from perdure.embed import calibration
@@ -126,6 +128,18 @@ def test_two_processes_with_different_settings_both_go_on(opened: Open):
                 assert first.recall("rain").notes == second.recall("rain").notes == ()
 
 
+def test_two_at_once_share_the_work(opened: Open, server: FaultServer):
+    with opened("small") as memory:
+        memory.import_({"text": f"note {n} about tea"} for n in range(2000))
+    with ExitStack() as stack, ThreadPoolExecutor(2) as threads:
+        workers = [stack.enter_context(opened("small")) for _ in range(2)]
+        done = [future.result() for future in [threads.submit(worker.work) for worker in workers]]
+        assert sum(each.embedded for each in done) == 2000
+        assert {each.vectors_pending for each in done} == {0}
+    sent = sum(count for _, count in asked(server))
+    assert sent <= 1.5 * 2000
+
+
 def test_when_the_old_model_is_gone_the_new_one_answers_with_what_it_has(opened: Open, tmp_path: Path):
     with Memory(tmp_path / "memory.db", embedder=WordEmbedder()) as memory:
         for text in TEXTS:
@@ -139,6 +153,31 @@ def test_when_the_old_model_is_gone_the_new_one_answers_with_what_it_has(opened:
         assert any("testing:words made the vectors until now" in note for note in found.notes)
         memory.work()
         assert memory.recall("green tea").notes == ()
+
+
+def test_while_the_old_model_answers_nobody_waits_for_the_new_one(opened: Open, server: FaultServer, tmp_path: Path):
+    with Memory(tmp_path / "memory.db", embedder="local") as memory:
+        memory.remember("green tea on monday")
+    server.always(hang)
+    with opened("large") as memory:
+        assert memory.recall("a hot drink").mode == "hybrid"
+        assert not memory.remember("black coffee on friday").vector_pending
+        assert server.requests == []
+
+
+def test_one_model_with_other_dimensions_is_told_apart(
+    opened: Open, server: FaultServer, monkeypatch: pytest.MonkeyPatch
+):
+    with opened("small") as memory:
+        memory.remember("green tea on monday")
+        monkeypatch.setitem(SIZES, "small", 24)
+    with opened("small") as memory:
+        memory.recall("tea")
+    with opened("small") as memory:
+        assert finding(memory, "generation") == "Re-embedding for openai/small/24/1: 0 of 1 memories done."
+        note = next(note for note in memory.recall("tea").notes if "until now" in note)
+        assert note.startswith("openai/small/16/1 made the vectors until now")
+        assert "Those of openai/small/24/1 answer" in note
 
 
 def test_when_the_old_model_fails_the_new_one_answers_with_what_it_has(opened: Open, server: FaultServer):

@@ -27,7 +27,7 @@ from perdure.llm.port import Parked
 from perdure.providers.call import ProviderCall
 from perdure.recall.cookbook import LIKE, WEIGHTS
 from perdure.recall.recipe import BALANCED, FIELDS, RECIPES, Recipe
-from perdure.store import port
+from perdure.store import stats
 
 REFERENCE: Final = Path(__file__).parent.parent / "docs" / "reference"
 WIDTH: Final = 100
@@ -326,7 +326,7 @@ def python_page() -> str:
     choices |= {"Form": model.Form, "Level": model.Level, "Format": model.Format}
     allowed = {code(name): codes(map(repr, get_args(choice))) for name, choice in choices.items()}
     lines += table(("type", "what it is"), (OTHER_TYPES | allowed).items())
-    for thing in (model.Change, port.StoreStats, port.NamespaceStats, ProviderCall, Parked):
+    for thing in (model.Change, stats.StoreStats, stats.NamespaceStats, ProviderCall, Parked):
         lines += ["", f"### `{thing.__name__}`\n", *section_for(thing)]
     origin = "src/perdure/memory.py, src/perdure/semantic.py and src/perdure/model.py"
     return document("Python", origin, "`from perdure import Memory` is the door.\n", *lines)

@@ -19,6 +19,7 @@ JSON_KEYS: Final[dict[str, dict[str, tuple[str, str]]]] = {
         "restored": ("array of objects", "memories that `restore` brought back"),
         "evicted": ("array of objects", "memories that had to go because the namespace was full"),
         "remembered": ("array of objects", "what each line of `remember --lines` did"),
+        "conversations": ("array of strings", "the ids of the conversations that have messages"),
         "notes": ("array of strings", "sentences about the answer"),
     },
     "Writing": {

@@ -29,6 +29,7 @@ MOST_MERGED: Final = 0.01
 LEAST_KEPT: Final = 0.9
 _SAME_SCORE: Final = 4.5
 _ALIKE_SCORE: Final = 4.0
+_WIDER: Final = 0.8
 _STS_FILES: Final = {"train": "sts-train.csv", "dev": "sts-dev.csv", "test": "sts-test.csv"}
 _SICK_FILES: Final = {"train": "SICK_train.txt", "trial": "SICK_trial.txt", "test": "SICK_test_annotated.txt"}
 
@@ -95,7 +96,7 @@ def _sts(path: Path) -> list[Pair]:
 
 
 def report(parts: Sequence[Part], embedder: Embedder) -> bool:
-    """Prints it; whether the goals are reached on every part that was not seen."""
+    """Prints it; whether the goals are reached on every part that the rules were not made with."""
     print(
         "same: SICK's entailments, STS-B's pairs from 4.5 on. alone: cosine >= .90; guarded: and nothing in the words"
     )
@@ -126,12 +127,11 @@ def report(parts: Sequence[Part], embedder: Embedder) -> bool:
         print(f"{part.name:18} {len(part.pairs):5}  {_line(part, before)}  {_line(part, after)}  {kept:.3f}  {loosely}")
         if not part.seen:
             reached &= kept >= LEAST_KEPT and max(after.merged, after.contradicting) <= MOST_MERGED
-    print(
-        f"\ngoal, on what was not seen: merged and among at most {MOST_MERGED:.0%}, kept at least {LEAST_KEPT:.0%}: ",
-        end="",
-    )
+    goal = f"merged and among at most {MOST_MERGED:.0%}, kept at least {LEAST_KEPT:.0%}"
+    print(f"\ngoal, on all but what is called seen: {goal}: ", end="")
     print("reached" if reached else "missed")
     _report_conflicts(parts, verdicts)
+    _report_wider_band(parts, embedder)
     _report_duplicates(parts, embedder)
     print(f"one decision: {seconds / asked * 1e6:.0f} µs of the processor")
     return reached
@@ -143,6 +143,18 @@ _HEAD: Final = "taken  right recall merged among"
 def _line(part: Part, shares: Shares) -> str:
     contradictions = f"{shares.merged:6.1%} {shares.contradicting:5.1%}" if part.is_sick else " " * 12
     return f"{shares.taken:5}  {shares.precision:5.3f}  {shares.recall:5.3f} {contradictions}"
+
+
+def _report_wider_band(parts: Sequence[Part], embedder: Embedder) -> None:
+    """How strong the guard is where it has more to do: another model may put contradictions nearer."""
+    for part in (part for part in parts if part.is_sick):
+        near = [
+            (pair, merge_verdict(pair.first, pair.second, cosine, always=_WIDER).verdict)
+            for pair, cosine in zip(part.pairs, _cosines(part.pairs, embedder), strict=True)
+            if cosine > _WIDER and pair.judgement == "CONTRADICTION"
+        ]
+        passed = sum(verdict is Verdict.SAME for _, verdict in near)
+        print(f"{part.name}: of {len(near)} contradictions above {_WIDER} the guard lets {passed} pass")
 
 
 def _report_conflicts(parts: Sequence[Part], verdicts: dict[str, list[Verdict]]) -> None:

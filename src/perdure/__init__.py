@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from perdure import errors
+    from perdure.episodes.conversation import Conversation
     from perdure.errors import PerdureError
     from perdure.memory import Memory
     from perdure.model import (
@@ -65,6 +66,7 @@ __all__ = [
     "Constitution",
     "Context",
     "ContextItem",
+    "Conversation",
     "Detail",
     "Diff",
     "DiffPart",
@@ -99,6 +101,7 @@ __all__ = [
 
 
 _ELSEWHERE = {
+    "Conversation": "perdure.episodes.conversation",
     "Memory": "perdure.memory",
     "PerdureError": "perdure.errors",
     "SemanticMemoryStore": "perdure.semantic",

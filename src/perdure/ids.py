@@ -16,6 +16,10 @@ from perdure.errors import InvalidInput, InvalidReference, shown
 MemoryId = NewType("MemoryId", str)
 ContentHash = NewType("ContentHash", str)
 
+# The types of keys that Perdure itself gives, one after the other, to what was said in a conversation.
+MESSAGE: Final = "message"
+EPISODE: Final = "episode"
+
 _MAX_TYPE: Final = 64
 _MAX_IDENTIFIER: Final = 256
 _KEY = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,63}:[^\s:\x00-\x1f][^\x00-\x1f]{0,255}")

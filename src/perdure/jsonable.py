@@ -17,9 +17,9 @@ from perdure.model import Context, Finding, Page, Recall, Remembered, RevertResu
 if TYPE_CHECKING:
     from perdure.llm.port import Parked
     from perdure.maintenance_results import Egress, Exported
-    from perdure.store.port import StoreStats
+    from perdure.store.stats import StoreStats
 
-ListName: TypeAlias = Literal["revisions", "versions", "checkpoints", "triggered", "remembered"]
+ListName: TypeAlias = Literal["revisions", "versions", "checkpoints", "triggered", "remembered", "conversations"]
 
 
 def to_jsonable(value: object) -> Any:

@@ -16,10 +16,12 @@ from perdure import lifecycle, model, recall, validation
 from perdure.errors import UnknownChoice, shown
 from perdure.lifecycle.capacity import UNCHANGED, Limit
 from perdure.open_memory import OpenMemory
-from perdure.store.port import Progress, StoreStats
+from perdure.store.port import Progress
+from perdure.store.stats import StoreStats
 from perdure.validation import Fields, Filters, KeyedFields, Reference, References, StrPath
 
 if TYPE_CHECKING:
+    from perdure.episodes.conversation import Conversation
     from perdure.llm.port import Parked
 
 MAX_BUDGET: Final = 1_000_000
@@ -156,6 +158,28 @@ class Memory(OpenMemory):
         scope = lifecycle.selection.scope(self._services, self._namespace, filters, every_state=True)
         return lifecycle.erase.erase(scope, request)
 
+    def conversation(self, id: str) -> Conversation:
+        """One conversation, whose messages are memories: `conversation(id).add_message(role, content)` stores one."""
+        from perdure.episodes.conversation import Conversation
+
+        return Conversation(self._services, self._namespace, id)
+
+    def import_messages(
+        self,
+        source: StrPath | TextIO | Iterable[Mapping[str, Any]],
+        *,
+        dry_run: bool = False,
+        progress: Progress | None = None,
+    ) -> model.Imported:
+        """Read the messages of conversations from JSON Lines or from mappings, each with `conversation_id`, `role` and
+        `content` and, if you like, `at` or `timestamp`, `speaker`, `session_id` and an `id`. All are checked first: one
+        bad line, and none is stored. What is stored already, by its id or by its order, is not stored again.
+        """
+        from perdure.episodes.chat_import import import_messages
+
+        dry = validation.check_bool(dry_run, "dry_run")
+        return import_messages(self._services, self._namespace, source, dry_run=dry, progress=progress)
+
     # -- recalling -----------------------------------------------------------------------------------------------------
 
     def recall(  # noqa: PLR0913 - one for each thing a caller may decide
@@ -189,8 +213,9 @@ class Memory(OpenMemory):
         request = recall.query.check_request(
             self._services, self._namespace, query, filters, concepts=concepts, limit=limit, namespaces=namespaces,
             recipe=recipe, as_of=as_of, known_at=known_at, use_decay=use_decay, min_relevance=min_relevance,
+            include_constitutional=include_constitutional,
         )  # fmt: skip
-        answer = self._services.recall(request, include_constitutional)
+        answer = self._services.recaller().recall(request)
         if not request.is_past:
             self._services.usage.recalled(answer.relevant, request.now)
         return answer
@@ -224,9 +249,9 @@ class Memory(OpenMemory):
         request = recall.query.check_request(
             self._services, self._namespace, validation.check_query(query), filters, concepts=concepts, limit=limit,
             namespaces=namespaces, recipe=recipe, as_of=as_of, known_at=known_at, min_relevance=min_relevance,
-            for_model=True,
+            include_constitutional=include_constitutional, for_model=True,
         )  # fmt: skip
-        answer = self._services.recall(request, include_constitutional)
+        answer = self._services.recaller().recall(request)
         style = recall.envelope.Style(format, len(request.namespaces) > 1)
         packed = recall.pack.pack(answer, recall.pack.Pack(query, room, self._services.tokens, style))
         if not request.is_past:
@@ -284,6 +309,12 @@ class Memory(OpenMemory):
         return lifecycle.lookup.list_page(
             self._services, self._namespace, filters, after=after, limit=limit, newest=newest, known_at=known_at
         )
+
+    def conversations(self) -> builtins.list[str]:
+        """List the ids of the conversations that have messages here."""
+        from perdure.episodes.messages import conversation_ids
+
+        return conversation_ids(self._services, self._namespace)
 
     def offers(self, *, limit: int = 20, after: int | None = None) -> model.Page:
         """List the memories that wait for a person to `promote` them, newest first."""

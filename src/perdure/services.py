@@ -8,27 +8,26 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Final
 from weakref import WeakSet
 
 from perdure import lifecycle
-from perdure.embed.choice import EmbedderChoice
+from perdure.embed.choice import Chosen, EmbedderChoice
 from perdure.embed.port import Embedder, Generation, check_embedder, why_unavailable
 from perdure.errors import EmbedderUnavailable, InvalidInput, shown
 from perdure.lifecycle.usage import UseCounter
 from perdure.lifecycle.write_context import WriteContext
-from perdure.model import MIN_RELEVANCE, Filter, Finding, Recall
+from perdure.model import Filter, Finding, Recall
 from perdure.settings import Settings
 from perdure.store.port import EvictionRule, Store
 from perdure.text.tokens import TokenCounter, counter_by, counter_of
-from perdure.validation import check_bool
 
 if TYPE_CHECKING:
     from perdure.llm.port import LanguageModel
     from perdure.providers.access import Access
-    from perdure.recall.query import SearchRequest
     from perdure.recall.recaller import Recaller
     from perdure.recall.recipe import Recipe
     from perdure.recall.triggers import Triggers
@@ -146,19 +145,19 @@ class Services:
     def tokens(self) -> TokenCounter:
         return self._own_counter or counter_of(self.embedders.open_target())
 
-    def recipe(self, name: str | None) -> Recipe:
-        """The recipe of this name, built in or the user's own; without a name the one of the settings."""
-        from perdure.recall.recipe import recipe_named
-
-        return recipe_named(self.settings.recipe if name is None else name, self.recipes)
-
     def recaller(self) -> Recaller:
         from perdure.recall.recaller import Recaller
 
         with self._lock:
             if self._recaller is None:
                 size = int(self.settings.index_megabytes * (1 << 20))
-                self._recaller = Recaller(self.store, self.embedders, memory_bytes=size, wants_model=self.wants_vectors)
+                self._recaller = Recaller(
+                    self.store,
+                    self.embedders,
+                    constitution=lambda name: lifecycle.constitution.constitution(self, name).records,
+                    memory_bytes=size,
+                    wants_model=self.wants_vectors,
+                )
             return self._recaller
 
     def triggers(self) -> Triggers:
@@ -178,36 +177,12 @@ class Services:
                 self._language_models[name] = open_llm(name, self.settings, self.access)
             return self._language_models[name]
 
-    def min_relevance(self, recipe: Recipe, *, always: bool) -> float:
-        """From which relevance on a memory is an answer, with this recipe. The settings say it where it is above 0 at
-        all; `always`: also for a recipe that fills its limit.
-        """
-        least = recipe.min_relevance or (MIN_RELEVANCE if always else 0.0)
-        given = self.settings.min_relevance
-        return least if given is None or not least else given
-
     def search(self, query: str, namespace: str, filter: Filter, *, limit: int, recipe: str | None = None) -> Recall:
         """What recall finds in one namespace now, and fits. It counts as no use."""
-        from perdure.recall.query import SearchRequest
+        from perdure.recall.query import check_request
 
-        chosen = self.recipe(recipe)
-        request = SearchRequest(
-            query=query,
-            namespaces=(namespace,),
-            filter=filter,
-            limit=limit,
-            recipe=chosen,
-            min_relevance=self.min_relevance(chosen, always=True),
-            now=self.context.clock(),
-        )
-        return self.recaller().recall(request)
-
-    def recall(self, request: SearchRequest, include_constitutional: bool) -> Recall:  # noqa: FBT001 - as a caller has it
-        """What recall finds, with the constitutional memories of the present; nothing is counted as used yet."""
-        surfaces = check_bool(include_constitutional, "include_constitutional") and not request.is_past
-        if not surfaces:
-            return self.recaller().recall(request)
-        return self.recaller().recall(request, lambda name: lifecycle.constitution.constitution(self, name).records)
+        request = check_request(self, namespace, query, {}, limit=limit, recipe=recipe, for_model=True)
+        return self.recaller().recall(replace(request, filter=filter))
 
     def drop(self, namespace: str) -> None:
         """Drop the cached texts of a namespace from which something was erased; what is needed is read again."""
@@ -218,16 +193,20 @@ class Services:
         if triggers is not None:
             triggers.drop(namespace)
 
-    def embedder_finding(self) -> Finding:
-        """Whether recall by meaning works, and if not, why."""
+    def embedder_finding(self, target: Chosen | None = None) -> Finding:
+        """Whether recall by meaning works, and if not, why. `target`: what was just opened, so as not to ask twice."""
         if not self.wants_vectors:
             return Finding("embedder", "ok", "Recall by meaning is switched off: embedder is `none`.")
-        target = self.embedders.target()
+        target = target or self.embedders.target()
         reason = why_unavailable(target.embedder) or self.embedders.failure
         if target.generation is None or reason is not None:
             reason = reason or EmbedderUnavailable()
             return Finding("embedder", "warning", reason.sentence, reason.remedy)
-        return Finding("embedder", "ok", f"Recall by meaning works: {target.generation.name}.")
+        name = target.generation.name
+        if hasattr(target.embedder, "unavailable"):
+            sentence = f"Recall by meaning asks {name}; `perdure doctor --online` says whether it answers."
+            return Finding("embedder", "ok", sentence)
+        return Finding("embedder", "ok", f"Recall by meaning works: {name}.")
 
     def note_missing_embedder(self) -> tuple[str, ...]:
         """A note that memories wait for a model that is not installed. It is given once, not with each of them."""

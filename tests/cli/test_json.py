@@ -106,6 +106,8 @@ doctor
 export DIR/out.jsonl
 import DIR/out.jsonl
 import DIR/out.jsonl -n other
+chat import DIR/chat.jsonl
+chat list
 backup DIR/copy.backup
 restore-backup DIR/copy.backup
 restore-backup DIR/copy.backup --yes
@@ -119,6 +121,7 @@ def test_a_key_has_one_type_in_all_documents_and_the_page_names_it(user: User, s
     keys: set[str] = set()
     types: defaultdict[str, set[str]] = defaultdict(set)
     lines = [line.replace("DIR", str(tmp_path)) for line in SCENARIO.strip().splitlines()]
+    (tmp_path / "chat.jsonl").write_text('{"conversation_id": "c", "role": "user", "content": "Tea, please"}', "utf-8")
     for line in lines:
         if line == "parked":
             ask_models_elsewhere(store)

@@ -124,6 +124,7 @@ def test_doctor_says_which_models_are_set_and_asks_them_only_when_told_to(person
     person.done("remember", "Alice prefers dark mode")
     ollama_server.requests.clear()
     report = {row[1]: row for row in person.done("doctor", PERDURE_LLM="ollama:qwen3").rows}
+    assert report["embedder"][2].endswith("`perdure doctor --online` says whether it answers.")
     assert report["llm"][2] == "ollama:qwen3 may be asked."
     assert report["egress"][2] == "Nothing may leave this machine: egress is `none`."
     assert ollama_server.requests == []

@@ -101,5 +101,8 @@ def test_the_worked_example_is_a_package_that_can_be_installed_and_used(server: 
         [sys.executable, "-c", USE], env=environment, capture_output=True, text=True, encoding="utf-8", check=False
     )
     assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines() == ["hybrid", "Recall by meaning works: tei/bge-small-en-v1.5/384/1."]
+    assert done.stdout.splitlines() == [
+        "hybrid",
+        "Recall by meaning asks tei/bge-small-en-v1.5/384/1; `perdure doctor --online` says whether it answers.",
+    ]
     assert {(request.method, request.path) for request in server.requests} == {("POST", "/embed")}

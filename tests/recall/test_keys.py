@@ -87,6 +87,8 @@ def test_a_store_of_keyed_memories_is_sound(memory: Memory):
         ("error:E1042", ["E1042"]),
         ("note:2026-03-14", []),
         ("uuid:3f2a-91cc8e", ["cc"]),
+        ("message:osaka/00000001", []),
+        ("episode:osaka/00000001", []),
     ],
 )
 def test_the_names_in_a_key_are_its_words_and_codes(key: str, names: list[str]):

@@ -22,7 +22,9 @@ def test_weekdays_months_and_parts_of_a_day_tell_a_time():
 def test_a_prefix_turns_a_word_round():
     assert opposites(["fold"], ["unfold"]) == [Opposites("fold", "unfold", when=False)]
     assert opposites(["distrust"], ["trust"]) == [Opposites("distrust", "trust", when=False)]
-    assert opposites(["to"], ["into"]) == []
+    assert opposites(["care"], ["careless"]) == [Opposites("care", "careless", when=False)]
+    assert opposites(["homeless"], ["home"]) == [Opposites("homeless", "home", when=False)]
+    assert opposites(["to"], ["into"]) == opposites(["less"], ["less"]) == []
 
 
 def test_no_word_stands_on_two_sides_of_a_group():

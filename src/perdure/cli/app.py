@@ -52,6 +52,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "restore-backup": ("restore_backup", "Make the store what a backup was."),
     "export": ("export", "Write memories to a file, one JSON object per line."),
     "import": ("import_", "Read memories from a file that `export` wrote."),
+    "chat": ("chat", "Read conversations from a file, and list them."),
     "demo": ("demo", "Watch a short story on a temporary store."),
     "completion": ("completion", "Print the completion script for your shell."),
 }
@@ -67,7 +68,7 @@ _OTHER_WORDS: Final = {
     "quota": "capacity", "rate": "validate", "judge": "validate", "pin": "promote",
     "pack": "context", "prompt": "context", "match": "triggers",
     "network": "egress", "calls": "egress", "budget": "egress", "spend": "egress",
-    "retry": "parked", "config": "settings",
+    "conversation": "chat", "conversations": "chat", "retry": "parked", "config": "settings",
 }  # fmt: skip
 
 

@@ -137,9 +137,11 @@ class Group(WithHelp, click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         return list(self.commands)
 
-    def part(self, name: str, *, examples: Sequence[str]) -> Callable[[Callable[..., View]], Command]:
+    def part(
+        self, name: str, *, examples: Sequence[str], creates: bool = False
+    ) -> Callable[[Callable[..., View]], Command]:
         def decorate(function: Callable[..., View]) -> Command:
-            made = command(name, examples=examples)(function)
+            made = command(name, examples=examples, creates=creates)(function)
             self.add_command(made)
             return made
 

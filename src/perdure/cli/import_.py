@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-from itertools import islice
-from pathlib import Path
 from typing import Final
 
 import click
 
 from perdure.cli.command import Target, command, option
+from perdure.cli.imported_view import imported_view, source_file
 from perdure.cli.progress import Bar
-from perdure.cli.record_view import evictions
 from perdure.cli.render import View
-from perdure.cli.stdin import utf8_input
-from perdure.cli.terminal import dim, note
-from perdure.errors import ImportFailed
 
 _EXAMPLES: Final = (
     "perdure import memories.jsonl --trusted",
     "perdure import notes-from-a-colleague.jsonl -n team",
     """echo '{"text": "Alice prefers dark mode", "tags": ["ui"]}' | perdure import -""",
 )
-_MOST_EVICTED: Final = 20
 
 
 @command("import", examples=_EXAMPLES, creates=True)
@@ -35,16 +29,9 @@ def main(target: Target, *, file: str, trusted: bool, revive: bool) -> View:
     first: one bad line, and nothing is stored. What is there already stays; of two texts of one key the newer one
     does. What was forgotten or corrected here after it was written down does not come back, unless you say --revive.
     """
-    if file != "-" and not Path(file).exists():
-        raise ImportFailed(f"There is no file {file}.", remedy="Check its name; nothing was stored.")
+    source = source_file(file)
     with target.memory() as memory, Bar("Importing") as bar:
-        imported = memory.import_(utf8_input() if file == "-" else file, trusted=trusted, revive=revive, progress=bar)
+        imported = memory.import_(source, trusted=trusted, revive=revive, progress=bar)
     total = imported.inserted + imported.updated + imported.present
     counts = f"{imported.inserted:,} new, {imported.updated:,} updated, {imported.present:,} known"
-    after = list(islice(evictions(imported.evicted), _MOST_EVICTED))
-    if len(imported.evicted) > _MOST_EVICTED:
-        after.append(f"Evicted to make room, in all: {len(imported.evicted):,}.")
-    after += map(note, imported.notes)
-    if imported.batch:
-        after.append(dim(f"found by words now; by meaning after: {target.hint('work')}"))
-    return View(json=imported, lines=[f"Imported {total:,}: {counts}."], after=after)
+    return imported_view(target, imported, f"Imported {total:,}: {counts}.")

@@ -11,7 +11,7 @@ from perdure.cli.terminal import dim, safe
 from perdure.cli.time_options import age
 from perdure.errors import NotFound
 from perdure.jsonable import stats_document, to_jsonable
-from perdure.store.port import NamespaceStats, StoreStats
+from perdure.store.stats import NamespaceStats, StoreStats
 
 _NAMED: Final = 8
 

@@ -12,20 +12,21 @@ import time
 from collections.abc import Callable
 from typing import Final, NamedTuple, Protocol
 
-from perdure.embed.port import Embedder, Generation, why_unavailable
+from perdure.embed.port import Embedder, Generation, distinct_names, why_unavailable
 from perdure.errors import EmbedderUnavailable, PerdureError
 
 # How long the target answers in the place of an earlier model that could not be asked, before that is tried again.
 _PATIENCE: Final = 60.0
-# What unrelated texts reach with the packaged model is known.
+# The packaged model is not measured: what unrelated texts reach with it is known.
 _PACKAGED: Final = "local"
+_PACKAGED_UNRELATED: Final = 0.1
 _OTHER_VECTORS: Final = "It makes vectors of another kind now."
 _INSTEAD: Final = "{} made the vectors until now and cannot be asked: {} Those of {} answer, as far as there are any."
 
 
 class Chosen(NamedTuple):
     """`generation` is None while nobody knows how long the vectors are. `unrelated` is the cosine that unrelated texts
-    have with this model, if that was measured. `note` is what an answer says about the choice.
+    have with this model, if that is known. `note` is what an answer says about the choice.
     """
 
     embedder: Embedder | None
@@ -115,7 +116,10 @@ class EmbedderChoice:
         settled = self._settled
         if settled is not None and settled.serving is serving and self._clock() < settled.until:
             return self._settle(serving, settled.chosen, settled.until)
-        chosen = self.target()
+        chosen = Chosen(self.open_target(), None)
+        # While another model answers, a server need not be asked how long its vectors are.
+        if serving is None or getattr(chosen.embedder, "label", serving.label) == serving.label:
+            chosen = self.target()
         if serving is not None and serving != chosen.generation and (chosen.embedder or self.failure):
             try:
                 earlier = self._open_earlier(serving)
@@ -125,6 +129,7 @@ class EmbedderChoice:
                     raise EmbedderUnavailable(_OTHER_VECTORS)
                 chosen = Chosen(earlier, serving)
             except PerdureError as error:
+                chosen = self.target()
                 chosen = chosen._replace(note=_instead(serving, chosen, error))
         return chosen if chosen.generation is None else self._settle(serving, chosen, math.inf)
 
@@ -132,7 +137,9 @@ class EmbedderChoice:
         """The choice, with what anybody has measured by now."""
         generation = chosen.generation
         is_final = until == math.inf
-        if generation is not None and generation.provider != _PACKAGED and chosen.unrelated is None:
+        if generation is not None and generation.provider == _PACKAGED:
+            chosen = chosen._replace(unrelated=_PACKAGED_UNRELATED)
+        elif generation is not None and chosen.unrelated is None:
             unrelated = self._store.calibration(generation)
             is_final = is_final and unrelated is not None
             is_unmeasured = unrelated is None and not self.has_tried_to_measure
@@ -144,4 +151,5 @@ class EmbedderChoice:
 def _instead(serving: Generation, target: Chosen, error: PerdureError) -> str:
     if target.generation is None:
         return ""
-    return _INSTEAD.format(serving.label, error.sentence, target.generation.label)
+    serving_name, target_name = distinct_names(serving, target.generation)
+    return _INSTEAD.format(serving_name, error.sentence, target_name)

@@ -47,6 +47,11 @@ class Generation:
         return f"{self.provider}:{self.model}"
 
 
+def distinct_names(one: Generation, other: Generation) -> tuple[str, str]:
+    """Two generations by the names of their models; in full where that is the same model."""
+    return (one.name, other.name) if one.label == other.label else (one.label, other.label)
+
+
 class Embedder(Protocol):
     """Turns text into vectors, which need not be of length 1. Raises `EmbedderUnavailable`, never anything else, when
     it cannot; its `good` has the vectors of the other texts if only some get none.

@@ -88,6 +88,11 @@ class ServerEmbedder:
             self._generation = Generation(self._provider, self._model, dimensions, _VERSION)
         return self._generation
 
+    @property
+    def label(self) -> str:
+        """The model as the settings name it."""
+        return f"{self._provider}:{self._model}"
+
     def unavailable(self) -> EmbedderUnavailable | None:
         """Why it cannot be asked: no key, or a host that may not be asked. No request is made."""
         try:

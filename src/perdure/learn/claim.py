@@ -10,7 +10,7 @@ from perdure.text.english import is_common
 from perdure.text.figures import numbers_in, read_figure
 from perdure.text.question_share import QUESTION_MARKS
 from perdure.text.stopwords import STOPWORDS
-from perdure.text.words import UNSPACED, clean, fold_letters, terms
+from perdure.text.words import HUMPED, UNSPACED, clean, fold_letters, terms
 
 _TOKEN: Final = re.compile(
     r"(?:(?<![\w.)])[-+])?[0-9]+(?:[.,:/-][0-9]+)*(?:%|[^\W\d_]+)?"  # a number, a date, a time of day
@@ -24,7 +24,12 @@ _LONG_FORMS: Final = {
     "wo": "will", "ca": "can", "n't": " not", "nnot": "n not", "'m": " am", "'re": " are", "'ve": " have",
     "'ll": " will",
 }  # fmt: skip
-_DATE: Final = re.compile(r"\b([12][0-9]{3})-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])(?:[T ](?=[0-9]))?", re.ASCII)
+_DATE: Final = re.compile(
+    r"\b([12][0-9]{3})-(0[1-9]|1[0-2])(?:-(0[1-9]|[12][0-9]|3[01]))?(?:[T ](?=[0-9])|\b)", re.ASCII
+)
+_UNIT: Final = re.compile(
+    r"(?<![\w.,:/-])([-+]?[0-9]+(?:[.,][0-9]+)*)(?!(?:st|nd|rd|th)\b)(?=[a-zA-Z]{1,3}\b)", re.ASCII
+)
 _HOUR: Final = re.compile(r"\b(1[0-2]|0?[1-9])(?:[:.]([0-5][0-9]))?\s?([ap])\.?m\b\.?", re.ASCII | re.IGNORECASE)
 _MONTHS: Final = "january february march april may june july august september october november december".split()
 # Where the name of a people is not that of its country with an ending.
@@ -113,15 +118,16 @@ def spell_out(text: str) -> str:
     if "." in text:
         text = _DOTTED.sub(lambda dotted: dotted[0].replace(".", "") + " ", text)
     if any(map(str.isdigit, text)):
-        text = _DATE.sub(lambda date: f"{int(date[3])} {_MONTHS[int(date[2]) - 1]} {date[1]} ", text)
+        text = _DATE.sub(lambda date: f"{(date[3] or '').lstrip('0')} {_MONTHS[int(date[2]) - 1]} {date[1]} ", text)
         text = _HOUR.sub(lambda hour: f"{int(hour[1]) % 12 + 12 * (hour[3] in 'pP'):02}:{hour[2] or '00'}", text)
+        text = _UNIT.sub(r"\1 ", text)
     return text
 
 
 def _has_capital(text: str, word: re.Match[str]) -> bool:
-    """Whether it has one that is not there because a sentence begins."""
+    """Whether it has one that is not there because a sentence begins, as `camelCase` has."""
     if not word[0][0].isupper() or len(word[0]) == 1:
-        return False
+        return HUMPED.search(word[0]) is not None
     before = text[max(0, word.start() - 4) : word.start()].rstrip(_OPENING)[-1:]
     return before != "" and before not in _BEFORE_A_SENTENCE
 

@@ -145,7 +145,7 @@ def compare_denials(first: Claim, second: Claim) -> Iterator[Difference]:
     elif denials[0]:
         denied = _denied(first), _denied(second)
         moved = (denied[0] & second.counts.keys()) - denied[1], (denied[1] & first.counts.keys()) - denied[0]
-        if any(moved):
+        if all(denied) and any(moved):
             yield Difference("denied", first.spell(*moved[0]), second.spell(*moved[1]), Weight.DOUBT)
 
 
@@ -194,20 +194,23 @@ def _other_names(claim: Claim, only: Counter[str], other: Claim) -> tuple[str, .
     names = dict.fromkeys(word for word, stem in pairs if stem in only and stem in claim.names)
     if not names:
         return ()
-    initials, others = "".join(word[0] for word in claim.words), "".join(word[0] for word in other.words)
+    initials, others = _initials(claim), set(other.words)
     spelled_out = {
         word
-        for short in other.names
-        if len(short) in _INITIALS and (at := initials.find(short)) >= 0
-        for word in claim.words[at : at + len(short)]
-    }
-    return tuple(
-        name
-        for name in names
-        if name not in spelled_out
-        and not (len(name) in _INITIALS and name in others)
-        and _forms(name).isdisjoint(other.words)
-    )
+        for short in _in_capitals(other) & initials.keys()
+        for word in claim.words[initials[short] : initials[short] + len(short)]
+    } | (_in_capitals(claim) & _initials(other).keys())
+    return tuple(name for name in names if name not in spelled_out and _forms(name).isdisjoint(others))
+
+
+def _initials(claim: Claim) -> dict[str, int]:
+    """What the first letters of neighbouring words make, such as IBM, and where it begins."""
+    letters = "".join(word[0] for word in claim.words)
+    return {letters[at : at + length]: at for length in _INITIALS for at in range(len(letters) - length, -1, -1)}
+
+
+def _in_capitals(claim: Claim) -> set[str]:
+    return {word.lower() for word in claim.spelled if word.isupper()}
 
 
 def _forms(name: str) -> set[str]:

@@ -19,6 +19,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import count, islice, takewhile
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, TextIO, TypeAlias, cast
 
@@ -154,10 +155,10 @@ def import_from(
     """Import a path, an open text file or mappings: everything is checked before the first record is stored."""
     with ExitStack() as stack:
         if isinstance(source, str | os.PathLike) or hasattr(source, "readline"):
-            stream = stack.enter_context(_rereadable(cast("str | os.PathLike[str] | TextIO", source)))
-            total = sum(1 for _ in _check(services, _parse_lines(stream), trusted=trusted))
+            stream = stack.enter_context(rereadable(cast("str | os.PathLike[str] | TextIO", source)))
+            total = sum(1 for _ in _check(services, map(itemgetter(1), numbered_lines(stream)), trusted=trusted))
             stream.seek(0)
-            checked = _check(services, _parse_lines(stream), trusted=trusted)
+            checked = _check(services, map(itemgetter(1), numbered_lines(stream)), trusted=trusted)
         elif isinstance(source, Iterable):
             whole = list(_check(services, cast("Iterable[object]", source), trusted=trusted))
             checked, total = iter(whole), len(whole)
@@ -202,7 +203,7 @@ def import_from(
 
 
 @contextmanager
-def _rereadable(source: str | os.PathLike[str] | TextIO) -> Generator[TextIO]:
+def rereadable(source: str | os.PathLike[str] | TextIO) -> Generator[TextIO]:
     """The source as a file that can be read twice: once to check everything, once to store it."""
     with ExitStack() as stack:
         try:
@@ -220,8 +221,8 @@ def _rereadable(source: str | os.PathLike[str] | TextIO) -> Generator[TextIO]:
         yield stream
 
 
-def _parse_lines(source: TextIO) -> Iterator[Mapping[str, Any]]:
-    """The records of an export, or of any JSON Lines file with a `text` in each line."""
+def numbered_lines(source: TextIO) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """The objects of an export, or of any other JSON Lines file, each with the number of its line."""
     for number in count(1):
         try:
             line = source.readline(_MAX_LINE + 1)
@@ -241,7 +242,7 @@ def _parse_lines(source: TextIO) -> Iterator[Mapping[str, Any]]:
             raise ImportFailed(f"Line {number} is not a JSON object.")
         record = cast("dict[str, Any]", value)
         if "perdure_export" not in record:
-            yield record
+            yield number, record
         elif record["perdure_export"] != FORMAT:
             raise ImportFailed(
                 f"The file has export format {shown(record['perdure_export'])}; this Perdure reads {FORMAT}.",

@@ -219,7 +219,9 @@ def ask_model(services: Services, model: str, record: Record) -> tuple[str, ...]
     text = json.dumps({name: value for name, value in told.items() if value}, ensure_ascii=False)
     question = Question(purpose=PURPOSE, instructions=_INSTRUCTIONS, text=text, schema=_SCHEMA, max_output_tokens=256)
     answer = ask(services.language_model(model), question, seconds=SECONDS)
-    usable = usable_keywords(cast("Sequence[object]", answer["keywords"]))
+    offered = usable_keywords(cast("Sequence[object]", answer["keywords"]))
+    # A secret is none, and what would be left of it tells nothing.
+    usable = [keyword for keyword in offered if services.redact(keyword).text == keyword]
     if not usable:
         invalid = ModelOutputInvalid(f"{model} gave no keyword that says anything in particular.")
         invalid.outputs = (json.dumps(answer, ensure_ascii=False),)

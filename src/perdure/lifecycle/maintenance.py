@@ -54,7 +54,7 @@ def work(
         embedded = make_vectors(services, target, limit, progress)
     elif services.wants_vectors:
         waiting = sum(space.vectors_pending for space in store.stats(None).namespaces)
-        finding = services.embedder_finding()
+        finding = services.embedder_finding(target)
         embedded = MaintenanceResult(0, waiting, (" ".join(filter(None, (finding.sentence, finding.remedy))),))
     else:
         embedded = MaintenanceResult(0, 0)

@@ -34,7 +34,8 @@ _QUESTION: Final = Question(
 
 def check_providers(services: Services, *, online: bool) -> Iterator[Finding]:
     """`online` sends one question to each model, to see whether it answers."""
-    embedder, target = services.embedder_finding(), services.embedders.target()
+    target = services.embedders.target()
+    embedder = services.embedder_finding(target)
     yield embedder
     yield from _readable(lambda: generation_findings(services.store, target.generation))
     if online and embedder.level == "ok" and target.embedder is not None:

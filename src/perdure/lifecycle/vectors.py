@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from perdure.clock import format_local
 from perdure.embed.calibration import TEXTS, unrelated_cosine
 from perdure.embed.choice import Chosen
-from perdure.embed.port import Embedder, Generation, checked_vectors
+from perdure.embed.port import Embedder, Generation, checked_vectors, distinct_names
 from perdure.errors import EmbedderUnavailable, PerdureError
 from perdure.maintenance_results import MaintenanceResult
 from perdure.model import Finding
-from perdure.store.port import GenerationStats, Pending, Progress, Store
+from perdure.store.port import Pending, Progress, Store
+from perdure.store.stats import GenerationStats
 
 if TYPE_CHECKING:
     from perdure.embed.port import Vectors
@@ -205,8 +206,9 @@ def generation_findings(store: Store, target: Generation | None) -> list[Finding
     if serving is not None and target is not None and target != serving:
         missing = store.pending_count(target)
         total = missing + next((each.vectors for each in stats if each.generation == target), 0)
-        sentence = f"Re-embedding for {target.label}: {total - missing:,} of {total:,} memories done."
-        remedy = f"`perdure work` goes on; until it is done the vectors of {serving.label} answer."
+        made, answering = distinct_names(target, serving)
+        sentence = f"Re-embedding for {made}: {total - missing:,} of {total:,} memories done."
+        remedy = f"`perdure work` goes on; until it is done the vectors of {answering} answer."
         found.append(Finding("generation", "warning", sentence, remedy))
     old = [each for each in stats if not each.serving and each.generation != target and each.vectors]
     if old:

@@ -143,7 +143,7 @@ def reason_of(error: BaseException) -> str:
     if error.args and isinstance(error.args[0], OSError):
         error = error.args[0]
     if isinstance(error, ssl.SSLCertVerificationError):
-        return f"its certificate is not trusted, {error.verify_message}"
+        return f"its certificate is not trusted, {one_line(error.verify_message).rstrip('.')}"
     if isinstance(error, httpcore2.LocalProtocolError):
         return "the request cannot be written as HTTP"
     return one_line(getattr(error, "strerror", None) or str(error) or type(error).__name__).rstrip(".")

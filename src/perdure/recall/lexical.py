@@ -240,33 +240,27 @@ class Lexical:
         kept = self._kept
         found = {term: kept.get(term) for term in query_terms}
         missing = [term for term, holders in found.items() if holders is None]
-        if missing:
-            looked_up = self._look_up(missing)
-            found |= looked_up
-            if len(kept) > _KEPT_WORDS:
-                kept.clear()
-            kept.update((term, holders) for term, holders in looked_up.items() if len(holders.rows) <= _KEPT_ROWS)
-        return cast("dict[int, Holders]", found)
-
-    def _look_up(self, query_terms: Sequence[int]) -> dict[int, Holders]:
-        """The same in each part of the index, which follow each other."""
-        apart: list[list[Holders]] = [[] for _ in query_terms]
-        for part in self.sorted:
-            for which, rows, frequencies in part.find(query_terms):
+        # The parts of the index follow each other.
+        apart: list[list[Holders]] = [[] for _ in missing]
+        for part in self.sorted if missing else ():
+            for which, rows, frequencies in part.find(missing):
                 apart[which].append(Holders(rows, frequencies))
-        for which, term in enumerate(query_terms if len(self.terms) else ()):
+        for which, term in enumerate(missing if len(self.terms) else ()):
             at = np.flatnonzero(self.terms == term)
             if len(at):
                 rows = np.searchsorted(self.ends, at, side="right") + self.first_unsorted
                 apart[which].append(Holders(rows, self.frequencies[at]))
-        found: dict[int, Holders] = {}
-        for term, parts in zip(query_terms, apart, strict=True):
+        if missing and len(kept) > _KEPT_WORDS:
+            kept.clear()
+        for term, parts in zip(missing, apart, strict=True):
             rows, frequencies = parts[0] if len(parts) == 1 else map(np.concatenate, zip(_NOBODY, *parts, strict=True))
             if self.documents < len(self.lengths):
                 living = self.alive.take(rows)
                 rows, frequencies = rows[living], frequencies[living]
             found[term] = Holders(rows, frequencies)
-        return found
+            if len(rows) <= _KEPT_ROWS:
+                kept[term] = Holders(rows, frequencies)
+        return cast("dict[int, Holders]", found)
 
 
 class LexicalBuilder:

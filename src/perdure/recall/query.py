@@ -10,9 +10,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from perdure.clock import parse_time
-from perdure.model import INDEXED_STATES, Filter, Record, State
+from perdure.model import INDEXED_STATES, MIN_RELEVANCE, Filter, Record, State
 from perdure.recall.phrases import has_phrases, spellings, split_phrases
-from perdure.recall.recipe import Recipe
+from perdure.recall.recipe import Recipe, recipe_named
 from perdure.text.entry import term_hash
 from perdure.text.stopwords import STOPWORDS
 from perdure.text.wanted import HeldWords, WantedWords
@@ -66,7 +66,8 @@ class SearchRequest:
     """One search, checked and complete: what is asked, where, about which time, and how matches are weighed.
 
     `as_of` asks what was true at a time, `known_at` what was known at a time. Nothing below `min_relevance` is an
-    answer. `session` is the one in which it is asked, if that is known. Without a query and concepts, a recipe with a
+    answer. `include_constitutional`: the constitutional memories of the present are surfaced as well. `session` is the
+    one in which it is asked, if that is known. Without a query and concepts, a recipe with a
     prominence weight orders every memory by prominence. `vectors` are those of its texts that were asked for already:
     another search for the same asks nobody again. The fields from `is_past` on follow from the others:
 
@@ -89,6 +90,7 @@ class SearchRequest:
     use_decay: bool = True
     decay_exempt: tuple[str, ...] = ()
     min_relevance: float = 0.0
+    include_constitutional: bool = False
     session: str | None = None
     vectors: dict[object, NDArray[np.float32]] = field(
         default_factory=dict[object, "NDArray[np.float32]"], repr=False, compare=False
@@ -117,13 +119,14 @@ def check_request(  # noqa: PLR0913 - one for each thing a caller may decide
     query: str | None,
     filters: Mapping[str, Any],
     *,
-    concepts: Sequence[str] | None,
     limit: int,
-    namespaces: Sequence[str] | None,
-    recipe: str | None,
-    as_of: datetime | str | None,
-    known_at: datetime | str | None,
-    min_relevance: float | None,
+    concepts: Sequence[str] | None = None,
+    namespaces: Sequence[str] | None = None,
+    recipe: str | None = None,
+    as_of: datetime | str | None = None,
+    known_at: datetime | str | None = None,
+    min_relevance: float | None = None,
+    include_constitutional: bool = False,
     use_decay: bool | None = None,
     for_model: bool = False,
 ) -> SearchRequest:
@@ -133,7 +136,10 @@ def check_request(  # noqa: PLR0913 - one for each thing a caller may decide
     settings, now = services.settings, services.context.clock()
     true_at = None if as_of is None else parse_time(as_of, "as_of", now)
     known_by = None if known_at is None else parse_time(known_at, "known_at", now)
-    chosen = services.recipe(recipe or None)
+    chosen = recipe_named(recipe or settings.recipe, services.recipes)
+    # The settings decide from which relevance on a memory is an answer, but not that a recipe leaves out what is below.
+    least = chosen.min_relevance or (MIN_RELEVANCE if for_model else 0.0)
+    least = least if settings.min_relevance is None or not least else settings.min_relevance
     return SearchRequest(
         query=None if query is None else check_query(query),
         concepts=() if concepts is None else check_concepts(concepts),
@@ -147,10 +153,9 @@ def check_request(  # noqa: PLR0913 - one for each thing a caller may decide
         known_at=known_by,
         use_decay=settings.decay if use_decay is None else check_bool(use_decay, "use_decay"),
         decay_exempt=settings.decay_exempt,
+        include_constitutional=check_bool(include_constitutional, "include_constitutional"),
         session=services.context.session,
-        min_relevance=services.min_relevance(chosen, always=for_model)
-        if min_relevance is None
-        else check_share(min_relevance, "min_relevance"),
+        min_relevance=least if min_relevance is None else check_share(min_relevance, "min_relevance"),
         now=now,
     )
 

@@ -75,11 +75,15 @@ class Recaller:
         store: Store,
         embedders: EmbedderChoice,
         *,
+        constitution: Callable[[str], Iterable[Record]] = lambda _: (),
         memory_bytes: int = DEFAULT_MEMORY_BYTES,
         wants_model: bool = True,
     ) -> None:
-        """`wants_model`: an answer says when there is none."""
+        """`constitution` reads the constitutional memories of a namespace. `wants_model`: an answer says when there is
+        none.
+        """
         self._store = store
+        self._constitution = constitution
         self._embedders = embedders
         self._wants_model = wants_model
         self._memory_bytes = memory_bytes
@@ -88,16 +92,14 @@ class Recaller:
         self._pasts = PastIndexCache(store, self._snapshot)
         self._asked: Counter[str] = Counter()
 
-    def recall(self, request: SearchRequest, constitution: Callable[[str], Iterable[Record]] | None = None) -> Recall:
-        """Without a query, a recipe with a prominence weight orders every memory by prominence. `constitution` reads
-        the constitutional memories of a namespace, which are in every answer.
-        """
+    def recall(self, request: SearchRequest) -> Recall:
+        """Without a query, a recipe with a prominence weight orders every memory by prominence."""
         query, found_times = parse_query(request), ()
         browsing = request.query is None and not request.concepts and request.recipe.prominence_weight > 0
         if not (query.text or browsing) or request.limit < 1:
-            return Recall((), "none", (NOTHING_ASKED,), _surfaced(request, constitution))
+            return Recall((), "none", (NOTHING_ASKED,), self._surfaced(request))
         if query.required and not query.required.can_be_met:
-            return Recall((), "none", (NO_CONCEPT,), _surfaced(request, constitution))
+            return Recall((), "none", (NO_CONCEPT,), self._surfaced(request))
         with self._lock:
             if len(self._asked) >= _NAMESPACES_COUNTED:
                 self._asked.clear()
@@ -131,7 +133,7 @@ class Recaller:
             else:
                 notes += explain_no_results(request, query, self._store, self._count, nearest)
         notes = tuple(dict.fromkeys(note for note in notes if note != NO_MODEL or self._wants_model))
-        constitutional = _surfaced(request, constitution, ranking.partitions)
+        constitutional = self._surfaced(request, ranking.partitions)
         return Recall(fitting, ranking.mode, notes, constitutional, request.min_relevance, nearest)
 
     def drop(self, namespace: str) -> None:
@@ -368,17 +370,13 @@ class Recaller:
                 hits[key] = Hit(record, candidate.relevance, candidate.score, candidate.explain, counts)
         return hits
 
-
-def _surfaced(
-    request: SearchRequest,
-    constitution: Callable[[str], Iterable[Record]] | None,
-    partitions: Sequence[Partition] = (),
-) -> tuple[Record, ...]:
-    """The constitutional memories. None are read of a namespace whose index, as it was searched, holds none."""
-    if constitution is None:
-        return ()
-    without = {each.name for each in partitions if "constitutional" not in each.snapshot.vocabulary.tiers.values}
-    return tuple(record for name in request.namespaces if name not in without for record in constitution(name))
+    def _surfaced(self, request: SearchRequest, partitions: Sequence[Partition] = ()) -> tuple[Record, ...]:
+        """The constitutional memories. None are read of a namespace whose index, as it was searched, holds none."""
+        if not request.include_constitutional or request.is_past:
+            return ()
+        without = {each.name for each in partitions if "constitutional" not in each.snapshot.vocabulary.tiers.values}
+        asked = (name for name in request.namespaces if name not in without)
+        return tuple(record for name in asked for record in self._constitution(name))
 
 
 def missing_vectors(partitions: Sequence[Partition]) -> tuple[Counter[str], int]:

@@ -14,7 +14,6 @@ constants were chosen on LoCoMo; docs/design.md has the figures.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from perdure.model import MIN_RELEVANCE
@@ -35,8 +34,7 @@ UNASKED: Final = 1.0
 LENDING: Final = 8
 LENT: Final = 0.5
 
-# The cosine that a question and an unrelated text usually have, by model; and with a model that is not known.
-KNOWN_UNRELATED: Final[Mapping[str, float]] = {"local:all-MiniLM-L6-v2": 0.1}
+# The cosine that a question and an unrelated text usually have, with a model that was not measured.
 USUALLY_UNRELATED: Final = 0.1
 # As many cosines have to be seen before they count as much as what is known of a model, and of a model not known.
 _KNOWN_FROM: Final = 32

@@ -17,7 +17,6 @@ from perdure.recall.candidates import ArrayFeatures, Candidates, Ranks, column_o
 from perdure.recall.conversation import NOBODY, conversation_boost
 from perdure.recall.ranking import Explanation, Ranked
 from perdure.recall.relevance import (
-    KNOWN_UNRELATED,
     LENDING,
     LENT,
     REQUIRED,
@@ -104,8 +103,8 @@ def relevance_of(
     coverage, *of_sentences = np.minimum(np.array(word_worths(counts, query)) @ held, 1.0)
     has_vector = candidates.has_vector[looked_at]
     proof = coverage
-    if chosen is not None and chosen.generation is not None:
-        known = KNOWN_UNRELATED.get(chosen.generation.label, chosen.unrelated)
+    if chosen is not None:
+        known = chosen.unrelated
         parts = [] if known is not None else [part.snapshot.vectors.pairs for part, _ in candidates.parts]
         pairs = np.concatenate(parts) if parts else candidates.chance[:0]
         unrelated = unrelated_cosine(known, pairs, candidates.chance)

@@ -22,6 +22,7 @@ from perdure.model import (
     Record,
     Revision,
 )
+from perdure.store.stats import GenerationStats, StoreStats
 from perdure.text.bm25 import WordCounts
 from perdure.text.entry import Entry
 
@@ -119,15 +120,6 @@ class Pending(NamedTuple):
     passage: str
 
 
-class GenerationStats(NamedTuple):
-    """How many vectors a generation has, what they take, and whether they answer."""
-
-    generation: Generation
-    vectors: int
-    bytes: int
-    serving: bool
-
-
 class Use(NamedTuple):
     """Counts to add to one memory's use, and when it was last used."""
 
@@ -146,27 +138,6 @@ class Link(NamedTuple):
     kind: LinkKind
     target: str
     at: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class NamespaceStats:
-    name: str
-    states: dict[str, int]
-    categories: dict[str, int]
-    revision_count: int
-    vectors_pending: int
-    oldest: datetime | None
-    newest: datetime | None
-
-
-@dataclass(frozen=True, slots=True)
-class StoreStats:
-    path: str
-    engine: str
-    schema: int
-    bytes: int
-    namespaces: tuple[NamespaceStats, ...]
-    generations: tuple[GenerationStats, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,6 +222,12 @@ class Reader(Protocol):
 
     def numbers(self, filter: Filter) -> Sequence[int]:
         """The numbers of all memories that pass the filter, in no particular order."""
+        ...
+
+    def keys(self, prefix: str, *, limit: int, after: str = "", newest: bool = False) -> list[tuple[str, int]]:
+        """The keys that begin so, of memories in any state, damaged ones too, each with the memory's number; by code
+        points, ascending from `after` on (exclusive), or with `newest` the last ones, descending.
+        """
         ...
 
     def damaged(self) -> list[int]:

@@ -13,6 +13,7 @@ from hashlib import sha256
 from typing import Final
 from zlib import crc32
 
+from perdure.ids import EPISODE, MESSAGE
 from perdure.model import Record
 from perdure.text.tokens import estimate
 from perdure.text.words import searchable, terms
@@ -21,6 +22,7 @@ from perdure.text.words import searchable, terms
 # which at a million different words concerns one in four thousand of them.
 TERM_BYTES: Final = 5
 _TERM: Final = struct.Struct("<IB")
+_COUNTED_KEYS: Final = (MESSAGE, EPISODE)
 _NAME: Final = re.compile(r"[^\W\d_]+-?[0-9]{3,}(?![^\W_])|[^\W\d_]{2,}")
 
 
@@ -66,9 +68,10 @@ def fields_of(record: Record) -> tuple[str, str, str, str, str, str, str]:
 
 def names_in_key(key: str) -> list[str]:
     """Whom or what a memory is about, if its key says so: `alice` of `person:alice`. Digits are mostly no names, but
-    `PX-4711` and `E1042` are.
+    `PX-4711` and `E1042` are. The key of a message says which conversation it is of, not what it is about.
     """
-    return _NAME.findall(key.partition(":")[2])
+    kind, _, name = key.partition(":")
+    return [] if kind in _COUNTED_KEYS else _NAME.findall(name)
 
 
 def speaker_and_date(record: Record) -> str:

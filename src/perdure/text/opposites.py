@@ -29,7 +29,7 @@ _TIMES: Final = """
     past previous last former formerly / future next upcoming;
     weekday / weekend;
     hourly / daily / weekly / monthly / quarterly / yearly annually;
-    second / minute / hour / day / week / month / year / decade / century;
+    ms millisecond / s sec second / min minute / h hr hour / d day / week / month / year / decade / century;
     until till / since;
     temporary temporarily / permanent;
 """
@@ -49,7 +49,7 @@ _OPPOSITES: Final = """
     north northern / south southern / east eastern oriental / west western occidental;
     toward to / from;
     first / second / third / fourth / fifth / last final;
-    full / part partial partly half;
+    full fully / part partial partly half;
     beginning start began begun commence / end finish stop quit cease;
     open / close shut;
     continue extend resume / halt suspend lift end;
@@ -90,7 +90,7 @@ _OPPOSITES: Final = """
     healthy well / sick ill unhealthy;
     alive living / dead died die deceased;
     awake / asleep sleeping slept;
-    married / single unmarried divorced widowed;
+    married / single unmarried / divorced / widowed / engaged;
     public publicly / private;
     free / paid;
     guilty / innocent;
@@ -116,18 +116,18 @@ _OPPOSITES: Final = """
     push / pull;
     throw threw thrown drop / catch caught;
     catch caught hit / miss;
-    win won / lose lost;
+    win won / lose lost / draw drew;
     pass succeed succeeded success / fail failure;
     love like enjoy adore / hate dislike detest;
     prefer favor favour / avoid;
-    accept approve agree / reject refuse decline deny disapprove disagree;
+    accept approve agree sign / reject refuse decline deny disapprove disagree;
     allow permit / forbid forbidden ban prohibit block deny prevent;
     enable activate / disable deactivate;
     include / exclude;
     connect attach / disconnect detach separate;
     join / leave left;
     build built create make made construct assemble / destroy demolish break broke broken;
-    fix repair / break broke broken;
+    fix repair / break broke broken introduce;
     follow chase / lead led precede shun avoid;
     remember / forget forgot forgotten;
     find found / lose lost;
@@ -142,8 +142,8 @@ _OPPOSITES: Final = """
     attack / defend;
     support favor favour / oppose;
     confirm / deny cancel;
-    sit sat seated / stand stood / lie lies lying laying / kneel / squat crouch;
-    walk / run ran jog sprint / swim swam / crawl / fly flies flew / drive drove ride rode;
+    sit sat seated / stand stood / lie lies lying laying / kneel / squat crouch / walk / run ran jog sprint
+        / swim swam / crawl / fly flies flew / drive drove ride rode / rest;
     move / stay still standing;
     laugh smile / cry cries weep frown;
     speak talk / listen;
@@ -201,6 +201,125 @@ _OPPOSITES: Final = """
     ↑ / ↓;
     = / ≠;
     $ / € / £ / ¥ / ₹;
+    absent / present;
+    admit confess / deny;
+    ahead / behind;
+    amateur / professional;
+    attract / repel;
+    blame criticize criticise condemn / praise;
+    bless / curse;
+    bold brave / timid cowardly;
+    busy / idle;
+    common / rare;
+    complex complicated / simple;
+    consumer / producer;
+    cruel / kind;
+    arrival / departure;
+    despair / hope;
+    divide / multiply unite;
+    drunk / sober;
+    emigrate / immigrate;
+    entrance / exit;
+    expand / contract shrink collapse;
+    fake false artificial / real genuine natural;
+    famous / unknown obscure;
+    fiction / fact;
+    float / sink sank sunk;
+    foolish stupid / wise clever smart;
+    foreign / domestic native;
+    former / latter;
+    fresh / stale rotten;
+    freeze froze frozen / melt thaw / boil;
+    generous / stingy;
+    gradual / sudden;
+    heaven / hell;
+    hero / villain;
+    hollow / solid;
+    humble modest / proud arrogant;
+    ignore / notice heed;
+    inferior / superior;
+    interesting / boring;
+    introvert / extrovert;
+    joy / sorrow grief;
+    junior / senior;
+    lazy / hardworking diligent;
+    liquid / solid / gas;
+    loose / tight;
+    naked nude / clothed dressed;
+    neat tidy / messy;
+    obey / defy;
+    optimist / pessimist;
+    oral spoken / written;
+    plural / singular;
+    polite / rude;
+    promote / demote;
+    punish / reward;
+    raw / cooked;
+    scatter / gather collect;
+    serious / funny;
+    sour / sweet / bitter / salty / spicy;
+    straight / curved crooked curly;
+    strict / lenient;
+    supply / demand;
+    surplus / deficit shortage;
+    tame / wild;
+    tense / relaxed;
+    terrible / wonderful;
+    tragedy / comedy;
+    transparent / opaque;
+    trivial / important;
+    truth / lie;
+    vacant / occupied;
+    vague / clear;
+    voluntary / mandatory;
+    wealth / poverty;
+    worried anxious / calm;
+    hire / fire dismiss;
+    employed working / unemployed retired;
+    own / rent lease;
+    rent lease / buy bought;
+    grant / revoke;
+    encrypt / decrypt;
+    encode / decode;
+    serialize / deserialize;
+    commit / revert;
+    merge / split;
+    deploy / rollback;
+    login / logout;
+    increment / decrement;
+    mutable / immutable;
+    stateful / stateless;
+    mount / unmount;
+    high / medium / low;
+    large big / medium / small;
+    left / center centre middle / right;
+    once / twice / thrice;
+    single / double / triple;
+    adult / child / teenager / baby;
+    beginner novice / expert;
+    carnivore / vegetarian;
+    question / statement;
+    thesis / antithesis;
+    older elder / younger;
+    lefthanded / righthanded;
+    inhale / exhale;
+    appear / vanish disappear;
+    tighten / loosen;
+    strengthen / weaken;
+    widen / narrow;
+    lengthen / shorten;
+    heat warm / cool chill;
+    wake woke / sleep slept;
+    plug / unplug;
+    dress / undress;
+    borrow / return;
+    earn / spend spent;
+    friendly / hostile;
+    acquit / convict;
+    mortal / immortal;
+    nocturnal / diurnal;
+    portable / stationary;
+    prior / subsequent;
 """
 # Things of one kind: what is one of them is not another.
 _KINDS: Final = """
@@ -237,6 +356,14 @@ _KINDS: Final = """
     engineer / doctor / teacher / lawyer / nurse / driver / pilot / chef / actor / singer / writer / painter /
         farmer / soldier / dentist / accountant / architect / designer;
     spoon / fork / knife;
+    home / office;
+    electric / diesel / petrol gasoline / hybrid;
+    parallel / sequential serial;
+    euro / dollar / pound / yen / rupee / franc / yuan;
+    kb kilobyte / mb megabyte / gb gigabyte / tb terabyte;
+    mm millimetre millimeter / cm centimetre centimeter / metre meter / km kilometre kilometer / mile / inch / yard;
+    g gram / kg kilogram / lb pound / ton tonne / ounce;
+    celsius / fahrenheit / kelvin;
     bachelor / master / phd doctorate;
     python / java / javascript / typescript / rust / ruby / golang / kotlin / swift / php / perl / scala;
     postgresql postgres / mysql / sqlite / mariadb / oracle / mongodb / redis;
@@ -294,6 +421,8 @@ def opposites(first: Iterable[str], second: Iterable[str]) -> list[Opposites]:
                 pairs[Opposites(bare, stem, when=False)] = None
             if (turned := prefix + stem) in first and len(stem) >= _SHORTEST:
                 pairs[Opposites(turned, stem, when=False)] = None
+        if (without := stem + "less") in first or (without := stem.removesuffix("less")) in first - {stem}:
+            pairs[Opposites(without, stem, when=False)] = None
     return list(pairs)
 
 

@@ -12,11 +12,11 @@ from perdure.embed.port import Generation
 from perdure.errors import Conflict
 from perdure.llm.port import Parked
 from perdure.providers.call import ProviderCall
-from perdure.store.port import GenerationStats
 from perdure.store.sqlite.apsw_types import Database
 from perdure.store.sqlite.reader import NO_GENERATION, generation_id
 from perdure.store.sqlite.rows import FLOAT_BYTES, slot_of
 from perdure.store.sqlite.sql import SQL
+from perdure.store.stats import GenerationStats
 
 _CALLS_KEPT: Final = timedelta(days=400)
 _MOST_CALLS: Final = 200_000

@@ -343,6 +343,18 @@ namespace = ? AND id = ?
 -- A key is an identity for ever, so the state does not matter.
 namespace = ? AND key = ?
 
+-- name: keys_of
+-- In the order of the index on keys, which is that of code points. Nothing of a key comes after U+10FFFF.
+SELECT key, slot FROM memory
+WHERE namespace = :namespace AND key > :after AND key >= :prefix AND key < :prefix || char(1114111)
+ORDER BY key LIMIT :limit;
+
+-- name: last_keys_of
+-- The same from the end.
+SELECT key, slot FROM memory
+WHERE namespace = :namespace AND key > :after AND key >= :prefix AND key < :prefix || char(1114111)
+ORDER BY key DESC LIMIT :limit;
+
 -- name: by_hash
 -- Every memory of one content hash, oldest first.
 namespace = ? AND content_hash = ? ORDER BY memory.slot

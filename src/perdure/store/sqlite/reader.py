@@ -189,6 +189,11 @@ class SqliteReader:
         numbers: str = self._connection.execute(f"{SQL['matching']} {where}", bindings).get
         return array("q", json.loads(numbers))
 
+    def keys(self, prefix: str, *, limit: int, after: str = "", newest: bool = False) -> list[tuple[str, int]]:
+        bindings = {"namespace": self.namespace_id, "prefix": prefix, "after": after, "limit": max(0, limit)}
+        rows = self._connection.execute(SQL["last_keys_of" if newest else "keys_of"], bindings)
+        return [(key, slot & NUMBER_MASK) for key, slot in rows]
+
     def damaged(self) -> list[int]:
         first, last = range_of(self.namespace_id)
         rows = rows_after(self._connection, first, _ALL_AFTER, _SLOT_AFTER, {"last": last, "limit": -1})

@@ -7,10 +7,10 @@ from datetime import datetime
 
 from perdure.clock import from_micros
 from perdure.errors import StoreDamaged
-from perdure.store.port import NamespaceStats
 from perdure.store.sqlite.apsw_types import Database
 from perdure.store.sqlite.reader import NO_GENERATION
 from perdure.store.sqlite.sql import SQL
+from perdure.store.stats import NamespaceStats
 
 
 def serving_generation(connection: Database) -> int:

@@ -16,17 +16,7 @@ from perdure.embed.port import Generation
 from perdure.errors import PerdureError, StoreFull, StoreReadOnly, StoreReplaced
 from perdure.maintenance_results import Backup, BackupRestored
 from perdure.model import Checkpoint, Finding, Record
-from perdure.store.port import (
-    GenerationStats,
-    IndexChanges,
-    IndexRow,
-    Pending,
-    Position,
-    Progress,
-    StoreStats,
-    Use,
-    UseCount,
-)
+from perdure.store.port import IndexChanges, IndexRow, Pending, Position, Progress, Use, UseCount
 from perdure.store.sqlite import checkpoints, fork, index_feed, scrub, statistics
 from perdure.store.sqlite.apsw_types import Database
 from perdure.store.sqlite.backup import create, partial_files
@@ -43,6 +33,7 @@ from perdure.store.sqlite.rows import NUMBER_BITS, NUMBER_MASK
 from perdure.store.sqlite.sql import SQL
 from perdure.store.sqlite.use import UseWriter
 from perdure.store.sqlite.writer import SqliteWriter
+from perdure.store.stats import GenerationStats, StoreStats
 from perdure.text.entry import passage
 
 if TYPE_CHECKING:

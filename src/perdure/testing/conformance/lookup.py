@@ -51,6 +51,27 @@ class LookupTests(StoreTestBase):
         for ref in (2, "#2", record.id, record.content_hash, "drink:tea"):
             assert read_once(store).find(parse_reference(ref)) == [record]
 
+    def test_keys_are_listed_by_how_they_begin(self, store: Store) -> None:
+        names = [
+            "drink:tea/1",
+            "drink:tea/2",
+            "drink:tea",
+            "drink:coffee/1",
+            "drink:tea/\U0010fffe",
+            "food:tea/1",
+            None,
+        ]
+        records = {key: remember(store, f"text {n}", key=key) for n, key in enumerate(names)}
+        amend(store, records["drink:tea/2"], state="deleted")
+        remember(store, "elsewhere", key="drink:tea/3", namespace="other")
+        tea = ["drink:tea/1", "drink:tea/2", "drink:tea/\U0010fffe"]
+        reader = read_once(store)
+        assert reader.keys("drink:tea/", limit=9) == [(key, records[key].number) for key in tea]
+        assert [key for key, _ in reader.keys("drink:tea/", limit=2, newest=True)] == tea[:0:-1]
+        assert [key for key, _ in reader.keys("drink:", limit=2, after="drink:tea")] == tea[:2]
+        assert reader.keys("drink:tea/", limit=0) == reader.keys("drink:water", limit=9) == []
+        assert read_once(store, "nowhere").keys("drink:", limit=9) == []
+
     def test_a_reference_to_nothing_finds_nothing(self, store: Store) -> None:
         remember(store, "tea")
         strange = Reference("", number=2**40, key="drink:\ud800")

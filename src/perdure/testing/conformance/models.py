@@ -11,7 +11,8 @@ import pytest
 from perdure.errors import Conflict
 from perdure.llm.port import Parked
 from perdure.providers.call import ProviderCall
-from perdure.store.port import GenerationStats, Store
+from perdure.store.port import Store
+from perdure.store.stats import GenerationStats
 from perdure.testing.conformance.store_fixture import StoreTestBase
 from perdure.testing.records import GENERATION, NAMESPACE, NOON, amend, change, embed, read_once, remember
 from perdure.text.entry import passage_hash
@@ -53,6 +54,14 @@ class GenerationsTests(StoreTestBase):
         assert store.serving_generation() == NEWER
         assert store.serve(GENERATION)
         assert store.serving_generation() == GENERATION
+
+    def test_a_generation_can_serve_without_a_passage_that_is_named(self, store: Store) -> None:
+        first, second, third = (remember(store, text) for text in ("tea", "coffee", "milk"))
+        embed(store, [first, second, third])
+        embed(store, [first], NEWER)
+        assert not store.serve(NEWER, {passage_hash(second)})
+        assert store.serve(NEWER, {passage_hash(second), passage_hash(third)})
+        assert store.serving_generation() == NEWER
 
     def test_in_an_empty_store_any_generation_can_serve(self, store: Store) -> None:
         assert store.serve(NEWER)

@@ -1,0 +1,1 @@
+"""Conversations: their messages, and what is made of them."""

@@ -1,0 +1,242 @@
+"""Conversations that were written down elsewhere, as JSON Lines: one message a line, in the order of their saying.
+
+Importing a file again, or a longer one, stores what is new. A message with an id is known by it. The others are known
+by their order: as far as the messages of the file are stored one after the other, whatever was said between them, they
+are known, and the rest is new.
+"""
+
+# A checked message has a content hash and metadata.
+# pyright: reportTypedDictNotRequiredAccess=false, reportOptionalMemberAccess=false
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final, Literal, TextIO, TypeAlias, cast
+
+from perdure.episodes.keys import conversation_name, key_of, last_position, numbers_by_position
+from perdure.episodes.messages import ROLE, NewMessage, append, check_conversation, check_message, plan_message
+from perdure.errors import ImportFailed, PerdureError, shown
+from perdure.ids import MESSAGE
+from perdure.lifecycle.import_export import is_blocked, numbered_lines, rereadable
+from perdure.lifecycle.write import identity_of_fields
+from perdure.maintenance_results import Imported
+from perdure.model import Record
+from perdure.store.port import LogFilter, Progress, Reader
+from perdure.validation import check_int, check_single_line, number_in
+
+if TYPE_CHECKING:
+    from perdure.services import Services
+
+Decision: TypeAlias = Literal["inserted", "present", "skipped_deleted"]
+
+_FIELDS: Final = ("conversation_id", "role", "content", "timestamp", "at", "speaker", "session_id", "id")
+# Short transactions let other processes write in between.
+_PER_TRANSACTION: Final = 128
+_READ_AT_ONCE: Final = 1000
+# Above this a number of seconds would be the year 5138: these are milliseconds.
+_MILLISECONDS: Final = 1e11
+_NOTES: Final = {
+    "blank": "skipped: nothing was said in them.",
+    "skipped_deleted": "skipped: forgotten or erased here later.",
+    "redacted": "redacted before storing: they held secrets.",
+}
+
+
+@dataclass(slots=True)
+class ChatFile:
+    """The checked messages of a file, and of each conversation those without an id, in their order."""
+
+    messages: list[NewMessage] = field(default_factory=list[NewMessage])
+    by_order: dict[str, list[NewMessage]] = field(default_factory=dict[str, list[NewMessage]])
+    blank: int = 0
+
+
+@dataclass(slots=True)
+class Stored:
+    """How much of one conversation of the file is stored: what became of the messages without an id that are known, how
+    many of them were looked at, and the last position, by which one sees whether others wrote meanwhile.
+    """
+
+    known: list[Decision]
+    last: int
+    looked_at: int = 0
+
+
+def import_messages(
+    services: Services, namespace: str, source: object, *, dry_run: bool, progress: Progress | None
+) -> Imported:
+    """Everything is checked before the first message is stored."""
+    file = read_file(services, source)
+    batch, counts, evicted = services.context.batch(), Counter(blank=file.blank), list[Record]()
+    stored: dict[str, Stored] = {}
+    for start in range(0, len(file.messages), _PER_TRANSACTION):
+        group = file.messages[start : start + _PER_TRANSACTION]
+        if dry_run:
+            with services.store.read(namespace) as reader:
+                decided = decide(reader, file, group, stored)
+        else:
+            planned = [plan_message(services, namespace, message, batch.at) for message in group]
+            with services.store.write(namespace) as writer:
+                decided = decide(writer, file, group, stored)
+                new = [one for one, decision in zip(planned, decided, strict=True) if decision == "inserted"]
+                evicted += append(services, writer, new, batch)
+            for message, *_ in new:
+                stored[message.conversation].last += 1
+        counts.update(decided)
+        counts["redacted"] += sum(
+            bool(message.notes) for message, decision in zip(group, decided, strict=True) if decision == "inserted"
+        )
+        if progress:
+            progress(start + len(group), len(file.messages))
+    numbers = ((counts[name], text) for name, text in _NOTES.items())
+    notes = [f"{number:,} {'message' if number == 1 else 'messages'} {text}" for number, text in numbers if number]
+    written = counts["inserted"] and not dry_run
+    return Imported(
+        counts["inserted"], 0, counts["present"], batch.id if written else None, tuple(notes),
+        counts["skipped_deleted"], tuple(evicted),
+    )  # fmt: skip
+
+
+def decide(reader: Reader, file: ChatFile, group: Iterable[NewMessage], stored: dict[str, Stored]) -> list[Decision]:
+    """What becomes of each of these messages. It looks again at a conversation in which others wrote meanwhile."""
+    fresh: set[str] = set()
+    decisions: list[Decision] = []
+    for message in group:
+        name = message.conversation
+        if name not in fresh:
+            fresh.add(name)
+            last = last_position(reader, MESSAGE, name)
+            if name not in stored or stored[name].last != last:
+                looked_at = stored[name].looked_at if name in stored else 0
+                stored[name] = Stored(known_messages(reader, name, file.by_order.get(name, ())), last, looked_at)
+        state = stored[name]
+        if message.request.idempotency_key:
+            lines = reader.log(LogFilter(request=message.request.idempotency_key), limit=1)
+            gone = bool(lines) and not is_kept(reader.by_number(lines[0].number))
+            decisions.append("skipped_deleted" if gone else "present" if lines else "inserted")
+        else:
+            place, state.looked_at = state.looked_at, state.looked_at + 1
+            if place < len(state.known):
+                decisions.append(state.known[place])
+            else:
+                erased = is_erased(reader, message, state.last + 1 + place - len(state.known))
+                decisions.append("skipped_deleted" if erased else "inserted")
+    return decisions
+
+
+def known_messages(reader: Reader, conversation: str, messages: Sequence[NewMessage]) -> list[Decision]:
+    """As far as the messages are stored one after the other, what became of each."""
+    decisions: list[Decision] = []
+    if not messages:
+        return decisions
+    expected, positions = 1, numbers_by_position(reader, MESSAGE, conversation)
+    while page := list(islice(positions, _READ_AT_ONCE)):
+        records = {record.number: record for record in reader.fetch([number for _, number in page])}
+        for position, number in page:
+            record = records.get(number)
+            for place in range(expected, position + 1):
+                if len(decisions) == len(messages):
+                    return decisions
+                message = messages[len(decisions)]
+                if place == position and record and is_same_message(record, message):
+                    decisions.append("present" if is_kept(record) else "skipped_deleted")
+                elif (place < position or not record or record.version > 1) and is_erased(reader, message, place):
+                    decisions.append("present" if place == position and is_kept(record) else "skipped_deleted")
+            expected = position + 1
+    return decisions
+
+
+def is_same_message(record: Record, message: NewMessage) -> bool:
+    """The same words by the same role, at the same time if the file says when."""
+    fields = message.request.fields
+    return (
+        record.content_hash == fields["content_hash"]
+        and record.metadata.get(ROLE) == (fields["metadata"] or {}).get(ROLE)
+        and fields.get("valid_at") in {None, record.valid_at}
+    )
+
+
+def is_kept(record: Record | None) -> bool:
+    """What expired or was evicted is known as well; only what was forgotten or erased is not."""
+    return record is not None and record.state != "deleted"
+
+
+def is_erased(reader: Reader, message: NewMessage, position: int) -> bool:
+    """Whether these words stood here, and were forgotten, corrected or erased after they were said."""
+    fields = message.request.fields
+    identity = identity_of_fields({**fields, "key": key_of(MESSAGE, message.conversation, position)})
+    return is_blocked(reader.tombstone_since(identity), fields.get("valid_at"))
+
+
+def read_file(services: Services, source: object) -> ChatFile:
+    """The messages of a path, an open text file or mappings, all checked."""
+    with ExitStack() as stack:
+        if isinstance(source, str | os.PathLike) or hasattr(source, "readline"):
+            stream = stack.enter_context(rereadable(cast("str | os.PathLike[str] | TextIO", source)))
+            lines = ((f"Line {number}", item) for number, item in numbered_lines(stream))
+        elif isinstance(source, Iterable):
+            given = cast("Iterable[object]", source)
+            lines = ((f"Message {number}", item) for number, item in enumerate(given, 1))
+        else:
+            raise ImportFailed(f"{shown(source)} holds no messages.", remedy="Give a path, a file or mappings.")
+        file = ChatFile()
+        ids: set[str] = set()
+        for where, item in lines:
+            try:
+                message = read_message(services, item)
+            except PerdureError as error:
+                raise ImportFailed(f"{where}: {error.sentence}", remedy=error.remedy) from error
+            if message is None:
+                file.blank += 1
+                continue
+            id = message.request.idempotency_key
+            if id is None:
+                file.by_order.setdefault(message.conversation, []).append(message)
+            elif id in ids:
+                raise ImportFailed(f"{where}: another message of this conversation has the same id.")
+            else:
+                ids.add(id)
+            file.messages.append(message)
+        return file
+
+
+def read_message(services: Services, item: object) -> NewMessage | None:
+    """None where nothing was said, as when an assistant only called a tool."""
+    if not isinstance(item, Mapping):
+        raise ImportFailed(f"{shown(item)} is not a mapping.")
+    given = {name: value for name, value in cast("Mapping[str, Any]", item).items() if value is not None}
+    if unknown := next((name for name in given if name not in _FIELDS), None):
+        raise ImportFailed(f"A message has no {shown(unknown)}.", remedy=f"It has {', '.join(_FIELDS)}.")
+    if missing := next((name for name in ("conversation_id", "role") if name not in given), None):
+        raise ImportFailed(f"{missing} is missing.", remedy="Every message needs conversation_id, role and content.")
+    if "content" not in item:
+        raise ImportFailed("content is missing.", remedy="Every message needs conversation_id, role and content.")
+    if "at" in given and "timestamp" in given:
+        raise ImportFailed("It has both timestamp and at.", remedy="Leave one of them out; nothing was stored.")
+    conversation = check_conversation(services, given["conversation_id"])
+    content = given.get("content", "")
+    if isinstance(content, str) and not content.strip():
+        return None
+    key = None
+    if "id" in given:
+        id = given["id"] if isinstance(given["id"], str) else str(check_int(given["id"], "id", 0, 2**63 - 1))
+        key = f"chat {conversation_name(conversation)}/{check_single_line(id, 'id')}"
+    return check_message(
+        services, conversation, role=given["role"], content=content, at=moment(given.get("at", given.get("timestamp"))),
+        speaker=given.get("speaker"), session_id=given.get("session_id"), idempotency_key=key, source="import",
+        trust="low",
+    )  # fmt: skip
+
+
+def moment(value: object) -> object:
+    """A number is a time in seconds since 1970, or in milliseconds; anything else is read as times are."""
+    number = number_in(value, -_MILLISECONDS, _MILLISECONDS * 1000)
+    if number is None:
+        return value
+    return datetime.fromtimestamp(number / 1000 if number > _MILLISECONDS else number, UTC)

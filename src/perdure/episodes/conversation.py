@@ -1,0 +1,86 @@
+"""One conversation of a memory, as its user sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final
+
+from perdure.episodes.messages import (
+    NewMessage,
+    add_message,
+    add_messages,
+    check_conversation,
+    check_message,
+    messages_of,
+)
+from perdure.errors import InvalidInput, PerdureError, shown
+from perdure.ids import MAX_NUMBER
+from perdure.maintenance_results import Imported
+from perdure.model import Record, Remembered
+from perdure.validation import check_int
+
+if TYPE_CHECKING:
+    from perdure.services import Services
+
+_FIELDS: Final = ("role", "content", "at", "speaker", "session_id")
+
+
+class Conversation:
+    """What was said in one conversation, message by message. `Memory.conversation` gives one; it holds nothing itself,
+    and a conversation begins with its first message.
+    """
+
+    def __init__(self, services: Services, namespace: str, id: str) -> None:
+        self.id = check_conversation(services, id)
+        self._services = services
+        self._namespace = namespace
+
+    def add_message(
+        self,
+        role: str,
+        content: str,
+        *,
+        at: datetime | str | None = None,
+        speaker: str | None = None,
+        session_id: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Remembered:
+        """Store what somebody said: it is on disk before anything else happens. The same words again are another
+        message.
+
+        `role` is `user`, `assistant`, `system`, `tool` or any other word; `speaker` is who it was, by name. `at` is
+        when it was said, if that is not now. A call repeated with the same `idempotency_key` stores nothing and
+        answers what the first one stored.
+        """
+        said = self._services.context.clock() if at is None else at
+        message = check_message(
+            self._services, self.id, role=role, content=content, at=said, speaker=speaker, session_id=session_id,
+            idempotency_key=idempotency_key,
+        )  # fmt: skip
+        return add_message(self._services, self._namespace, message)
+
+    def add_messages(self, messages: Iterable[Mapping[str, Any]]) -> Imported:
+        """Store several messages in their order, all or none, as one batch. Each is a mapping with `role`, `content`
+        and, if you like, `at`, `speaker` and `session_id`. They are found by words at once, by meaning after `work`.
+        """
+        checked: list[NewMessage] = []
+        for place, message in enumerate(messages, 1):
+            try:
+                if unknown := next((name for name in message if name not in _FIELDS), None):
+                    raise InvalidInput(f"A message has no {shown(unknown)}.", remedy=f"It has {', '.join(_FIELDS)}.")
+                given = dict.fromkeys(_FIELDS) | {**message}
+                checked.append(check_message(self._services, self.id, **given))
+            except PerdureError as error:
+                raise InvalidInput(f"Message {place}: {error.sentence}", remedy=error.remedy) from error
+        return add_messages(self._services, self._namespace, checked)
+
+    def messages(self, *, limit: int | None = None) -> list[Record]:
+        """List the messages in the order in which they were said; with a limit, the last ones. `metadata` has the role
+        and the speaker of each, `valid_at` when it was said.
+        """
+        most = None if limit is None else check_int(limit, "limit", 1, MAX_NUMBER)
+        return messages_of(self._services, self._namespace, self.id, most)
+
+    def __repr__(self) -> str:
+        return f"<Conversation {self.id!r}>"

@@ -1,0 +1,174 @@
+"""Messages: what was said in a conversation, each a memory with a key of its own, one behind the other.
+
+The position of a message is found inside the transaction that stores it, so two processes never give the same one.
+"""
+
+# A checked message has a text, a content hash and metadata.
+# pyright: reportTypedDictNotRequiredAccess=false
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from perdure.episodes.keys import conversations, key_of, last_position, numbers_by_position, position_of
+from perdure.ids import MESSAGE
+from perdure.lifecycle.write import (
+    Plan,
+    PreparedWrite,
+    WriteRequest,
+    answer,
+    apply_plan,
+    check_request,
+    make_room,
+    plan_write,
+    prepare,
+    require_no_secret,
+)
+from perdure.maintenance_results import Imported
+from perdure.model import SPEAKER, Record, Remembered, replace_record
+from perdure.store.port import LogFilter, Writer
+from perdure.text.entry import entry_of
+from perdure.validation import check_single_line
+
+if TYPE_CHECKING:
+    from perdure.lifecycle.write_context import WriteBatch
+    from perdure.services import Services
+
+ROLE: Final = "role"
+SOURCE: Final = "conversation"
+_READ_AT_ONCE: Final = 500
+
+
+@dataclass(frozen=True, slots=True)
+class NewMessage:
+    """A checked message that is not stored yet."""
+
+    conversation: str
+    request: WriteRequest
+    notes: tuple[str, ...] = ()
+
+
+class PlannedMessage(NamedTuple):
+    """What can be done about a new message before the transaction that stores it."""
+
+    message: NewMessage
+    plan: Plan
+    entry: PreparedWrite
+
+
+def check_conversation(services: Services, conversation: object) -> str:
+    checked = check_single_line(conversation, "conversation_id")
+    require_no_secret(services, checked, "conversation id")
+    return checked
+
+
+def check_message(
+    services: Services,
+    conversation: str,
+    *,
+    role: object,
+    content: Any,
+    at: object = None,
+    speaker: object = None,
+    session_id: object = None,
+    idempotency_key: str | None = None,
+    **origin: object,
+) -> NewMessage:
+    """Whoever has no name is called by their role. `origin` are further fields of the memory."""
+    named = check_single_line(role, ROLE)
+    metadata = {ROLE: named, SPEAKER: named if speaker is None else check_single_line(speaker, SPEAKER)}
+    fields = {"source": SOURCE, **origin, "conversation_id": conversation, "metadata": metadata}
+    fields |= {name: value for name, value in (("valid_at", at), ("session_id", session_id)) if value is not None}
+    return NewMessage(conversation, *check_request(services, content, fields, idempotency_key))
+
+
+def add_message(services: Services, namespace: str, message: NewMessage) -> Remembered:
+    """The message is on disk before anybody is asked for its vector."""
+    request = message.request
+    batch = services.context.batch(request.fields.get("session_id"))
+    _, plan, entry = plan_message(services, namespace, message, batch.at)
+    with services.store.write(namespace) as writer:
+        if request.idempotency_key and (repeated := earlier_answer(writer, message)):
+            return repeated
+        position = last_position(writer, MESSAGE, message.conversation) + 1
+        plan = at_position(plan, message.conversation, position)
+        result = apply_plan(services, writer, plan, batch, entry, idempotency_key=request.idempotency_key)
+    prepared = prepare(services, plan)
+    if prepared.vector is not None and prepared.generation is not None:
+        with services.store.write(namespace) as writer:
+            writer.put_vector(prepared.generation, prepared.entry.passage_hash, prepared.vector)
+    done = answer(plan, result, prepared, batch)
+    missing = services.note_missing_embedder() if done.vector_pending else ()
+    return replace(done, notes=(*message.notes, *done.notes, *missing))
+
+
+def at_position(plan: Plan, conversation: str, position: int) -> Plan:
+    """Nothing of such a key is indexed, so what was prepared without it is good."""
+    return replace(plan, record=replace_record(plan.record, key=key_of(MESSAGE, conversation, position)))
+
+
+def earlier_answer(writer: Writer, message: NewMessage) -> Remembered | None:
+    """The message that an earlier call with this idempotency key stored: its key is not known to the caller."""
+    request = message.request
+    lines = writer.log(LogFilter(request=request.idempotency_key), limit=1)
+    earlier = writer.by_number(lines[0].number) if lines else None
+    if earlier and is_message(earlier) and earlier.conversation_id == message.conversation:
+        request = replace(request, fields={**request.fields, "key": earlier.key})
+    return request.earlier_answer(writer)
+
+
+def is_message(record: Record) -> bool:
+    key = record.key or ""
+    return key.startswith(f"{MESSAGE}:") and position_of(key) is not None
+
+
+def add_messages(services: Services, namespace: str, messages: Sequence[NewMessage]) -> Imported:
+    """All or none, as one batch. Their vectors come later, from `work`."""
+    batch = services.context.batch()
+    planned = [plan_message(services, namespace, message, batch.at) for message in messages]
+    with services.store.write(namespace) as writer:
+        evicted = append(services, writer, planned, batch)
+    notes = tuple(dict.fromkeys(note for message in messages for note in message.notes))
+    return Imported(len(messages), 0, 0, batch.id if messages else None, notes, evicted=evicted)
+
+
+def plan_message(services: Services, namespace: str, message: NewMessage, at: datetime) -> PlannedMessage:
+    plan = plan_write(None, namespace, message.request.fields, at)
+    return PlannedMessage(message, plan, PreparedWrite(entry_of(plan.record, services.tokens.count)))
+
+
+def append(
+    services: Services, writer: Writer, messages: Sequence[PlannedMessage], batch: WriteBatch
+) -> tuple[Record, ...]:
+    """Store messages inside a transaction, each behind the last one of its conversation; what was evicted for them."""
+    positions: dict[str, int] = {}
+    stored: list[Record] = []
+    for message, plan, entry in messages:
+        name, key = message.conversation, message.request.idempotency_key
+        positions[name] = 1 + (positions[name] if name in positions else last_position(writer, MESSAGE, name))
+        placed = at_position(plan, name, positions[name])
+        stored.append(apply_plan(services, writer, placed, batch, entry, idempotency_key=key, room=False).record)
+    return make_room(services, writer, batch, stored) if stored else ()
+
+
+def messages_of(services: Services, namespace: str, conversation: str, limit: int | None = None) -> list[Record]:
+    """The messages that are there, in the order of their positions; with a limit, the last ones."""
+    with services.store.read(namespace) as reader:
+        numbers = [number for _, number in numbers_by_position(reader, MESSAGE, conversation)]
+        found: list[Record] = []
+        for end in range(len(numbers), 0, -_READ_AT_ONCE):
+            page = reader.fetch(numbers[max(0, end - _READ_AT_ONCE) : end])
+            found += [record for record in reversed(page) if record.state == "active"]
+            if limit is not None and len(found) >= limit:
+                break
+    return found[:limit][::-1]
+
+
+def conversation_ids(services: Services, namespace: str) -> list[str]:
+    """Of the conversations that have messages, in whatever state, by name."""
+    with services.store.read(namespace) as reader:
+        numbers = [number for _, number in conversations(reader, MESSAGE)]
+        return [record.conversation_id for record in reader.fetch(numbers) if record.conversation_id]
