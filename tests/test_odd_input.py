@@ -188,7 +188,6 @@ MOODS: dict[str, Callable[[Any], Any]] = {
     "not a number": lambda vectors: vectors * float("nan"),
     "infinite": lambda vectors: vectors + float("inf"),
     "zero": lambda vectors: vectors * 0,
-    "too long": lambda vectors: vectors * 2,
     "other dimensions": lambda vectors: vectors[:, :5],
     "too few": lambda vectors: vectors[:0],
     "words": lambda vectors: [["one"] * 64],
