@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from perdure.episodes.keys import conversations, key_of, last_position, numbers_by_position, position_of
+from perdure.episodes.keys import conversations, key_of, last_position, position_of, prefix_of
 from perdure.ids import MESSAGE
 from perdure.lifecycle.write import (
     Plan,
@@ -39,7 +39,8 @@ if TYPE_CHECKING:
 
 ROLE: Final = "role"
 SOURCE: Final = "conversation"
-_READ_AT_ONCE: Final = 500
+_ALL: Final = 1 << 40
+_MORE: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,15 +157,16 @@ def append(
 
 def messages_of(services: Services, namespace: str, conversation: str, limit: int | None = None) -> list[Record]:
     """The messages that are there, in the order of their positions; with a limit, the last ones."""
+    looked_at = _ALL if limit is None else limit
     with services.store.read(namespace) as reader:
-        numbers = [number for _, number in numbers_by_position(reader, MESSAGE, conversation)]
-        found: list[Record] = []
-        for end in range(len(numbers), 0, -_READ_AT_ONCE):
-            page = reader.fetch(numbers[max(0, end - _READ_AT_ONCE) : end])
-            found += [record for record in reversed(page) if record.state == "active"]
-            if limit is not None and len(found) >= limit:
-                break
-    return found[:limit][::-1]
+        while True:
+            keys = reader.keys(prefix_of(MESSAGE, conversation), limit=looked_at, newest=True)
+            numbers = [number for key, number in reversed(keys) if position_of(key) is not None]
+            found = [record for record in reader.fetch(numbers) if record.state == "active"]
+            if limit is None or len(found) >= limit or len(keys) < looked_at:
+                return found if limit is None else found[-limit:]
+            # Some of the last ones were forgotten, or are somebody else's.
+            looked_at *= _MORE
 
 
 def conversation_ids(services: Services, namespace: str) -> list[str]:
