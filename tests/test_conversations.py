@@ -415,6 +415,27 @@ def test_two_processes_import_one_file_once(tmp_path: Path):
         assert texts(memory.conversation("c").messages()) == [f"{n % 5}" for n in range(900)]
 
 
+def test_an_import_that_was_interrupted_goes_on_where_it_stopped(memory: Memory):
+    file = lines(*(f"{n % 5}" for n in range(300)))
+
+    def interrupt(done: int, total: int | None) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        memory.import_messages(file, progress=interrupt)
+    assert 0 < len(memory.conversation("c").messages()) < 300
+    memory.import_messages(file)
+    assert texts(memory.conversation("c").messages()) == [f"{n % 5}" for n in range(300)]
+
+
+def test_the_last_messages_are_found_behind_forgotten_ones(memory: Memory):
+    talk = memory.conversation("c")
+    talk.add_messages({"role": "user", "content": f"message {n}"} for n in range(30))
+    for position in range(11, 31):
+        memory.forget(f"message:c/{position:08}")
+    assert texts(talk.messages(limit=2)) == ["message 8", "message 9"]
+
+
 def test_the_page_about_conversations_runs_as_it_stands(repository: Path, tmp_path: Path):
     page = (repository / "docs" / "conversations.md").read_text("utf-8")
     code = "\n".join(re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL))
