@@ -36,6 +36,13 @@ def test_of_a_key_it_says_only_that_it_is_there(user: User):
     assert "not-show" not in f"{answer} {document}"
 
 
+def test_a_password_in_a_url_is_not_shown(user: User):
+    for arguments in (("settings",), ("settings", "--json")):
+        done = user.done(*arguments, PERDURE_EMBEDDER_URL="https://alice:correct-horse-9@models.example/v1")
+        assert "models.example" in done.out
+        assert "correct-horse-9" not in done.out + done.err
+
+
 def test_it_needs_no_store_and_makes_none(newcomer: User, store: Path):
     assert "which does not exist" in newcomer.done("settings").err
     assert not store.exists()

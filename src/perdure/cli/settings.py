@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import Any, Final
 
 from perdure.cli.command import Target, command
@@ -10,6 +11,7 @@ from perdure.cli.render import Column, Table, View
 from perdure.cli.terminal import dim, safe
 from perdure.jsonable import to_jsonable
 from perdure.settings import API_KEYS, SettingInForce, in_force, settings_file
+from perdure.text.secrets import redact
 
 
 def _text(value: Any) -> str:
@@ -37,7 +39,11 @@ def main(target: Target) -> View:
     line: name, value, origin.
     """
     namespace = target.namespaces[0] if target.namespaces else None
-    settings = in_force(os.environ, store=target.store, namespace=namespace)
+    # A password in a URL does not belong there, and still less on a screen or in a report.
+    settings = [
+        replace(setting, value=redact(setting.value).text) if isinstance(setting.value, str) else setting
+        for setting in in_force(os.environ, store=target.store, namespace=namespace)
+    ]
     keys = {variable: bool(os.environ.get(variable)) for variable in API_KEYS}
     path = settings_file(os.environ)
     exists = path.exists()
