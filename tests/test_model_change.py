@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 from embed.wires import vectors_of
-from providers.server import FaultServer, Received, answering, hang, status
+from providers.server import Behaviour, FaultServer, Received, answering, hang, status
 
 from perdure import Memory
 from perdure.embed import calibration
@@ -70,6 +70,17 @@ def asked(server: FaultServer) -> list[tuple[str, int]]:
 
 def finding(memory: Memory, check: str) -> str | None:
     return next((str(each.sentence) for each in memory.doctor() if each.check == check), None)
+
+
+def censored(server: FaultServer) -> Behaviour:
+    """What the server does now, but for texts with a certain word."""
+    good = server._usual
+
+    def behave(connection: Any, received: Received) -> None:
+        bad = any("forbidden" in text for text in received.json["input"])
+        (status(400) if bad else good)(connection, received)
+
+    return behave
 
 
 def test_until_the_new_vectors_are_complete_the_old_model_is_asked(opened: Open, server: FaultServer):
@@ -180,6 +191,28 @@ def test_one_model_with_other_dimensions_is_told_apart(
         assert "Those of openai/small/24/1 answer" in note
 
 
+@pytest.mark.parametrize(
+    ("generation", "why"),
+    [
+        (Generation("gemini", "gemini-embedding-001", 64, "1"), "do not let texts go to generativelanguage"),
+        (Generation("local", "all-MiniLM-L6-v2", 64, "of another day"), "vectors of another kind now"),
+    ],
+    ids=["not allowed", "another version"],
+)
+def test_an_old_model_that_cannot_be_asked_any_more_is_not_even_tried(
+    opened: Open, tmp_path: Path, generation: Generation, why: str
+):
+    embedder = WordEmbedder()
+    embedder.generation = generation
+    with Memory(tmp_path / "memory.db", embedder=embedder) as memory:
+        memory.remember("black coffee")
+    with opened("small") as memory:
+        assert memory.remember("green tea").vector_pending is False
+        found = memory.recall("green tea")
+        assert found.mode == "hybrid"
+        assert any(why in note for note in found.notes)
+
+
 def test_when_the_old_model_fails_the_new_one_answers_with_what_it_has(opened: Open, server: FaultServer):
     with opened("small") as memory:
         for text in TEXTS:
@@ -215,19 +248,43 @@ def test_too_many_requests_stop_the_work_which_says_when_and_goes_on_later(
         assert memory.work().vectors_pending == 0
 
 
+def test_a_provider_that_goes_on_asking_for_short_pauses_gets_three(
+    opened: Open, server: FaultServer, monkeypatch: pytest.MonkeyPatch
+):
+    waited: list[float] = []
+
+    def wait(seconds: float) -> None:
+        assert len(waited) < 10
+        waited.append(seconds)
+
+    monkeypatch.setattr(vectors, "wait", wait)
+    with opened("small") as memory:
+        memory.import_({"text": text} for text in TEXTS)
+        memory.recall("tea")
+        server.always(status(429, retry_after="3"))
+        done = memory.work()
+    assert (done.embedded, done.vectors_pending, len(waited)) == (0, len(TEXTS), 3)
+
+
+def test_a_model_that_refuses_more_than_one_text_in_a_hundred_does_not_answer(opened: Open, server: FaultServer):
+    with opened("small") as memory:
+        memory.import_({"text": f"{n} about {('tea', 'forbidden')[n % 20 == 0]}"} for n in range(120))
+        memory.work()
+    with opened("large") as memory:
+        server.always(censored(server))
+        done = memory.work()
+        assert (done.vectors_pending, serving(memory)) == (6, "small")
+        found = memory.recall("about tea")
+        assert (found.mode, found.notes) == ("hybrid", ())
+
+
 def test_a_text_that_the_model_refuses_does_not_hold_up_the_others(opened: Open, server: FaultServer):
     with opened("small") as memory:
         memory.import_({"text": f"{n} about tea"} for n in range(120))
         memory.remember("the word forbidden")
         memory.work()
     with opened("large") as memory:
-        good = server._usual
-
-        def censored(connection: Any, received: Received) -> None:
-            bad = any("forbidden" in text for text in received.json["input"])
-            (status(400) if bad else good)(connection, received)
-
-        server.always(censored)
+        server.always(censored(server))
         done = memory.work()
         assert (done.vectors_pending, serving(memory)) == (1, "large")
         assert memory.recall("forbidden")[0].record.text == "the word forbidden"

@@ -160,7 +160,7 @@ class ServerEmbedder:
                 unavailable.remedy = wire.no_model
             raise unavailable from error
         except (LookupError, TypeError, ValueError, AttributeError) as error:
-            form = f"{type(error).__name__}: {error}"
+            form = f"{type(error).__name__}: {error}".rstrip(".")
             raise EmbedderUnavailable(
                 f"The answer of {provider} has not the form that it documents: {form}."
             ) from error
