@@ -22,10 +22,12 @@ from perdure.settings import load
 from perdure.store.sqlite.reader import SqliteReader
 from perdure.testing.embedder import WordEmbedder
 from perdure.text.keyword_words import GENERIC
+from perdure.text.keywords import MOST_READ
 
 TEXT = "Retry SQLITE_BUSY with exponential backoff, because the connection pool is shared."
 # More terms than keywords, so that the store is asked which words are common in it.
 CROWDED = "The gateway, the resolver, a certificate, the proxy, a cookie, the socket and the ledger are old."
+SECRET = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
 MODEL = "ollama:qwen3"
 Open = Callable[..., Memory]
 
@@ -351,8 +353,26 @@ def test_at_most_ten_keywords_of_a_model_are_kept(opened: Open, server: FaultSer
     assert len(now(memory, record).keywords) == 10
 
 
+def test_a_secret_that_ends_where_the_reading_ends_is_not_shown_in_part(opened: Open, server: FaultServer):
+    server.always(says("backoff", "connection pool", "retry"))
+    memory = opened(redact=False)
+    learned(memory, "tea " * ((MOST_READ - 30) // 4) + f"{SECRET} and more")
+    memory.work()
+    assert SECRET[:12] not in server.requests[0].body.decode()
+
+
+def test_a_secret_in_an_answer_of_no_use_is_not_parked(opened: Open, server: FaultServer):
+    server.always(ok(message(f"The keyword is {SECRET}.")))
+    memory = opened()
+    learned(memory)
+    memory.work()
+    (kept,) = memory.parked()
+    assert "[REDACTED:" in kept.output
+    assert SECRET not in kept.output + kept.error
+
+
 def test_a_secret_that_a_model_makes_up_is_not_stored(opened: Open, server: FaultServer):
-    server.always(says("ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8", "SQLITE_BUSY", "backoff", "pool"))
+    server.always(says(SECRET, "SQLITE_BUSY", "backoff", "pool"))
     memory = opened()
     record = learned(memory)
     memory.work()
