@@ -69,9 +69,9 @@ _MOST_WORDS: Final = 6
 # Where what follows a verb ends, and something else begins.
 _VALUE: Final = (
     r"(?P<value>[^,.;:!?()]+?)(?=\s+(?:and|but|because|since|so|when|while|where|which|that|who|with|now|any ?more"
-    r"|again|lately|as|too|though|these days|for (?:\d|an?|two|three|four|five|six|ten|years|many|some|the)|this|last"
-    r"|next|yesterday|today|tomorrow|after|before|until|more than|over|instead|not|every|in \d{4}|on \w+day"
-    r"|at the moment|right)\b|[,.;:!?()]|$)"
+    r"|again|lately|as|too|though|these days|this|last|next|yesterday|today|tomorrow|after|before|until|more than|over"
+    r"|for (?:\d|(?:\w+ ){0,3}(?:years?|months?|weeks?|days?|while|bit|decades?|time))|instead|not|every|in \d{4}"
+    r"|on \w+day|at the moment|right)\b|[,.;:!?()]|$)"
 )
 # Of a job, also where it is.
 _POST: Final = _VALUE.replace("(?:and|", "(?:at|in|for|and|", 1)
@@ -94,11 +94,12 @@ _PLACE: Final = (
     r"|country)\b)"
 )
 _COMPANY: Final = rf"(?=(?-i:[A-Z])|an? )(?!an? (?:while|lot|bit|few)){_VALUE}"
-_OWNED: Final = (
-    r"(?P<value>(?:an?|one|two|three|four|five|six|seven|\d+|twin) (?:[\w-]+ ){0,2}?(?:dogs?|cats?|pupp(?:y|ies)|pups?"
-    r"|kittens?|pets?|kids?|child|children|sons?|daughters?|sisters?|brothers?|siblings?|birds?|horses?|snakes?"
-    r"|turtles?|rabbits?|fish|hamsters?|cars?|house|apartment|bike|motorcycle|boat))\b"
+_BELONGING: Final = (
+    r"(?:dogs?|cats?|pupp(?:y|ies)|pups?|kittens?|pets?|kids?|child|children|sons?|daughters?|sisters?|brothers?"
+    r"|siblings?|birds?|horses?|snakes?|turtles?|rabbits?|fish|hamsters?|cars?|house|apartment|bike|motorcycle|boat)\b"
 )
+_HAS: Final = r"(?:has|have|owns?|got|has got|adopted|has adopted|rescued)"
+_NUMBER: Final = r"(?:an?|any|one|two|three|four|five|six|seven|\d+|twin)"
 _LIVES: Final = r"(?:lives?|is living|has lived|has been living|is based|resides?)"
 _MOVED: Final = r"(?:has |is )?(?:moved|relocated|moving|moves?) (?:(?:away )?from [^,.;!?]{1,40}? )?(?:back )?to"
 _WORKS: Final = r"(?:works?|is working|has been working|is employed)"
@@ -143,7 +144,8 @@ _TABLE: Final[dict[str, tuple[tuple[str, str], ...]]] = {
         (rf"is {_DEGREE}(?P<value>vegan|vegetarian|pescatarian|gluten-free|lactose intolerant)\b", "diet"),
         (rf"is {_DEGREE}allergic to {_VALUE}", "allergic:"),
         (rf"is (?:an?|the) (?P<value>(?:[\w-]+ ){{0,3}}?{_PROFESSION})\b", "job"),
-        (rf"(?:has|owns?|got|has got|adopted|has adopted|rescued) {_OWNED}", "has:"),
+        (rf"(?:has|have|owns?) no (?P<value>{_BELONGING})", "-has:"),
+        (rf"{_HAS} (?P<value>{_NUMBER} (?:[\w-]+ ){{0,2}}?{_BELONGING})", "has:"),
     ),
     "preference": (
         (
@@ -185,6 +187,6 @@ _DO: Final = frozenset(("do", "does", "did"))
 _NO_MORE: Final = re.compile(r"\b(?:no longer|any ?more|stopped|gave up|has given up|used to)\b", re.IGNORECASE)
 _HAS_BEEN: Final = re.compile(r"has been (?!\w+ing\b)", re.IGNORECASE)
 _ARTICLES: Final = re.compile(
-    r"(?:(?:an?|the|his|her|their|some|to|really|very|new|being|one|two|three|four|five|six|seven|\d+) )+",
+    r"(?:(?:an?|any|the|his|her|their|some|to|really|very|new|being|one|two|three|four|five|six|seven|\d+) )+",
     re.IGNORECASE,
 )

@@ -211,7 +211,8 @@ _SMALL_TALK: Final = re.compile(
     r"|caught up|(?:looking )?forward to (?:it|that|hearing|seeing (?:you|how|what))|need (?:it|that)\b"
     r"|feel (?:the same|you|ya)|with you|be there\b|on it\b|remember (?:that|it|you)|stay in touch"
     r"|last (?:talked|chatted|spoke))|my (?:pleasure|bad|goodness|god|oh|dear|friend\b[.,!]*$)"
-    r"|a lot(?:'s| has) happened|long time|been (?:ages|a while|so long|too long|forever)",
+    r"|a lot(?:'s| has) happened|long time|been (?:ages|a while|so long|too long|forever)"
+    r"|(?:i |i've )?(?:got|have|need|gotta)(?: to)? (?:go|run|leave)\b[\w ]{0,8}(?:$|,)",
     re.IGNORECASE,
 )
 _ADDRESSED: Final = frozenset("me thanks you you, you. your yours yourself".split())

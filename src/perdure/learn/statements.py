@@ -82,9 +82,17 @@ def _name(name: str, role: str) -> str:
 
 
 def _tells(told: Told, speaker: str) -> bool:
-    """Whether it fills a slot, or at least two words say something in particular."""
-    words = {match[0].lower() for match in WORD.finditer(told.text.replace(speaker, ""))}
-    return bool(told.reading.slot) or len(words - _ENGLISH - MOODS) > 1
+    """Whether it says something in particular: who somebody is, a value that is no mood, or at least two words."""
+    category, slot, value, _ = told.reading
+    if slot and category == "identity":
+        return True
+    words, values = (
+        {match[0].lower().partition("'")[0] for match in WORD.finditer(text)}
+        for text in (told.text.replace(speaker, ""), value)
+    )
+    if slot and category != "goal":
+        return bool(values - _ENGLISH - MOODS)
+    return len(words - _ENGLISH - MOODS) > 1
 
 
 def _statement(told: Told, words: AbstractSet[str], speaker: str, at: datetime) -> Statement:
@@ -130,21 +138,20 @@ def _dated(text: str, at: datetime, past: bool) -> tuple[str, list[datetime]]:  
 
 
 def _dates(time: TimeRange) -> str:
-    """In figures: a day also for an hour of it; empty for `recently`, which is from hour to hour and longer."""
-    if ":" not in time.dates:
-        return _WHOLE.sub(_shortened, time.dates)
-    if time.since is None or time.until is None or time.until - time.since > DAY:
-        return ""
-    return f"{time.since.astimezone(time.zone):%Y-%m-%d}"
-
-
-def _shortened(dates: re.Match[str]) -> str:
-    """`2023`, if it is the whole year, and `2023-03`, if it is the whole month."""
-    year, month, last_year, last_month, last_day = dates.groups()
+    """In figures: `2023` for a whole year, `2023-03` for a whole month, a day also for an hour of it; empty for
+    `recently`, which is from hour to hour and longer.
+    """
+    if ":" in time.dates:
+        is_short = time.since and time.until and time.until - time.since <= DAY
+        return f"{time.since.astimezone(time.zone):%Y-%m-%d}" if time.since and is_short else ""
+    whole = _WHOLE.fullmatch(time.dates)
+    if whole is None:
+        return time.dates
+    year, month, last_year, last_month, last_day = whole.groups()
     if month == "01" and last_month == "12":
         return year if year == last_year else f"{year} to {last_year}"
-    whole = (year, month) == (last_year, last_month) and int(last_day) >= _SHORTEST_MONTH
-    return f"{year}-{month}" if whole else dates[0]
+    is_month = (year, month) == (last_year, last_month) and int(last_day) >= _SHORTEST_MONTH
+    return f"{year}-{month}" if is_month else time.dates
 
 
 _LONGEST_NAME: Final = 64

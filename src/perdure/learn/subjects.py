@@ -67,14 +67,13 @@ class SubjectReader:
         verb = next((word for word in words[at + 1 :] if not is_adverb(word)), "")
         if words[at] in {"i", "we"} and not is_finite(verb):
             return None
-        before = told.text[: told.subject].rstrip()
-        adverbial = words[0] in _ADVERBIAL or is_adverb(words[0]) or before.endswith(",") or words[at - 1] == "and"
+        comma = told.text[: told.subject].rstrip().endswith(",")
+        adverbial = comma or words[0] in _ADVERBIAL or is_adverb(words[0]) or words[at - 1] == "and"
         if at and not adverbial:
             # `The book that I read is great` is about the book; `a picture of what I did` is no sentence.
-            verbs = any(word in _FINITE or is_past(word) for word in words[:at]) or not _FINITE.isdisjoint(
-                words[at + 2 :]
-            )
-            return Told(told.text, self.speaker, Reading(), confidence * 0.8) if verbs else None
+            before = any(word in _FINITE or is_past(word) for word in words[:at])
+            is_sentence = before or not _COPULAS.isdisjoint(words[at + 2 :])
+            return Told(told.text, self.speaker, Reading(), confidence * 0.8) if is_sentence else None
         predicate = told.text[told.predicate :]
         # `I think I'm allergic to nuts` tells of the allergy.
         thought = _THOUGHT.match(predicate)
@@ -141,7 +140,8 @@ def _with_subject(clause: str, words: list[str]) -> str:
         return ""
     if verb in FEELINGS or (is_past(verb) and following[:1] == ["by"]):
         return f"I'm {rest}"
-    if verb in PARTICIPLES and (at or verb == "been"):
+    # `Been a busy week` leaves out `it has`.
+    if verb in PARTICIPLES and (at or verb == "been") and following[:1] not in (["a"], ["an"]):
         return f"I've {rest}"
     if is_past(verb) and verb not in _NOT_ELIDED:
         return f"I {rest}"
@@ -162,11 +162,8 @@ _ADVERBIAL: Final = frozenset(
     tonight two until when whenever while with without yesterday
     """.split()
 )
-_FINITE: Final = (
-    frozenset(map(third_person, BASE))
-    | MODALS
-    | frozenset("are aren't doesn't has hasn't is isn't was wasn't were weren't".split())
-)
+_COPULAS: Final = frozenset("are aren't doesn't has hasn't is isn't was wasn't were weren't".split())
+_FINITE: Final = frozenset(map(third_person, BASE)) | MODALS | _COPULAS
 _GERUNDS: Final = frozenset(
     "considering getting heading hoping looking planning saving thinking trying working".split()
 )

@@ -25,6 +25,7 @@ _ENDS_PREDICATE: Final = MODALS | frozenset(
     """.split()
 )
 _AUXILIARIES: Final = frozenset("am are aren't have haven't were weren't".split())
+_FINITE: Final = MODALS | frozenset(("is", "are", "has", "have"))
 _BEHIND_VERBS: Final = frozenset(
     "a about all an as at for from her his in it me my on our out some the their them these this to up us with".split()
 )
@@ -83,7 +84,9 @@ class _Teller:
     def _name_subject(self, at: int, stem: str, verb: str) -> None:
         several = stem == "we" and self.group
         # `My sister and I love`, `I and my sister love`: the verb stays as it is.
-        joined = self._word(at - 1) == "and" and not any(map(_is_auxiliary, self.words[: at - 1]))
+        before = self.words[: max(at - 1, 0)]
+        alone = _FINITE.isdisjoint(before) and not any(word.endswith("'s") or is_past(word) for word in before)
+        joined = self._word(at - 1) == "and" and alone
         compound = several or (joined and self.subject < 0) or (self._word(at + 1) == "and" and not verb)
         if verb == "would":
             following = next((word for word in self.words[at + 1 : at + 5] if not is_adverb(word)), "")
@@ -134,10 +137,6 @@ def _replacements(speaker: str, listener: str, group: bool) -> dict[str, str]:  
         "yours": f"{listener}'s",
         "yourself": listener,
     }
-
-
-def _is_auxiliary(word: str) -> bool:
-    return is_past(word) or word in MODALS or word in {"is", "are", "has", "have"} or word.endswith("'s")
 
 
 def _is_word(token: str) -> bool:
