@@ -6,7 +6,9 @@ import os
 import signal
 import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from clocks import NOON, HandClock
@@ -14,6 +16,10 @@ from hypothesis import HealthCheck, settings
 
 from perdure import Memory
 from perdure.settings import SETTINGS
+
+if TYPE_CHECKING:
+    from providers.cloud import Cloud
+    from providers.server import FaultServer
 
 REPOSITORY = Path(__file__).parent.parent
 # What a person may have set for themselves; what tests read, such as PERDURE_KILLS, stays.
@@ -94,3 +100,21 @@ def memory(clock: HandClock) -> Iterator[Memory]:
     """An empty memory of one person, without a file and without a model."""
     with Memory(":memory:", embedder="none", clock=clock, actor="ada") as opened:
         yield opened
+
+
+@pytest.fixture
+def server() -> Iterator[FaultServer]:
+    """A model's server on this machine, which does what a test tells it."""
+    from providers.server import FaultServer
+
+    with FaultServer() as server:
+        yield server
+
+
+@pytest.fixture
+def cloud(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cloud]:
+    """Servers of other hosts, as far as this process can tell."""
+    from providers.cloud import Cloud
+
+    with ExitStack() as servers:
+        yield Cloud(tmp_path, monkeypatch, servers)

@@ -33,12 +33,6 @@ Open = Callable[..., Memory]
 
 
 @pytest.fixture
-def server() -> Iterator[FaultServer]:
-    with FaultServer() as server:
-        yield server
-
-
-@pytest.fixture
 def opened(tmp_path: Path, server: FaultServer) -> Iterator[Open]:
     """Opens a memory whose language model is the local server, unless `llm` says otherwise."""
     memories: list[Memory] = []

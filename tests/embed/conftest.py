@@ -2,12 +2,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from providers.cloud import Cloud
-from providers.server import FaultServer
 
 from perdure.embed.port import Embedder
 from perdure.embed.registry import open_embedder
@@ -16,18 +13,6 @@ from perdure.settings import Settings
 
 if TYPE_CHECKING:
     from embed.wires import Open
-
-
-@pytest.fixture
-def server() -> Iterator[FaultServer]:
-    with FaultServer() as server:
-        yield server
-
-
-@pytest.fixture
-def cloud(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cloud]:
-    with ExitStack() as servers:
-        yield Cloud(tmp_path, monkeypatch, servers)
 
 
 @pytest.fixture

@@ -11,7 +11,6 @@ import subprocess
 import sys
 import threading
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -117,12 +116,6 @@ class Searcher:
         assert self._process.wait() == 0
         assert self._process.stdout is not None
         self._process.stdout.close()
-
-
-@pytest.fixture
-def server() -> Iterator[FaultServer]:
-    with FaultServer() as server:
-        yield server
 
 
 def environment(tmp_path: Path, server: FaultServer, model: str) -> dict[str, str]:

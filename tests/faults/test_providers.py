@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -54,12 +53,6 @@ def seconds(monkeypatch: pytest.MonkeyPatch) -> HandSeconds:
     monkeypatch.setattr("perdure.providers.options.BATCH_SECONDS", 0.2)
     monkeypatch.setattr(vectors, "wait", seconds.wait)
     return seconds
-
-
-@pytest.fixture
-def server() -> Iterator[FaultServer]:
-    with FaultServer() as server:
-        yield server
 
 
 def bad(fault: str) -> Behaviour:

@@ -444,18 +444,6 @@ def test_without_its_key_a_provider_is_not_asked(
     assert server.requests == []
 
 
-@pytest.mark.parametrize("provider", [name for name, wire in WIRES.items() if wire.key])
-def test_a_provider_in_the_cloud_is_not_asked_unless_its_host_is_named(
-    open_model: Open, monkeypatch: pytest.MonkeyPatch, provider: str
-):
-    monkeypatch.setenv(WIRES[provider].key, "a-key")
-    host = importlib.import_module(WIRES[provider].module).URL.split("/")[2]
-    with pytest.raises(ProviderUnavailable) as caught:
-        ask(open_model(f"{provider}:{WIRES[provider].model}"), ABOUT_BRIDGES, seconds=5)
-    assert caught.value.code == "egress_forbidden"
-    assert f'egress = ["{host}"]' in caught.value.remedy
-
-
 def test_every_limit_of_a_schema_reaches_the_model_in_one_form_or_the_other(server: FaultServer, official: Open):
     schema: dict[str, Any] = {
         "type": "object",

@@ -1,5 +1,5 @@
 """Servers on this machine that pass for those of a cloud: names, public addresses and certificates are made up, and
-everything in between is real. The fixture is `cloud` in `tests/providers/conftest.py`.
+everything in between is real. The fixture is `cloud` in `tests/conftest.py`.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack, closing
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,6 @@ import apsw
 import numpy as np
 import pytest
 from embed.wires import WIRES, Wire
-from providers.cloud import Cloud
 from providers.server import FaultServer, answering, status
 
 from perdure import Memory, settings
@@ -20,18 +19,14 @@ from perdure.errors import SettingsInvalid
 from perdure.testing.embedder import WordEmbedder
 
 if TYPE_CHECKING:
+    from providers.cloud import Cloud
+
     from perdure.settings import Settings
 
 GEMINI = WIRES["gemini"]
 CLOUDS = [wire for wire in WIRES.values() if wire.key]
 LEARNING = "Never parse a diff with regular expressions"
 QUESTION = "how is a diff parsed?"
-
-
-@pytest.fixture
-def cloud(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cloud]:
-    with ExitStack() as servers:
-        yield Cloud(tmp_path, monkeypatch, servers)
 
 
 @pytest.fixture
