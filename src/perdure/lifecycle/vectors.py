@@ -43,6 +43,8 @@ _NOT_TAKEN: Final = "Memories without a vector, because the embedder did not tak
 _DROPPED_AT_ONCE: Final = 1000
 _START_BYTES: Final = 4
 _MEBIBYTE: Final = 1 << 20
+# Tests do not wait.
+wait: Callable[[float], None] = time.sleep
 
 
 class _Portion(NamedTuple):
@@ -223,6 +225,3 @@ def generation_findings(store: Store, target: Generation | None) -> list[Finding
 
 def _described(stats: GenerationStats) -> str:
     return f"{stats.vectors:,} vectors of {stats.generation.label} ({stats.bytes / _MEBIBYTE:.1f} MiB)"
-
-
-wait: Callable[[float], None] = time.sleep
