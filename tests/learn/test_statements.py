@@ -232,6 +232,7 @@ def test_contractions_lists_and_what_is_left_out_are_told_in_full(text: str, fac
         "Been ages since we met in Rome!",
         "Been a busy week",
         "Got to go now!",
+        "Dinner, and drinks with my friends",
         "Waiting on the bank so I can start repairs",
         "I won't quit",
         "I love making him happy",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import Final, NamedTuple
 
 from perdure.learn.english_verbs import BASE, FEELINGS, MODALS, PARTICIPLES, is_adverb, is_finite, is_past, third_person
@@ -116,7 +117,12 @@ class SubjectReader:
 
     def _of_other(self, text: str, words: list[str]) -> Told | None:
         """`The course helped me relax`: something that has to do with the speaker."""
-        if _OWN.isdisjoint(words) or not any(word in _FINITE or is_past(word) for word in words):
+        if _OWN.isdisjoint(words):
+            return None
+        # `Dinner and drinks with my friends` has no verb.
+        if not any(
+            is_past(word) or (word in _FINITE and before not in _BEFORE_NOUNS) for before, word in pairwise(words)
+        ):
             return None
         return Told(tell(text, self.speaker, self.listener).text, self.speaker, Reading(), 0.6)
 
@@ -171,7 +177,8 @@ _NOT_ELIDED: Final = frozenset(
     "based bet called cost hurt left let looked made meant seemed sounded turned upset used was".split()
 )
 _OTHERS: Final = frozenset("are can is isn't me us was wasn't were will".split())
-_PREPOSITIONS: Final = frozenset("about at by for from in of on that to who with".split())
+_BEFORE_NOUNS: Final = frozenset("a an and of or some the with".split())
+_PREPOSITIONS: Final = frozenset("about and at by for from in of on that to who with".split())
 _NAME: Final = re.compile(r"[A-Z][\w'-]*(?: [A-Z][\w'-]*)*(?= )")
 _PLURAL: Final = re.compile(r"kids|children|parents|people|\w{2,}[^s']s")
 _THOUGHT: Final = re.compile(r"(?:\w+ )?(?:thinks|guesses|believes|supposes)(?: that)? ")
