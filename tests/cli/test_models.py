@@ -87,6 +87,7 @@ def test_a_model_that_is_not_there_is_said_with_what_to_do(person: User, ollama_
     ollama_server.always(status(404, {"error": 'model "nomic-embed-text" not found, try pulling it first'}))
     stored = person.done("remember", "Alice prefers dark mode")
     assert "ollama pull nomic-embed-text" in stored.err
+    assert "ollama pull nomic-embed-text" in person.done("recall", "which theme?").err
     assert "Alice" in person.done("list").out
 
 

@@ -155,10 +155,8 @@ class ServerEmbedder:
             )
             vectors = [np.array(row) for row in wire.vectors(answer)]
         except ProviderUnavailable as error:
-            unavailable = as_embedder_error(error)
-            if error.status == _NOT_FOUND and wire.no_model:
-                unavailable.remedy = wire.no_model
-            raise unavailable from error
+            no_model = wire.no_model if error.status == _NOT_FOUND else None
+            raise as_embedder_error(error, no_model) from error
         except (LookupError, TypeError, ValueError, AttributeError) as error:
             form = f"{type(error).__name__}: {error}".rstrip(".")
             raise EmbedderUnavailable(
@@ -196,8 +194,8 @@ class ServerEmbedder:
         return _beginning(self._client.sendable(text), self._limits.window * _BYTES_PER_TOKEN)
 
 
-def as_embedder_error(error: ProviderUnavailable) -> EmbedderUnavailable:
-    unavailable = EmbedderUnavailable(error.sentence, remedy=error.remedy)
+def as_embedder_error(error: ProviderUnavailable, remedy: str | None = None) -> EmbedderUnavailable:
+    unavailable = EmbedderUnavailable(error.sentence, remedy=remedy or error.remedy)
     unavailable.retry_after, unavailable.status = error.retry_after, error.status
     return unavailable
 
