@@ -1,6 +1,6 @@
 """Secrets to plant: what agents are shown, in the format that its maker or a scanner documents, and where.
 
-Written before the patterns that have to find them, and without looking at them. No value is real and none is written
+Written before the new patterns that have to find them, from documented formats. No value is real and none is written
 out: a seeded generator draws them. `FORMATS` and `PERSONAL` are what Perdure promises to know; `UNLISTED` are vendors
 for which it must never get a pattern: they show what becomes of a secret that nobody thought of.
 
