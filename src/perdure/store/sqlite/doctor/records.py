@@ -220,6 +220,6 @@ def count_pending(connection: Database) -> list[Finding]:
     earlier = connection.execute(f"{CHECKS['count_vectors']} {CHECKS['of_earlier_text']}").get
     missing = sum(stats.vectors_pending for stats in namespace_statistics(connection, serving_generation(connection)))
     return [
-        Finding("earlier_vectors", "ok", f"{earlier} vectors belong to earlier texts; a repair removes them."),
-        Finding("pending", "ok", f"{missing} passages have no vector of the model that answers yet."),
+        Finding("earlier_vectors", "ok", f"Vectors of earlier texts, which a repair removes: {earlier}."),
+        Finding("pending", "ok", f"Passages without a vector of the model that answers: {missing}."),
     ]
