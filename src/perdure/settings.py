@@ -318,18 +318,14 @@ def _typed(setting: Setting, value: Any) -> Any:
         if kind == "words":
             words: Any = value.split(",") if isinstance(value, str) else value
             return tuple(str(word).strip() for word in words if str(word).strip())
-        if kind == "tables":
-            if isinstance(value, str):
-                # In a variable it is an inline table: `{mine = {like = "facts"}}`.
-                import tomllib
+        if kind in {"tables", "patterns"} and isinstance(value, str):
+            # In a variable it is an inline table: `{mine = {like = "facts"}}`.
+            import tomllib
 
-                value = tomllib.loads(f"value = {value}")["value"]
+            value = tomllib.loads(f"value = {value}")["value"]
+        if kind == "tables":
             return {name: dict[str, object](**table) for name, table in value.items()}
         if kind == "patterns":
-            if isinstance(value, str):
-                import tomllib
-
-                value = tomllib.loads(f"value = {value}")["value"]
             from perdure.text.secrets.own_patterns import check_patterns
 
             return check_patterns(dict(value))
