@@ -459,9 +459,9 @@ class Memory(OpenMemory):
         leapt, purging waits until a week of writes has followed, or until `purge=True` says that the clock is right;
         `purge=False` purges nothing. `drop_old_vectors` deletes the vectors of models that were in use before.
         """
-        return lifecycle.maintenance.work(
-            self._services, limit=limit, purge=purge, drop_old_vectors=drop_old_vectors, progress=progress
-        )
+        from perdure.work import work
+
+        return work(self._services, limit=limit, purge=purge, drop_old_vectors=drop_old_vectors, progress=progress)
 
     def egress(self, *, since: datetime | str | None = None, limit: int = 20) -> model.Egress:
         """List what left this machine: every request to a model that is not on it, with its purpose and its size, but
@@ -514,7 +514,7 @@ class Memory(OpenMemory):
         checked before it gets its name; its checksum stands in `<path>.sha256`.
         """
         overwrite = validation.check_bool(overwrite, "overwrite")
-        return lifecycle.maintenance.backup(
+        return lifecycle.backup.backup(
             self._services, validation.check_path(path), overwrite=overwrite, progress=progress
         )
 
@@ -527,7 +527,7 @@ class Memory(OpenMemory):
         was erased from, `<store>-erased`. With `keep`, a backup of what was there is made first.
         """
         ledger = None if erased is None else validation.check_path(erased)
-        return lifecycle.maintenance.restore_backup(
+        return lifecycle.backup.restore_backup(
             self._services,
             validation.check_path(path),
             keep=validation.check_bool(keep, "keep"),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from perdure.lifecycle import (
+        backup,
         capacity,
         checkpoint,
         constitution,
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
         forget,
         import_export,
         lookup,
-        maintenance,
         parked,
         provider_check,
         secret_sweep,
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
-    "capacity", "checkpoint", "constitution", "egress", "erase", "feedback", "forget", "import_export", "lookup",
-    "maintenance", "parked", "provider_check", "secret_sweep", "selection", "summary", "undo", "update", "vectors",
+    "backup", "capacity", "checkpoint", "constitution", "egress", "erase", "feedback", "forget", "import_export",
+    "lookup", "parked", "provider_check", "secret_sweep", "selection", "summary", "undo", "update", "vectors",
     "versions", "write",
 ]  # fmt: skip
 

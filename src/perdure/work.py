@@ -13,7 +13,7 @@ from perdure.ids import MAX_NUMBER
 from perdure.lifecycle.expiry import expire_and_purge
 from perdure.lifecycle.keyword_work import add_keywords
 from perdure.lifecycle.vectors import delete_old_vectors, make_vectors
-from perdure.maintenance_results import Backup, BackupRestored, MaintenanceResult
+from perdure.maintenance_results import MaintenanceResult
 from perdure.providers.budget import background
 from perdure.store.port import Progress
 from perdure.validation import check_bool, check_int, optional
@@ -73,19 +73,3 @@ def work(
         held=expiry.held,
         keywords_added=keywords.memories,
     )
-
-
-def backup(services: Services, path: str, *, overwrite: bool, progress: Progress | None) -> Backup:
-    """A copy of the whole store, with the use that was counted until now."""
-    services.store.flush_use(patience=_PASSING)
-    return services.store.backup(path, progress, overwrite=overwrite)
-
-
-def restore_backup(
-    services: Services, path: str, *, keep: bool, erased: str | None, progress: Progress | None
-) -> BackupRestored:
-    """Put a backup in the place of the store. The copy that is kept has the use that was counted until now."""
-    if not services.context.is_person:
-        raise NotAllowed("Only a person may put a backup in the place of the store.")
-    services.store.flush_use(patience=_PASSING)
-    return services.store.restore_backup(path, keep=keep, erased=erased, progress=progress)
