@@ -24,7 +24,7 @@ _MAX_TYPE: Final = 64
 _MAX_IDENTIFIER: Final = 256
 _KEY = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,63}:[^\s:\x00-\x1f][^\x00-\x1f]{0,255}")
 _HASH = re.compile(r"[0-9a-f]{16}")
-_UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
+UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
 _NUMBER = re.compile(r"#?([0-9]{1,10})")
 MAX_NUMBER: Final = 2**32 - 1
 
@@ -86,7 +86,7 @@ def parse_reference(ref: int | str) -> Reference:
         raise InvalidReference(f"{shown(ref)} does not name a memory.")
     text = str(ref).strip()
     lowered = text.lower()
-    if _UUID.fullmatch(lowered):
+    if UUID.fullmatch(lowered):
         return Reference(text, id=MemoryId(lowered))
     number = _NUMBER.fullmatch(text)
     value = int(number[1]) if number else None

@@ -14,7 +14,7 @@ import apsw
 
 from perdure.clock import format_time, from_micros, to_micros
 from perdure.errors import InvalidInput, StoreDamaged
-from perdure.ids import MemoryId
+from perdure.ids import UUID, MemoryId
 from perdure.model import USE_FIELDS, Json, Record, record_of
 from perdure.store.sqlite.apsw_types import Database, Row, Value
 from perdure.text.entry import Entry
@@ -105,11 +105,7 @@ def unpack_id(packed: bytes) -> MemoryId:
 
 def pack_name(name: str) -> bytes | str:
     """Of a batch or of what a link leads to: sixteen bytes when it is an id, as it nearly always is."""
-    try:
-        packed = bytes.fromhex(name.replace("-", ""))
-    except ValueError:
-        return name
-    return packed if len(packed) == _ID_BYTES and unpack_id(packed) == name else name
+    return bytes.fromhex(name.replace("-", "")) if UUID.fullmatch(name) else name
 
 
 def unpack_name(packed: bytes | str) -> str:

@@ -29,7 +29,7 @@ from perdure.store.sqlite.migrate import check_schema_version, migrate, newest_s
 from perdure.store.sqlite.pool import Pool
 from perdure.store.sqlite.reader import NO_NAMESPACE, SqliteReader, generation_id
 from perdure.store.sqlite.reserve import Reserve
-from perdure.store.sqlite.rows import NUMBER_BITS, NUMBER_MASK
+from perdure.store.sqlite.rows import ALL_WRITTEN, NUMBER_BITS, NUMBER_MASK
 from perdure.store.sqlite.sql import SQL
 from perdure.store.sqlite.use import UseWriter
 from perdure.store.sqlite.writer import SqliteWriter
@@ -130,7 +130,10 @@ class SqliteStore:
         with self._pool.writing() as connection:
             if not self._engine_recorded:
                 self._record_engine(connection)
-            writers = [SqliteWriter(connection, name, self._clock, self._use.unwritten(name)) for name in namespaces]
+            unwritten = self._use.unwritten
+            writers = [
+                SqliteWriter(connection, name, self._clock, unwritten.get(name, ALL_WRITTEN)) for name in namespaces
+            ]
             before = [writer.end_of_log for writer in writers]
             header = None if self._log_head is None else current_header(connection)
             try:
@@ -165,7 +168,7 @@ class SqliteStore:
     @contextmanager
     def read(self, namespace: str) -> Generator[SqliteReader]:
         with self._pool.reading() as connection:
-            unwritten = self._use.unwritten(namespace)
+            unwritten = self._use.unwritten.get(namespace, ALL_WRITTEN)
             reader = SqliteReader(connection, self._id(connection, namespace), namespace, unwritten)
             try:
                 yield reader
@@ -196,7 +199,7 @@ class SqliteStore:
 
     def use_counts(self, namespace: str, numbers: Sequence[int] | None = None) -> Sequence[UseCount]:
         with self._pool.reading() as connection:
-            unwritten = self._use.unwritten(namespace)
+            unwritten = self._use.unwritten.get(namespace, ALL_WRITTEN)
             return index_feed.use_counts(connection, self._id(connection, namespace), numbers, unwritten)
 
     def pending(self, generation: Generation, limit: int, start: bytes = b"") -> list[Pending]:

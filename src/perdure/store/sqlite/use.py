@@ -84,10 +84,8 @@ class UseWriter:
         if identity is not None:
             with _gate:
                 self._counts = _counts_of.setdefault(identity, self._counts)
+        self.unwritten: _Uses = self._counts.unwritten
         _alive.add(self)
-
-    def unwritten(self, namespace: str) -> Mapping[int, Unwritten]:
-        return self._counts.unwritten.get(namespace, ALL_WRITTEN)
 
     def count(self, uses: Sequence[Use]) -> None:
         counts = self._counts
