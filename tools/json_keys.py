@@ -19,6 +19,8 @@ JSON_KEYS: Final[dict[str, dict[str, tuple[str, str]]]] = {
         "restored": ("array of objects", "memories that `restore` brought back"),
         "evicted": ("array of objects", "memories that had to go because the namespace was full"),
         "remembered": ("array of objects", "what each line of `remember --lines` did"),
+        "episodes_made": ("number", "episodes that `work` made of messages"),
+        "episodes_reviewed": ("number", "episodes that `work` reviewed, because they were retrieved"),
         "conversations": ("array of strings", "the ids of the conversations that have messages"),
         "notes": ("array of strings", "sentences about the answer"),
     },

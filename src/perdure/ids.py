@@ -16,9 +16,11 @@ from perdure.errors import InvalidInput, InvalidReference, shown
 MemoryId = NewType("MemoryId", str)
 ContentHash = NewType("ContentHash", str)
 
-# The types of keys that Perdure itself gives, one after the other, to what was said in a conversation.
+# The types of keys that Perdure itself gives, one after the other, to what was said in a conversation, and to what it
+# proposes.
 MESSAGE: Final = "message"
 EPISODE: Final = "episode"
+PROPOSAL: Final = "proposal"
 
 _MAX_TYPE: Final = 64
 _MAX_IDENTIFIER: Final = 256

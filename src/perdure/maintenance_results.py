@@ -39,7 +39,8 @@ class MaintenanceResult:
     """What `work` did. `vectors_pending` are left, because of a limit or because no model is there.
 
     `purged` are evicted memories whose grace period was over. `held` are due to be purged, but wait, because the clock
-    leapt. `keywords_added` are memories that got keywords.
+    leapt. `keywords_added` are memories that got keywords. `episodes_made` are new, `episodes_reviewed` were retrieved
+    since their last review.
     """
 
     embedded: int
@@ -49,6 +50,8 @@ class MaintenanceResult:
     purged: int = 0
     held: int = 0
     keywords_added: int = 0
+    episodes_made: int = 0
+    episodes_reviewed: int = 0
 
 
 @dataclass(frozen=True, slots=True)

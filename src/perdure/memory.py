@@ -220,6 +220,12 @@ class Memory(OpenMemory):
             self._services.usage.recalled(answer.relevant, request.now)
         return answer
 
+    def episodes(self, query: str, *, limit: int = 10, **filters: Unpack[Filters]) -> model.Recall:
+        """Find the episodes of conversations that answer the query best: `recall` with the recipe `episodes` among
+        them. `list(key_type="episode")` lists them.
+        """
+        return self.recall(query, limit=limit, recipe="episodes", **{**filters, "key_type": "episode"})
+
     def context(  # noqa: PLR0913 - one for each thing a caller may decide
         self,
         query: str,
@@ -455,9 +461,10 @@ class Memory(OpenMemory):
         progress: Progress | None = None,
     ) -> model.MaintenanceResult:
         """Do what is outstanding, in every namespace: expire memories that are due, purge evicted ones whose grace
-        period is over, find keywords for learnings, compute vectors for the memories that have none. If the clock
-        leapt, purging waits until a week of writes has followed, or until `purge=True` says that the clock is right;
-        `purge=False` purges nothing. `drop_old_vectors` deletes the vectors of models that were in use before.
+        period is over, make episodes of messages and review the episodes that were retrieved, find keywords for
+        learnings, compute vectors for the memories that have none. If the clock leapt, purging waits until a week of
+        writes has followed, or until `purge=True` says that the clock is right; `purge=False` purges nothing.
+        `drop_old_vectors` deletes the vectors of models that were in use before.
         """
         from perdure.work import work
 

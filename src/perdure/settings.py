@@ -103,6 +103,10 @@ SETTINGS: Final = (
         "anti-patterns,patterns,heuristics",
         "The categories whose memories get keywords.",
     ),
+    Setting("episode_min_messages", "count", "5", "Of fewer messages no episode is made."),
+    Setting("episode_max_messages", "count", "30", "So many messages make an episode in any case."),
+    Setting("episode_gap_minutes", "number", "15", "A longer silence ends an episode."),
+    Setting("episode_short_message", "count", "5", "A message of so many characters is no reason to end an episode."),
     Setting("recipe", "text", "balanced", "How recall weighs its signals; docs/reference/recipes.md lists them."),
     Setting(
         "recipes", "tables", "", "Recipes of your own, each a table; docs/reference/recipes.md says what is in it."
@@ -169,6 +173,10 @@ class Settings:
     prices: Mapping[str, Mapping[str, object]] = field(default_factory=dict[str, Mapping[str, object]])
     keywords: str = "auto"
     keyword_categories: tuple[str, ...] = ("anti-patterns", "patterns", "heuristics")
+    episode_min_messages: int = 5
+    episode_max_messages: int = 30
+    episode_gap_minutes: float = 15.0
+    episode_short_message: int = 5
     recipe: str = "balanced"
     recipes: Mapping[str, Mapping[str, object]] = field(default_factory=dict[str, Mapping[str, object]])
     min_relevance: float | None = None

@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from perdure.episodes.work import work_on_episodes
 from perdure.errors import NotAllowed, StoreReadOnly
 from perdure.ids import MAX_NUMBER
 from perdure.lifecycle.expiry import expire_and_purge
@@ -47,6 +48,7 @@ def work(
         raise NotAllowed("Only a person may confirm that the clock is right after it jumped.")
     services.store.flush_use(patience=_PASSING)
     expiry = expire_and_purge(services, purge=purge)
+    episodes = work_on_episodes(services)
     # Keywords are part of what is embedded.
     keywords = add_keywords(services, limit, progress)
     store, target = services.store, services.embedders.target()
@@ -72,4 +74,6 @@ def work(
         purged=expiry.purged,
         held=expiry.held,
         keywords_added=keywords.memories,
+        episodes_made=episodes.made,
+        episodes_reviewed=episodes.reviewed,
     )

@@ -108,6 +108,9 @@ import DIR/out.jsonl
 import DIR/out.jsonl -n other
 chat import DIR/chat.jsonl
 chat list
+work
+episodes
+episodes tea
 backup DIR/copy.backup
 restore-backup DIR/copy.backup
 restore-backup DIR/copy.backup --yes

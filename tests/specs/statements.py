@@ -231,6 +231,20 @@ S2: Final = {
     "S2 history": "preserves history and avoids information loss",
     "S2 became valid": "When this fact became valid",
     "S2 superseded": "When this fact was superseded/contradicted",
+    # These are of the notes, from what S2 takes for granted.
+    "S2 segments minimum": "fewer than 5 messages: do not split",
+    "S2 segments maximum": "30 or more: split",
+    "S2 segments gap": "more than 15 minutes after the previous one: split",
+    "S2 segments short": "5 characters or fewer: do not split",
+    "S2 segments order": "Rules before any model is asked",
+    "S2 segments otherwise": "Otherwise a model may judge",
+    "S2 episode fields": "An episode: conversation, messages, title, summary/content",
+    "S2 episode tail": "The unfinished tail of a conversation stays open",
+    "S2 episode stability": "(1 + 0.5 x surprise)",
+    "S2 episode score": "Episodic score = RRF score x retrievability",
+    "S2 review grades": "again/hard/good/easy",
+    "S2 review daily": "at most once a day per episode",
+    "S2 review pre-retrieve": "not by context_pre_retrieve",
     "S2 duplicate threshold": "cosine similarity above which facts are considered true duplicates",
 }
 

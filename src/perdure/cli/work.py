@@ -20,9 +20,10 @@ def main(target: Target, *, limit: int | None, purge: bool | None, drop_old_vect
     """Do outstanding work, such as missing vectors.
 
     Memories that were stored without a model, or imported, are found by words at once and by meaning after this.
-    Learnings without keywords get some, from the language model of the settings if there is one. Memories whose time
-    is over become expired, and evicted ones are removed when their grace period is over. After the setting `embedder`
-    was changed, the old model answers until this has made every vector anew. It may be interrupted and run again at any
+    Conversations get episodes, and episodes that were retrieved are reviewed. Learnings without keywords get some, from
+    the language model of the settings if there is one. Memories whose time is over become expired, and evicted ones are
+    removed when their grace period is over. After the setting `embedder` was changed, the old model answers until this
+    has made every vector anew. It may be interrupted and run again at any
     time, by any process. Exit code 1 when vectors are missing and none could be made.
     """
     with target.memory() as memory, Bar("Working") as bar:
@@ -32,6 +33,10 @@ def main(target: Target, *, limit: int | None, purge: bool | None, drop_old_vect
         done.append(f"Expired {result.expired:,}.")
     if result.purged:
         done.append(f"Removed {result.purged:,} that were evicted.")
+    if result.episodes_made:
+        done.append(f"Made {result.episodes_made:,} {'episode' if result.episodes_made == 1 else 'episodes'}.")
+    if result.episodes_reviewed:
+        done.append(f"Reviewed {result.episodes_reviewed:,}.")
     if result.keywords_added:
         done.append(f"Found keywords for {result.keywords_added:,}.")
     if result.embedded or result.vectors_pending:

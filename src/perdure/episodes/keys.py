@@ -9,6 +9,7 @@ from typing import Final
 from urllib.parse import quote
 
 from perdure.errors import InvalidInput
+from perdure.ids import EPISODE, MESSAGE
 from perdure.store.port import Reader
 
 # Positions have this many digits, so that keys sort as they were counted.
@@ -68,6 +69,11 @@ def last_position(reader: Reader, kind: str, conversation: str) -> int:
             break
         limit *= _FEW
     return 0
+
+
+def next_position(reader: Reader, conversation: str) -> int:
+    """Of a message. The position of an erased one that is part of an episode is not given again."""
+    return 1 + max(last_position(reader, kind, conversation) for kind in (MESSAGE, EPISODE))
 
 
 def conversations(reader: Reader, kind: str) -> Iterator[tuple[str, int]]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from perdure.episodes.keys import conversations, key_of, last_position, position_of, prefix_of
+from perdure.episodes.keys import conversations, key_of, next_position, position_of, prefix_of
 from perdure.ids import MESSAGE
 from perdure.lifecycle.write import (
     Plan,
@@ -94,7 +94,7 @@ def add_message(services: Services, namespace: str, message: NewMessage) -> Reme
     with services.store.write(namespace) as writer:
         if request.idempotency_key and (repeated := earlier_answer(writer, message)):
             return repeated
-        position = last_position(writer, MESSAGE, message.conversation) + 1
+        position = next_position(writer, message.conversation)
         plan = at_position(plan, message.conversation, position)
         result = apply_plan(services, writer, plan, batch, entry, idempotency_key=request.idempotency_key)
     prepared = prepare(services, plan)
@@ -149,7 +149,7 @@ def append(
     stored: list[Record] = []
     for message, plan, entry in messages:
         name, key = message.conversation, message.request.idempotency_key
-        positions[name] = 1 + (positions[name] if name in positions else last_position(writer, MESSAGE, name))
+        positions[name] = positions[name] + 1 if name in positions else next_position(writer, name)
         placed = at_position(plan, name, positions[name])
         stored.append(apply_plan(services, writer, placed, batch, entry, idempotency_key=key, room=False).record)
     return make_room(services, writer, batch, stored) if stored else ()

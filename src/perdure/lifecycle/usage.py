@@ -10,6 +10,7 @@ from perdure.model import Record
 from perdure.store.port import Store, Use
 
 _STEP: Final = timedelta(microseconds=1)
+_STEPS: Final = 1000
 
 
 class UseCounter:
@@ -17,10 +18,20 @@ class UseCounter:
         self._store = store
 
     def recalled(self, records: Iterable[Record], at: datetime) -> None:
-        """Count one answer, best first: the best counts as the most recent, each one after it as a moment before."""
-        self._store.note_use(
-            [Use(record.namespace, record.number, 1, at - rank * _STEP, 0, None) for rank, record in enumerate(records)]
-        )
+        """Count one answer, best first: the best counts as the most recent, each one after it as a moment before, so
+        that `rank_of` can tell where it stood.
+        """
+        whole = at.replace(microsecond=at.microsecond // _STEPS * _STEPS)
+        uses = [
+            Use(record.namespace, record.number, 1, whole - min(rank, _STEPS - 1) * _STEP, 0, None)
+            for rank, record in enumerate(records)
+        ]
+        self._store.note_use(uses)
 
     def accessed(self, record: Record, at: datetime) -> None:
         self._store.note_use([Use(record.namespace, record.number, 0, None, 1, at)])
+
+
+def rank_of(recalled_at: datetime) -> int:
+    """Where a memory stood in the last answer that it was part of; the best has rank 0."""
+    return -recalled_at.microsecond % _STEPS

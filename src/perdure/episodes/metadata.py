@@ -1,0 +1,14 @@
+"""The entries of an episode's metadata. Times are written as `clock.format_time` does it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+FIRST_MESSAGE: Final = "first_message"
+UNTIL: Final = "until"
+SURPRISE: Final = "surprise"
+BOUNDARY: Final = "boundary"
+STABILITY: Final = "stability"
+DIFFICULTY: Final = "difficulty"
+REVIEWED_AT: Final = "reviewed_at"
+CONSOLIDATED_AT: Final = "consolidated_at"

@@ -1,0 +1,64 @@
+"""Where a conversation is cut into episodes: S2's rules, as far as they need no model. Pure functions.
+
+The rules look at each message when it is the newest one, and at those before it that belong to no episode yet; so a
+conversation that is stored long afterwards is cut as if one had listened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Literal, NamedTuple, TypeAlias
+
+# What the rules say when a message has come: wait for more, cut behind it, cut before it, or leave it to a model.
+Verdict: TypeAlias = Literal["open", "full", "gap", "judge"]
+# Why an episode ends where it ends. The last three are what a model may say.
+Boundary: TypeAlias = Literal["size", "temporal gap", "content shift", "goal completion", "prediction error"]
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """The settings that begin with `episode_`."""
+
+    min_messages: int = 5
+    max_messages: int = 30
+    gap: timedelta = timedelta(minutes=15)
+    short_message: int = 5
+
+
+class Said(NamedTuple):
+    """When a message was said, and how many characters it has."""
+
+    at: datetime
+    length: int
+
+
+class Cut(NamedTuple):
+    """How many messages are before a cut, and why it is there."""
+
+    end: int
+    boundary: Boundary
+
+
+def judge(messages: Sequence[Said], rules: Rules) -> Verdict:
+    """About messages that belong to no episode yet, of which the last is the newest."""
+    if len(messages) < rules.min_messages:
+        return "open"
+    if len(messages) >= rules.max_messages:
+        return "full"
+    if len(messages) > 1 and messages[-1].at - messages[-2].at > rules.gap:
+        return "gap"
+    return "open" if messages[-1].length <= rules.short_message else "judge"
+
+
+def cut(messages: Sequence[Said], rules: Rules) -> list[Cut]:
+    """What comes after the last cut stays open. Without a model, what it might judge stays open too."""
+    cuts: list[Cut] = []
+    begin = 0
+    for newest in range(1, len(messages) + 1):
+        verdict = judge(messages[begin:newest], rules)
+        if verdict in {"full", "gap"}:
+            begin = newest if verdict == "full" else newest - 1
+            cuts.append(Cut(begin, "size" if verdict == "full" else "temporal gap"))
+    return cuts
