@@ -33,7 +33,7 @@ def test_every_setting_can_come_from_its_variable(tmp_path: Path):
     samples |= {"count": "9", "share": "0.5", "tables": "{mine = {like = 'facts'}}"}
     samples |= {"amount": "1.5", "patterns": "{badge = 'BDG-[0-9]+'}"}
     environment = {row.variable: samples[row.kind] for row in settings.SETTINGS} | {"HOME": str(tmp_path)}
-    environment |= {"PERDURE_DECAY_EXEMPT": "important", "PERDURE_KEYWORDS": "off"}
+    environment |= {"PERDURE_DECAY_EXEMPT": "important", "PERDURE_KEYWORDS": "off", "PERDURE_LEARN": "rules"}
     environment |= {"PERDURE_PRICES": "{'openai:gpt-5-mini' = {input = 0.25, output = 2}}"}
     found = settings.load(environment)
     assert found.store == Path("/x/y")
@@ -51,6 +51,7 @@ def test_every_setting_can_come_from_its_variable(tmp_path: Path):
         "embedder = 'cloud'",
         "colour = 'red'",
         "busy_seconds = -1",
+        "learn = 'someone'",
         "redact = 'maybe'",
         "not toml",
         "store = 1",

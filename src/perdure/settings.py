@@ -20,6 +20,7 @@ API_KEYS: Final = (
     "PERDURE_LLM_KEY",
 )  # fmt: skip
 KEYWORD_TIERS: Final = ("auto", "claude", "haiku", "ollama", "off")
+LEARN: Final = ("auto", "rules", "agent", "off")
 _MODEL: Final = re.compile(r"local|none|[a-z][a-z0-9_.-]*:\S(.*\S)?")
 _HOST: Final = re.compile(r"[A-Za-z0-9._-]+|[0-9A-Fa-f:.]+(/[0-9]{1,3})?")
 _MODEL_REMEDY: Final = {
@@ -107,6 +108,20 @@ SETTINGS: Final = (
     Setting("episode_max_messages", "count", "30", "So many messages make an episode in any case."),
     Setting("episode_gap_minutes", "number", "15", "A longer silence ends an episode."),
     Setting("episode_short_message", "count", "5", "A message of so many characters is no reason to end an episode."),
+    Setting(
+        "learn",
+        "text",
+        "auto",
+        "Who makes facts of episodes: `auto` (the language model if there is one, else rules), `rules`, `agent` (the "
+        "agent itself, when it asks for episodes) or `off`.",
+    ),
+    Setting("consolidation_episodes", "count", "3", "So many episodes that wait are consolidated."),
+    Setting("flashbulb_surprise", "share", "0.85", "An episode of this surprise or more is consolidated at once."),
+    Setting("consolidation_seconds", "number", "120", "How long a language model may take for one consolidation."),
+    Setting("consolidation_most_superseded", "count", "20", "How many facts one consolidation may supersede."),
+    Setting("related_facts", "count", "20", "How many known facts are shown to whoever consolidates."),
+    Setting("duplicate_cosine", "share", "0.95", "A new fact this similar to a known one reinforces it instead."),
+    Setting("duplicate_candidates", "count", "5", "How many known facts a new one is compared with."),
     Setting("recipe", "text", "balanced", "How recall weighs its signals; docs/reference/recipes.md lists them."),
     Setting(
         "recipes", "tables", "", "Recipes of your own, each a table; docs/reference/recipes.md says what is in it."
@@ -177,6 +192,14 @@ class Settings:
     episode_max_messages: int = 30
     episode_gap_minutes: float = 15.0
     episode_short_message: int = 5
+    learn: str = "auto"
+    consolidation_episodes: int = 3
+    flashbulb_surprise: float = 0.85
+    consolidation_seconds: float = 120.0
+    consolidation_most_superseded: int = 20
+    related_facts: int = 20
+    duplicate_cosine: float = 0.95
+    duplicate_candidates: int = 5
     recipe: str = "balanced"
     recipes: Mapping[str, Mapping[str, object]] = field(default_factory=dict[str, Mapping[str, object]])
     min_relevance: float | None = None
@@ -218,8 +241,9 @@ def load(environment: Mapping[str, str] | None = None, **arguments: object) -> S
     if unknown := [entry for entry in values.get("egress", ()) if not _HOST.fullmatch(entry)]:
         remedy = "Name hosts such as `api.openai.com`, addresses or networks; a host in a private network by both."
         raise SettingsInvalid(f"egress names {shown(unknown[0])}, which is no host.", remedy=remedy)
-    if values.get("keywords", "auto") not in KEYWORD_TIERS:
-        raise SettingsInvalid(f"keywords is {values['keywords']!r}.", remedy=f"Set it to {', '.join(KEYWORD_TIERS)}.")
+    for name, choices in (("keywords", KEYWORD_TIERS), ("learn", LEARN)):
+        if values.get(name, "auto") not in choices:
+            raise SettingsInvalid(f"{name} is {values[name]!r}.", remedy=f"Set it to {', '.join(choices)}.")
     if unknown := set(values.get("decay_exempt", ())) - set(TIERS):
         raise SettingsInvalid(f"decay_exempt names a tier {min(unknown)!r}.", remedy=f"Tiers: {', '.join(TIERS)}.")
     return _checked(Settings(**values))
