@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from perdure import errors
     from perdure.episodes.conversation import Conversation
     from perdure.errors import PerdureError
+    from perdure.learn.proposals import Proposal
+    from perdure.learn.review import Decision
     from perdure.memory import Memory
     from perdure.model import (
         Backup,
@@ -67,6 +69,7 @@ __all__ = [
     "Context",
     "ContextItem",
     "Conversation",
+    "Decision",
     "Detail",
     "Diff",
     "DiffPart",
@@ -85,6 +88,7 @@ __all__ = [
     "Page",
     "ParkedRetry",
     "PerdureError",
+    "Proposal",
     "Recall",
     "Record",
     "Remembered",
@@ -102,8 +106,10 @@ __all__ = [
 
 _ELSEWHERE = {
     "Conversation": "perdure.episodes.conversation",
+    "Decision": "perdure.learn.review",
     "Memory": "perdure.memory",
     "PerdureError": "perdure.errors",
+    "Proposal": "perdure.learn.proposals",
     "SemanticMemoryStore": "perdure.semantic",
 }
 

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from perdure.maintenance_results import Egress, Exported
     from perdure.store.stats import StoreStats
 
-ListName: TypeAlias = Literal["revisions", "versions", "checkpoints", "triggered", "remembered", "conversations"]
+ListName: TypeAlias = Literal[
+    "revisions", "versions", "checkpoints", "triggered", "remembered", "conversations", "proposals"
+]
 
 
 def to_jsonable(value: object) -> Any:

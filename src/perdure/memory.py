@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TextIO, Unpack, get_args,
 from perdure import lifecycle, model, recall, validation
 from perdure.errors import UnknownChoice, shown
 from perdure.lifecycle.capacity import UNCHANGED, Limit
-from perdure.open_memory import OpenMemory
+from perdure.memory_learning import LearningMemory
 from perdure.store.port import Progress
 from perdure.store.stats import StoreStats
 from perdure.validation import Fields, Filters, KeyedFields, Reference, References, StrPath
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 MAX_BUDGET: Final = 1_000_000
 
 
-class Memory(OpenMemory):
+class Memory(LearningMemory):
     """One durable memory: a local file, or whatever else implements the store.
 
     Without arguments it opens the user's own memory; where there is no file yet it makes one, unless `create` is

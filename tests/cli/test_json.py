@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 
 import click
 from cli.json_keys import documented, keys_of
+from learn.proposals import pair, proposed
 
+from perdure import Memory
 from perdure.cli.app import COMMANDS, perdure
 from perdure.clock import system_clock
 from perdure.providers.call import ProviderCall
@@ -92,6 +94,8 @@ undo --actor ana --force --dry-run
 capacity
 capacity --max-items 6 --max-tokens 1000
 remember "This one evicts another"
+review
+review reject PROPOSAL
 parked
 parked 1
 parked --retry
@@ -125,10 +129,15 @@ def test_a_key_has_one_type_in_all_documents_and_the_page_names_it(user: User, s
     types: defaultdict[str, set[str]] = defaultdict(set)
     lines = [line.replace("DIR", str(tmp_path)) for line in SCENARIO.strip().splitlines()]
     (tmp_path / "chat.jsonl").write_text('{"conversation_id": "c", "role": "user", "content": "Tea, please"}', "utf-8")
+    waiting = None
     for line in lines:
         if line == "parked":
             ask_models_elsewhere(store)
-        answer = user(*shlex.split(line), "--json", stdin="tea is green\n", PERDURE_SESSION="monday")
+        if line == "review":
+            with Memory(store, embedder="none") as memory:
+                waiting = proposed(memory, *pair(memory))
+        words = shlex.split(line.replace("PROPOSAL", str(waiting.number if waiting else "")))
+        answer = user(*words, "--json", stdin="tea is green\n", PERDURE_SESSION="monday")
         for document in filter(None, (answer.out, answer.err)):
             for key, type_ in keys_of(json.loads(document)):
                 keys.add(key)

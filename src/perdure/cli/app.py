@@ -41,6 +41,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "log": ("log", "Show who did what, newest first."),
     "undo": ("undo", "Take back what one call, one session or one actor did."),
     "checkpoint": ("checkpoint", "Name the present state, and go back to it."),
+    "review": ("review", "Accept or reject what Perdure proposes about two memories."),
     "capacity": ("capacity", "Show how full a namespace is, and set its limits."),
     "stats": ("stats", "Count what is stored, by namespace."),
     "doctor": ("doctor", "Check the store, and repair it."),
@@ -70,6 +71,7 @@ _OTHER_WORDS: Final = {
     "pack": "context", "prompt": "context", "match": "triggers",
     "network": "egress", "calls": "egress", "budget": "egress", "spend": "egress",
     "conversation": "chat", "conversations": "chat", "retry": "parked", "config": "settings",
+    "proposals": "review", "accept": "review", "reject": "review",
 }  # fmt: skip
 
 

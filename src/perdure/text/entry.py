@@ -13,7 +13,7 @@ from hashlib import sha256
 from typing import Final
 from zlib import crc32
 
-from perdure.ids import EPISODE, MESSAGE
+from perdure.ids import EPISODE, MESSAGE, PROPOSAL
 from perdure.model import Record
 from perdure.text.tokens import estimate
 from perdure.text.words import searchable, terms
@@ -22,7 +22,7 @@ from perdure.text.words import searchable, terms
 # which at a million different words concerns one in four thousand of them.
 TERM_BYTES: Final = 5
 _TERM: Final = struct.Struct("<IB")
-_COUNTED_KEYS: Final = (MESSAGE, EPISODE)
+_COUNTED_KEYS: Final = (MESSAGE, EPISODE, PROPOSAL)
 _NAME: Final = re.compile(r"[^\W\d_]+-?[0-9]{3,}(?![^\W_])|[^\W\d_]{2,}")
 
 
