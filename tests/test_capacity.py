@@ -19,7 +19,7 @@ from perdure import settings as configuration
 from perdure.embed.local import LocalEmbedder
 from perdure.lifecycle.capacity import choose
 from perdure.model import TIERS, EvictionCandidate, Record
-from perdure.store.port import EvictionRule, Load
+from perdure.store.capacity import EvictionRule, Load
 from perdure.store.sqlite.store import SqliteStore
 from perdure.testing.conformance.capacity import eviction_order
 from perdure.testing.embedder import WordEmbedder

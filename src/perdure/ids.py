@@ -9,7 +9,7 @@ import time
 import unicodedata
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Final, NewType
+from typing import Final, NewType, TypeGuard
 
 from perdure.errors import InvalidInput, InvalidReference, shown
 
@@ -51,6 +51,10 @@ def content_hash(text: str) -> ContentHash:
     """S1's identity of a text: case and white space do not count."""
     normal = " ".join(text.lower().split())
     return ContentHash(sha256(normal.encode("utf-8")).hexdigest()[:16])
+
+
+def is_id(name: object) -> TypeGuard[MemoryId]:
+    return isinstance(name, str) and _UUID.fullmatch(name) is not None
 
 
 def check_key(key: str) -> str:

@@ -87,6 +87,8 @@ class Record:
     file_path: str | None = None
     anchor_id: str | None = None
     evidence: tuple[str, ...] = ()
+    supersedes: tuple[str, ...] = ()
+    merged_from: tuple[str, ...] = ()
     trust: str = "normal"
     # standing
     tier: str = "normal"

@@ -22,7 +22,8 @@ from perdure.lifecycle.usage import UseCounter
 from perdure.lifecycle.write_context import WriteContext
 from perdure.model import Filter, Finding, Recall
 from perdure.settings import Settings
-from perdure.store.port import EvictionRule, Store
+from perdure.store.capacity import EvictionRule
+from perdure.store.port import Store
 from perdure.text.tokens import TokenCounter, counter_by, counter_of
 
 if TYPE_CHECKING:

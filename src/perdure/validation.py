@@ -81,6 +81,8 @@ class RecordFields(TypedDict, total=False):
     file_path: str | None
     anchor_id: str | None
     evidence: tuple[str, ...]
+    supersedes: tuple[str, ...]
+    merged_from: tuple[str, ...]
     trust: str
     tier: str
     importance: float

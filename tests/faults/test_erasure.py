@@ -12,7 +12,6 @@ import re
 import signal
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -22,7 +21,7 @@ from store.behind import behind
 from perdure import Memory
 from perdure.model import Record
 from perdure.testing.embedder import WordEmbedder
-from perdure.testing.records import read_once
+from perdure.testing.records import amend, read_once
 
 CONSONANTS = "bcdfghjklmnpqrstvwxz"
 PIECE = 6
@@ -116,11 +115,7 @@ def plant_merged(memory: Memory, words: Words) -> Planted:
 
 
 def link(memory: Memory, merged: Record, *sources: Record, heard: str) -> None:
-    now = datetime.now(UTC)
-    with memory._services.store.write("default") as writer:
-        for source in sources:
-            writer.put_link(merged.id, "merged_from", source.id, now)
-        writer.put_link(merged.id, "evidence", heard, now)
+    amend(memory._services.store, merged, merged_from=tuple(source.id for source in sources), evidence=(heard,))
 
 
 def fill(memory: Memory, words: Words, count: int) -> list[Planted]:

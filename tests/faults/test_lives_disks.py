@@ -138,7 +138,7 @@ def test_a_store_that_cannot_be_brought_up_to_date_is_as_it_was_or_is_new(
     with opened(old) as memory:
         held = seen(memory)
     with behind(old) as raw:
-        raw.execute(BACK[4] + BACK[1]).fetchall()
+        raw.execute(BACK[5] + BACK[4] + BACK[1]).fetchall()
     for nth in range(1, 1000):
         path = copy(old, tmp_path / f"{nth}.db")
         disk.arm(nth, error, persistent=lasting(nth, error))

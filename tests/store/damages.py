@@ -301,16 +301,20 @@ REPAIRED: dict[str, Damage] = {
     "the table of the entries is gone": Damage("DROP TABLE entry", "schema"),
     "the table of the tags is gone": Damage("DROP TABLE tag", "schema"),
     "the table of the vectors is gone": Damage("DROP TABLE vector", "schema"),
+    "the table of the links is gone": Damage("DROP TABLE link", "schema"),
+    "the table of the reviews is gone": Damage("DROP TABLE review", "schema"),
     # Around the memories.
     "use of no memory": Damage(f"INSERT INTO use (slot) VALUES ({DEFAULT + 99})", "foreign_keys"),
+    "a review of no memory": Damage(f"INSERT INTO review VALUES ({DEFAULT + 99}, 1, 1)", "foreign_keys"),
+    "a link is missing": Damage("DELETE FROM link WHERE kind = 'supersedes'", "links"),
     "a link from no memory": Damage(
-        "INSERT INTO link VALUES (1, zeroblob(16), 'references', 'https://example.com', 1)", "links"
+        f"INSERT INTO link VALUES ({DEFAULT + 99}, 'evidence', zeroblob(16))", "links foreign_keys"
     ),
-    "a link that supersedes no memory": Damage(
-        "INSERT INTO link SELECT 1, id, 'supersedes', zeroblob(16), 1 FROM memory LIMIT 1", "links"
+    "a link that its memory does not have": Damage(
+        "INSERT INTO link SELECT slot, 'supersedes', zeroblob(16) FROM memory LIMIT 1", "links"
     ),
     "a link of no known kind": Damage(
-        "INSERT INTO link SELECT 1, id, 'hates', 'tea', 1 FROM memory LIMIT 1", "links integrity"
+        "INSERT INTO link SELECT slot, 'hates', zeroblob(16) FROM memory LIMIT 1", "links integrity"
     ),
     "a limit of nothing": Damage("UPDATE namespace SET max_tokens = 0 WHERE id = 1", "limits"),
     "nobody knows which engine wrote last": Damage("UPDATE meta SET value = 'x' WHERE name = 'engine'", "facts"),
@@ -333,7 +337,6 @@ SETTLED: dict[str, Damage] = {
         "UPDATE tombstone SET digest = substr(digest, 2)", "tombstones"
     ),
     "a text was buried at no time": Damage("UPDATE tombstone SET at = 1 << 62", "tombstones"),
-    "the table of the links is gone": Damage("DROP TABLE link", "schema"),
     "the table of the tombstones is gone": Damage("DROP TABLE tombstone", "schema"),
     "the table of the calls is gone": Damage("DROP TABLE provider_call", "schema"),
     "the table of what is parked is gone": Damage("DROP TABLE parked", "schema"),

@@ -67,10 +67,9 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
         memory.recall("tea")
         memory.remember("the last one")
         memory.work()
-        ids = [memory.get(n).id for n in (1, 2)]
-    with closing(SqliteStore.open(path, clock=clock)) as store, store.write("default") as writer:
-        writer.put_link(ids[0], "supersedes", ids[1], clock())
-        writer.put_link(ids[1], "references", "https://example.com", clock())
+        first, second = memory.get(1), memory.get(2)
+    with closing(SqliteStore.open(path, clock=clock)) as store:
+        amend(store, first, supersedes=(second.id,), evidence=("https://example.com",))
     return path
 
 

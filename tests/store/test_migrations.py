@@ -18,7 +18,7 @@ from store.children import Child
 
 from perdure.errors import StoreForeign
 from perdure.model import Filter, identity_of
-from perdure.store.port import EvictionRule, Load
+from perdure.store.capacity import EvictionRule, Load
 from perdure.store.queries import load_queries
 from perdure.store.sqlite import migrate
 from perdure.store.sqlite.connection import Patience, connect
@@ -36,6 +36,22 @@ PACKAGE = Path(migrate.__file__).parent
 
 # What leads a store of today back to an earlier schema, by the schema it leads to.
 BACK = {
+    5: """
+        DROP TABLE link;
+        CREATE TABLE link (
+            namespace  INTEGER NOT NULL REFERENCES namespace (id),
+            source     BLOB NOT NULL,
+            kind       TEXT NOT NULL CHECK (kind IN ('supersedes', 'merged_from', 'evidence', 'references')),
+            target     ANY NOT NULL,
+            created_at INTEGER NOT NULL,
+            PRIMARY KEY (namespace, source, kind, target)
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX link_target ON link (namespace, target);
+        DROP TABLE review;
+        ALTER TABLE memory DROP COLUMN supersedes;
+        ALTER TABLE memory DROP COLUMN merged_from;
+        PRAGMA user_version = 5;
+    """,
     4: """
         DROP TABLE provider_call;
         DROP TABLE parked;
@@ -124,7 +140,7 @@ def old(path: Path) -> Path:
         amend(store, remember(store, "coffee"), "forget", state="deleted")
         embed(store, [remember(store, "Straße 東京", "other", spec_folder="trips")])
     with behind(path) as raw:
-        raw.execute(BACK[4] + BACK[1]).fetchall()
+        raw.execute(BACK[5] + BACK[4] + BACK[1]).fetchall()
     return path
 
 
@@ -144,7 +160,7 @@ def test_a_store_of_the_third_schema_tells_scopes_apart(path: Path):
     with closing(SqliteStore.open(path)) as store:
         record = remember(store, "tea", conversation_id="c1")
     with behind(path) as raw:
-        raw.execute(BACK[4] + BACK[3]).fetchall()
+        raw.execute(BACK[5] + BACK[4] + BACK[3]).fetchall()
     with closing(SqliteStore.open(path)) as store:
         assert [finding for finding in store.check() if finding.level == "problem"] == []
         assert read_once(store).by_content(identity_of(record)) == record
@@ -158,11 +174,27 @@ def test_in_a_store_of_the_fourth_schema_the_generation_with_the_most_vectors_se
         embed(store, records[:1])
         embed(store, records, newer)
     with behind(path) as raw:
-        raw.execute(BACK[4]).fetchall()
+        raw.execute(BACK[5] + BACK[4]).fetchall()
     with closing(SqliteStore.open(path)) as store:
         assert store.serving_generation() == newer
         assert store.calibration(newer) is None
         assert store.parked("default") == store.calls(None, 9) == []
+        assert [finding for finding in store.check() if finding.level == "problem"] == []
+
+
+def test_in_a_store_of_the_fifth_schema_evidence_is_found_from_both_ends(path: Path):
+    with closing(SqliteStore.open(path)) as store:
+        first = remember(store, "tea in the morning")
+        second = remember(store, "Alice drinks tea", evidence=(first.id, "https://example.org"), metadata={"n": 1})
+        damaged = remember(store, "Alice drinks milk", evidence=(first.id,))
+    with behind(path) as raw:
+        raw.execute(BACK[5]).fetchall()
+        raw.execute("UPDATE memory SET evidence = 'no list' WHERE slot & 4294967295 = ?", (damaged.number,)).fetchall()
+    with closing(SqliteStore.open(path)) as store:
+        assert read_once(store).fetch([1, 2, 3]) == [first, second]
+        assert [link.number for link in read_once(store).links(first.id)] == [2]
+        list(store.repair())
+        assert [link.number for link in read_once(store).links(first.id)] == [2, 3]
         assert [finding for finding in store.check() if finding.level == "problem"] == []
 
 
@@ -211,7 +243,7 @@ def test_what_an_earlier_version_read_otherwise_is_found_by_the_words_of_now(
         remember(store, "Straße", "other")
     monkeypatch.undo()
     with behind(path) as raw:
-        raw.execute(f"{BACK[4]} PRAGMA user_version = {migrate._WORDS - 1}").fetchall()
+        raw.execute(f"{BACK[5]} {BACK[4]} PRAGMA user_version = {migrate._WORDS - 1}").fetchall()
     with closing(SqliteStore.open(path)) as store:
         assert [finding for finding in store.check() if finding.level == "problem"] == []
         found = [
@@ -231,7 +263,7 @@ def test_a_store_with_a_damaged_full_text_index_is_brought_up_to_date_all_the_sa
     monkeypatch.undo()
     with behind(path) as raw:
         raw.execute("UPDATE entry_fts_data SET block = x'00'").fetchall()
-        raw.execute(f"{BACK[4]} PRAGMA user_version = {migrate._WORDS - 1}").fetchall()
+        raw.execute(f"{BACK[5]} {BACK[4]} PRAGMA user_version = {migrate._WORDS - 1}").fetchall()
     with closing(SqliteStore.open(path)) as store:
         assert [record.text for record in read_once(store).fetch([1])] == ["Lange Straße"]
 

@@ -24,7 +24,7 @@ GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "origin": (
         "source", "source_project", "conversation_id", "session_id", "channel", "spec_folder", "file_path",
-        "anchor_id", "evidence", "trust",
+        "anchor_id", "evidence", "supersedes", "merged_from", "trust",
     ),
     "standing": ("tier", "importance", "confidence", "observation_count", "validation_count"),
     "use": ("recall_count", "recalled_at", "access_count", "accessed_at"),

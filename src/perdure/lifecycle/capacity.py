@@ -13,7 +13,8 @@ from perdure.errors import CapacityExceeded, NotAllowed, StoreDamaged
 from perdure.lifecycle.tier_policy import ONLY_PEOPLE
 from perdure.lifecycle.write_context import set_by_person
 from perdure.model import Capacity, EvictionCandidate, Json, Record
-from perdure.store.port import EvictionRule, Load, Writer
+from perdure.store.capacity import EvictionRule, Load
+from perdure.store.port import Writer
 from perdure.validation import check_int
 
 if TYPE_CHECKING:

@@ -14,18 +14,17 @@ import os
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import count, islice, takewhile
-from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, TextIO, TypeAlias, cast
 
 from perdure.clock import format_time, parse_time
 from perdure.errors import CapacityExceeded, ExportFailed, ImportFailed, PerdureError, shown
-from perdure.ids import content_hash
+from perdure.ids import MemoryId, content_hash, is_id, new_id
 from perdure.jsonable import to_jsonable
 from perdure.lifecycle.tier_policy import ONLY_PEOPLE, demote_to_proposal, is_lower, keep_proposal
 from perdure.lifecycle.write import (
@@ -39,11 +38,11 @@ from perdure.lifecycle.write import (
 )
 from perdure.lifecycle.write_context import WriteBatch
 from perdure.maintenance_results import Exported, Imported
-from perdure.model import Filter, Identity, Record, State, identity_of
+from perdure.model import Filter, Identity, Record, State, identity_of, replace_record
 from perdure.store.paging import RECORDS_PER_PAGE, records
-from perdure.store.port import Progress, Use, Writer
+from perdure.store.port import LINK_KINDS, Progress, Use, Writer
 from perdure.text.entry import entry_of
-from perdure.validation import Fields, RecordFields, check_int
+from perdure.validation import MAX_ITEMS, Fields, RecordFields, check_int
 
 if TYPE_CHECKING:
     from perdure.services import Services
@@ -56,8 +55,9 @@ _MAX_LINE: Final = 1 << 23
 # An export has these fields too; only a trusted import takes them over.
 _HISTORY: Final = ("observation_count", "validation_count", "created_at", "updated_at")
 _USE: Final = ("recall_count", "recalled_at", "access_count", "accessed_at")
+_LINKS: Final = ("supersedes", "merged_from")
 _IGNORED: Final = ("id", "number", "namespace", "content_hash", "version", "seq")
-_KNOWN: Final = frozenset({"text", *Fields.__annotations__, *_HISTORY, *_USE, *_IGNORED, "state"})
+_KNOWN: Final = frozenset({"text", *Fields.__annotations__, *_HISTORY, *_USE, *_LINKS, *_IGNORED, "state"})
 _NOTES: Final = {
     "inactive": "skipped: not active where the file comes from.",
     "refused": "skipped: only a person or a trusted import may change a constitutional memory.",
@@ -69,7 +69,7 @@ _NOTES: Final = {
 @dataclass(frozen=True, slots=True)
 class ImportRecord:
     """One checked record of an import. `stated_at` is when it was last stated, if the record says so. `use` is how
-    often a trusted one was used where it comes from.
+    often a trusted one was used where it comes from, and `id` what other records of the file call it.
     """
 
     fields: RecordFields
@@ -77,6 +77,20 @@ class ImportRecord:
     active: bool
     redacted: bool
     use: Use | None = None
+    id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedIds:
+    """For the id of each record of a file that others name: its id here. `reserved` are those of records to come."""
+
+    stored: Mapping[str, MemoryId]
+    reserved: set[MemoryId]
+
+    def translated(self, fields: RecordFields) -> RecordFields:
+        """A name that is not of the file stays as it is."""
+        named = {kind: tuple(self.stored.get(name, name) for name in fields.get(kind, ())) for kind in LINK_KINDS}
+        return fields | cast("RecordFields", {kind: names for kind, names in named.items() if names})
 
 
 def export_to(
@@ -156,22 +170,34 @@ def import_from(
     with ExitStack() as stack:
         if isinstance(source, str | os.PathLike) or hasattr(source, "readline"):
             stream = stack.enter_context(rereadable(cast("str | os.PathLike[str] | TextIO", source)))
-            total = sum(1 for _ in _check(services, map(itemgetter(1), numbered_lines(stream)), trusted=trusted))
-            stream.seek(0)
-            checked = _check(services, map(itemgetter(1), numbered_lines(stream)), trusted=trusted)
+
+            def checked(only: Collection[str] | None = None) -> Iterator[ImportRecord]:
+                stream.seek(0)
+                items = (item for _, item in numbered_lines(stream) if only is None or _id_of(item) in only)
+                return _check(services, items, trusted=trusted)
+
         elif isinstance(source, Iterable):
             whole = list(_check(services, cast("Iterable[object]", source), trusted=trusted))
-            checked, total = iter(whole), len(whole)
+
+            def checked(only: Collection[str] | None = None) -> Iterator[ImportRecord]:
+                return iter(whole if only is None else [record for record in whole if record.id in only])
+
         else:
             raise ImportFailed(f"{shown(source)} holds no records.", remedy="Give a path, a file or mappings.")
+        total, named = 0, set[str]()
+        for record in checked():
+            total += 1
+            named.update(name for kind in LINK_KINDS for name in record.fields.get(kind, ()))
+        ids = _ids_here(services, namespace, checked(named) if named else ())
+        records_to_store = checked()
         batch = services.context.batch()
         counts: Counter[str] = Counter()
         evicted: list[Record] = []
         processed = 0
         try:
             # Short transactions let other processes write in between. Vectors come later, from `work`.
-            while group := list(islice(checked, _RECORDS_PER_TRANSACTION)):
-                counts += _import_group(services, namespace, group, batch, evicted, trusted=trusted, revive=revive)
+            while group := list(islice(records_to_store, _RECORDS_PER_TRANSACTION)):
+                counts += _import_group(services, namespace, group, batch, ids, evicted, trusted=trusted, revive=revive)
                 processed += len(group)
                 if progress:
                     progress(processed, total)
@@ -261,6 +287,10 @@ def _check(services: Services, items: Iterable[object], *, trusted: bool) -> Ite
                 raise ImportFailed(f"A memory has no field {shown(unknown)}.")
             given = {name: value for name, value in record.items() if value is not None}
             content = {name: given[name] for name in Fields.__annotations__ if name in given}
+            more: Sequence[object] = ()
+            if isinstance(evidence := content.get("evidence"), list | tuple):
+                evidence = cast("Sequence[object]", evidence)
+                content["evidence"], more = evidence[:MAX_ITEMS], evidence[MAX_ITEMS:]
             fields, notes = check_write(services, given.get("text"), content)
             stated_at = parse_time(given["updated_at"], "updated_at") if "updated_at" in given else None
             use = None
@@ -271,14 +301,42 @@ def _check(services: Services, items: Iterable[object], *, trusted: bool) -> Ite
                     kept[name] = parse_time(given[name], name) if is_time else check_int(given[name], name, 0, 2**62)
                 counted = [kept.pop(name, 0 if name.endswith("_count") else None) for name in _USE]
                 use = Use("", 0, *counted) if any(counted) else None
+                # Only Perdure itself writes so much evidence, and what a memory replaced or was merged from.
+                kept |= {name: _check_ids(given[name], name) for name in _LINKS if given.get(name)}
+                for part in (more[start : start + MAX_ITEMS] for start in range(0, len(more), MAX_ITEMS)):
+                    further, _ = check_write(services, None, {"evidence": part}, partial=True)
+                    fields["evidence"] += further["evidence"]
                 fields |= cast("RecordFields", kept)
             else:
                 fields |= {"source": "import", "trust": "low"}
             fields |= {"content_hash": content_hash(fields["text"])}
             active = given.get("state", "active") == "active"
-            yield ImportRecord(fields, stated_at, active, bool(notes), use)
+            yield ImportRecord(fields, stated_at, active, bool(notes), use, _id_of(record))
         except PerdureError as error:
             raise ImportFailed(f"Record {position}: {error.sentence}") from error
+
+
+def _id_of(record: Mapping[str, Any]) -> MemoryId | None:
+    return name if is_id(name := record.get("id")) else None
+
+
+def _check_ids(value: object, field: str) -> tuple[MemoryId, ...]:
+    names = cast("Sequence[object]", value) if isinstance(value, list | tuple) else (None,)
+    ids = tuple(name for name in names if is_id(name))
+    if len(ids) != len(names):
+        raise ImportFailed(f"{field} is not a list of ids.")
+    return ids
+
+
+def _ids_here(services: Services, namespace: str, named: Iterable[ImportRecord]) -> ImportedIds:
+    """For the records that others of the file name: the memories they are here already, else ids for them to take."""
+    identities = {record.id: identity_of_fields(record.fields) for record in named if record.active and record.id}
+    with services.store.read(namespace) as reader:
+        found = {identity: lookup(reader, identity) for identity in dict.fromkeys(identities.values())}
+    taken = {identity: memory.id for identity, memory in found.items() if memory and memory.state != "evicted"}
+    reserved = {identity: new_id() for identity in found if identity not in taken}
+    here = taken | reserved
+    return ImportedIds({name: here[identity] for name, identity in identities.items()}, set(reserved.values()))
 
 
 def _import_group(
@@ -286,6 +344,7 @@ def _import_group(
     namespace: str,
     group: list[ImportRecord],
     batch: WriteBatch,
+    ids: ImportedIds,
     evicted: list[Record],
     *,
     trusted: bool,
@@ -296,10 +355,8 @@ def _import_group(
     counts = Counter(inactive=len(group) - len(active), redacted=sum(record.redacted for record in active))
     # A file that is not a person's own may only propose a constitutional memory.
     authoritative = trusted and services.context.is_person
-    allowed = [
-        record.fields if authoritative else demote_to_proposal(keep_proposal(record.fields, None)[0])
-        for record in active
-    ]
+    linked = [ids.translated(record.fields) for record in active]
+    allowed = [fields if authoritative else demote_to_proposal(keep_proposal(fields, None)[0]) for fields in linked]
     plans = [plan_write(None, namespace, fields, batch.at) for fields in allowed]
     prepared = [PreparedWrite(entry_of(plan.record, services.tokens.count)) for plan in plans]
     last: Record | None = None
@@ -320,6 +377,10 @@ def _import_group(
                 last = apply_plan(services, writer, replanned, batch, room=False).record
             elif decision == "inserted":
                 displacing = replace(plan, displaced=existing) if existing else plan
+                own = ids.stored.get(record.id) if record.id else None
+                if own and own in ids.reserved:
+                    ids.reserved.remove(own)
+                    displacing = replace(displacing, record=replace_record(plan.record, id=own))
                 last = apply_plan(services, writer, displacing, batch, write, room=False).record
                 if record.use:
                     uses.append(record.use._replace(namespace=namespace, number=last.number))

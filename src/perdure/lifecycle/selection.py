@@ -14,8 +14,8 @@ from perdure.ids import Reference
 from perdure.lifecycle.instruction import Instruction, Kind, parse, reference_of
 from perdure.lifecycle.lookup import find
 from perdure.model import INDEXED_STATES, STATES, Filter, Record, State, replace_record
+from perdure.store.capacity import EvictionRule
 from perdure.store.paging import records
-from perdure.store.port import EvictionRule
 from perdure.text.words import MAX_QUERY_WORDS
 from perdure.validation import check_filters
 from perdure.visibility import where_in_words

@@ -461,9 +461,11 @@ def plan_observation(existing: Record, fields: RecordFields, at: datetime) -> Pl
         changes["expires_at"] = None
     for name, more in (("tags", fields.get("tags", ())), ("evidence", fields.get("evidence", ()))):
         together = tuple(dict.fromkeys((*getattr(existing, name), *more)))
-        if len(together) > MAX_ITEMS:
+        # Perdure itself may have written more evidence than a caller can.
+        most = max(MAX_ITEMS, len(getattr(existing, name)))
+        if len(together) > most:
             notes.append(f"A memory has at most {MAX_ITEMS} {name}: the newest were left out.")
-        changes[name] = together[:MAX_ITEMS]
+        changes[name] = together[:most]
     record = replace_record(existing, **changes)
     if not changes_content({name: value for name, value in changes.items() if getattr(existing, name) != value}):
         return Plan(existing, record, "observe", "observed", tuple(notes), provenance)

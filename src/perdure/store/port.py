@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
@@ -22,6 +22,7 @@ from perdure.model import (
     Record,
     Revision,
 )
+from perdure.store.capacity import CapacityStats, EvictionRule, Load
 from perdure.store.stats import GenerationStats, StoreStats
 from perdure.text.bm25 import WordCounts
 from perdure.text.entry import Entry
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from perdure.llm.port import Parked
     from perdure.providers.call import ProviderCall
 
-LinkKind: TypeAlias = Literal["supersedes", "merged_from", "evidence", "references"]
+LinkKind: TypeAlias = Literal["evidence", "supersedes", "merged_from"]
 LINK_KINDS: Final[tuple[LinkKind, ...]] = get_args(LinkKind)
 Progress: TypeAlias = Callable[[int, int | None], None]
 
@@ -132,42 +133,21 @@ class Use(NamedTuple):
 
 
 class Link(NamedTuple):
-    """`source` supersedes, was merged from, is evidenced by or refers to `target`: a memory, or whatever has a name."""
+    """The memory `source`, which has this `number`, names the memory `target` in its field `kind`."""
 
+    number: int
     source: MemoryId
     kind: LinkKind
-    target: str
+    target: MemoryId
+
+
+class Review(NamedTuple):
+    """A memory was retrieved, at this rank of the answer (1 is the best), and waits for its review."""
+
+    namespace: str
+    number: int
+    rank: int
     at: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class Load:
-    """How much a namespace holds (memories that may be found, and their tokens), and its own limits, if it has any."""
-
-    items: int
-    tokens: int
-    max_items: int | None
-    max_tokens: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class EvictionRule:
-    """Importance from `high` on, and these tiers, are protected; importance below `low` goes first."""
-
-    low: float
-    high: float
-    protected_tiers: tuple[str, ...] = ("constitutional", "critical")
-
-
-@dataclass(frozen=True, slots=True)
-class CapacityStats:
-    """`versions` counts all that are kept, `importance` has `lowest`, `mean` and `highest` of what may be found."""
-
-    load: Load
-    versions: int
-    protected: int
-    evicted: int
-    importance: Mapping[str, float]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -271,7 +251,13 @@ class Reader(Protocol):
         ...
 
     def links(self, memory: MemoryId) -> list[Link]:
-        """Links from and to this memory, oldest first."""
+        """The memories that its fields name, and those whose fields name it, by number, kind and target. What a field
+        holds that is no id is no link. A memory that was erased is named on: an id tells nothing.
+        """
+        ...
+
+    def linked(self, memories: Collection[MemoryId], kinds: Collection[LinkKind] = LINK_KINDS) -> list[Link]:
+        """The links of these kinds to any of the memories, in the same order: what was made of them."""
         ...
 
     def keyword_search(
@@ -322,15 +308,11 @@ class Writer(Reader, Protocol):
         ...
 
     def put(self, record: Record, change: Change, entry: Entry) -> Record:
-        """Write the record as it became, append the revision, refresh the index. Returns it with its new `seq`."""
+        """Write the record as it became, append the revision, refresh the indexes. Returns it with its new `seq`."""
         ...
 
     def put_vector(self, generation: Generation, passage_hash: bytes, vector: bytes) -> bool:
         """Keep the vector of a passage that a memory has. False when there is one already, or no such memory."""
-        ...
-
-    def put_link(self, source: MemoryId, kind: LinkKind, target: str, at: datetime) -> None:
-        """A link that is there already stays as it is."""
         ...
 
     def add_tombstone(self, identity: Identity, reason: str, at: datetime) -> None:
@@ -346,6 +328,10 @@ class Writer(Reader, Protocol):
 
     def touch(self, number: int, at: datetime) -> None:
         """Note in this transaction that the memory was used; counts stay as they are."""
+        ...
+
+    def take_review(self, review: Review) -> bool:
+        """Take a pending review away. False when it is not pending any more, or the memory was retrieved since."""
         ...
 
     def set_limits(self, max_items: int | None, max_tokens: int | None) -> None:
@@ -364,8 +350,9 @@ class Writer(Reader, Protocol):
 
     def erase(self, number: int, change: Change, *, traceless: bool = True) -> None:
         """Remove the memory with everything that says what it said: record, payloads of all its revisions, index,
-        tags, use, links, and the vectors of passages that no other memory has. Appends a line without a payload.
-        With `traceless` the bytes are gone from every file when `Maintenance.scrub` has returned true.
+        tags, use, links from it, and the vectors of passages that no other memory has. Others name it as before.
+        Appends a line without a payload. With `traceless` the bytes are gone from every file when `Maintenance.scrub`
+        has returned true.
         """
         ...
 
@@ -496,6 +483,14 @@ class Maintenance(Protocol):
         """Make other processes see now what was counted, waiting at most `patience` seconds for a writer. False when
         the store is busy, full or cannot be written: then the counts are kept for the next time.
         """
+        ...
+
+    def note_reviews(self, reviews: Sequence[Review]) -> None:
+        """Keep them until they are taken, as `note_use` counts; of one memory the best rank and the last time."""
+        ...
+
+    def pending_reviews(self, namespace: str) -> list[Review]:
+        """Those that were noted and not taken, oldest first. After `flush_use` none is missing."""
         ...
 
     def note(self, name: str) -> str | None:

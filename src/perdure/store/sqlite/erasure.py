@@ -36,14 +36,12 @@ def erase(connection: Database, namespace: int, number: int, *, traceless: bool)
     if not lines or (lines[0][3] == ERASE and not traces and not any(line[-1] for line in lines)):
         raise NotFound(f"There is no memory {number} to erase.")
     _, memory, version, _, _ = lines[0]
-    own_id, passage, terms, tokens = traces[0] if traces else (memory, None, None, None)
+    passage, terms, tokens = traces[0] if traces else (None, None, None)
     for seq, *_ in lines:
         connection.execute(SQL["delete_payload"], (slot_of(namespace, seq),))
     point("erase: payloads deleted")
     connection.execute(SQL["delete_memory"], (slot,))
     point("erase: memory deleted")
-    for each in {memory, own_id}:
-        connection.execute(SQL["delete_links"], (namespace, each))
     _delete_passages(connection, namespace, [line[-1] for line in lines], {passage} if passage else set())
     if traceless:
         connection.execute(SIDECAR_SQL["ask_scrub"])

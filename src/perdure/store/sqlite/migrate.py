@@ -16,6 +16,7 @@ from perdure.errors import StoreDamaged, StoreForeign, StoreNewer
 from perdure.store.sqlite.apsw_types import Database, run
 from perdure.store.sqlite.doctor.schema import schema_differences, statements
 from perdure.store.sqlite.file import StoreFile
+from perdure.store.sqlite.links import index_evidence
 from perdure.store.sqlite.reindex import reindex
 from perdure.store.sqlite.sql import SQL
 from perdure.store.sqlite.sqlite_version import APPLICATION_ID
@@ -23,6 +24,8 @@ from perdure.store.sqlite.sqlite_version import APPLICATION_ID
 _HERE: Final = Path(__file__).parent
 # The schema since which words are read as they are now.
 _WORDS: Final = 3
+# The schema since which the fields of a memory that name others are indexed.
+_LINKS: Final = 6
 _FROM_BACKUP: Final = "Bring the store back from a backup."
 
 
@@ -77,6 +80,8 @@ def migrate(connection: Database, file: StoreFile) -> None:
                         point("migrate: between statements")
                 if version < _WORDS:
                     reindex(connection)
+                if version < _LINKS:
+                    index_evidence(connection)
                 _stamp(connection)
     except apsw.SQLError as error:
         with _transaction(connection):

@@ -92,12 +92,14 @@ INSERT INTO memory (
     namespace, slot, id, content_hash, passage_hash, checksum, key, version, seq, state, tier, category, context_type,
     source, source_project, conversation_id, session_id, channel, spec_folder, file_path, anchor_id, trust, importance,
     confidence, observation_count, validation_count, created_at, updated_at, valid_at, invalid_at, expires_at, text,
-    title, abstract, summary, reasoning, tags, keywords, "references", trigger_phrases, evidence, metadata
+    title, abstract, summary, reasoning, tags, keywords, "references", trigger_phrases, evidence, metadata,
+    supersedes, merged_from
 ) VALUES (
     ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
     ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
     ?, ?, ?, ?, ?, ?, ?, ?, ?,
-    ?, ?, ?, ?, ?, ?, ?, ?, ?, ?
+    ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
+    ?, ?
 ) ON CONFLICT (slot) DO UPDATE SET
     id = excluded.id, content_hash = excluded.content_hash, passage_hash = excluded.passage_hash,
     checksum = excluded.checksum, key = excluded.key, version = excluded.version, seq = excluded.seq,
@@ -111,15 +113,16 @@ INSERT INTO memory (
     invalid_at = excluded.invalid_at, expires_at = excluded.expires_at, text = excluded.text, title = excluded.title,
     abstract = excluded.abstract, summary = excluded.summary, reasoning = excluded.reasoning, tags = excluded.tags,
     keywords = excluded.keywords, "references" = excluded."references", trigger_phrases = excluded.trigger_phrases,
-    evidence = excluded.evidence, metadata = excluded.metadata;
+    evidence = excluded.evidence, metadata = excluded.metadata, supersedes = excluded.supersedes,
+    merged_from = excluded.merged_from;
 
 -- name: release_key
 -- Two keys that change places are free for a moment; `put` writes the row again.
 UPDATE memory SET key = NULL WHERE slot = ?;
 
 -- name: memory_before
--- The old tags and the old index row, which a new revision replaces.
-SELECT memory.tags, entry.terms, entry.title, entry.text, entry.keywords, entry.reasoning, entry.tags, entry.anchor,
+-- The old tags, links and index row, which a new revision replaces.
+SELECT memory.tags, memory.evidence, memory.supersedes, memory.merged_from, entry.terms, entry.title, entry.text, entry.keywords, entry.reasoning, entry.tags, entry.anchor,
        entry.folder, entry.tokens
 FROM memory LEFT JOIN entry USING (slot)
 WHERE memory.slot = ?;
@@ -175,15 +178,34 @@ INSERT INTO revision (
 INSERT INTO payload (id, salt, body) VALUES (?, ?, ?);
 
 -- name: put_link
--- Of two equal links the first one stays.
-INSERT INTO link (namespace, source, kind, target, created_at) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING;
+-- A memory that is named twice counts once.
+INSERT INTO link (slot, kind, target) VALUES (?, ?, ?) ON CONFLICT DO NOTHING;
+
+-- name: delete_link
+-- The memory does not name the other one any more.
+DELETE FROM link WHERE slot = ? AND kind = ? AND target = ?;
 
 -- name: links
 -- Links in both directions.
-SELECT source, kind, target, created_at FROM link WHERE namespace = ?1 AND source = ?2
+SELECT link.slot AS slot, memory.id, link.kind AS kind, link.target AS target
+FROM memory CROSS JOIN link ON link.slot = memory.slot
+WHERE memory.namespace = :namespace AND memory.id = :memory
 UNION
-SELECT source, kind, target, created_at FROM link WHERE namespace = ?1 AND target = ?2
-ORDER BY created_at, source, kind, target;
+SELECT link.slot, memory.id, link.kind, link.target
+FROM link CROSS JOIN memory ON memory.slot = link.slot
+WHERE link.target = :memory AND link.slot BETWEEN :first AND :last
+ORDER BY slot, kind, target;
+
+-- name: links_to
+-- The memories that name one.
+SELECT link.slot, memory.id, link.kind, link.target
+FROM link CROSS JOIN memory ON memory.slot = link.slot
+WHERE link.target = :memory AND link.slot BETWEEN :first AND :last
+ORDER BY link.slot, link.kind;
+
+-- name: with_evidence
+-- The memories of a namespace that may have links, when the index of links is first made.
+memory.evidence IS NOT NULL AND memory.slot > :after AND memory.slot <= :last ORDER BY memory.slot
 
 -- name: add_tombstone
 -- Of two tombstones of one text the later time counts.
@@ -313,13 +335,27 @@ ON CONFLICT (slot) DO UPDATE SET
     accessed_at = max(coalesce(accessed_at, excluded.accessed_at), coalesce(excluded.accessed_at, accessed_at))
 RETURNING recall_count, access_count;
 
+-- name: note_review
+-- The best rank and the last time count, in whatever order the processes flush.
+INSERT INTO review (slot, at, rank)
+SELECT slot, ?2, ?3 FROM memory WHERE slot = ?1
+ON CONFLICT (slot) DO UPDATE SET at = max(at, excluded.at), rank = min(rank, excluded.rank);
+
+-- name: pending_reviews
+-- Oldest first.
+SELECT slot, rank, at FROM review WHERE slot BETWEEN ? AND ? ORDER BY at, slot;
+
+-- name: take_review
+-- One that was retrieved once more since it was read stays for the next time.
+DELETE FROM review WHERE slot = ? AND at = ?;
+
 -- name: select_memory
 -- The columns in the order that rows.py reads them. Ends in an open WHERE: each query adds its own condition.
 SELECT memory.slot, id, content_hash, passage_hash, checksum, key, version, seq, state, tier, category, context_type,
        source, source_project, conversation_id, session_id, channel, spec_folder, file_path, anchor_id, trust,
        importance, confidence, observation_count, validation_count, created_at, updated_at, valid_at, invalid_at,
        expires_at, text, title, abstract, summary, reasoning, tags, keywords, "references", trigger_phrases, evidence,
-       metadata, recall_count, recalled_at, access_count, accessed_at
+       metadata, supersedes, merged_from, recall_count, recalled_at, access_count, accessed_at
 FROM memory LEFT JOIN use USING (slot)
 WHERE
 
@@ -765,7 +801,7 @@ SELECT operation FROM revision INDEXED BY revision_version WHERE namespace = ? A
 
 -- name: memory_traces
 -- What an erased memory is taken off: the statistics of the index, and its own passage.
-SELECT memory.id, memory.passage_hash, entry.terms, entry.tokens
+SELECT memory.passage_hash, entry.terms, entry.tokens
 FROM memory LEFT JOIN entry USING (slot) WHERE memory.slot = ?;
 
 -- name: delete_payload
@@ -775,10 +811,6 @@ DELETE FROM payload WHERE id = ?;
 -- name: delete_memory
 -- The index row, tags and use of the memory are deleted with it.
 DELETE FROM memory WHERE slot = ?;
-
--- name: delete_links
--- Links in both directions.
-DELETE FROM link WHERE namespace = ?1 AND (source = ?2 OR target = ?2);
 
 -- name: delete_passage
 -- The vectors of all generations, unless a memory has the passage.

@@ -6,7 +6,7 @@ import hmac
 import json
 import unicodedata
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from hashlib import sha256
 from itertools import islice
@@ -18,9 +18,11 @@ from perdure.embed.port import Generation
 from perdure.errors import StoreDamaged
 from perdure.ids import MemoryId, Reference
 from perdure.model import NOTHING, Change, EvictionCandidate, Filter, Identity, Record, Revision
-from perdure.store.port import CapacityStats, EvictionRule, KeywordSearch, Link, Load, LogFilter, NumberSearch
+from perdure.store.capacity import CapacityStats, EvictionRule, Load
+from perdure.store.port import LINK_KINDS, KeywordSearch, Link, LinkKind, LogFilter, NumberSearch
 from perdure.store.sqlite.apsw_types import Database, Row, Value
 from perdure.store.sqlite.filters import conditions
+from perdure.store.sqlite.links import decode_links
 from perdure.store.sqlite.rows import (
     ALL_WRITTEN,
     FLOAT_BYTES,
@@ -287,10 +289,17 @@ class SqliteReader:
         return sha256(b"\x00".join((of_text, b"key", key.encode()))).digest(), in_scope, of_text
 
     def links(self, memory: MemoryId) -> list[Link]:
-        rows = self._connection.execute(SQL["links"], (self.namespace_id, pack_id(memory)))
-        return [
-            Link(unpack_id(source), kind, unpack_name(target), from_micros(at)) for source, kind, target, at in rows
-        ]
+        first, last = range_of(self.namespace_id)
+        bindings = {"namespace": self.namespace_id, "memory": pack_id(memory), "first": first, "last": last}
+        return decode_links(self._connection.execute(SQL["links"], bindings))
+
+    def linked(self, memories: Collection[MemoryId], kinds: Collection[LinkKind] = LINK_KINDS) -> list[Link]:
+        first, last = range_of(self.namespace_id)
+        found: set[Link] = set()
+        for memory in memories:
+            bindings = {"memory": pack_id(memory), "first": first, "last": last}
+            found.update(decode_links(self._connection.execute(SQL["links_to"], bindings)))
+        return sorted(link for link in found if link.kind in kinds)
 
     def keyword_search(
         self, words: Sequence[str], filter: Filter, now: datetime, limit: int, counts: WordCounts | None = None

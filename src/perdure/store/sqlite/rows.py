@@ -31,7 +31,7 @@ FLOAT_BYTES: Final = 4
 # What reading a row raises when its bytes are no text any more, or its pages no pages.
 UNREADABLE: Final = (UnicodeDecodeError, apsw.CorruptError)
 
-_LISTS: Final = ("tags", "keywords", "references", "trigger_phrases", "evidence")
+_LISTS: Final = ("tags", "keywords", "references", "trigger_phrases", "evidence", "supersedes", "merged_from")
 _TIMES: Final = ("created_at", "updated_at", "valid_at", "invalid_at", "expires_at")
 _FIELDS: Final = tuple(sorted({field.name for field in fields(Record)} - set(USE_FIELDS)))
 _values: Final = attrgetter(*_FIELDS)
@@ -47,7 +47,7 @@ _COVERED: Final = (
     "conversation_id", "session_id", "channel", "spec_folder", "file_path", "anchor_id", "trust", "importance",
     "confidence", "observation_count", "validation_count", "created_at", "updated_at", "valid_at", "invalid_at",
     "expires_at", "text", "title", "abstract", "summary", "reasoning", "tags", "keywords", "references",
-    "trigger_phrases", "evidence", "metadata",
+    "trigger_phrases", "evidence", "metadata", "supersedes", "merged_from",
 )  # fmt: skip
 _covered_values: Final = attrgetter(*_COVERED)
 _TIME_COLUMNS: Final = tuple(map(_COVERED.index, _TIMES))
@@ -58,6 +58,9 @@ _FLOAT_COLUMNS: Final = tuple(map(_COVERED.index, ("importance", "confidence")))
 # Of the statement `select_memory`: where the checksum stands, where the covered columns end, and where those of use do.
 _CHECKSUM: Final = 4
 _COVERED_END: Final = _CHECKSUM + 1 + len(_COVERED)
+# The columns that came with the sixth schema, which the checksum covers only where they hold something: rows of before
+# keep theirs.
+_ADDED: Final = 2
 _USE_END: Final = _COVERED_END + len(USE_FIELDS)
 _UNUSED: Final = (0, None, 0, None)
 _DECODED: Final = (*_COVERED, *USE_FIELDS, "id", "number", "namespace", "content_hash")
@@ -127,7 +130,8 @@ def encode_row(record: Record, namespace: int, passage_hash: bytes) -> Row:
         # SQLite gives back 1 as 1.0 and -0.0 as 0.0.
         values[column] += 0.0
     covered = tuple(values)
-    return (namespace, slot, *hashes, _checksum(slot, hashes, covered), *covered)
+    summed = covered[:-_ADDED] if covered[-1] is covered[-2] is None else covered
+    return (namespace, slot, *hashes, _checksum(slot, hashes, summed), *covered)
 
 
 class Unwritten(NamedTuple):
@@ -197,8 +201,9 @@ def decode_sound(row: Row | None, namespace: str, unwritten: Mapping[int, Unwrit
 
 
 def is_sound(row: Row) -> bool:
+    end = _COVERED_END - (_ADDED if row[_COVERED_END - 1] is row[_COVERED_END - 2] is None else 0)
     try:
-        return _checksum(row[0], row[1:_CHECKSUM], row[_CHECKSUM + 1 : _COVERED_END]) == row[_CHECKSUM]
+        return _checksum(row[0], row[1:_CHECKSUM], row[_CHECKSUM + 1 : end]) == row[_CHECKSUM]
     except TypeError:
         return False
 

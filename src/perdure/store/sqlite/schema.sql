@@ -72,7 +72,9 @@ CREATE TABLE memory (
     "references"      TEXT,
     trigger_phrases   TEXT,
     evidence          TEXT,
-    metadata          TEXT
+    metadata          TEXT,
+    supersedes TEXT,
+    merged_from TEXT
 ) STRICT;
 
 CREATE UNIQUE INDEX memory_id ON memory (namespace, id);
@@ -132,16 +134,15 @@ CREATE TABLE payload (
     body TEXT NOT NULL
 ) STRICT;
 
+-- An index over the fields of the memories that name other memories; `target` is the id of the one that is named.
 CREATE TABLE link (
-    namespace  INTEGER NOT NULL REFERENCES namespace (id),
-    source     BLOB NOT NULL,
-    kind       TEXT NOT NULL CHECK (kind IN ('supersedes', 'merged_from', 'evidence', 'references')),
-    target     ANY NOT NULL,
-    created_at INTEGER NOT NULL,
-    PRIMARY KEY (namespace, source, kind, target)
+    slot   INTEGER NOT NULL REFERENCES memory (slot) ON DELETE CASCADE,
+    kind   TEXT NOT NULL CHECK (kind IN ('evidence', 'supersedes', 'merged_from')),
+    target BLOB NOT NULL,
+    PRIMARY KEY (slot, kind, target)
 ) STRICT, WITHOUT ROWID;
 
-CREATE INDEX link_target ON link (namespace, target);
+CREATE INDEX link_target ON link (target);
 
 -- Use is not history: outside revisions and hashes, written in small batches.
 CREATE TABLE use (
@@ -150,6 +151,13 @@ CREATE TABLE use (
     recalled_at  INTEGER,
     access_count INTEGER NOT NULL DEFAULT 0,
     accessed_at  INTEGER
+) STRICT;
+
+-- A memory that was retrieved and has not been reviewed since: its best rank, and when that was last. Written like use.
+CREATE TABLE review (
+    slot INTEGER PRIMARY KEY REFERENCES memory (slot) ON DELETE CASCADE,
+    at   INTEGER NOT NULL,
+    rank INTEGER NOT NULL
 ) STRICT;
 
 -- `digest` is an HMAC with the store's secret: a forgotten value leaves no trace that can be guessed.

@@ -16,7 +16,7 @@ from perdure.embed.port import Generation
 from perdure.errors import PerdureError, StoreFull, StoreReadOnly, StoreReplaced
 from perdure.maintenance_results import Backup, BackupRestored
 from perdure.model import Checkpoint, Finding, Record
-from perdure.store.port import IndexChanges, IndexRow, Pending, Position, Progress, Use, UseCount
+from perdure.store.port import IndexChanges, IndexRow, Pending, Position, Progress, Review, Use, UseCount
 from perdure.store.sqlite import checkpoints, fork, index_feed, scrub, statistics
 from perdure.store.sqlite.apsw_types import Database
 from perdure.store.sqlite.backup import create, partial_files
@@ -29,7 +29,7 @@ from perdure.store.sqlite.migrate import check_schema_version, migrate, newest_s
 from perdure.store.sqlite.pool import Pool
 from perdure.store.sqlite.reader import NO_NAMESPACE, SqliteReader, generation_id
 from perdure.store.sqlite.reserve import Reserve
-from perdure.store.sqlite.rows import ALL_WRITTEN, NUMBER_BITS, NUMBER_MASK
+from perdure.store.sqlite.rows import ALL_WRITTEN, NUMBER_BITS, NUMBER_MASK, range_of
 from perdure.store.sqlite.sql import SQL
 from perdure.store.sqlite.use import UseWriter
 from perdure.store.sqlite.writer import SqliteWriter
@@ -331,6 +331,14 @@ class SqliteStore:
 
     def note_use(self, uses: Sequence[Use]) -> None:
         self._use.count(uses)
+
+    def note_reviews(self, reviews: Sequence[Review]) -> None:
+        self._use.note_reviews(reviews)
+
+    def pending_reviews(self, namespace: str) -> list[Review]:
+        with self._pool.reading() as connection:
+            rows = connection.execute(SQL["pending_reviews"], range_of(self._id(connection, namespace)))
+            return [Review(namespace, slot & NUMBER_MASK, rank, from_micros(at)) for slot, rank, at in rows]
 
     def flush_use(self, *, patience: float) -> bool:
         """Counting use is never worth an error."""

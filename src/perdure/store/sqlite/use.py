@@ -1,4 +1,4 @@
-"""Use and provider calls that are counted, but not on disk yet.
+"""Use, pending reviews and provider calls that are noted, but not on disk yet.
 
 Counting must not make a read wait for a writer, and no reader of the process may miss a count. So counts are kept in
 memory first, for all stores of this process that have the same file open, and every reader adds them to what it finds
@@ -10,7 +10,7 @@ from __future__ import annotations
 import atexit
 import os
 import threading
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Final, TypeAlias
 from weakref import WeakSet, WeakValueDictionary
@@ -18,7 +18,7 @@ from weakref import WeakSet, WeakValueDictionary
 from perdure.buggify import point
 from perdure.clock import to_micros
 from perdure.errors import PerdureError
-from perdure.store.port import Use
+from perdure.store.port import Review, Use
 from perdure.store.sqlite.apsw_types import Database, Row
 from perdure.store.sqlite.file import FileIdentity
 from perdure.store.sqlite.pool import Pool
@@ -52,6 +52,7 @@ class _Counts:
     def __init__(self) -> None:
         self.unwritten: dict[str, dict[int, Unwritten]] = {}
         self.calls: list[ProviderCall] = []
+        self.reviews: dict[tuple[str, int], Review] = {}
         self.added = 0
         self.renew()
 
@@ -68,7 +69,7 @@ class _Counts:
 
     @property
     def all_written(self) -> bool:
-        return not self.calls and not self.to_write()
+        return not self.calls and not self.reviews and not self.to_write()
 
 
 class UseWriter:
@@ -115,6 +116,11 @@ class UseWriter:
             self._counts.calls += calls
         self.resume()
 
+    def note_reviews(self, reviews: Sequence[Review]) -> None:
+        with self._counts.lock:
+            _add_reviews(self._counts.reviews, reviews)
+        self.resume()
+
     @contextmanager
     def unwritten_calls(self) -> Generator[Sequence[ProviderCall]]:
         """Calls that are not in the file, and are not written while somebody looks at both."""
@@ -127,12 +133,13 @@ class UseWriter:
         with counts.flushing:
             with counts.lock:
                 taken, calls, counts.added = counts.to_write(), tuple(counts.calls), 0
+                reviews, counts.reviews = counts.reviews, {}
                 if sum(map(len, counts.unwritten.values())) - sum(map(len, taken.values())) > _KEPT:
                     # Of what was written the last time and before: the reads that began then have ended.
                     for namespace, numbers in counts.unwritten.items():
                         for number in numbers.keys() - taken.get(namespace, ALL_WRITTEN).keys():
                             del numbers[number]
-            if not taken and not calls:
+            if not taken and not calls and not reviews:
                 return
             try:
                 with self._pool.writing(patience) as connection:
@@ -140,6 +147,7 @@ class UseWriter:
                         from perdure.store.sqlite.models import write_calls
 
                         write_calls(connection, calls)
+                    _write_reviews(connection, reviews.values())
                     totals = {name: write_counts(connection, name, numbers) for name, numbers in taken.items()}
                     # Before the commit: whoever reads what is committed must not add it once more.
                     settled = True
@@ -150,6 +158,8 @@ class UseWriter:
             except BaseException:
                 if settled:
                     self._settle(taken, None)
+                with counts.lock:
+                    _add_reviews(counts.reviews, reviews.values())
                 raise
 
     def _settle(self, taken: _Uses, totals: Mapping[str, Mapping[int, Row]] | None) -> None:
@@ -174,6 +184,7 @@ class UseWriter:
         """Drop what was counted: the file is another one now."""
         with self._counts.lock:
             self._counts.unwritten.clear()
+            self._counts.reviews.clear()
 
     def _write_later(self) -> None:
         """What the thread does. It waits longer after each failure, and gives up where a retry cannot help."""
@@ -224,6 +235,22 @@ class UseWriter:
         if not self._in_memory:
             self._counts.unwritten.clear()
             self._counts.calls.clear()
+            self._counts.reviews.clear()
+
+
+def _add_reviews(noted: dict[tuple[str, int], Review], reviews: Iterable[Review]) -> None:
+    for review in reviews:
+        place = review.namespace, review.number
+        before = noted.get(place, review)
+        noted[place] = review._replace(rank=min(before.rank, review.rank), at=max(before.at, review.at))
+
+
+def _write_reviews(connection: Database, reviews: Iterable[Review]) -> None:
+    for review in reviews:
+        namespace_id = connection.execute(SQL["namespace_id"], (review.namespace,)).get
+        if namespace_id and 0 < review.number <= NUMBER_MASK:
+            row = (slot_of(namespace_id, review.number), to_micros(review.at), review.rank)
+            connection.execute(SQL["note_review"], row)
 
 
 def write_counts(connection: Database, namespace: str, numbers: Mapping[int, Unwritten]) -> dict[int, Row]:

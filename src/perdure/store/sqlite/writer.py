@@ -20,12 +20,14 @@ from perdure.embed.port import Generation
 from perdure.errors import Conflict, InvalidInput
 from perdure.ids import MemoryId
 from perdure.model import INDEXED_STATES, Change, Identity, Record, replace_record
-from perdure.store.port import LINK_KINDS, LinkKind, Load
+from perdure.store.capacity import Load
+from perdure.store.port import Review
 from perdure.store.sqlite import erasure
 from perdure.store.sqlite.apsw_types import Database, Row
 from perdure.store.sqlite.erasure import ERASE
 from perdure.store.sqlite.erasure_ledger import Erasure
 from perdure.store.sqlite.hash_chain import SALT_BYTES, Line, digest_of, genesis, link
+from perdure.store.sqlite.links import encoded_links, links_of, put_links
 from perdure.store.sqlite.log_head import LogEnd
 from perdure.store.sqlite.reader import NO_GENERATION, NO_NAMESPACE, SqliteReader, generation_id
 from perdure.store.sqlite.rows import (
@@ -107,12 +109,14 @@ class SqliteWriter(SqliteReader):
         record = replace_record(record, seq=row.seq + 1)
         slot = slot_of(self.namespace_id, record.number)
         old_tags: tuple[str, ...] = ()
+        old_links: Row = ()
         old_entry = None
         if record.number in self._handed_out:
             self._handed_out.discard(record.number)
         elif before := execute(SQL["memory_before"], (slot,)).fetchall():
             old_tags = tuple(json.loads(before[0][0] or "[]"))
-            old_entry = before[0][1:] if before[0][1] is not None else None
+            old_links, entry_row = before[0][1:4], before[0][4:]
+            old_entry = entry_row if entry_row[0] is not None else None
         elif execute(SQL["newest_operation"], (self.namespace_id, record.number)).get == ERASE:
             raise Conflict(f"Memory {record.number} was erased, and nothing can bring it back.")
         execute(SQL["put_memory"], encode_row(record, self.namespace_id, entry.passage_hash))
@@ -121,6 +125,8 @@ class SqliteWriter(SqliteReader):
             execute(SQL["delete_tags"], (slot,))
         for tag in record.tags if old_tags != record.tags else ():
             execute(SQL["put_tag"], (self.namespace_id, tag, slot))
+        if record.evidence or record.supersedes or record.merged_from or any(old_links):
+            put_links(self._connection, slot, encoded_links(old_links), links_of(record))
         self._put_entry(slot, old_entry, entry_columns(entry) if record.state in INDEXED_STATES else None)
         salt, body = os.urandom(SALT_BYTES), encode_payload(record, change.provenance)
         self._append(record.number, record.id, record.version, change, digest_of(salt, body.encode()))
@@ -173,13 +179,6 @@ class SqliteWriter(SqliteReader):
         row.vector += stored
         return stored > 0
 
-    def put_link(self, source: MemoryId, kind: LinkKind, target: str, at: datetime) -> None:
-        if kind not in LINK_KINDS:
-            raise InvalidInput(f"There is no kind of link called {kind!r:.40}.")
-        self._row_to_change()
-        row = (self.namespace_id, pack_id(source), kind, pack_name(target), to_micros(at))
-        self._connection.execute(SQL["put_link"], row)
-
     def add_tombstone(self, identity: Identity, reason: str, at: datetime) -> None:
         text, key, *scope = identity
         execute, hash_bytes = self._connection.execute, bytes.fromhex(text)
@@ -205,6 +204,13 @@ class SqliteWriter(SqliteReader):
         if 0 < number <= NUMBER_MASK:
             row = (slot_of(self.namespace_id, number), 0, None, 0, to_micros(at))
             self._connection.execute(SQL["note_use"], row).fetchall()
+
+    def take_review(self, review: Review) -> bool:
+        if not 0 < review.number <= NUMBER_MASK:
+            return False
+        row = (slot_of(self.namespace_id, review.number), to_micros(review.at))
+        self._connection.execute(SQL["take_review"], row)
+        return self._connection.changes() > 0
 
     def set_limits(self, max_items: int | None, max_tokens: int | None) -> None:
         if any(limit is not None and limit < 1 for limit in (max_items, max_tokens)):

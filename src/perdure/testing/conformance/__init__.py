@@ -14,7 +14,7 @@ from perdure.testing.conformance.erasure import ErasureTests
 from perdure.testing.conformance.expiry import ExpiryTests
 from perdure.testing.conformance.index_feed import IndexFeedTests
 from perdure.testing.conformance.isolation import IsolationTests
-from perdure.testing.conformance.links import LinksTests, TombstonesTests
+from perdure.testing.conformance.links import LinksTests, ReviewsTests, TombstonesTests
 from perdure.testing.conformance.lookup import LookupTests
 from perdure.testing.conformance.maintenance import MaintenanceTests
 from perdure.testing.conformance.models import GenerationsTests, ParkedOutputTests, ProviderCallsTests
@@ -33,6 +33,7 @@ class StoreConformance(
     SearchTests,
     TimeTravelTests,
     LinksTests,
+    ReviewsTests,
     TombstonesTests,
     CapacityTests,
     ErasureTests,

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from perdure.errors import InvalidInput
 from perdure.model import INDEXED_STATES, STATES, TIERS, EvictionCandidate
-from perdure.store.port import EvictionRule, Load, Store, Use
+from perdure.store.capacity import EvictionRule, Load
+from perdure.store.port import Store, Use
 from perdure.testing.conformance.store_fixture import RELAXED, StoreTestBase
 from perdure.testing.records import NAMESPACE, NOON, amend, change, draft, insert, read_once, remember
 from perdure.text.entry import entry_of

@@ -14,7 +14,8 @@ from perdure.errors import Conflict, NotFound
 from perdure.ids import content_hash, parse_reference
 from perdure.lineage import DROPPED
 from perdure.model import STATES, Filter, Record, identity_of
-from perdure.store.port import IndexRow, Load, LogFilter, Position, Store, Use
+from perdure.store.capacity import Load
+from perdure.store.port import IndexRow, LogFilter, Position, Store, Use
 from perdure.testing.conformance.store_fixture import RELAXED, StoreTestBase
 from perdure.testing.records import (
     GENERATION,
@@ -131,15 +132,14 @@ class ErasureTests(StoreTestBase):
         erase(store, 1)
         assert embed(store, [record]) == 0
 
-    def test_links_in_both_directions_go_and_others_stay(self, store: Store) -> None:
-        first, second, third = (remember(store, text) for text in ("tea", "coffee", "milk"))
-        with store.write(NAMESPACE) as writer:
-            writer.put_link(first.id, "references", second.id, NOON)
-            writer.put_link(second.id, "merged_from", first.id, NOON)
-            writer.put_link(second.id, "references", third.id, NOON)
-        erase(store, 1)
-        assert read_once(store).links(first.id) == []
-        assert [link.target for link in read_once(store).links(second.id)] == [third.id]
+    def test_links_from_it_go_and_others_name_it_as_before(self, store: Store) -> None:
+        first = remember(store, "tea")
+        second = remember(store, "coffee", supersedes=(first.id,))
+        third = remember(store, "milk", merged_from=(second.id,), evidence=(first.id,))
+        erase(store, 2)
+        assert [(link.number, link.kind) for link in read_once(store).links(first.id)] == [(3, "evidence")]
+        assert [(link.number, link.kind) for link in read_once(store).links(second.id)] == [(3, "merged_from")]
+        assert read_once(store).fetch([3]) == [third]
 
     def test_its_use_goes_with_it(self, store: Store) -> None:
         remember(store, "tea")

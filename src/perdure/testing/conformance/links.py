@@ -1,59 +1,137 @@
-"""Links and tombstones: what belongs together, and what must not come back."""
+"""Links, reviews and tombstones: what belongs together, what waits, and what must not come back."""
 
 from __future__ import annotations
 
+from contextlib import suppress
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any, cast
 
 import pytest
 
-from perdure.errors import InvalidInput
+from perdure.errors import InvalidInput, NotFound
 from perdure.ids import content_hash, new_id
 from perdure.model import SCOPE_FIELDS, Identity, identity_of
-from perdure.store.port import LINK_KINDS, Link, Store
+from perdure.store.port import LINK_KINDS, Link, Review, Store
 from perdure.testing.conformance.store_fixture import StoreTestBase
-from perdure.testing.records import NAMESPACE, NOON, amend, read_once, remember
+from perdure.testing.records import NAMESPACE, NOON, amend, change, read_once, remember
+from perdure.text.entry import entry_of
 
 HOUR = timedelta(hours=1)
-TARGETS = ["https://example.org/ä", "0" * 32, "sixteen letters.", "0198a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b"]
 TEA, COFFEE = Identity(content_hash("tea")), Identity(content_hash("coffee"))
 
 
 class LinksTests(StoreTestBase):
-    def test_a_link_is_seen_from_both_ends_oldest_first(self, store: Store) -> None:
-        first, second, third = (remember(store, f"memory {n}").id for n in range(3))
-        with store.write(NAMESPACE) as writer:
-            writer.put_link(third, "merged_from", second, NOON + HOUR)
-            writer.put_link(second, "supersedes", first, NOON)
-        later, earlier = Link(third, "merged_from", second, NOON + HOUR), Link(second, "supersedes", first, NOON)
-        assert read_once(store).links(second) == [earlier, later]
-        assert read_once(store).links(first) == [earlier]
-        assert read_once(store).links(new_id()) == read_once(store, "nowhere").links(first) == []
+    def test_a_link_is_seen_from_both_ends(self, store: Store) -> None:
+        first = remember(store, "tea")
+        second = remember(store, "green tea", supersedes=(first.id,))
+        third = remember(store, "black tea", merged_from=(second.id,), evidence=(first.id,))
+        replaced = Link(2, second.id, "supersedes", first.id)
+        merged = Link(3, third.id, "merged_from", second.id)
+        concluded = Link(3, third.id, "evidence", first.id)
+        assert read_once(store).links(second.id) == [replaced, merged]
+        assert read_once(store).links(first.id) == [replaced, concluded]
+        assert read_once(store).links(third.id) == [concluded, merged]
+        assert read_once(store).links(new_id()) == read_once(store, "nowhere").links(first.id) == []
 
-    @pytest.mark.parametrize(
-        "target", ["https://example.org/ä", "0" * 32, "sixteen letters.", "0198a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b"]
-    )
-    def test_a_link_leads_to_whatever_has_a_name(self, store: Store, target: str) -> None:
-        source = remember(store, "tea").id
-        with store.write(NAMESPACE) as writer:
-            for kind in LINK_KINDS:
-                writer.put_link(source, kind, target, NOON)
-        assert {link.target for link in read_once(store).links(source)} == {target}
-        assert {link.kind for link in read_once(store).links(source)} == set(LINK_KINDS)
+    def test_what_was_made_of_several_memories_is_one_answer(self, store: Store) -> None:
+        first, second = remember(store, "tea"), remember(store, "milk")
+        both = remember(store, "tea with milk", merged_from=(first.id, second.id), evidence=(first.id,))
+        asked = (first.id, second.id, new_id())
+        links = read_once(store).linked(asked)
+        assert {(link.number, link.kind, link.target) for link in links} == {
+            (both.number, "evidence", first.id),
+            (both.number, "merged_from", first.id),
+            (both.number, "merged_from", second.id),
+        }
+        assert links == sorted(links)
+        assert [link.kind for link in read_once(store).linked(asked, ["evidence"])] == ["evidence"]
+        assert read_once(store).linked((both.id,)) == read_once(store).linked(()) == []
 
-    def test_a_link_made_twice_is_the_first_one(self, store: Store) -> None:
-        source, target = new_id(), new_id()
+    def test_links_follow_the_fields_of_their_memory(self, store: Store) -> None:
+        named = [new_id() for _ in range(300)]
+        record = remember(store, "tea", evidence=named[:2])
+        for kind in LINK_KINDS:
+            for names in (named[1:3], (), named, named[:1], (named[0], named[0])):
+                changes: dict[str, Any] = {kind: tuple(names)}
+                record = amend(store, record, **changes)
+                links = read_once(store).links(record.id)
+                assert sorted(link.target for link in links if link.kind == kind) == sorted(set(names))
+        record = amend(store, record, "forget", state="deleted")
+        assert {link.kind for link in read_once(store).links(record.id)} == set(LINK_KINDS)
+
+    def test_what_is_no_id_is_no_link(self, store: Store) -> None:
+        for name in ("https://example.org/ä", "0" * 32, "sixteen letters.", new_id().upper()):
+            record = remember(store, "tea", evidence=(name,))
+            assert read_once(store).links(record.id) == []
+            assert read_once(store).fetch([record.number]) == [record]
+
+    def test_a_question_about_what_is_no_id_is_refused(self, store: Store) -> None:
+        with pytest.raises(InvalidInput):
+            read_once(store).links(cast("Any", "nobody"))
+
+
+class ReviewsTests(StoreTestBase):
+    def test_a_review_is_pending_until_it_is_taken(self, store: Store) -> None:
+        remember(store, "tea")
+        store.note_reviews([Review(NAMESPACE, 1, 3, NOON)])
+        assert store.flush_use(patience=5)
+        (pending,) = store.pending_reviews(NAMESPACE)
+        assert pending == Review(NAMESPACE, 1, 3, NOON)
+        with store.write(NAMESPACE) as writer:
+            assert writer.take_review(pending)
+            assert not writer.take_review(pending)
+        assert store.pending_reviews(NAMESPACE) == []
+
+    def test_of_several_the_best_rank_and_the_last_time_count(self, store: Store) -> None:
+        remember(store, "tea")
+        for reviews in (((5, 1), (2, 0)), ((4, 2),), ((3, 1),)):
+            store.note_reviews([Review(NAMESPACE, 1, rank, NOON + hours * HOUR) for rank, hours in reviews])
+            assert store.flush_use(patience=5)
+        assert store.pending_reviews(NAMESPACE) == [Review(NAMESPACE, 1, 2, NOON + 2 * HOUR)]
+
+    def test_one_that_was_retrieved_since_it_was_read_stays(self, store: Store) -> None:
+        remember(store, "tea")
         for hours in range(2):
-            with store.write(NAMESPACE) as writer:
-                writer.put_link(source, "evidence", target, NOON + hours * HOUR)
-        assert read_once(store).links(source) == [Link(source, "evidence", target, NOON)]
+            store.note_reviews([Review(NAMESPACE, 1, 1, NOON + hours * HOUR)])
+            assert store.flush_use(patience=5)
+        with store.write(NAMESPACE) as writer:
+            assert not writer.take_review(Review(NAMESPACE, 1, 1, NOON))
+        assert len(store.pending_reviews(NAMESPACE)) == 1
 
-    def test_a_link_of_no_known_kind_is_refused(self, store: Store) -> None:
-        with pytest.raises(InvalidInput), store.write(NAMESPACE) as writer:
-            writer.put_link(new_id(), cast("Any", "likes"), new_id(), NOON)
-        with pytest.raises(InvalidInput), store.write(NAMESPACE) as writer:
-            writer.put_link(cast("Any", "nobody"), "evidence", new_id(), NOON)
-        assert store.namespaces() == []
+    def test_a_review_taken_in_a_write_that_failed_is_pending(self, store: Store) -> None:
+        remember(store, "tea")
+        store.note_reviews([Review(NAMESPACE, 1, 1, NOON)])
+        assert store.flush_use(patience=5)
+
+        def fail() -> None:
+            with store.write(NAMESPACE) as writer:
+                assert writer.take_review(Review(NAMESPACE, 1, 1, NOON))
+                raise ZeroDivisionError
+
+        with pytest.raises(ZeroDivisionError):
+            fail()
+        assert len(store.pending_reviews(NAMESPACE)) == 1
+
+    def test_reviews_are_oldest_first_and_of_their_namespace(self, store: Store) -> None:
+        remember(store, "tea")
+        remember(store, "coffee")
+        remember(store, "milk", "theirs")
+        given = [Review(NAMESPACE, 1, 1, NOON + HOUR), Review(NAMESPACE, 2, 1, NOON), Review("theirs", 1, 1, NOON)]
+        store.note_reviews([*given, Review(NAMESPACE, 7, 1, NOON), Review("nowhere", 1, 1, NOON)])
+        assert store.flush_use(patience=5)
+        assert [review.number for review in store.pending_reviews(NAMESPACE)] == [2, 1]
+        assert store.pending_reviews("theirs") == [given[2]]
+        assert store.pending_reviews("nowhere") == []
+
+    def test_a_review_goes_with_its_memory(self, store: Store) -> None:
+        remember(store, "tea")
+        for _ in range(2):
+            store.note_reviews([Review(NAMESPACE, 1, 1, NOON)])
+            assert store.flush_use(patience=5)
+            with store.write(NAMESPACE) as writer, suppress(NotFound):
+                writer.erase(1, change("erase"))
+            assert store.pending_reviews(NAMESPACE) == []
 
 
 class TombstonesTests(StoreTestBase):
@@ -101,28 +179,31 @@ class TombstonesTests(StoreTestBase):
         assert read_once(store).tombstone_since(TEA) == NOON + HOUR
 
     def test_links_and_tombstones_stay_in_their_namespace(self, store: Store) -> None:
-        source, target = new_id(), new_id()
+        target = new_id()
+        remember(store, "tea", "theirs", evidence=(target,))
+        remember(store, "tea", "ours")
         with store.write("theirs") as writer:
-            writer.put_link(source, "evidence", target, NOON)
-            writer.add_tombstone(TEA, "forgotten", NOON)
+            writer.add_tombstone(COFFEE, "forgotten", NOON)
         with store.write("ours") as writer:
-            assert writer.tombstone_since(TEA) is None
+            assert writer.tombstone_since(COFFEE) is None
             writer.next_number()
-            writer.lift_tombstone(TEA)
-            assert writer.tombstone_since(TEA) is None
-        assert read_once(store, "ours").links(source) == []
-        assert read_once(store, "theirs").tombstone_since(TEA) == NOON
+            writer.lift_tombstone(COFFEE)
+            assert writer.tombstone_since(COFFEE) is None
+        assert read_once(store, "ours").links(target) == read_once(store, "ours").linked((target,)) == []
+        assert [link.number for link in read_once(store, "theirs").links(target)] == [1]
+        assert read_once(store, "theirs").tombstone_since(COFFEE) == NOON
 
     def test_a_failed_write_leaves_neither_link_nor_tombstone(self, store: Store) -> None:
-        source = remember(store, "tea").id
+        source, target = remember(store, "tea"), new_id()
 
         def fail() -> None:
             with store.write(NAMESPACE) as writer:
-                writer.put_link(source, "evidence", "e1", NOON)
+                changed = replace(source, evidence=(target,))
+                writer.put(changed, change("annotate"), entry_of(changed))
                 writer.add_tombstone(COFFEE, "forgotten", NOON)
                 raise ZeroDivisionError
 
         with pytest.raises(ZeroDivisionError):
             fail()
-        assert read_once(store).links(source) == []
+        assert read_once(store).links(source.id) == []
         assert read_once(store).tombstone_since(COFFEE) is None

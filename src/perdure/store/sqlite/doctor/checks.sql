@@ -34,25 +34,6 @@ UPDATE namespace SET
 -- A limit is at least 1.
 WHERE max_items < 1 OR max_tokens < 1;
 
--- name: links
--- A link, for a message. Wants a condition.
-SELECT kind || ' of ' || quote(coalesce((SELECT name FROM namespace WHERE id = link.namespace), '?')) FROM link
-
--- name: delete_links
--- Wants a condition.
-DELETE FROM link
-
--- name: dangling
--- From or to memories that the log does not know either; those that it knows may come back.
-WHERE link.kind NOT IN ('supersedes', 'merged_from', 'evidence', 'references') OR (
-    NOT EXISTS (SELECT 1 FROM memory WHERE memory.namespace = link.namespace AND memory.id = link.source)
-    AND NOT EXISTS (SELECT 1 FROM revision WHERE revision.namespace = link.namespace AND revision.memory = link.source)
-) OR (
-    link.kind IN ('supersedes', 'merged_from')
-    AND NOT EXISTS (SELECT 1 FROM memory WHERE memory.namespace = link.namespace AND memory.id = link.target)
-    AND NOT EXISTS (SELECT 1 FROM revision WHERE revision.namespace = link.namespace AND revision.memory = link.target)
-);
-
 -- name: bad_tombstones
 -- The digest is not ours, or the time is one that no calendar has.
 SELECT quote(coalesce(namespace.name, '?'))
@@ -135,13 +116,18 @@ WHERE NOT EXISTS (
 );
 
 -- name: delete_use_left_over
--- Use of memories that are gone.
+-- Use of memories that are gone, and their reviews.
 DELETE FROM use WHERE NOT EXISTS (SELECT 1 FROM memory WHERE memory.slot = use.slot);
+DELETE FROM review WHERE NOT EXISTS (SELECT 1 FROM memory WHERE memory.slot = review.slot);
 
 -- name: tags_left_over
 -- Tags of no memory, or filed under another namespace than their memory's.
 SELECT tag.slot FROM tag LEFT JOIN memory USING (slot)
 WHERE memory.slot IS NULL OR memory.namespace <> tag.namespace;
+
+-- name: links_left_over
+-- Links from no memory.
+SELECT slot FROM link WHERE NOT EXISTS (SELECT 1 FROM memory WHERE memory.slot = link.slot);
 
 -- name: counters
 -- The counters in the row of each namespace.
@@ -183,11 +169,16 @@ SELECT memory.slot, memory.id, content_hash, passage_hash, checksum, key, memory
        category, context_type, source, source_project, conversation_id, session_id, channel, spec_folder, file_path,
        anchor_id, trust, importance, confidence, observation_count, validation_count, created_at, updated_at, valid_at,
        invalid_at, expires_at, memory.text, memory.title, abstract, summary, memory.reasoning, memory.tags,
-       memory.keywords, "references", trigger_phrases, evidence, metadata, 0, NULL, 0, NULL,
+       memory.keywords, "references", trigger_phrases, evidence, metadata, supersedes, merged_from, 0, NULL,
+       0, NULL,
        entry.terms, CAST(entry.title AS BLOB), CAST(entry.text AS BLOB), CAST(entry.keywords AS BLOB),
        CAST(entry.reasoning AS BLOB), CAST(entry.tags AS BLOB), CAST(entry.anchor AS BLOB),
        CAST(entry.folder AS BLOB), entry.tokens,
-       (SELECT CAST(json_group_array(tag) AS BLOB) FROM tag WHERE tag.slot = memory.slot), memory.namespace,
+       (SELECT CAST(json_group_array(tag) AS BLOB) FROM tag WHERE tag.slot = memory.slot),
+       (
+           SELECT CAST(json_group_array(kind || ' ' || hex(target)) AS BLOB) FROM link WHERE link.slot = memory.slot
+       ),
+       memory.namespace,
        (
            SELECT max(seq) FROM revision INDEXED BY revision_version
            WHERE namespace = memory.slot >> 32 AND number = memory.slot & 4294967295

@@ -36,7 +36,7 @@ _SENTENCES: Final = {
     "vectors": ("Every vector is as it was stored.", "Vectors that are not as they were stored", REBUILD),
     "facts": ("Store metadata is valid.", "Invalid store metadata", REMOVE),
     "limits": ("All capacity limits are valid.", "Namespaces with an invalid capacity limit", REMOVE),
-    "links": ("No dangling links.", "Links from or to missing memories", REMOVE),
+    "links": ("The link index matches the memories.", "Memories whose links are indexed wrongly", REBUILD),
     "parked": ("Parked answers belong to memories.", "Parked answers about missing memories", REMOVE),
     "tombstones": ("Deletion markers are valid.", "Invalid deletion markers, by namespace", REMOVE),
 }  # fmt: skip

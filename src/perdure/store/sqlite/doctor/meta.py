@@ -1,4 +1,4 @@
-"""Checks of data that no log proves: the store's metadata, capacity limits, links, tombstones and parked output."""
+"""Checks of data that no log proves: the store's metadata, capacity limits, tombstones and parked output."""
 
 from __future__ import annotations
 
@@ -33,13 +33,11 @@ _VALID: Final[dict[str, Callable[[object], bool]]] = {
 }
 _INVALID_ROWS: Final = {
     "limits": f"{CHECKS['limits']} {CHECKS['bad_limit']}",
-    "links": f"{CHECKS['links']} {CHECKS['dangling']}",
     "tombstones": CHECKS["bad_tombstones"],
     "parked": f"{CHECKS['parked']} {CHECKS['parked_nowhere']}",
 }
 _REPAIRS: Final = (
     (f"{CHECKS['lift_limits']} {CHECKS['bad_limit']}", "namespaces had an invalid capacity limit; it was removed."),
-    (f"{CHECKS['delete_links']} {CHECKS['dangling']}", "dangling links were removed."),
     (CHECKS["delete_bad_tombstones"], "deletion markers without a digest were removed."),
     (f"{CHECKS['delete_parked']} {CHECKS['parked_nowhere']}", "parked answers about missing memories were removed."),
     (CHECKS["date_bad_tombstones"], "deletion markers with an invalid time got the time of the last change."),

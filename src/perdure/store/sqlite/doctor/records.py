@@ -14,6 +14,7 @@ from perdure.model import INDEXED_STATES, Finding, Record
 from perdure.store.sqlite.apsw_types import Database, Row
 from perdure.store.sqlite.checkpoints import decode_checkpoint
 from perdure.store.sqlite.doctor.findings import CHECKS, REBUILD, RESTORE_BACKUP, Tally, memory_label
+from perdure.store.sqlite.links import links_of
 from perdure.store.sqlite.rows import (
     NUMBER_BITS,
     NUMBER_MASK,
@@ -28,12 +29,12 @@ from perdure.store.sqlite.statistics import namespace_statistics, serving_genera
 from perdure.text.entry import entry_of, passage_hash, terms_length
 from perdure.text.tokens import MOST_PER_CHARACTER, estimate
 
-# Reports about data that a repair rebuilds (indexes, full-text index), and about links, which have a check.
+# Reports about data that a repair rebuilds: indexes, the full-text index, links.
 _DERIVED: Final = re.compile(r"fts5|entry_fts|(from|in) index|CHECK constraint failed in link")
-_DERIVED_TABLES: Final = {"entry", "tag", "use", "vector", "parked"}
+_DERIVED_TABLES: Final = {"entry", "tag", "link", "use", "review", "vector", "parked"}
 # In `examine_memory`: the hash that a vector is found by, and where the columns of the record end.
 _PASSAGE: Final = 3
-_RECORD: Final = 45
+_RECORD: Final = 47
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +47,7 @@ class ExaminedRow:
     entry: Row = ()
     tokens: object = None
     tags: bytes = b""
+    links: bytes = b""
 
     @property
     def has_entry(self) -> bool:
@@ -66,6 +68,16 @@ class ExaminedRow:
         except ValueError:
             return False
 
+    @property
+    def links_are_right(self) -> bool:
+        if self.record is None:
+            return True
+        named = {f"{kind} {target.hex().upper()}" for kind, target in links_of(self.record)}
+        try:
+            return set(json.loads(self.links)) == named
+        except ValueError:
+            return False
+
     def rebuilt_entry(self, record: Record) -> Row:
         """The tokens were counted by whoever wrote the memory; they are estimated only when they cannot be right."""
         own = self.entry[0] == entry_of(record).terms and self._tokens_are_plausible(record)
@@ -83,7 +95,7 @@ def examined_rows(connection: Database, namespace: int, name: str) -> Iterator[E
         if row is None or record is None:
             yield ExaminedRow(slot)
             continue
-        *entry, tokens, tags, filed_under, newest, body = row[_RECORD:]
+        *entry, tokens, tags, links, filed_under, newest, body = row[_RECORD:]
         hashes = (content_hash(record.text), passage_hash(record))
         if filed_under != namespace or hashes != (record.content_hash, row[_PASSAGE]):
             yield ExaminedRow(slot)
@@ -92,16 +104,18 @@ def examined_rows(connection: Database, namespace: int, name: str) -> Iterator[E
             matches = newest == record.seq and (body is None or decode_payload(body).record == record)
         except StoreDamaged:
             matches = False
-        yield ExaminedRow(slot, record, matches, tuple(entry), tokens, tags)
+        yield ExaminedRow(slot, record, matches, tuple(entry), tokens, tags, links)
 
 
 def check_records(connection: Database) -> list[Finding]:
-    """One pass over all records, which answers four questions."""
-    damaged, history, entries, tags = Tally("records"), Tally("history"), Tally("entries"), Tally("tags")
+    """One pass over all records, which answers five questions."""
+    questions = ("records", "history", "entries", "tags", "links")
+    damaged, history, entries, tags, links = tallies = [Tally(question) for question in questions]
     names = namespace_names(connection)
     for tally, query in (
         (entries, f"{CHECKS['entry_slots']} {CHECKS['not_indexed']}"),
         (tags, CHECKS["tags_left_over"]),
+        (links, CHECKS["links_left_over"]),
         (damaged, CHECKS["memories_nowhere"]),
     ):
         tally.add(*(memory_label(names, slot) for (slot,) in connection.execute(query)))
@@ -113,11 +127,12 @@ def check_records(connection: Database) -> list[Finding]:
                 (history, row.record is None or row.matches_log),
                 (entries, row.entry_is_right),
                 (tags, row.tags_are_right),
+                (links, row.links_are_right),
             )
             for tally, right in checks:
                 if not right:
                     tally.add(memory_label(names, row.slot))
-    return [tally.finding() for tally in (damaged, history, entries, tags)]
+    return [tally.finding() for tally in tallies]
 
 
 def missing_slots(connection: Database, namespace: int) -> list[int]:

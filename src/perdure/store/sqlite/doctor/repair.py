@@ -34,6 +34,7 @@ from perdure.store.sqlite.doctor.schema import (
 )
 from perdure.store.sqlite.erasure import ERASE, erase
 from perdure.store.sqlite.hash_chain import digest_of
+from perdure.store.sqlite.links import links_of, put_links
 from perdure.store.sqlite.pool import Pool
 from perdure.store.sqlite.rows import NUMBER_MASK, decode_payload, encode_row, range_of
 from perdure.store.sqlite.sql import SQL
@@ -52,7 +53,7 @@ def repair(pool: Pool) -> list[Finding]:
         create_missing(connection, full_text=False)
         findings += _restore_records(connection)
         wrong = _refill_indexes(connection)
-        sentence = f"The keyword index and the tag index were rebuilt; {wrong} entries were missing or wrong."
+        sentence = f"The indexes of keywords, tags and links were rebuilt; {wrong} entries were missing or wrong."
         findings.append(Finding("repair_index", "ok", sentence))
         bad = list(bad_vectors(connection))
         for vector_id in bad:
@@ -82,7 +83,7 @@ def repair(pool: Pool) -> list[Finding]:
 
 
 def _refill_indexes(connection: Database) -> int:
-    """Rebuild the index entries and the tags. The full-text index is made of the entries afterwards."""
+    """Rebuild the index entries, the tags and the links. The full-text index is made of the entries afterwards."""
     run(connection, f"{CHECKS['delete_entries']} {CHECKS['not_indexed']}")
     run(connection, CHECKS["delete_use_left_over"])
     wrong = 0
@@ -97,6 +98,7 @@ def _refill_indexes(connection: Database) -> int:
                 wrong += 1
             for tag in record.tags:
                 connection.execute(SQL["put_tag"], (namespace, tag, row.slot))
+            put_links(connection, row.slot, set(), links_of(record))
     return wrong
 
 

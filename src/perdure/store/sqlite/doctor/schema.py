@@ -19,7 +19,7 @@ _FULL_TEXT: Final = "entry_fts"
 # Nothing can rebuild the content of these tables.
 _SOURCES: Final = frozenset({"meta", "namespace", "revision", "payload"})
 # A repair makes these tables anew, but empty.
-_NOT_DERIVED: Final = frozenset({"link", "tombstone", "checkpoint", "provider_call", "parked"})
+_NOT_DERIVED: Final = frozenset({"tombstone", "checkpoint", "provider_call", "parked"})
 _ANEW: Final = "Bring the store back from a backup; `perdure doctor --repair` makes the table anew, but empty."
 _DROP: Final = {
     "index": CHECKS["drop_index"], "table": CHECKS["drop_table"], "trigger": CHECKS["drop_trigger"],
@@ -99,7 +99,7 @@ def check_schema(connection: Database) -> list[Finding]:
 
 
 def drop_derived(connection: Database) -> None:
-    """Drop every index, trigger and view, the tags and the full-text index, however damaged they are."""
+    """Drop every index, trigger and view, the tags, the links and the full-text index, however damaged they are."""
     raw = cast("apsw.Connection", connection)
     raw.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 0)
     try:
@@ -107,7 +107,7 @@ def drop_derived(connection: Database) -> None:
         # no pages, they are ordinary tables.
         run(connection, CHECKS["forget_full_text"])
         for kind, name, _ in sorted(schema_objects(connection).values(), key=lambda each: each.kind == "table"):
-            if kind != "table" or name == "tag" or name.startswith(_FULL_TEXT):
+            if kind != "table" or name in {"tag", "link"} or name.startswith(_FULL_TEXT):
                 quoted = name.replace('"', '""')
                 run(connection, f'{_DROP[kind]} "{quoted}"')
     finally:

@@ -1,0 +1,36 @@
+"""How full a namespace is, and what may be evicted from it: what the port asks and answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """How much a namespace holds (memories that may be found, and their tokens), and its own limits, if it has any."""
+
+    items: int
+    tokens: int
+    max_items: int | None
+    max_tokens: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class EvictionRule:
+    """Importance from `high` on, and these tiers, are protected; importance below `low` goes first."""
+
+    low: float
+    high: float
+    protected_tiers: tuple[str, ...] = ("constitutional", "critical")
+
+
+@dataclass(frozen=True, slots=True)
+class CapacityStats:
+    """`versions` counts all that are kept, `importance` has `lowest`, `mean` and `highest` of what may be found."""
+
+    load: Load
+    versions: int
+    protected: int
+    evicted: int
+    importance: Mapping[str, float]
