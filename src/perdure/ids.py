@@ -54,7 +54,7 @@ def content_hash(text: str) -> ContentHash:
 
 
 def is_id(name: object) -> TypeGuard[MemoryId]:
-    return isinstance(name, str) and _UUID.fullmatch(name) is not None
+    return isinstance(name, str) and UUID.fullmatch(name) is not None
 
 
 def check_key(key: str) -> str:
