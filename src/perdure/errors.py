@@ -15,6 +15,9 @@ Whoever raises one may give a sharper sentence and must leave a remedy: what the
     │   ├── NeedsConfirmation   needs_confirmation   look at the list first, then say yes
     │   ├── CapacityExceeded    capacity_exceeded  the namespace is full, and nothing in it may go
     │   └── NotAllowed          not_allowed     only a person may do this
+    ├── AccessDenied            access_denied   the token does not allow this
+    │   └── Unauthenticated     unauthenticated   no token, or none that counts
+    ├── RateLimited             rate_limited    (retryable) more requests than the token may make
     ├── ImportFailed            import_failed
     ├── ExportFailed            export_failed
     ├── BackupFailed            backup_failed
@@ -151,6 +154,32 @@ class NotAllowed(Conflict):
 
     code = "not_allowed"
     default_remedy = "Ask a person to do it; nothing was changed."
+
+
+class AccessDenied(PerdureError):
+    """The token does not allow this."""
+
+    code = "access_denied"
+    exit_code = 4
+    default_remedy = "Use a token that allows it: `perdure token create` makes one."
+
+
+class Unauthenticated(AccessDenied):
+    """A token is needed here."""
+
+    code = "unauthenticated"
+    default_remedy = "Send one as `Authorization: Bearer TOKEN`; `perdure token create` makes one."
+
+
+class RateLimited(PerdureError):
+    """The token makes more requests than it may."""
+
+    # In how many seconds the next request is taken.
+    retry_after: float | None = None
+    code = "rate_limited"
+    exit_code = 6
+    retryable = True
+    default_remedy = "Wait as long as `Retry-After` says, and try again; nothing was changed."
 
 
 class ImportFailed(PerdureError):

@@ -15,6 +15,7 @@ from perdure.clock import format_time
 from perdure.model import Context, Finding, Page, Recall, Remembered, RevertResult, Revision
 
 if TYPE_CHECKING:
+    from perdure.auth.authorise import AccessToken
     from perdure.llm.port import Parked
     from perdure.maintenance_results import Egress, Exported
     from perdure.store.stats import StoreStats
@@ -106,6 +107,12 @@ def parked_document(parked: Iterable[Parked]) -> dict[str, Any]:
     """`number` is that of the memory it was asked about."""
     names = {"id": "parked_id", "memory": "number"}
     return {"parked": [{names.get(name, name): value for name, value in to_jsonable(each).items()} for each in parked]}
+
+
+def token_document(token: AccessToken) -> dict[str, Any]:
+    """`granted_namespaces` is null where it is good for all."""
+    shown: dict[str, Any] = to_jsonable(token)
+    return {"token_id": shown.pop("id"), "granted_namespaces": shown.pop("namespaces"), **shown}
 
 
 def stats_document(stats: StoreStats, namespaces: Sequence[str] = ()) -> dict[str, Any]:

@@ -24,7 +24,11 @@ def command(path: str) -> click.Command:
 
 def leaves() -> list[str]:
     """Every command that does something, those inside a group by their two names."""
-    groups = {"checkpoint": ("create", "list", "restore", "delete"), "chat": ("import", "list")}
+    groups = {
+        "checkpoint": ("create", "list", "restore", "delete"),
+        "chat": ("import", "list"),
+        "token": ("create", "list", "revoke"),
+    }
     return [" ".join((name, *part)) for name in COMMANDS for part in ([(p,) for p in groups.get(name, ())] or [()])]
 
 

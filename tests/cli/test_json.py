@@ -115,6 +115,11 @@ chat list
 work
 episodes
 episodes tea
+token create reader --scope read --expires 30d
+token create owner --all-namespaces --writer person
+token list
+token revoke reader
+token revoke reader
 backup DIR/copy.backup
 restore-backup DIR/copy.backup
 restore-backup DIR/copy.backup --yes

@@ -101,6 +101,7 @@ TOKENS: dict[str, Draw] = {
         joined("github_pat_", body(ALNUM, 22), "_", body(ALNUM, 59)),
     ),
     "gitlab_token": joined("gl", lambda rng: rng.choice(["pat", "dt", "rt", "ptt"]), "-", body(URLSAFE, 20)),
+    "perdure_token": joined("perdure_", body(HEX, 10), "_", body(URLSAFE, 43)),
     "slack_token": one_of(
         joined(
             "xox",

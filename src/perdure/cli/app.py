@@ -47,6 +47,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "doctor": ("doctor", "Check the store, and repair it."),
     "egress": ("egress", "List what left this machine."),
     "parked": ("parked", "List, retry or discard what a model said that could not be used."),
+    "token": ("token", "Make, list and revoke the tokens that servers ask for."),
     "settings": ("settings", "Show every setting in force, and where it comes from."),
     "work": ("work", "Do outstanding work, such as missing vectors."),
     "backup": ("backup", "Copy the whole store to a file, and check the copy."),
@@ -72,6 +73,7 @@ _OTHER_WORDS: Final = {
     "network": "egress", "calls": "egress", "budget": "egress", "spend": "egress",
     "conversation": "chat", "conversations": "chat", "retry": "parked", "config": "settings",
     "proposals": "review", "accept": "review", "reject": "review",
+    "tokens": "token", "auth": "token", "login": "token",
 }  # fmt: skip
 
 

@@ -138,10 +138,10 @@ class Group(WithHelp, click.Group):
         return list(self.commands)
 
     def part(
-        self, name: str, *, examples: Sequence[str], creates: bool = False
+        self, name: str, *, examples: Sequence[str], several: bool = False, creates: bool = False
     ) -> Callable[[Callable[..., View]], Command]:
         def decorate(function: Callable[..., View]) -> Command:
-            made = command(name, examples=examples, creates=creates)(function)
+            made = command(name, examples=examples, several=several, creates=creates)(function)
             self.add_command(made)
             return made
 

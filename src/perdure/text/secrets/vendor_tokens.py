@@ -49,6 +49,7 @@ SHAPES = (
         ("gl",),
         rf"gl(?:pat|dt|rtr?|ptt|cbt|f(?:fc)?t|soat|agent|imt|oas|wt)-{_URLSAFE}{{20,}}(?:\.[A-Za-z0-9]+)*",
     ),
+    Shape("perdure_token", ("perdure_",), rf"perdure_[0-9a-f]{{10}}_{_URLSAFE}{{43}}", is_random, solid=0),
     Shape("gitlab_token", ("GR1348941",), rf"GR1348941{_URLSAFE}{{20,}}"),
     Shape("slack_token", ("xox",), r"xox(?:e\.xox)?[a-z]-[A-Za-z0-9-]{10,}", is_numbered),
     Shape("slack_token", ("xapp-",), r"xapp-[0-9]-[A-Za-z0-9-]{10,}", is_numbered),
