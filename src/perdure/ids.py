@@ -21,6 +21,8 @@ ContentHash = NewType("ContentHash", str)
 MESSAGE: Final = "message"
 EPISODE: Final = "episode"
 PROPOSAL: Final = "proposal"
+# Of these, what says again what other memories say: it is shown only where it is asked for.
+ON_REQUEST: Final = (EPISODE, PROPOSAL)
 
 _MAX_TYPE: Final = 64
 _MAX_IDENTIFIER: Final = 256

@@ -15,7 +15,7 @@ from typing import Any, Final, Literal, TypeAlias, TypedDict, TypeVar, cast
 
 from perdure.clock import Clock, format_local, parse_time
 from perdure.errors import BackupFailed, InvalidInput, TextTooLong, UnknownChoice, shown
-from perdure.ids import MAX_NUMBER, ContentHash, check_key
+from perdure.ids import MAX_NUMBER, ON_REQUEST, ContentHash, check_key
 from perdure.model import (
     CATEGORIES,
     CONFIDENCE_LABELS,
@@ -295,6 +295,7 @@ def check_filters(
 ) -> Filter:
     """Values that no memory can have are errors too: a misspelt filter must not look like an empty memory. `when` is a
     time in words, reckoned from `now`; together with `since` and `until` it leaves the time that all of them allow.
+    What is shown only where it is asked for is hidden, unless `key_type` is given.
     A verb that sees only what recall sees gives a `refusal`, with which the error for other states begins.
     """
     if unknown := set(filters) - set(Filters.__annotations__):
@@ -304,7 +305,7 @@ def check_filters(
         )
     given = {name: value for name, value in filters.items() if value is not None}
     if not given:
-        return Filter()
+        return Filter(hidden=ON_REQUEST)
     states = _one_or_several(given.get("states", "active"), "states")
     for state in states:
         check_choice(STATES, state, "state")
@@ -343,6 +344,7 @@ def check_filters(
         conversation_id=optional(check_single_line, given.get("conversation_id"), "conversation_id"),
         key_type=optional(_check_key_type, given.get("key_type"), "key_type"),
         where=check_where(given.get("where", {})),
+        hidden=() if "key_type" in given else ON_REQUEST,
         min_importance=least,
         max_importance=most,
         since=since,

@@ -5,16 +5,26 @@ Two mirrors of it exist for speed: `store/sqlite/filters.py` says it in SQL, and
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
 from typing import Final
 
+from perdure.ids import ON_REQUEST
 from perdure.model import Filter, Record
 from perdure.tiers import offered_tier
 from perdure.validation import scalar_json
 
 GONE_STATES: Final = frozenset({"deleted", "evicted", "expired"})
 
+_KIND: Final = re.compile(rf"({'|'.join(ON_REQUEST)}):.*/[0-9]{{8}}", re.DOTALL)
+
 _EXACT_FIELDS: Final = ("context_type", "tier", "source_project", "spec_folder", "conversation_id")
+
+
+def kind_of(key: str) -> str | None:
+    """Which of the kinds that are shown only where asked for a memory is of: by the type of a key that Perdure gave."""
+    kind = _KIND.fullmatch(key)
+    return kind[1] if kind else None
 
 
 def has_expired(record: Record, moment: datetime) -> bool:
@@ -22,10 +32,13 @@ def has_expired(record: Record, moment: datetime) -> bool:
 
 
 def is_visible(record: Record, filter: Filter, moment: datetime) -> bool:
-    """Whether a read with this filter may show the memory: it is in a state that the filter names, deprecated only when
-    the filter asks for that tier, and true and unexpired at this moment where it asks for active memories alone.
+    """Whether a read with this filter may show the memory: it is in a state that the filter names and of no kind that
+    it hides, deprecated only when the filter asks for that tier, and true and unexpired at this moment where it asks
+    for active memories alone.
     """
     if record.state not in filter.states or (record.tier == "deprecated" and filter.tier != "deprecated"):
+        return False
+    if record.key and filter.hidden and kind_of(record.key) in filter.hidden:
         return False
     if filter.states != ("active",):
         return True
@@ -59,6 +72,7 @@ def matches_filter(record: Record, filter: Filter) -> bool:
         and (not filter.sources or record.source in filter.sources)
         and set(filter.tags) <= set(record.tags)
         and (filter.key_type is None or (record.key or "").startswith(f"{filter.key_type}:"))
+        and (not filter.hidden or kind_of(record.key or "") not in filter.hidden)
         and (filter.min_importance is None or record.importance >= filter.min_importance)
         and (filter.max_importance is None or record.importance <= filter.max_importance)
         and all(has_entry(record, name, values) for name, values in filter.where)

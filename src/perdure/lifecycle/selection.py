@@ -59,8 +59,9 @@ def scope(
     """Where a call looks, with its filters checked."""
     given = {name: value for name, value in filters.items() if value is not None}
     filter = check_filters(given, services.settings.categories, services.context.clock()) if given else None
-    if filter is not None and "states" not in given:
-        filter = replace(filter, states=_NO_STATES)
+    if filter is not None:
+        # Nothing hides from who takes memories away.
+        filter = replace(filter, hidden=(), states=filter.states if "states" in given else _NO_STATES)
     return SelectionScope(services, namespace, filter, every_state)
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from perdure.clock import to_micros
+from perdure.ids import ON_REQUEST
 from perdure.model import Filter, Record
 from perdure.recall.conversation import NOBODY, ConversationFeatures
 from perdure.recall.index import Mask, Snapshot
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from perdure.recall.past_index import Past
     from perdure.store.port import Store
 
-_NO_FILTER: Final = Filter()
+_NO_FILTERS: Final = (Filter(hidden=ON_REQUEST), Filter())
 # So many of the best by words and of the best by meaning bring their neighbours in a conversation along.
 _WITH_NEIGHBOURS: Final = 50
 # Up to so many candidates, their use is read by number and not of the whole namespace.
@@ -197,7 +198,8 @@ class Retriever:
         snapshot, request, required = partition.snapshot, self.request, self.query.required
         allowed = snapshot.visible(request)
         filter = request.filter
-        if filter != _NO_FILTER and replace(filter, states=_NO_FILTER.states) != _NO_FILTER:
+        # Whether it asks for more than `visible` has looked at.
+        if filter not in _NO_FILTERS and replace(filter, states=("active",), hidden=()) not in _NO_FILTERS:
             filter = replace(request.filter, states=request.states)
             allowed = allowed & snapshot.passing(filter, lambda: partition.numbers(self.store, filter))
         unreadable = [number for namespace, number in self.unreadable if namespace == partition.namespace]

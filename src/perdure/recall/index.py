@@ -65,6 +65,7 @@ class Columns:
     question_share: NDArray[np.float32]
     name_share: NDArray[np.float32]
     tier: NDArray[np.int32]
+    kind: NDArray[np.int32]
     category: NDArray[np.int32]
     anchor: NDArray[np.int32]
     conversation: NDArray[np.int32]
@@ -76,7 +77,7 @@ _DTYPES: Final[dict[str, Any]] = {
     "number": np.int64, "active": np.bool_, "deprecated": np.bool_, "valid_from": np.int64, "valid_until": np.int64,
     "expires_at": np.int64, "dated": np.int64, "updated_at": np.int64, "observations": np.int64,
     "confidence": np.float64, "importance": np.float64, "stability": np.float64, "question_share": np.float32,
-    "name_share": np.float32, "tier": np.int32, "category": np.int32, "anchor": np.int32,
+    "name_share": np.float32, "tier": np.int32, "kind": np.int32, "category": np.int32, "anchor": np.int32,
     "conversation": np.int32, "group": np.int32, "speaker": np.int32,
 }  # fmt: skip
 
@@ -103,6 +104,7 @@ class Vocabulary:
 
     def __init__(self) -> None:
         self.tiers = Codes()
+        self.kinds = Codes()
         self.categories = Codes()
         self.anchors = Codes()
         self.conversations = Codes()
@@ -111,7 +113,7 @@ class Vocabulary:
 
     def columns(self, rows: Sequence[IndexRow]) -> Columns:
         (
-            numbers, _, _, active, tiers, valid_from, valid_until, expires_at, dated, updated_at, categories,
+            numbers, _, _, active, tiers, kinds, valid_from, valid_until, expires_at, dated, updated_at, categories,
             observations, confidence, importance, anchors, conversations, sessions, speakers, question_shares,
             name_shares, stabilities, _,
         ) = zip(*rows, strict=True)  # fmt: skip
@@ -139,6 +141,7 @@ class Vocabulary:
             "question_share": question_shares,
             "name_share": name_shares,
             "tier": self.tiers.encode(tiers),
+            "kind": self.kinds.encode(kinds),
             "category": self.categories.encode(categories),
             "anchor": self.anchors.encode(anchors),
             "conversation": self.conversations.encode(conversations),
@@ -224,6 +227,9 @@ class Snapshot:
             visible = visible & ~columns.active
         if filter.tier != "deprecated":
             visible = visible & ~columns.deprecated
+        for code, kind in enumerate(self.vocabulary.kinds.values):
+            if kind in filter.hidden:
+                visible = visible & (columns.kind != code)
         if self.timed and (filter.states == ("active",) or request.as_of is not None):
             moment, known = to_micros(request.true_at), to_micros(request.known_by)
             visible = visible & (columns.valid_from <= moment) & (columns.valid_until > moment)

@@ -87,7 +87,7 @@ def explain_no_results(
         notes.append(NEAREST.format(preview, nearest.relevance, request.min_relevance))
     elif not notes and query.words:
         anything = replace(query, required=None)
-        if not count(replace(request, filter=_NO_FILTER), anything):
+        if not count(replace(request, filter=Filter(hidden=request.filter.hidden)), anything):
             notes.append(OTHER_WORDS)
     return notes
 

@@ -21,7 +21,7 @@ from perdure.store.port import IndexRow, Position, Reader, Store
 from perdure.text.entry import entry_of
 from perdure.text.names_and_times import name_share
 from perdure.text.question_share import question_share
-from perdure.visibility import matches_filter
+from perdure.visibility import kind_of, matches_filter
 
 if TYPE_CHECKING:
     from perdure.recall.index import Snapshot
@@ -54,6 +54,7 @@ class PastRecord(NamedTuple):
             vector,
             record.state == "active",
             record.tier,
+            kind_of(record.key or ""),
             valid_from,
             valid_until,
             expires_at,

@@ -10,9 +10,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from perdure.clock import parse_time
+from perdure.ids import PROPOSAL
 from perdure.model import INDEXED_STATES, MIN_RELEVANCE, Filter, Record, State
 from perdure.recall.phrases import has_phrases, spellings, split_phrases
-from perdure.recall.recipe import Recipe, recipe_named
+from perdure.recall.recipe import EPISODES, Recipe, recipe_named
 from perdure.text.entry import term_hash
 from perdure.text.stopwords import STOPWORDS
 from perdure.text.wanted import HeldWords, WantedWords
@@ -140,15 +141,16 @@ def check_request(  # noqa: PLR0913 - one for each thing a caller may decide
     # The settings decide from which relevance on a memory is an answer, but not that a recipe leaves out what is below.
     least = chosen.min_relevance or (MIN_RELEVANCE if for_model else 0.0)
     least = least if settings.min_relevance is None or not least else settings.min_relevance
+    filter = check_filters(
+        filters, settings.categories, true_at or known_by or now, refusal="Recall does not look into memories"
+    )
     return SearchRequest(
         query=None if query is None else check_query(query),
         concepts=() if concepts is None else check_concepts(concepts),
         limit=check_limit(limit),
         namespaces=(namespace,) if namespaces is None else tuple(check_namespaces(namespaces)),
         recipe=chosen,
-        filter=check_filters(
-            filters, settings.categories, true_at or known_by or now, refusal="Recall does not look into memories"
-        ),
+        filter=replace(filter, hidden=(PROPOSAL,)) if chosen is EPISODES and filter.hidden else filter,
         as_of=true_at,
         known_at=known_by,
         use_decay=settings.decay if use_decay is None else check_bool(use_decay, "use_decay"),

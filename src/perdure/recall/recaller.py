@@ -242,7 +242,10 @@ class Recaller:
         given = request.filter
         # What belongs to the place that is asked stays; a tag of the answer is none of the event.
         place = Filter(
-            conversation_id=given.conversation_id, spec_folder=given.spec_folder, source_project=given.source_project
+            conversation_id=given.conversation_id,
+            spec_folder=given.spec_folder,
+            source_project=given.source_project,
+            hidden=given.hidden,
         )
         wider = replace(request, filter=place, concepts=(), limit=_EVENTS_COMPARED)
         source, _ = self._times(wider, replace(query, required=None), ()) if times.sessions else (None, ())

@@ -15,6 +15,7 @@ from datetime import datetime
 from typing import Final, NamedTuple, TypeAlias, TypeVar
 
 from perdure.clock import to_micros
+from perdure.ids import ON_REQUEST
 from perdure.model import Filter, Record, Triggered
 from perdure.recall.refresh import read_changes, read_rows
 from perdure.store.port import IndexRow, Position, Store
@@ -34,7 +35,7 @@ _PROMPT_WORDS: Final = 10_000
 _FORMS: Final = 8
 _PHRASE_WORDS: Final = 16
 _NAMESPACES: Final = 256
-_NO_FILTER: Final = Filter()
+_ORDINARY: Final = Filter(hidden=ON_REQUEST)
 
 Stems: TypeAlias = tuple[str, ...]
 Key = TypeVar("Key", bound="Stems | str")
@@ -165,7 +166,7 @@ class Triggers:
                 records |= {(name, record.number): record for record in reader.fetch(some)}
         for name, match in matches:
             record = records.get((name, match.number))
-            if record and is_visible(record, _NO_FILTER, now) and match.phrase in record.trigger_phrases:
+            if record and is_visible(record, _ORDINARY, now) and match.phrase in record.trigger_phrases:
                 yield Triggered(record, match.phrase, match.confidence)
 
     def _matches(self, namespace: str, prompt: str, now: datetime) -> list[Match]:

@@ -52,7 +52,8 @@ class IndexRow(NamedTuple):
 
     `valid_from` and `valid_until` are the times between which it is true; `dated` is when it became true, else when it
     was made. Of a turn in a conversation, `question_share` is the share of its text that asks, and `name_share` says
-    how many names it holds. `stability` is the number that its metadata gives for it, if any.
+    how many names it holds. `stability` is the number that its metadata gives for it, if any. `kind` is what
+    `perdure.visibility.kind_of` says of its key.
     """
 
     number: int
@@ -60,6 +61,7 @@ class IndexRow(NamedTuple):
     vector: bytes | None
     active: bool
     tier: str
+    kind: str | None
     valid_from: int | None
     valid_until: int | None
     expires_at: int | None

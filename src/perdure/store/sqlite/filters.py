@@ -55,6 +55,7 @@ def conditions(namespace: int, filter: Filter, now: datetime | None = None) -> t
     if filter.offered:
         clauses.append(SQL["where_offered"])
         bindings |= _OFFERED
+    clauses += (SQL[f"where_no_{kind}"] for kind in filter.hidden)
     if filter.tags:
         tags = list(dict.fromkeys(filter.tags))
         clauses.append(SQL["where_tags"])

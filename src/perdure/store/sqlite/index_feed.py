@@ -87,17 +87,17 @@ def use_counts(
 
 def _index_row(row: Row) -> IndexRow:
     (
-        terms, vector, active, tier, valid_from, valid_until, expires_at, dated, updated_at, category, observations,
-        confidence, importance, anchor, conversation, session, said, speaker, stability, phrases, number,
+        terms, vector, active, tier, kind, valid_from, valid_until, expires_at, dated, updated_at, category,
+        observations, confidence, importance, anchor, conversation, session, said, speaker, stability, phrases, number,
     ) = row  # fmt: skip
     asking = names = 0.0
     if said is not None:
         said = said.decode("utf-8", "replace")
         asking, names = question_share(said), name_share(said)
-    # Much quicker than calling the class by its twenty-two arguments.
+    # Much quicker than calling the class by its many arguments.
     return IndexRow._make((
-        number, terms, vector, active == 1, tier.decode("utf-8", "replace"), valid_from, valid_until, expires_at, dated,
-        updated_at, category and category.decode("utf-8", "replace"), observations, confidence, importance,
+        number, terms, vector, active == 1, tier.decode("utf-8", "replace"), kind, valid_from, valid_until, expires_at,
+        dated, updated_at, category and category.decode("utf-8", "replace"), observations, confidence, importance,
         anchor and anchor.decode("utf-8", "replace"),
         None if conversation is None else conversation.decode("utf-8", "replace"),
         None if session is None else session.decode("utf-8", "replace"),

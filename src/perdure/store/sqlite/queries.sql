@@ -526,6 +526,14 @@ coalesce(valid_at, created_at) < :until
 -- Deprecated memories leave ordinary results at once.
 tier <> 'deprecated'
 
+-- name: where_no_episode
+-- As `perdure.visibility.kind_of` decides: the key is one that Perdure gave to an episode.
+(memory.key GLOB 'episode:*/[0-9][0-9][0-9][0-9][0-9][0-9][0-9][0-9]') IS NOT TRUE
+
+-- name: where_no_proposal
+-- The same of proposals.
+(memory.key GLOB 'proposal:*/[0-9][0-9][0-9][0-9][0-9][0-9][0-9][0-9]') IS NOT TRUE
+
 -- name: where_valid
 -- The memory is true now and has not expired.
 coalesce(valid_at <= :now, TRUE) AND coalesce(invalid_at > :now, TRUE) AND coalesce(expires_at > :now, TRUE)
@@ -873,7 +881,10 @@ FROM namespace WHERE name = ?;
 -- What the recall index keeps of a memory; the number comes last, from whichever table drives the statement. The vector
 -- comes by the passage's hash, never by the memory. Texts are read as bytes, so that one that is damaged spoils no other;
 -- what was said, of conversations alone. A list of trigger phrases that is malformed is damage, and left out.
-SELECT entry.terms, vector.data, memory.state = 'active', CAST(memory.tier AS BLOB), memory.valid_at, memory.invalid_at,
+SELECT entry.terms, vector.data, memory.state = 'active', CAST(memory.tier AS BLOB),
+       CASE WHEN memory.key GLOB 'episode:*/[0-9][0-9][0-9][0-9][0-9][0-9][0-9][0-9]' THEN 'episode'
+           WHEN memory.key GLOB 'proposal:*/[0-9][0-9][0-9][0-9][0-9][0-9][0-9][0-9]' THEN 'proposal' END,
+       memory.valid_at, memory.invalid_at,
        memory.expires_at, coalesce(memory.valid_at, memory.created_at), memory.updated_at,
        CAST(memory.category AS BLOB), memory.observation_count, memory.confidence, memory.importance,
        CAST(memory.anchor_id AS BLOB), CAST(memory.conversation_id AS BLOB), CAST(memory.session_id AS BLOB),

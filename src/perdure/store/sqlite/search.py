@@ -6,6 +6,7 @@ import json
 import time
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from types import TracebackType
 from typing import Final, NamedTuple, Self
@@ -131,7 +132,7 @@ class DiskSearch:
         self._range = range_of(namespace)
         self._counter = counter
         self._counts = counts
-        self._has_filter = filter != _NO_FILTER
+        self._has_filter = replace(filter, hidden=()) != _NO_FILTER
         self._conditions, self._bindings = conditions(namespace, filter, now)
         own = {word.term: word.containing for word in counter.counted}
         idf = {term: counts.idf(term, own.get(term, 0)) for term, held in {**counts.containing, **own}.items() if held}

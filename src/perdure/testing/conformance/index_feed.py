@@ -50,6 +50,12 @@ class IndexFeedTests(StoreTestBase):
         bounds = [(row.valid_from, row.valid_until, row.expires_at) for row in rows]
         assert bounds == [(None, None, None)] * 3 + [(noon, noon + 2 * micros, noon + micros)]
 
+    def test_a_row_says_of_which_kind_a_memory_is(self, store: Store) -> None:
+        for key in ("episode:c/00000001", "episode:c/1", "proposal:merge/00000001", "message:c/00000001", None):
+            remember(store, "tea", key=key)
+        kinds = [row.kind for row in store.index_rows(NAMESPACE, None, 0, 9)]
+        assert kinds == ["episode", None, "proposal", None, None]
+
     def test_a_row_says_what_recall_weighs(self, store: Store) -> None:
         remember(store, "plain", updated_at=NOON)
         remember(

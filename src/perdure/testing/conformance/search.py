@@ -242,6 +242,15 @@ class SearchTests(StoreTestBase):
         remember(store, "tea", **fields)
         assert len(read_once(store).keyword_search(["tea"], Filter(**wanted), NOON, 9).best) == 1
 
+    def test_a_search_leaves_out_the_kinds_that_are_hidden(self, store: Store) -> None:
+        for key in ("episode:c/00000001", "episode:c/1", "proposal:merge/00000001", "message:c/00000001"):
+            remember(store, "tea", key=key)
+        for hidden, left in (((), {1, 2, 3, 4}), (("episode",), {2, 3, 4}), (("episode", "proposal"), {2, 4})):
+            filter = Filter(hidden=hidden)
+            found = read_once(store).keyword_search(["tea"], filter, NOON, 9).best
+            assert {scored.number for scored in found} == left
+            assert set(read_once(store).numbers(filter)) == left
+
     def test_a_filter_holds_for_a_search_too(self, store: Store) -> None:
         remember(store, "tea", tags=("hot",))
         remember(store, "tea")
