@@ -50,7 +50,7 @@ def work_on_episodes(services: Services) -> EpisodeWork:
     making, reviewing = context.batch(), context.batch()
     made = done = 0
     for namespace in services.store.namespaces():
-        for conversation in _with_open_messages(services, namespace):
+        for conversation in with_open_messages(services, namespace):
             made += make_episodes(services, namespace, conversation, making)
         done += review_episodes(services, namespace, reviewing)
     return EpisodeWork(made, done)
@@ -66,7 +66,7 @@ def rules_of(services: Services) -> Rules:
     )
 
 
-def _with_open_messages(services: Services, namespace: str) -> list[str]:
+def with_open_messages(services: Services, namespace: str) -> list[str]:
     """The conversations that have enough messages behind their last episode."""
     least = services.settings.episode_min_messages
     with services.store.read(namespace) as reader:
@@ -93,14 +93,14 @@ def make_episodes(services: Services, namespace: str, conversation: str, batch: 
         terms = telling_terms(message.text for message in group)
         words = words_of_messages(group, services.tokens)
         fields = episode_fields(conversation, group, surprise(terms, recent, known), words, boundary)
-        if not _store_episode(services, namespace, plan_write(None, namespace, fields, batch.at), group, last, batch):
+        if not store_episode(services, namespace, plan_write(None, namespace, fields, batch.at), group, last, batch):
             break
         recent.append(terms)
         last, start, made = position_of(group[-1].key or "") or last, end, made + 1
     return made
 
 
-def _store_episode(
+def store_episode(
     services: Services, namespace: str, plan: Plan, messages: Sequence[Record], last: int, batch: WriteBatch
 ) -> bool:
     """False when somebody else was faster, or changed one of the messages: the next run looks at them again."""
