@@ -8,16 +8,17 @@ import subprocess
 import sys
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from clocks import NOON, HandClock
 
-from perdure import Memory
+from perdure import Memory, Record
 from perdure.testing.buggify import VARIABLE
 
 WORK = """
 import sys
-from perdure import Memory
+from perdure import Memory, Record
 from perdure.testing.buggify import arm_from_environment
 arm_from_environment()
 with Memory(sys.argv[1], embedder="none") as memory:
@@ -128,3 +129,32 @@ def test_episodes_come_with_an_export(memory: Memory, clock: HandClock):
         other.import_(file, trusted=True)
         assert len(other.list(key_type="episode")) == 5
         assert other.work().episodes_made == 0
+
+
+@pytest.fixture
+def one(memory: Memory) -> Record:
+    """Of two sittings the first is over."""
+    fill(memory, 1, 2)
+    memory.work()
+    [episode] = memory.list(key_type="episode").records
+    return episode
+
+
+def test_reviews_are_one_change_that_can_be_taken_back(memory: Memory, clock: HandClock, one: Record):
+    memory.episodes("matter at length")
+    assert memory.work().episodes_reviewed == 1
+    line = memory.history(one.number)[-1]
+    assert (line.change.operation, line.change.surface) == ("annotate", "work (model)")
+    memory.undo(line.change.batch)
+    assert memory.get(one.number).metadata == one.metadata
+
+
+@pytest.mark.parametrize("metadata", [{}, {"stability": 0}, {"reviewed_at": "2026"}, {"reviewed_at": "2026-03-01"}])
+def test_what_somebody_wrote_into_an_episode_does_not_stop_work(
+    memory: Memory, clock: HandClock, one: Record, metadata: dict[str, Any]
+):
+    memory.update(one.number, metadata={**one.metadata, **metadata} if metadata else {})
+    memory.episodes("matter at length")
+    assert memory.work().episodes_reviewed == 0
+    memory.forget(one.number)
+    assert memory.work().episodes_reviewed == 0

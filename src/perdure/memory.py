@@ -218,6 +218,8 @@ class Memory(LearningMemory):
         answer = self._services.recaller().recall(request)
         if not request.is_past:
             self._services.usage.recalled(answer.relevant, request.now)
+            if request.recipe.forgets:
+                self._services.usage.retrieved(answer.relevant, request.now)
         return answer
 
     def episodes(self, query: str, *, limit: int = 10, **filters: Unpack[Filters]) -> model.Recall:
@@ -262,7 +264,11 @@ class Memory(LearningMemory):
         packed = recall.pack.pack(answer, recall.pack.Pack(query, room, self._services.tokens, style))
         if not request.is_past:
             surfaced = {item.record.id for item in packed.items if item.relevance is not None}
-            self._services.usage.recalled((one for one in answer.relevant if one.id in surfaced), request.now)
+            used = [one for one in answer.relevant if one.id in surfaced]
+            self._services.usage.recalled(used, request.now)
+            self._services.usage.read_by_model(used, request.now)
+            if request.recipe.forgets:
+                self._services.usage.retrieved(used, request.now)
         return packed
 
     def recall_detail(self, refs: References, *, level: model.Level = "full") -> tuple[model.Detail, ...]:

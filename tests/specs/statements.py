@@ -243,6 +243,8 @@ S2: Final = {
     "S2 episode stability": "(1 + 0.5 x surprise)",
     "S2 episode score": "Episodic score = RRF score x retrievability",
     "S2 review grades": "again/hard/good/easy",
+    "S2 review applied": "applied later",
+    "S2 review recorded": "Reviews are recorded when episodes are retrieved",
     "S2 review daily": "at most once a day per episode",
     "S2 review pre-retrieve": "not by context_pre_retrieve",
     "S2 duplicate threshold": "cosine similarity above which facts are considered true duplicates",

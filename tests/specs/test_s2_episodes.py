@@ -10,7 +10,8 @@ from clocks import NOON
 from fsrs import Card, Rating, Scheduler
 
 from perdure.clock import parse_time
-from perdure.episodes.forgetting import first_state, grade_of
+from perdure.episodes.forgetting import MemoryState, first_state, grade_of, reviewed
+from perdure.model import FACT_CATEGORIES
 
 if TYPE_CHECKING:
     from clocks import HandClock
@@ -98,35 +99,95 @@ def test_what_is_used_less_is_harder_to_call_back(memory: Memory, clock: HandClo
 
 
 @pytest.mark.parametrize(
-    ("rank", "opened", "grade"), [(0, True, "easy"), (4, True, "good"), (2, False, "hard"), (3, False, "again")]
+    ("rank", "opened", "grade"),
+    [
+        (1, True, "easy"),
+        (2, True, "good"),
+        (9, True, "good"),
+        (1, False, "hard"),
+        (3, False, "hard"),
+        (4, False, "again"),
+    ],
 )
 def test_a_grade_comes_from_rank_and_use(rank: int, opened: bool, grade: str):
     """S2 review grades: again, hard, good, easy."""
     assert grade_of(rank, opened=opened) == grade
 
 
-def test_a_retrieved_episode_is_reviewed_later_and_once_a_day(memory: Memory, clock: HandClock, one: Record):
-    """S2 review daily: recorded when retrieved, applied later, at most once a day per episode."""
+def opened_by_get(memory: Memory, number: int) -> None:
+    memory.get(number)
+
+
+def opened_by_detail(memory: Memory, number: int) -> None:
+    memory.recall_detail(number)
+
+
+def opened_in_context(memory: Memory, number: int) -> None:
+    context = memory.context("train ride", key_type="episode")
+    assert [item.record.number for item in context.items] == [number]
+
+
+def not_opened(memory: Memory, number: int) -> None:
+    memory.history(number)
+
+
+@pytest.mark.parametrize(
+    ("then", "grade"),
+    [(opened_by_get, "easy"), (opened_by_detail, "easy"), (opened_in_context, "easy"), (not_opened, "hard")],
+)
+def test_a_retrieved_episode_is_graded_by_what_happens_then(
+    memory: Memory, clock: HandClock, one: Record, then: Any, grade: Any
+):
+    """S2 review applied: recorded when retrieved, applied later."""
     clock.forward(days=2)
-    memory.episodes("train ride")
-    memory.recall_detail(one.number)
-    assert memory.get(one.number).metadata == one.metadata
-    assert memory.work().episodes_reviewed == 1
-    better = memory.get(one.number)
-    assert float(str(better.metadata["stability"])) > float(str(one.metadata["stability"]))
-    assert memory.history(one.number)[-1].change.provenance["grade"] == "easy"
-    memory.episodes("train ride")
-    clock.forward(hours=23)
-    memory.episodes("train ride")
-    assert memory.work().episodes_reviewed == 0
+    memory.get(one.number)
     clock.forward(hours=1)
     memory.episodes("train ride")
+    clock.forward(hours=1)
+    then(memory, one.number)
     assert memory.work().episodes_reviewed == 1
+    assert memory.history(one.number)[-1].change.provenance == {"grade": grade}
+    after = memory.get(one.number)
+    expected = reviewed(
+        MemoryState(float(str(one.metadata["stability"])), float(str(one.metadata["difficulty"]))),
+        NOON + timedelta(minutes=7), clock() - timedelta(hours=1), grade,
+    )  # fmt: skip
+    assert after.metadata["stability"] == pytest.approx(expected.stability, abs=1e-3)
+    assert after.metadata["difficulty"] == pytest.approx(expected.difficulty, abs=1e-3)
 
 
-def test_facts_before_a_prompt_review_no_episode(memory: Memory, clock: HandClock, one: Record):
-    """S2 review pre-retrieve: what asks for facts alone reviews no episode."""
+def test_an_episode_is_reviewed_once_a_day(memory: Memory, clock: HandClock, one: Record):
+    """S2 review daily: at most once a day per episode; what comes too early waits."""
+    clock.now = NOON + timedelta(days=2, minutes=7)
+    memory.episodes("train ride")
+    assert memory.work().episodes_reviewed == 1
+    memory.episodes("train ride")
+    clock.forward(hours=23, minutes=59)
+    assert memory.work().episodes_reviewed == 0
+    clock.forward(minutes=1)
+    assert memory.work().episodes_reviewed == 1
+    clock.forward(days=9)
+    assert memory.work().episodes_reviewed == 0
+
+
+def test_every_door_of_the_recipe_notes_a_review(memory: Memory, clock: HandClock, one: Record):
+    """S2 review recorded: reviews are recorded when episodes are retrieved."""
+    for retrieve in (
+        lambda: memory.episodes("train ride"),
+        lambda: memory.recall("train ride", recipe="episodes"),
+        lambda: memory.context("train ride", recipe="episodes", key_type="episode"),
+    ):
+        clock.forward(days=2)
+        retrieve()
+        assert memory.work().episodes_reviewed == 1
+
+
+def test_what_asks_for_facts_alone_reviews_no_episode(memory: Memory, clock: HandClock, one: Record):
+    """S2 review pre-retrieve: not by what asks for facts before a prompt."""
     clock.forward(days=2)
-    memory.recall("train ride", recipe="facts", category="preference")
+    memory.context("train ride", recipe="facts", category=list(FACT_CATEGORIES))
+    memory.recall("train ride", recipe="facts")
+    memory.recall("train ride", recipe="episodes", as_of=clock())
+    memory.episodes("quantum chromodynamics")
     assert memory.work().episodes_reviewed == 0
     assert memory.get(one.number).metadata == one.metadata

@@ -83,7 +83,7 @@ def words_of_messages(messages: Sequence[Record], counter: TokenCounter) -> Epis
     # As of its own time: whenever an episode is made, it says the same.
     ended = max(map(said_at, messages))
     ranked = [
-        replace(sentence, score=sentence.score * informative(sentence, names))
+        replace(sentence, score=sentence.score * worth_of_sentence(sentence, names))
         for sentence in rank([Material(message) for message in messages], ended)
     ]
     chosen = choose_sentences(ranked, counter.count)
@@ -115,7 +115,7 @@ def choose_sentences(ranked: Sequence[Sentence], count: Callable[[str], int]) ->
     return chosen
 
 
-def informative(sentence: Sentence, names: AbstractSet[str]) -> float:
+def worth_of_sentence(sentence: Sentence, names: AbstractSet[str]) -> float:
     """Little is said by few words, by calling somebody by name, and by a question."""
     told = len(sentence.weights.keys() - names)
     return (1 - 0.7**told) * (0.5 if sentence.text.rstrip().endswith("?") else 1.0)

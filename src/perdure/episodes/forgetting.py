@@ -45,12 +45,12 @@ def reviewed(state: MemoryState, before: datetime, at: datetime, grade: Grade) -
 
 
 def grade_of(rank: int, *, opened: bool) -> Grade:
-    """How well an episode was called back: whether it was near the top of the answer (its rank counts from 0), and
+    """How well an episode was called back: whether it was near the top of the answer, where rank 1 is the best, and
     whether somebody then looked at it.
     """
     if opened:
-        return "easy" if rank == 0 else "good"
-    return "hard" if rank < _TOP else "again"
+        return "easy" if rank == 1 else "good"
+    return "hard" if rank <= _TOP else "again"
 
 
 @cache

@@ -11,19 +11,15 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from perdure.buggify import point
-from perdure.clock import format_time, parse_iso_time
 from perdure.episodes.episode import episode_fields, said_at, words_of_messages
-from perdure.episodes.forgetting import MemoryState, grade_of, reviewed
 from perdure.episodes.keys import conversations, last_position, numbers_by_position, position_of
 from perdure.episodes.lookup import messages_after
-from perdure.episodes.metadata import DIFFICULTY, REVIEWED_AT, STABILITY
+from perdure.episodes.reviews import review_episodes
 from perdure.episodes.segment import Rules, Said, cut
 from perdure.episodes.surprise import RECENT, surprise, telling_terms
 from perdure.ids import EPISODE, MESSAGE
-from perdure.lifecycle.usage import rank_of
 from perdure.lifecycle.write import Plan, PreparedWrite, apply_plan, is_unchanged, plan_write
-from perdure.model import FACT_CATEGORIES, Filter, Record, replace_record
-from perdure.store.paging import records
+from perdure.model import FACT_CATEGORIES, Filter, Record
 from perdure.store.port import Reader
 from perdure.text.entry import entry_of
 
@@ -31,8 +27,6 @@ if TYPE_CHECKING:
     from perdure.lifecycle.write_context import WriteBatch
     from perdure.services import Services
 
-# An episode is reviewed once in this time at most.
-REVIEW_EVERY: Final = timedelta(days=1)
 # So many facts of a conversation count as known.
 _FACTS: Final = 100
 
@@ -134,44 +128,3 @@ def recent_episodes(reader: Reader, conversation: str, last: int) -> deque[froze
 def facts_of(reader: Reader, conversation: str) -> list[Record]:
     filter = Filter(conversation_id=conversation, categories=FACT_CATEGORIES)
     return reader.page(filter, after=None, limit=_FACTS, newest=True)
-
-
-def review_episodes(services: Services, namespace: str, batch: WriteBatch) -> int:
-    """Review the episodes that were retrieved since their last review, if that is a day ago."""
-    done = 0
-    for record in records(services.store, namespace, Filter(key_type=EPISODE)):
-        plan = plan_review(record)
-        if plan is None:
-            continue
-        with services.store.write(namespace) as writer:
-            if is_unchanged(writer, record):
-                apply_plan(services, writer, plan, replace(batch, at=services.context.clock()))
-                done += 1
-        point("episode reviewed")
-    return done
-
-
-def plan_review(record: Record) -> Plan | None:
-    """Pure: what the use of an episode says about it, or None where there is nothing new to say yet."""
-    stability, difficulty = record.metadata.get(STABILITY), record.metadata.get(DIFFICULTY)
-    before = parse_iso_time(str(record.metadata.get(REVIEWED_AT)), until=False)
-    at = record.recalled_at
-    if (
-        not isinstance(stability, int | float)
-        or not isinstance(difficulty, int | float)
-        or before is None
-        or at is None
-    ):
-        return None
-    if at - before < REVIEW_EVERY:
-        return None
-    opened = record.accessed_at is not None and record.accessed_at > before
-    grade = grade_of(rank_of(at), opened=opened)
-    state = reviewed(MemoryState(stability, difficulty), before, at, grade)
-    metadata = {
-        **record.metadata,
-        STABILITY: round(state.stability, 4),
-        DIFFICULTY: round(state.difficulty, 4),
-        REVIEWED_AT: format_time(at),
-    }
-    return Plan(record, replace_record(record, metadata=metadata), "annotate", "annotated", provenance={"grade": grade})

@@ -13,7 +13,7 @@ from perdure.clock import parse_time
 from perdure.ids import PROPOSAL
 from perdure.model import INDEXED_STATES, MIN_RELEVANCE, Filter, Record, State
 from perdure.recall.phrases import has_phrases, spellings, split_phrases
-from perdure.recall.recipe import EPISODES, Recipe, recipe_named
+from perdure.recall.recipe import Recipe, recipe_named
 from perdure.text.entry import term_hash
 from perdure.text.stopwords import STOPWORDS
 from perdure.text.wanted import HeldWords, WantedWords
@@ -150,7 +150,7 @@ def check_request(  # noqa: PLR0913 - one for each thing a caller may decide
         limit=check_limit(limit),
         namespaces=(namespace,) if namespaces is None else tuple(check_namespaces(namespaces)),
         recipe=chosen,
-        filter=replace(filter, hidden=(PROPOSAL,)) if chosen is EPISODES and filter.hidden else filter,
+        filter=replace(filter, hidden=(PROPOSAL,)) if chosen.forgets and filter.hidden else filter,
         as_of=true_at,
         known_at=known_by,
         use_decay=settings.decay if use_decay is None else check_bool(use_decay, "use_decay"),

@@ -128,7 +128,7 @@ FIELDS: Final[Mapping[str, str]] = {
     "recency_days": "after so many days recency is one half",
     "recall_cap": "from so many recalls on they count in full",
     "forgets": "multiply by retrievability, (1 + 19/81 x days since last use / stability) ^ -0.5; the stability, in "
-    "days, is `metadata.stability`, without it 1",
+    "days, is `metadata.stability`, without it 1; episodes are found as well, and wait for a review if they fit",
     "per_category": "at least so many of each balanced category that has any, where the limit has room for all of them",
     "balanced_categories": "which categories these are",
     "scale": "the best possible score",

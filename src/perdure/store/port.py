@@ -144,11 +144,12 @@ class Link(NamedTuple):
 
 
 class Review(NamedTuple):
-    """A memory was retrieved, at this rank of the answer (1 is the best), and waits for its review."""
+    """A memory was retrieved, once or several times, and waits for its review. Of the ranks, 1 is the best."""
 
     namespace: str
     number: int
     rank: int
+    first_at: datetime
     at: datetime
 
 
@@ -488,7 +489,7 @@ class Maintenance(Protocol):
         ...
 
     def note_reviews(self, reviews: Sequence[Review]) -> None:
-        """Keep them until they are taken, as `note_use` counts; of one memory the best rank and the last time."""
+        """Keep them until they are taken, as `note_use` counts; of one memory the best rank and both ends of time."""
         ...
 
     def pending_reviews(self, namespace: str) -> list[Review]:

@@ -336,14 +336,15 @@ ON CONFLICT (slot) DO UPDATE SET
 RETURNING recall_count, access_count;
 
 -- name: note_review
--- The best rank and the last time count, in whatever order the processes flush.
-INSERT INTO review (slot, at, rank)
-SELECT slot, ?2, ?3 FROM memory WHERE slot = ?1
-ON CONFLICT (slot) DO UPDATE SET at = max(at, excluded.at), rank = min(rank, excluded.rank);
+-- The best rank and both ends of the time count, in whatever order the processes flush.
+INSERT INTO review (slot, first_at, at, rank)
+SELECT slot, ?2, ?3, ?4 FROM memory WHERE slot = ?1
+ON CONFLICT (slot) DO UPDATE SET
+    first_at = min(first_at, excluded.first_at), at = max(at, excluded.at), rank = min(rank, excluded.rank);
 
 -- name: pending_reviews
 -- Oldest first.
-SELECT slot, rank, at FROM review WHERE slot BETWEEN ? AND ? ORDER BY at, slot;
+SELECT slot, rank, first_at, at FROM review WHERE slot BETWEEN ? AND ? ORDER BY at, slot;
 
 -- name: take_review
 -- One that was retrieved once more since it was read stays for the next time.

@@ -153,11 +153,12 @@ CREATE TABLE use (
     accessed_at  INTEGER
 ) STRICT;
 
--- A memory that was retrieved and has not been reviewed since: its best rank, and when that was last. Written like use.
+-- A memory that was retrieved and has not been reviewed since: when first and last, and its best rank. Written like use.
 CREATE TABLE review (
-    slot INTEGER PRIMARY KEY REFERENCES memory (slot) ON DELETE CASCADE,
-    at   INTEGER NOT NULL,
-    rank INTEGER NOT NULL
+    slot     INTEGER PRIMARY KEY REFERENCES memory (slot) ON DELETE CASCADE,
+    first_at INTEGER NOT NULL,
+    at       INTEGER NOT NULL,
+    rank     INTEGER NOT NULL
 ) STRICT;
 
 -- `digest` is an HMAC with the store's secret: a forgotten value leaves no trace that can be guessed.

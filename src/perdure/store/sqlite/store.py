@@ -338,7 +338,10 @@ class SqliteStore:
     def pending_reviews(self, namespace: str) -> list[Review]:
         with self._pool.reading() as connection:
             rows = connection.execute(SQL["pending_reviews"], range_of(self._id(connection, namespace)))
-            return [Review(namespace, slot & NUMBER_MASK, rank, from_micros(at)) for slot, rank, at in rows]
+            return [
+                Review(namespace, slot & NUMBER_MASK, rank, from_micros(first), from_micros(last))
+                for slot, rank, first, last in rows
+            ]
 
     def flush_use(self, *, patience: float) -> bool:
         """Counting use is never worth an error."""

@@ -242,14 +242,16 @@ def _add_reviews(noted: dict[tuple[str, int], Review], reviews: Iterable[Review]
     for review in reviews:
         place = review.namespace, review.number
         before = noted.get(place, review)
-        noted[place] = review._replace(rank=min(before.rank, review.rank), at=max(before.at, review.at))
+        first, last = min(before.first_at, review.first_at), max(before.at, review.at)
+        noted[place] = review._replace(rank=min(before.rank, review.rank), first_at=first, at=last)
 
 
 def _write_reviews(connection: Database, reviews: Iterable[Review]) -> None:
     for review in reviews:
         namespace_id = connection.execute(SQL["namespace_id"], (review.namespace,)).get
         if namespace_id and 0 < review.number <= NUMBER_MASK:
-            row = (slot_of(namespace_id, review.number), to_micros(review.at), review.rank)
+            times = to_micros(review.first_at), to_micros(review.at)
+            row = (slot_of(namespace_id, review.number), *times, review.rank)
             connection.execute(SQL["note_review"], row)
 
 

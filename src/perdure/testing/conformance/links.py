@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, cast
 
 import pytest
@@ -19,6 +19,10 @@ from perdure.text.entry import entry_of
 
 HOUR = timedelta(hours=1)
 TEA, COFFEE = Identity(content_hash("tea")), Identity(content_hash("coffee"))
+
+
+def retrieved(number: int = 1, *, rank: int = 1, at: datetime = NOON, namespace: str = NAMESPACE) -> Review:
+    return Review(namespace, number, rank, at, at)
 
 
 class LinksTests(StoreTestBase):
@@ -74,39 +78,39 @@ class LinksTests(StoreTestBase):
 class ReviewsTests(StoreTestBase):
     def test_a_review_is_pending_until_it_is_taken(self, store: Store) -> None:
         remember(store, "tea")
-        store.note_reviews([Review(NAMESPACE, 1, 3, NOON)])
+        store.note_reviews([retrieved(rank=3)])
         assert store.flush_use(patience=5)
         (pending,) = store.pending_reviews(NAMESPACE)
-        assert pending == Review(NAMESPACE, 1, 3, NOON)
+        assert pending == retrieved(rank=3)
         with store.write(NAMESPACE) as writer:
             assert writer.take_review(pending)
             assert not writer.take_review(pending)
         assert store.pending_reviews(NAMESPACE) == []
 
-    def test_of_several_the_best_rank_and_the_last_time_count(self, store: Store) -> None:
+    def test_of_several_the_best_rank_and_both_ends_of_the_time_count(self, store: Store) -> None:
         remember(store, "tea")
         for reviews in (((5, 1), (2, 0)), ((4, 2),), ((3, 1),)):
-            store.note_reviews([Review(NAMESPACE, 1, rank, NOON + hours * HOUR) for rank, hours in reviews])
+            store.note_reviews([retrieved(rank=rank, at=NOON + hours * HOUR) for rank, hours in reviews])
             assert store.flush_use(patience=5)
-        assert store.pending_reviews(NAMESPACE) == [Review(NAMESPACE, 1, 2, NOON + 2 * HOUR)]
+        assert store.pending_reviews(NAMESPACE) == [Review(NAMESPACE, 1, 2, NOON, NOON + 2 * HOUR)]
 
     def test_one_that_was_retrieved_since_it_was_read_stays(self, store: Store) -> None:
         remember(store, "tea")
         for hours in range(2):
-            store.note_reviews([Review(NAMESPACE, 1, 1, NOON + hours * HOUR)])
+            store.note_reviews([retrieved(at=NOON + hours * HOUR)])
             assert store.flush_use(patience=5)
         with store.write(NAMESPACE) as writer:
-            assert not writer.take_review(Review(NAMESPACE, 1, 1, NOON))
+            assert not writer.take_review(retrieved())
         assert len(store.pending_reviews(NAMESPACE)) == 1
 
     def test_a_review_taken_in_a_write_that_failed_is_pending(self, store: Store) -> None:
         remember(store, "tea")
-        store.note_reviews([Review(NAMESPACE, 1, 1, NOON)])
+        store.note_reviews([retrieved()])
         assert store.flush_use(patience=5)
 
         def fail() -> None:
             with store.write(NAMESPACE) as writer:
-                assert writer.take_review(Review(NAMESPACE, 1, 1, NOON))
+                assert writer.take_review(retrieved())
                 raise ZeroDivisionError
 
         with pytest.raises(ZeroDivisionError):
@@ -117,8 +121,8 @@ class ReviewsTests(StoreTestBase):
         remember(store, "tea")
         remember(store, "coffee")
         remember(store, "milk", "theirs")
-        given = [Review(NAMESPACE, 1, 1, NOON + HOUR), Review(NAMESPACE, 2, 1, NOON), Review("theirs", 1, 1, NOON)]
-        store.note_reviews([*given, Review(NAMESPACE, 7, 1, NOON), Review("nowhere", 1, 1, NOON)])
+        given = [retrieved(at=NOON + HOUR), retrieved(2), retrieved(namespace="theirs")]
+        store.note_reviews([*given, retrieved(7), retrieved(namespace="nowhere")])
         assert store.flush_use(patience=5)
         assert [review.number for review in store.pending_reviews(NAMESPACE)] == [2, 1]
         assert store.pending_reviews("theirs") == [given[2]]
@@ -127,7 +131,7 @@ class ReviewsTests(StoreTestBase):
     def test_a_review_goes_with_its_memory(self, store: Store) -> None:
         remember(store, "tea")
         for _ in range(2):
-            store.note_reviews([Review(NAMESPACE, 1, 1, NOON)])
+            store.note_reviews([retrieved()])
             assert store.flush_use(patience=5)
             with store.write(NAMESPACE) as writer, suppress(NotFound):
                 writer.erase(1, change("erase"))

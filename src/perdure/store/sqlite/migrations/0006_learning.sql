@@ -16,9 +16,10 @@ CREATE TABLE link (
 
 CREATE INDEX link_target ON link (target);
 
--- A memory that was retrieved and has not been reviewed since: its best rank, and when that was last. Written like use.
+-- A memory that was retrieved and has not been reviewed since: when first and last, and its best rank. Written like use.
 CREATE TABLE review (
-    slot INTEGER PRIMARY KEY REFERENCES memory (slot) ON DELETE CASCADE,
-    at   INTEGER NOT NULL,
-    rank INTEGER NOT NULL
+    slot     INTEGER PRIMARY KEY REFERENCES memory (slot) ON DELETE CASCADE,
+    first_at INTEGER NOT NULL,
+    at       INTEGER NOT NULL,
+    rank     INTEGER NOT NULL
 ) STRICT;
