@@ -10,10 +10,9 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Final, Literal, TypeAlias, cast
+from typing import Final, Literal, TypeAlias, cast, get_args
 
-from perdure.errors import InvalidInput, shown
-from perdure.ids import content_hash
+from perdure.errors import InvalidInput
 from perdure.llm.port import Schema
 from perdure.model import FACT_CATEGORIES, NOTHING, Json
 from perdure.text.keywords import usable_keywords
@@ -26,18 +25,7 @@ LEARNED_CONFIDENCE: Final = 0.7
 LONGEST_FACT: Final = 1_000
 MOST_ACTIONS: Final = 200
 _MOST_KEYWORDS: Final = 20
-_NUMBER: Final = re.compile(r"#?([0-9]{1,10})")
-
-CATEGORIES: Final = {
-    "identity": "name, location, occupation, age, demographic facts",
-    "preference": "likes, dislikes, favorites, rankings",
-    "interest": "topics, hobbies, domains the person engages with",
-    "personality": "communication style, emotional tendencies, traits",
-    "relationship": "dynamics between user and assistant, shared references, routines",
-    "experience": "skills, past events, professional background",
-    "goal": "desires, plans, aspirations",
-    "guideline": "how the assistant should behave: rules, tone preferences, conditional instructions",
-}
+_NUMBER: Final = re.compile(r"(?:\[?ID: ?|#)?([0-9]{1,10})\]?")
 
 SCHEMA: Final[Schema] = {
     "type": "object",
@@ -48,9 +36,9 @@ SCHEMA: Final[Schema] = {
             "items": {
                 "type": "object",
                 "properties": {
-                    "action": {"type": "string", "enum": ["new", "reinforce", "update", "invalidate"]},
+                    "action": {"type": "string", "enum": list(get_args(Action))},
                     "existing_fact_id": {
-                        "description": "The number of the fact that is reinforced, updated or invalidated; else null.",
+                        "description": "The ID of the fact that is reinforced, updated or invalidated; else null.",
                         "anyOf": [{"type": "integer"}, {"type": "string", "maxLength": 64}, {"type": "null"}],
                     },
                     "category": {"type": "string", "enum": list(FACT_CATEGORIES)},
@@ -88,53 +76,50 @@ class FactAction:
     metadata: Mapping[str, Json] = field(default_factory=lambda: NOTHING)
 
 
-def parse_actions(answer: Mapping[str, Json], known: Collection[int]) -> tuple[list[FactAction], list[str]]:
-    """The actions of an answer that matches `SCHEMA`, as far as they can be carried out, and what a person should hear
-    of the others. `known` are the numbers of the facts that were shown.
-    """
-    actions: list[FactAction] = []
-    notes: list[str] = []
-    for item in cast("Sequence[Mapping[str, Json]]", answer["facts"]):
-        action = cast("Action", item["action"])
-        existing = None if action == "new" else _number(item["existing_fact_id"])
-        if action != "new" and existing not in known:
-            notes.append(f"{shown(item['existing_fact_id'])} is no fact that was shown: {action} counts as new.")
-            action, existing = "new", None
-        fact = " ".join(str(item["fact"]).split())
-        try:
-            fact = check_text(fact, "A fact") if action in {"new", "update"} else fact
-        except InvalidInput as error:
-            notes.append(f"An action was left out: {error.sentence}")
-            continue
-        keywords = usable_keywords(cast("Sequence[object]", item["keywords"]))
-        actions.append(FactAction(action, existing, str(item["category"]), fact, keywords))
-    return actions, notes
+def parse_actions(answer: Mapping[str, Json]) -> list[FactAction]:
+    """The actions of an answer that matches `SCHEMA`. `check_actions` says which of them count."""
+    return [
+        FactAction(
+            cast("Action", item["action"]),
+            _number(item["existing_fact_id"]),
+            str(item["category"]),
+            " ".join(str(item["fact"]).split()),
+            usable_keywords(cast("Sequence[object]", item["keywords"])),
+        )
+        for item in cast("Sequence[Mapping[str, Json]]", answer["facts"])
+    ]
 
 
-def without_repeats(actions: Iterable[FactAction]) -> tuple[list[FactAction], list[str]]:
-    """Without those that say the same again, and with one action about each fact: the first counts, and what another
-    one says is not lost but new.
+def check_actions(actions: Iterable[FactAction], known: Collection[int]) -> tuple[list[FactAction], list[str]]:
+    """The actions that can be carried out, whoever gave them, and what a person should hear of the others. `known` are
+    the numbers of the facts that were shown: what names no such fact is new. Of several actions about one fact the
+    first counts, and what another one would make of it is new.
     """
-    chosen: list[FactAction] = []
+    checked: list[FactAction] = []
     notes: list[str] = []
     told: set[int] = set()
-    said: set[str] = set()
     for one in actions:
         action = one
-        if one.existing is not None and one.existing in told:
-            notes.append(f"Another action about fact #{one.existing} comes first: {one.action} does not count.")
+        if one.action == "new":
+            action = replace(one, existing=None)
+        elif one.existing not in known:
+            notes.append(f"{one.action.capitalize()} names no fact that was shown, so it counts as new.")
+            action = replace(one, action="new", existing=None)
+        elif one.existing in told:
+            notes.append(f"Another action about fact #{one.existing} comes first, so {one.action} does not count.")
             if one.action != "update":
                 continue
             action = replace(one, action="new", existing=None)
         if action.action in {"new", "update"}:
-            words = content_hash(action.fact)
-            if action.action == "new" and words in said:
+            try:
+                check_text(action.fact, "A fact")
+            except InvalidInput as error:
+                notes.append(f"An action was left out: {error.sentence}")
                 continue
-            said.add(words)
         if action.existing is not None:
             told.add(action.existing)
-        chosen.append(action)
-    return chosen, notes
+        checked.append(action)
+    return checked, notes
 
 
 def _number(value: Json) -> int | None:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Final
 
 from perdure.model import Record
+
+_COUNTS: Final = ("episodes", "new", "reinforced", "updated", "invalidated", "proposed", "skipped")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,3 +32,15 @@ class Consolidation:
     notes: tuple[str, ...] = ()
     records: tuple[Record, ...] = ()
     dry_run: bool = False
+
+
+def together(parts: Iterable[Consolidation], notes: Iterable[str] = ()) -> Consolidation:
+    """The sum of several runs of one call."""
+    found = list(parts)
+    counts = {name: sum(getattr(part, name) for part in found) for name in _COUNTS}
+    return Consolidation(
+        **counts,
+        batch=next((part.batch for part in found if part.batch), None),
+        notes=tuple(dict.fromkeys((*(note for part in found for note in part.notes), *notes))),
+        records=tuple({record.id: record for part in found for record in part.records}.values()),
+    )

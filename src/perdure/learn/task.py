@@ -7,17 +7,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final, Protocol
+from typing import Protocol
 
 from perdure.clock import parse_iso_time
+from perdure.episodes.metadata import UNTIL
 from perdure.learn.actions import FactAction
 from perdure.llm.port import Schema
-from perdure.model import Record
-
-# In the metadata of an episode.
-UNTIL: Final = "until"
-SURPRISE: Final = "surprise"
-CONSOLIDATED_AT: Final = "consolidated_at"
+from perdure.model import NOTHING, Record
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +24,15 @@ class TaskEpisode:
     messages: tuple[Record, ...]
 
     @property
+    def since(self) -> datetime:
+        """When it began."""
+        return self.record.valid_at or self.record.created_at
+
+    @property
     def until(self) -> datetime:
         """When it ended."""
         told = self.record.metadata.get(UNTIL)
-        ended = parse_iso_time(told, until=False) if isinstance(told, str) else None
-        return ended or self.record.valid_at or self.record.created_at
+        return (parse_iso_time(told, until=False) if isinstance(told, str) else None) or self.since
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class ConsolidationTask:
     episodes: tuple[TaskEpisode, ...]
     facts: tuple[Record, ...]
     instructions: str = ""
-    schema: Schema | None = None
+    schema: Schema = NOTHING
     token: str = ""
 
 
@@ -63,6 +63,13 @@ class Engine(Protocol):
         """Whether it is shown every active fact of the conversation, and not only those that are related."""
         ...
 
+    @property
+    def most_episodes(self) -> int:
+        """How many of a conversation it looks at together."""
+        ...
+
     def actions(self, task: ConsolidationTask) -> Sequence[FactAction]:
-        """Pure as far as memories go: it reads what the task shows, and writes nothing."""
+        """It reads what the task shows, and writes nothing. `ProviderUnavailable` when a model cannot be asked, and
+        `ModelOutputInvalid` when its answer is of no use.
+        """
         ...

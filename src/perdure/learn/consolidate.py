@@ -1,0 +1,273 @@
+"""When episodes are consolidated, by whom, and how often.
+
+Nothing is queued: an episode without `consolidated_at` is the job. So nothing is lost when a process dies, and any
+process may do it. Episodes whose answer is parked wait until somebody asks again or throws it away; those whose
+consolidation was taken back wait until somebody says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import TYPE_CHECKING, Final
+
+from perdure.episodes.keys import conversations
+from perdure.episodes.lookup import unconsolidated
+from perdure.episodes.messages import check_conversation
+from perdure.episodes.metadata import CONSOLIDATED_AT, SURPRISE
+from perdure.errors import ModelOutputInvalid, ModelUnavailable, ProviderUnavailable, SettingsInvalid
+from perdure.ids import EPISODE, MAX_NUMBER
+from perdure.learn.actions import check_actions
+from perdure.learn.model_engine import MOST_EPISODES, PURPOSE, ModelEngine
+from perdure.learn.results import Consolidation, together
+from perdure.learn.run import carry_out, full_note, has_room, read_task
+from perdure.learn.task import ConsolidationTask, Engine
+from perdure.llm.port import Parked
+from perdure.model import Record
+from perdure.store.port import Progress, Reader
+from perdure.validation import check_int
+
+if TYPE_CHECKING:
+    from perdure.lifecycle.write_context import WriteBatch
+    from perdure.services import Services
+    from perdure.settings import Settings
+
+# A model whose answers cannot be used so often in a row is not asked again in this call.
+_MOST_INVALID: Final = 3
+_NAME_A_MODEL: Final = "Name one in the setting `llm`, or throw away what is parked."
+
+
+def engine_of(services: Services) -> Engine | None:
+    """Who consolidates; None: nobody here."""
+    settings = services.settings
+    if settings.learn in {"off", "agent"}:
+        return None
+    if settings.learn == "auto" and settings.llm != "none":
+        return ModelEngine(services, settings.llm)
+    from perdure.learn.rules_engine import RulesEngine
+
+    return RulesEngine()
+
+
+def is_due(waiting: Sequence[Record], settings: Settings) -> bool:
+    """Enough episodes, or one that is surprising enough alone."""
+    enough = len(waiting) >= max(settings.consolidation_episodes, 1)
+    return enough or any(_surprise(record) >= settings.flashbulb_surprise for record in waiting)
+
+
+def _surprise(episode: Record) -> float:
+    surprise = episode.metadata.get(SURPRISE)
+    return surprise if isinstance(surprise, int | float) else 0.0
+
+
+def conversations_with_episodes(reader: Reader) -> list[str]:
+    numbers = [number for _, number in conversations(reader, EPISODE)]
+    return [record.conversation_id for record in reader.fetch(numbers) if record.conversation_id]
+
+
+def waiting_episodes(reader: Reader, conversation: str, parked: Sequence[Parked], *, forced: bool) -> list[Record]:
+    """Oldest first. Unless it is forced, without those that wait for somebody."""
+    found = unconsolidated(reader, conversation)
+    if forced:
+        return found
+    held: set[int] = set()
+    for place, record in enumerate(found):
+        for item in parked:
+            if item.memory == record.number:
+                # What one question was about: it and those that followed then.
+                asked = (one for one in found[place : place + MOST_EPISODES] if one.created_at <= item.at)
+                held.update(one.number for one in asked)
+    return [record for record in found if record.number not in held and not was_taken_back(reader, record)]
+
+
+def was_taken_back(reader: Reader, episode: Record) -> bool:
+    """Whether it was consolidated before, and somebody undid that."""
+    lines = reader.revisions(episode.number)
+    return any(line.record is not None and CONSOLIDATED_AT in line.record.metadata for line in lines)
+
+
+@dataclass
+class Consolidator:
+    """One call: it asks an engine for one run after the other, and no model in vain for long."""
+
+    services: Services
+    engine: Engine
+    dry_run: bool = False
+    done: list[Consolidation] = field(default_factory=list[Consolidation])
+    notes: list[str] = field(default_factory=list[str])
+    invalid: int = 0
+    parked: int = 0
+    stopped: bool = False
+
+    def run(self, namespace: str, conversation: str, episodes: Sequence[Record], batch: WriteBatch) -> None:
+        services = self.services
+        batch = replace(batch, at=services.context.clock())
+        task = read_task(services, namespace, conversation, episodes, all_facts=self.engine.sees_all_facts)
+        with services.store.read(namespace) as reader:
+            if not has_room(services, reader):
+                self.notes.append(full_note(task))
+                return
+        try:
+            self.done.append(run_task(services, task, self.engine, batch, dry_run=self.dry_run))
+            self.invalid = 0
+        except ModelOutputInvalid as error:
+            self._unusable(task, error)
+        except (ProviderUnavailable, SettingsInvalid) as error:
+            self._stop(f"{error.sentence} {error.remedy}")
+
+    def _unusable(self, task: ConsolidationTask, error: ModelOutputInvalid) -> None:
+        if self.dry_run:
+            self.notes.append(f"{error.sentence} {error.remedy}")
+            return
+        park(self.services, task.episodes[0].record, self.engine.name, error, attempts=1)
+        self.parked += 1
+        self.invalid += 1
+        if self.invalid >= _MOST_INVALID:
+            self._stop(f"{error.sentence} {error.remedy}")
+
+    def _stop(self, why: str) -> None:
+        self.stopped = True
+        self.notes.append(f"{why} The episodes wait.")
+
+    def result(self) -> Consolidation:
+        notes = list(self.notes)
+        if self.parked:
+            answers = "1 answer" if self.parked == 1 else f"{self.parked:,} answers"
+            notes.append(f"{answers} of a language model could not be used; `perdure parked` shows what it said.")
+        return replace(together(self.done, notes), dry_run=self.dry_run)
+
+
+def run_task(
+    services: Services, task: ConsolidationTask, engine: Engine, batch: WriteBatch, *, dry_run: bool = False
+) -> Consolidation:
+    """One run. It answers nothing when somebody else was faster."""
+    known = {fact.number for fact in task.facts}
+    actions, notes = check_actions(engine.actions(task), known)
+    done = carry_out(services, task, actions, engine.name, batch, dry_run=dry_run)
+    if done is None:
+        return Consolidation(dry_run=dry_run)
+    if not dry_run and done.episodes:
+        unpark(services, task)
+    return replace(done, notes=(*notes, *done.notes))
+
+
+def consolidate(
+    services: Services,
+    namespace: str,
+    conversation: object = None,
+    *,
+    dry_run: bool = False,
+    limit: int | None = None,
+    progress: Progress | None = None,
+) -> Consolidation:
+    """All episodes that wait in this namespace, or in one conversation of it, however few."""
+    most = MAX_NUMBER if limit is None else check_int(limit, "limit", 1, MAX_NUMBER)
+    name = None if conversation is None else check_conversation(services, conversation)
+    engine = engine_of(services)
+    if engine is None:
+        who = "learning is switched off" if services.settings.learn == "off" else "the agent itself consolidates"
+        return Consolidation(notes=(f"Nothing was done: {who} (the setting `learn`).",), dry_run=dry_run)
+    batch = replace(services.context, is_person=False).batch()
+    worker = Consolidator(services, engine, dry_run)
+    with services.store.read(namespace) as reader:
+        names = conversations_with_episodes(reader) if name is None else [name]
+        waiting = [(each, waiting_episodes(reader, each, (), forced=True)) for each in names]
+    _run_all(worker, [(namespace, each, episodes, batch) for each, episodes in waiting], most, progress)
+    return worker.result()
+
+
+def work_on_consolidation(services: Services, limit: int | None, progress: Progress | None) -> Consolidation:
+    """What is due, in every namespace. Each run is a batch of its own."""
+    engine = engine_of(services)
+    if engine is None:
+        return Consolidation()
+    context = replace(services.context, surface="work", is_person=False)
+    worker = Consolidator(services, engine)
+    due: list[tuple[str, str, list[Record], WriteBatch]] = []
+    for namespace in services.store.namespaces():
+        parked = [item for item in services.store.parked(namespace) if item.purpose == PURPOSE]
+        with services.store.read(namespace) as reader:
+            for name in conversations_with_episodes(reader):
+                waiting = waiting_episodes(reader, name, parked, forced=False)
+                if is_due(waiting, services.settings):
+                    due.append((namespace, name, waiting, context.batch()))
+    _run_all(worker, due, MAX_NUMBER if limit is None else limit, progress)
+    return worker.result()
+
+
+def _run_all(
+    worker: Consolidator,
+    waiting: Sequence[tuple[str, str, Sequence[Record], WriteBatch]],
+    most: int,
+    progress: Progress | None,
+) -> None:
+    total = min(most, sum(len(episodes) for _, _, episodes, _ in waiting))
+    looked_at = 0
+    for namespace, conversation, episodes, batch in waiting:
+        rest = iter(episodes[: total - looked_at])
+        while not worker.stopped and (group := list(islice(rest, worker.engine.most_episodes))):
+            worker.run(namespace, conversation, group, batch)
+            looked_at += len(group)
+            if progress:
+                progress(looked_at, total)
+            if worker.dry_run and (left := len(list(rest))):
+                # What they mean depends on the facts that are not written now.
+                worker.notes.append(f"{left:,} later episodes of {conversation} are not in this preview.")
+
+
+def park(services: Services, episode: Record, model: str, error: ModelOutputInvalid, attempts: int) -> None:
+    redact = services.redact
+    services.store.park(
+        episode.namespace, purpose=PURPOSE, memory=episode.number, model=model, error=redact(error.sentence).text,
+        output=redact("\n\n".join(error.outputs)).text, attempts=attempts, at=services.context.clock(),
+    )  # fmt: skip
+
+
+def unpark(services: Services, task: ConsolidationTask) -> None:
+    numbers = {episode.record.number for episode in task.episodes}
+    for item in services.store.parked(task.namespace):
+        if item.purpose == PURPOSE and item.memory in numbers:
+            services.store.unpark(task.namespace, item.id)
+
+
+def retry(services: Services, parked: Parked, batch: WriteBatch) -> bool:
+    """Ask the model that the settings name now about episodes whose answer is parked. True when nothing is parked any
+    more: they are consolidated, or gone.
+    """
+    with services.store.read(parked.namespace) as reader:
+        record = next(iter(reader.fetch([parked.memory])), None) if parked.memory else None
+        conversation = record.conversation_id if record else None
+        waiting = unconsolidated(reader, conversation) if conversation else []
+    places = [place for place, one in enumerate(waiting) if one.number == parked.memory]
+    if not places or conversation is None:
+        services.store.unpark(parked.namespace, parked.id)
+        return True
+    engine = engine_of(services)
+    if not isinstance(engine, ModelEngine):
+        raise ModelUnavailable("No language model is to be asked to consolidate.", remedy=_NAME_A_MODEL)
+    group = waiting[places[0] : places[0] + MOST_EPISODES]
+    task = read_task(services, parked.namespace, conversation, group, all_facts=engine.sees_all_facts)
+    try:
+        done = run_task(services, task, engine, replace(batch, at=services.context.clock()))
+    except ModelOutputInvalid as error:
+        park(services, task.episodes[0].record, engine.name, error, parked.attempts + 1)
+        return False
+    return done.episodes > 0
+
+
+def open_consolidation(
+    services: Services, namespace: str, conversation: object = None, limit: int = MOST_EPISODES
+) -> ConsolidationTask | None:
+    """The oldest episodes of one conversation that wait, for the agent to consolidate; None when none do."""
+    from perdure.learn.hand_out import with_token
+
+    most = check_int(limit, "limit", 1, MAX_NUMBER)
+    name = None if conversation is None else check_conversation(services, conversation)
+    with services.store.read(namespace) as reader:
+        names = conversations_with_episodes(reader) if name is None else [name]
+        waiting = ((each, waiting_episodes(reader, each, (), forced=True)) for each in names)
+        found, episodes = next(((each, episodes) for each, episodes in waiting if episodes), ("", []))
+    if not episodes:
+        return None
+    return with_token(services, read_task(services, namespace, found, episodes[:most], all_facts=False))

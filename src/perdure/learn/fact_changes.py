@@ -1,0 +1,247 @@
+"""What becomes of the facts of a conversation by the actions of one run: decided, and not yet written.
+
+Nothing is deleted, and no text is changed. A fact is added, gets more evidence, or ends; what takes its place names it.
+Everything is decided on the facts as they are inside the transaction that writes, and each memory is written once.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+
+from perdure.ids import parse_reference
+from perdure.learn.actions import FactAction
+from perdure.learn.known_facts import KnownFacts, is_fact
+from perdure.learn.sameness import Verdict, duplicate_verdict
+from perdure.lifecycle.import_export import is_blocked
+from perdure.lifecycle.tier_policy import ONLY_PEOPLE
+from perdure.lifecycle.write import Plan
+from perdure.model import Record, identity_of, replace_record
+from perdure.store.port import Reader
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from perdure.settings import Settings
+
+Count = Literal["new", "reinforced", "updated", "invalidated", "skipped"]
+# A fact that ended the moment it began would never have been true.
+_MOMENT: Final = timedelta(microseconds=1)
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedAction:
+    """An action with everything that could be found out before the transaction. `record` is the new fact, if it makes
+    one. `evidence` are the ids of the episodes that say so, the first of which began at `since`; it holds from `at` on.
+    """
+
+    action: FactAction
+    evidence: tuple[str, ...]
+    since: datetime
+    at: datetime
+    record: Record | None = None
+    vector: NDArray[np.float32] | None = None
+
+
+class ConflictingPair(NamedTuple):
+    """Two facts, by their ids, that cannot both be true, and of which nobody here may decide."""
+
+    first: str
+    second: str
+    reasons: tuple[str, ...]
+    cosine: float | None = None
+
+
+class FactChanges:
+    """One plan for each memory that changes, in order, by id. `shown` has the content hash of each fact that could be
+    named.
+    """
+
+    def __init__(
+        self, reader: Reader, known: KnownFacts, shown: Mapping[int, str], settings: Settings, at: datetime
+    ) -> None:
+        self.reader, self.known, self.settings, self.at = reader, known, settings, at
+        self.plans: dict[str, Plan] = {}
+        self.conflicts: list[ConflictingPair] = []
+        self.counts: Counter[Count] = Counter()
+        self.notes: list[str] = []
+        self._shown = shown
+        self._superseded = 0
+
+    def carry_out(self, planned: PlannedAction) -> None:
+        fact = self._named(planned.action)
+        if fact is None:
+            # It was forgotten, corrected or superseded since it was shown.
+            if planned.record is not None:
+                self.add(planned, planned.record)
+            else:
+                self.skip(f"Fact #{planned.action.existing} is not as it was shown any more, and stays as it is.")
+        elif planned.action.action == "reinforce":
+            self.reinforce(fact, planned)
+        elif planned.action.action == "invalidate":
+            self.invalidate(fact, planned)
+        elif planned.record is not None:
+            self.update(fact, planned, planned.record)
+
+    def _named(self, action: FactAction) -> Record | None:
+        """The fact that an action is about, if it is still what was shown."""
+        number = action.existing
+        if number is None:
+            return None
+        now = next(iter(self.reader.fetch([number])), None)
+        if now is None or not is_fact(now, self.known.conversation, self.at):
+            return None
+        return self.current(now) if now.content_hash == self._shown.get(number) else None
+
+    def current(self, record: Record) -> Record:
+        """As it is with the changes so far."""
+        plan = self.plans.get(record.id)
+        return plan.record if plan else record
+
+    def change(self, record: Record, operation: Literal["observe", "annotate"], **changes: object) -> Record:
+        plan = self.plans.get(record.id)
+        if plan is None:
+            outcome = "observed" if operation == "observe" else "annotated"
+            # Nobody wanted these words gone: they may be true again.
+            plan = Plan(record, replace_record(record, updated_at=self.at), operation, outcome, leaves_tombstone=False)
+        changed = replace_record(plan.record, **changes)
+        self.plans[record.id] = replace(plan, record=changed)
+        if changed.state == "active":
+            self.known.records[record.id] = changed
+        else:
+            self.known.remove(record.id)
+        return changed
+
+    def skip(self, note: str) -> None:
+        self.counts["skipped"] += 1
+        self.notes.append(note)
+
+    def add(self, planned: PlannedAction, record: Record) -> None:
+        """A new fact, unless it is known already."""
+        if is_blocked(self.reader.tombstone_since(identity_of(record)), planned.since):
+            self.skip("A fact that was forgotten or corrected after it was said is not learned again.")
+            return
+        if twin := self._twin(record):
+            self.reinforce(twin, planned)
+            return
+        conflicts: list[ConflictingPair] = []
+        least = self.settings.duplicate_cosine
+        for near, cosine in self.known.nearest(record.text, planned.vector, self.settings.duplicate_candidates):
+            verdict, reasons = duplicate_verdict(near.text, record.text, cosine, at_least=least)
+            if verdict is Verdict.SAME:
+                self.reinforce(near, planned)
+                return
+            if verdict is Verdict.CONFLICTS and cosine is not None and cosine >= least:
+                conflicts.append(ConflictingPair(near.id, record.id, reasons, cosine))
+        self.insert(record, planned)
+        self.conflicts += conflicts
+
+    def insert(self, record: Record, planned: PlannedAction) -> None:
+        self.plans[record.id] = Plan(None, record, "insert", "inserted")
+        self.counts["new"] += 1
+        if record.state == "active":
+            self.known.add(record, planned.vector)
+
+    def reinforce(self, fact: Record, planned: PlannedAction) -> None:
+        """More evidence, and nothing else."""
+        fact = self.current(fact)
+        more = tuple(id for id in planned.evidence if id not in fact.evidence)
+        if not more:
+            return
+        is_first = self.plans.get(fact.id) is None
+        self.change(
+            fact, "observe", evidence=(*fact.evidence, *more), observation_count=fact.observation_count + is_first
+        )
+        self.counts["reinforced"] += is_first
+
+    def update(self, fact: Record, planned: PlannedAction, record: Record) -> None:
+        """What is true now takes the place of what was; what is said now but was true earlier only precedes it."""
+        if fact.content_hash == record.content_hash:
+            self.reinforce(fact, planned)
+        elif is_blocked(self.reader.tombstone_since(identity_of(record)), planned.since):
+            self.skip("A fact that was forgotten or corrected after it was said is not learned again.")
+        elif planned.at < _begins(fact):
+            self._insert_before(fact, planned, record)
+        elif self._may_end(fact):
+            twin = self._twin(record)
+            if twin:
+                self.reinforce(twin, planned)
+                self.change(twin, "annotate", supersedes=(*self.current(twin).supersedes, fact.id))
+            else:
+                self.insert(replace_record(record, supersedes=(fact.id,)), planned)
+                self.counts["new"] -= 1
+            self._end(fact, planned)
+            self.counts["updated"] += 1
+        else:
+            self.add(planned, record)
+            if record.id in self.plans:
+                self.conflicts.append(ConflictingPair(fact.id, record.id, (self._why_not(fact),)))
+
+    def invalidate(self, fact: Record, planned: PlannedAction) -> None:
+        if planned.at < _begins(fact):
+            self.skip(f"Fact #{fact.number} began after it was said to end, and stays.")
+        elif self._may_end(fact):
+            self._end(fact, planned)
+            self.counts["invalidated"] += 1
+        else:
+            self.skip(f"Fact #{fact.number} stays: {self._why_not(fact)}.")
+
+    def _may_end(self, fact: Record) -> bool:
+        return fact.tier != ONLY_PEOPLE and self._superseded < self.settings.consolidation_most_superseded
+
+    def _why_not(self, fact: Record) -> str:
+        if fact.tier == ONLY_PEOPLE:
+            return "only a person may end a constitutional memory"
+        return f"one run supersedes {self.settings.consolidation_most_superseded} facts at most"
+
+    def _end(self, fact: Record, planned: PlannedAction) -> None:
+        self._superseded += 1
+        self.change(fact, "annotate", state="superseded", invalid_at=max(planned.at, _begins(fact) + _MOMENT))
+
+    def _insert_before(self, fact: Record, planned: PlannedAction, record: Record) -> None:
+        """Where it belongs in time among what the fact superseded."""
+        newer, older = fact, self._superseded_by(fact)
+        while older and planned.at < _begins(older):
+            newer, older = older, self._superseded_by(older)
+        if older and older.content_hash == record.content_hash:
+            self.reinforce(older, planned)
+            return
+        before = () if older is None else (older.id,)
+        placed = replace_record(record, state="superseded", invalid_at=_begins(newer), supersedes=before)
+        self.insert(placed, planned)
+        self.counts["new"] -= 1
+        self.counts["updated"] += 1
+        self.change(
+            newer, "annotate", supersedes=(*(id for id in newer.supersedes if id not in before), placed.id)
+        )
+        if older:
+            self.change(older, "annotate", invalid_at=max(planned.at, _begins(older) + _MOMENT))
+
+    def _superseded_by(self, fact: Record) -> Record | None:
+        """The last of the facts whose place this one took."""
+        found = [
+            self.current(record)
+            for id in self.current(fact).supersedes
+            for record in self._by_id(id)
+            if record.state == "superseded"
+        ]
+        return max(found, key=_begins, default=None)
+
+    def _by_id(self, id: str) -> Sequence[Record]:
+        return [self.plans[id].record] if id in self.plans else self.reader.find(parse_reference(id))
+
+    def _twin(self, record: Record) -> Record | None:
+        """The active memory that says the same in this conversation."""
+        added = (plan.record for plan in self.plans.values() if plan.previous is None)
+        same = (one for one in added if one.content_hash == record.content_hash and one.state == "active")
+        twin = next(same, None) or self.reader.by_content(identity_of(record))
+        twin = twin and self.current(twin)
+        return twin if twin and twin.state == "active" else None
+
+
+def _begins(fact: Record) -> datetime:
+    return fact.valid_at or fact.created_at

@@ -1,0 +1,249 @@
+"""One consolidation of some episodes of one conversation: predict, calibrate, write, mark.
+
+Models are asked and texts are embedded before the transaction. Inside it everything is looked at again: when one of the
+episodes was consolidated meanwhile, or is not what was read, the run is dropped, and nothing has happened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from perdure.buggify import point
+from perdure.clock import format_time
+from perdure.embed.port import Generation, checked_vectors
+from perdure.episodes.lookup import messages_of_episode
+from perdure.episodes.metadata import CONSOLIDATED_AT
+from perdure.errors import EmbedderUnavailable, InvalidInput
+from perdure.ids import LEARNED, content_hash
+from perdure.learn.actions import FactAction
+from perdure.learn.fact_changes import FactChanges, PlannedAction
+from perdure.learn.known_facts import KnownFacts
+from perdure.learn.proposals import propose
+from perdure.learn.results import Consolidation
+from perdure.learn.task import ConsolidationTask, TaskEpisode
+from perdure.lifecycle.capacity import is_over, limits
+from perdure.lifecycle.write import Plan, PreparedWrite, apply_plan, check_write, plan_write
+from perdure.lifecycle.write_context import WriteBatch
+from perdure.model import Record, replace_record
+from perdure.store.port import Reader, Writer
+from perdure.text.entry import entry_of, passage
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from perdure.services import Services
+
+LEARNED_BY: Final = "learned_by"
+_FULL: Final = "The namespace {} is full, and consolidating evicts nothing: {} wait."
+# What a question to a person takes besides the two facts that it quotes, in tokens.
+_PROPOSAL_TOKENS: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    """Vectors of texts, each under its text, as far as somebody could make them."""
+
+    generation: Generation | None
+    vectors: Mapping[str, NDArray[np.float32]]
+    note: str = ""
+
+
+def embed(services: Services, texts: Iterable[str]) -> Embedded:
+    """All at once. Without a model that answers there are none, and facts are compared by their words."""
+    wanted = list(dict.fromkeys(texts))
+    chosen = services.embedders.current()
+    if chosen.embedder is None or chosen.generation is None or not wanted:
+        return Embedded(chosen.generation, {})
+    try:
+        made = checked_vectors(chosen.embedder, wanted, None, chosen.generation)
+    except EmbedderUnavailable as error:
+        return Embedded(chosen.generation, {}, f"{error.sentence} {error.remedy}")
+    if chosen.is_unmeasured:
+        services.measure(chosen.embedder)
+    return Embedded(chosen.generation, dict(zip(wanted, made, strict=True)))
+
+
+def read_episode(reader: Reader, record: Record) -> TaskEpisode:
+    return TaskEpisode(record, tuple(messages_of_episode(reader, record)))
+
+
+def fingerprint(episode: TaskEpisode) -> str:
+    """What of an episode an answer rests on: its words and those of its messages, not how it is remembered."""
+    parts = [str(one.id) + one.content_hash for one in (episode.record, *episode.messages)]
+    return sha256("\n".join((*parts, *episode.record.evidence)).encode()).hexdigest()[:16]
+
+
+def read_task(
+    services: Services, namespace: str, conversation: str, records: Sequence[Record], *, all_facts: bool
+) -> ConsolidationTask:
+    """Predict: the episodes, and the facts that are related to them, nearest first, each once."""
+    embedded = embed(services, () if all_facts else (record.text for record in records))
+    limit = services.settings.related_facts
+    with services.store.read(namespace) as reader:
+        episodes = tuple(read_episode(reader, record) for record in records)
+        known = KnownFacts(reader, conversation, embedded.generation, services.context.clock())
+    if all_facts:
+        return ConsolidationTask(namespace, conversation, episodes, tuple(known.records.values()))
+    best: dict[str, float] = {}
+    for record in records:
+        for near, cosine in known.nearest(record.text, embedded.vectors.get(record.text), limit):
+            best[near.id] = max(best.get(near.id, -1.0), cosine or 0.0)
+    related = sorted(best, key=lambda id: (-best[id], known.records[id].number))[:limit]
+    return ConsolidationTask(namespace, conversation, episodes, tuple(known.records[id] for id in related))
+
+
+def plan_actions(
+    services: Services, task: ConsolidationTask, actions: Sequence[FactAction], learned_by: str
+) -> tuple[list[PlannedAction], Embedded, list[str]]:
+    """Everything about the actions that does not need the transaction: new facts as records, and their vectors."""
+    at, notes = services.context.clock(), list[str]()
+    planned: list[PlannedAction] = []
+    for action in actions:
+        chosen = [one for one in task.episodes if not action.evidence or one.record.number in action.evidence]
+        evidence = chosen or list(task.episodes)
+        newest = max(evidence, key=lambda episode: episode.until)
+        ids = tuple(episode.record.id for episode in evidence)
+        one = PlannedAction(action, ids, newest.since, action.valid_at or newest.until)
+        if action.action in {"new", "update"}:
+            metadata = {**action.metadata, LEARNED_BY: learned_by}
+            given = {"category": action.category, "keywords": action.keywords, "metadata": metadata}
+            try:
+                fields, found = check_write(services, action.fact, given)
+            except InvalidInput as error:
+                notes.append(f"An action was left out: {error.sentence}")
+                continue
+            notes += found
+            low = any(episode.record.trust == "low" for episode in evidence)
+            own = {
+                "content_hash": content_hash(cast("Any", fields)["text"]), "source": LEARNED, "evidence": ids,
+                "conversation_id": task.conversation_id, "trust": "low" if low else "normal", "valid_at": one.at,
+                "confidence": action.confidence,
+            }  # fmt: skip
+            record = plan_write(None, task.namespace, cast("Any", {**fields, **own}), at).record
+            one = replace(one, record=record)
+        planned.append(one)
+    embedded = embed(services, (passage(one.record) for one in planned if one.record))
+    vectors = embedded.vectors
+    with_vectors = [replace(one, vector=vectors.get(passage(one.record)) if one.record else None) for one in planned]
+    return with_vectors, embedded, notes
+
+
+def carry_out(
+    services: Services,
+    task: ConsolidationTask,
+    actions: Sequence[FactAction],
+    learned_by: str,
+    batch: WriteBatch,
+    *,
+    dry_run: bool = False,
+) -> Consolidation | None:
+    """Write and mark, in one transaction. None when the episodes are not what they were any more."""
+    planned, embedded, notes = plan_actions(services, task, actions, learned_by)
+    shown = {fact.number: str(fact.content_hash) for fact in task.facts}
+    seq = services.store.position(task.namespace, None).seq
+    with services.store.read(task.namespace) as reader:
+        known = KnownFacts(reader, task.conversation_id, embedded.generation, services.context.clock())
+
+    def decide(inside: Reader) -> FactChanges | None:
+        known.refresh(inside, seq)
+        if any(not is_waiting(inside, episode) for episode in task.episodes):
+            return None
+        changes = FactChanges(inside, known, shown, services.settings, batch.at)
+        for one in planned:
+            changes.carry_out(one)
+        return changes
+
+    if dry_run:
+        with services.store.read(task.namespace) as reader:
+            changes = decide(reader)
+            stored = {id: plan.record for id, plan in changes.plans.items()} if changes else {}
+            proposed = len(changes.conflicts) if changes else 0
+            full = changes is not None and not has_room(services, reader, changes)
+    else:
+        proposed, stored, full = 0, dict[str, Record](), False
+        with services.store.write(task.namespace) as writer:
+            changes = decide(writer)
+            if changes is not None and not (full := not has_room(services, writer, changes)):
+                stored = write_facts(services, writer, changes, embedded, batch)
+                proposed = write_proposals(services, writer, changes, stored, batch)
+                mark(services, writer, task.episodes, learned_by, batch)
+        point("consolidation: done")
+    if changes is None:
+        return None
+    if full:
+        return Consolidation(notes=(full_note(task),), dry_run=dry_run)
+    notes += [*changes.notes, *([embedded.note] if embedded.note else [])]
+    return Consolidation(
+        episodes=len(task.episodes), **changes.counts, proposed=proposed, batch=None if dry_run else batch.id,
+        notes=tuple(dict.fromkeys(notes)), records=tuple(stored.values()), dry_run=dry_run,
+    )  # fmt: skip
+
+
+def is_waiting(reader: Reader, episode: TaskEpisode) -> bool:
+    """Whether an episode is what was read, and nobody has consolidated it."""
+    now = next(iter(reader.fetch([episode.record.number])), None)
+    if now is None or now.state != "active" or CONSOLIDATED_AT in now.metadata:
+        return False
+    return fingerprint(read_episode(reader, now)) == fingerprint(episode)
+
+
+def full_note(task: ConsolidationTask) -> str:
+    count = len(task.episodes)
+    return _FULL.format(task.namespace, "1 episode" if count == 1 else f"{count:,} episodes")
+
+
+def has_room(services: Services, reader: Reader, changes: FactChanges | None = None) -> bool:
+    """Whether what is new fits without evicting anything: what a model says must not cost another memory."""
+    count = services.tokens.count
+    texts = [plan.record.text for plan in changes.plans.values() if plan.previous is None] if changes else [""]
+    pairs = len(changes.conflicts) if changes else 0
+    if not texts and not pairs:
+        return True
+    load = reader.load()
+    tokens = load.tokens + sum(map(count, texts)) + pairs * _PROPOSAL_TOKENS
+    return not is_over(load.items + len(texts) + pairs, tokens, *limits(load, services.settings))
+
+
+def write_facts(
+    services: Services, writer: Writer, changes: FactChanges, embedded: Embedded, batch: WriteBatch
+) -> dict[str, Record]:
+    stored: dict[str, Record] = {}
+    for id, plan in changes.plans.items():
+        prepared = PreparedWrite(entry_of(plan.record, services.tokens.count), generation=embedded.generation)
+        vector = embedded.vectors.get(passage(plan.record)) if plan.previous is None else None
+        if vector is not None:
+            prepared = replace(prepared, vector=vector.tobytes())
+        stored[id] = apply_plan(services, writer, plan, batch, prepared, room=False).record
+        point("consolidation: fact put")
+    return stored
+
+
+def write_proposals(
+    services: Services, writer: Writer, changes: FactChanges, stored: Mapping[str, Record], batch: WriteBatch
+) -> int:
+    """Of pairs that a person was not asked about yet."""
+    proposed = 0
+    for first, second, reasons, cosine in changes.conflicts:
+        pair = [stored.get(id) or changes.known.records[id] for id in (first, second)]
+        made = propose(
+            services, writer, batch, kind="conflict", first=pair[0], second=pair[1], reasons=reasons, cosine=cosine
+        )
+        proposed += made is not None
+        point("consolidation: proposed")
+    return proposed
+
+
+def mark(
+    services: Services, writer: Writer, episodes: Iterable[TaskEpisode], learned_by: str, batch: WriteBatch
+) -> None:
+    for episode in episodes:
+        [record] = writer.fetch([episode.record.number])
+        metadata = {**record.metadata, CONSOLIDATED_AT: format_time(batch.at)}
+        marked = replace_record(record, metadata=metadata)
+        plan = Plan(record, marked, "annotate", "annotated", provenance={LEARNED_BY: learned_by})
+        apply_plan(services, writer, plan, batch)
+        point("consolidation: episode marked")
