@@ -23,6 +23,8 @@ EPISODE: Final = "episode"
 PROPOSAL: Final = "proposal"
 # Of these, what says again what other memories say: it is shown only where it is asked for.
 ON_REQUEST: Final = (EPISODE, PROPOSAL)
+# The source of the facts that were learned from conversations.
+LEARNED: Final = "consolidation"
 
 _MAX_TYPE: Final = 64
 _MAX_IDENTIFIER: Final = 256

@@ -103,7 +103,7 @@ class Consolidator:
     def run(self, namespace: str, conversation: str, episodes: Sequence[Record], batch: WriteBatch) -> None:
         services = self.services
         batch = replace(batch, at=services.context.clock())
-        task = read_task(services, namespace, conversation, episodes, all_facts=self.engine.sees_all_facts)
+        task = read_task(services, namespace, conversation, episodes, with_facts=self.engine.needs_facts)
         with services.store.read(namespace) as reader:
             if not has_room(services, reader):
                 self.notes.append(full_note(task))
@@ -247,7 +247,7 @@ def retry(services: Services, parked: Parked, batch: WriteBatch) -> bool:
     if not isinstance(engine, ModelEngine):
         raise ModelUnavailable("No language model is to be asked to consolidate.", remedy=_NAME_A_MODEL)
     group = waiting[places[0] : places[0] + MOST_EPISODES]
-    task = read_task(services, parked.namespace, conversation, group, all_facts=engine.sees_all_facts)
+    task = read_task(services, parked.namespace, conversation, group)
     try:
         done = run_task(services, task, engine, replace(batch, at=services.context.clock()))
     except ModelOutputInvalid as error:
@@ -270,4 +270,4 @@ def open_consolidation(
         found, episodes = next(((each, episodes) for each, episodes in waiting if episodes), ("", []))
     if not episodes:
         return None
-    return with_token(services, read_task(services, namespace, found, episodes[:most], all_facts=False))
+    return with_token(services, read_task(services, namespace, found, episodes[:most]))

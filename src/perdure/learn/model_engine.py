@@ -58,7 +58,7 @@ class ModelEngine:
 
     services: Services
     name: str
-    sees_all_facts: bool = False
+    needs_facts: bool = True
     most_episodes: int = MOST_EPISODES
 
     def actions(self, task: ConsolidationTask) -> Sequence[FactAction]:

@@ -78,16 +78,16 @@ def fingerprint(episode: TaskEpisode) -> str:
 
 
 def read_task(
-    services: Services, namespace: str, conversation: str, records: Sequence[Record], *, all_facts: bool
+    services: Services, namespace: str, conversation: str, records: Sequence[Record], *, with_facts: bool = True
 ) -> ConsolidationTask:
     """Predict: the episodes, and the facts that are related to them, nearest first, each once."""
-    embedded = embed(services, () if all_facts else (record.text for record in records))
-    limit = services.settings.related_facts
     with services.store.read(namespace) as reader:
         episodes = tuple(read_episode(reader, record) for record in records)
+    if not with_facts:
+        return ConsolidationTask(namespace, conversation, episodes, ())
+    embedded, limit = embed(services, (record.text for record in records)), services.settings.related_facts
+    with services.store.read(namespace) as reader:
         known = KnownFacts(reader, conversation, embedded.generation, services.context.clock())
-    if all_facts:
-        return ConsolidationTask(namespace, conversation, episodes, tuple(known.records.values()))
     best: dict[str, float] = {}
     for record in records:
         for near, cosine in known.nearest(record.text, embedded.vectors.get(record.text), limit):

@@ -59,8 +59,8 @@ class Engine(Protocol):
         ...
 
     @property
-    def sees_all_facts(self) -> bool:
-        """Whether it is shown every active fact of the conversation, and not only those that are related."""
+    def needs_facts(self) -> bool:
+        """Whether it is shown the facts that are related to the episodes, which costs embedding the episodes."""
         ...
 
     @property

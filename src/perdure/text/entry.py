@@ -13,7 +13,7 @@ from hashlib import sha256
 from typing import Final
 from zlib import crc32
 
-from perdure.ids import EPISODE, MESSAGE, PROPOSAL
+from perdure.ids import EPISODE, LEARNED, MESSAGE, PROPOSAL
 from perdure.model import Record
 from perdure.text.tokens import estimate
 from perdure.text.words import searchable, terms
@@ -75,7 +75,11 @@ def names_in_key(key: str) -> list[str]:
 
 
 def speaker_and_date(record: Record) -> str:
-    """When and who, as a person would write it before the sentence: `[8 May 2023] Caroline: `."""
+    """When and who, as a person would write it before the sentence: `[8 May 2023] Caroline: `. A fact that was learned
+    stands by itself (S2): whoever said it, and when it became true, it is about whom it names.
+    """
+    if record.source == LEARNED:
+        return ""
     when = record.valid_at
     date = f"[{when.day} {when:%B %Y}] " if when else ""
     speaker = record.metadata.get("speaker")
