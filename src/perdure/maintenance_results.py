@@ -40,7 +40,8 @@ class MaintenanceResult:
 
     `purged` are evicted memories whose grace period was over. `held` are due to be purged, but wait, because the clock
     leapt. `keywords_added` are memories that got keywords. `episodes_made` are new, `episodes_reviewed` were retrieved
-    since their last review.
+    since their last review, `episodes_consolidated` are those of which facts were made; `facts_changed` counts the
+    facts that are new, reinforced, updated or invalidated.
     """
 
     embedded: int
@@ -52,6 +53,8 @@ class MaintenanceResult:
     keywords_added: int = 0
     episodes_made: int = 0
     episodes_reviewed: int = 0
+    episodes_consolidated: int = 0
+    facts_changed: int = 0
 
 
 @dataclass(frozen=True, slots=True)

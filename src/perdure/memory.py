@@ -488,7 +488,9 @@ class Memory(LearningMemory):
 
     def retry_parked(self, ids: Sequence[int] | None = None) -> model.ParkedRetry:
         """Ask the language model again about what is parked under these ids, or about all of it."""
-        return lifecycle.parked.retry(self._services, self._namespace, ids)
+        from perdure.learn.consolidate import RETRIES
+
+        return lifecycle.parked.retry(self._services, self._namespace, ids, RETRIES)
 
     def discard_parked(self, ids: Sequence[int] | None = None) -> tuple[int, ...]:
         """Throw away what is parked under these ids, or all of it, and answer what was thrown away. Memories stay as

@@ -2,18 +2,64 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from perdure.open_memory import OpenMemory
-from perdure.validation import Reference
+from perdure.validation import Reference, check_bool
 
 if TYPE_CHECKING:
     from perdure.learn.proposals import Proposal
+    from perdure.learn.results import Consolidation
     from perdure.learn.review import Decision
+    from perdure.learn.task import ConsolidationTask
+    from perdure.store.port import Progress
 
 
 class LearningMemory(OpenMemory):
-    """A memory that merges, and asks a person about what it may not decide alone."""
+    """A memory that learns and merges, and asks a person about what it may not decide alone."""
+
+    def consolidate(
+        self,
+        conversation_id: str | None = None,
+        *,
+        dry_run: bool = False,
+        limit: int | None = None,
+        progress: Progress | None = None,
+    ) -> Consolidation:
+        """Make facts of the episodes that wait, of one conversation or of all, however few they are: the language model
+        of the settings is asked, or rules find them. Facts are added, get more evidence, or end and are superseded;
+        none is deleted, and undoing the batch of the answer takes all of it back.
+
+        `work` does the same for conversations in which enough episodes wait, or a surprising one. `dry_run` changes
+        nothing. `limit` is how many episodes are looked at.
+        """
+        from perdure.learn.consolidate import consolidate
+
+        dry = check_bool(dry_run, "dry_run")
+        return consolidate(
+            self._services, self._namespace, conversation_id, dry_run=dry, limit=limit, progress=progress
+        )
+
+    def open_consolidation(
+        self, conversation_id: str | None = None, *, limit: int | None = None
+    ) -> ConsolidationTask | None:
+        """Hand out the oldest episodes of a conversation that wait, with the facts that are related to them and with
+        instructions, for the agent itself to consolidate. None when nothing waits. Nothing is written.
+        """
+        from perdure.learn.consolidate import open_consolidation
+
+        return open_consolidation(self._services, self._namespace, conversation_id, limit)
+
+    def finish_consolidation(
+        self, token: str, actions: Mapping[str, Any] | Sequence[Mapping[str, Any]]
+    ) -> Consolidation:
+        """Take back what the agent makes of a task, as its schema says. Only facts that the task showed can be named:
+        any other number means a new fact. A Conflict is raised when the episodes were consolidated, or changed, since.
+        """
+        from perdure.learn.hand_out import finish
+
+        return finish(self._services, self._namespace, token, actions)
 
     def review(self, kind: str | None = None, *, limit: int = 20) -> list[Proposal]:
         """List what waits for a person, newest first: pairs of memories that may say the same (`merge`), or cannot both

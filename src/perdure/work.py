@@ -1,5 +1,5 @@
-"""Outstanding work: expiring, purging, keywords, embedding, scrubbing. It follows from the state of the store, so
-nothing is lost when a process dies, and any process may do it.
+"""Outstanding work: expiring, purging, episodes, facts, keywords, vectors, scrubbing. It follows from the state of the
+store, so nothing is lost when a process dies, and any process may do it.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from perdure.episodes.work import work_on_episodes
 from perdure.errors import NotAllowed, StoreReadOnly
 from perdure.ids import MAX_NUMBER
+from perdure.learn.consolidate import work_on_consolidation
 from perdure.lifecycle.expiry import expire_and_purge
 from perdure.lifecycle.keyword_work import add_keywords
 from perdure.lifecycle.vectors import delete_old_vectors, make_vectors
@@ -49,6 +50,7 @@ def work(
     services.store.flush_use(patience=_PASSING)
     expiry = expire_and_purge(services, purge=purge)
     episodes = work_on_episodes(services)
+    facts = work_on_consolidation(services, limit, progress)
     # Keywords are part of what is embedded.
     keywords = add_keywords(services, limit, progress)
     store, target = services.store, services.embedders.target()
@@ -60,7 +62,7 @@ def work(
         embedded = MaintenanceResult(0, waiting, (" ".join(filter(None, (finding.sentence, finding.remedy))),))
     else:
         embedded = MaintenanceResult(0, 0)
-    notes = [*expiry.notes, *keywords.notes, *embedded.notes]
+    notes = [*expiry.notes, *facts.notes, *keywords.notes, *embedded.notes]
     if drop_old_vectors:
         notes += delete_old_vectors(store, target.generation)
     # An earlier erasure may have had to leave bytes behind, so this is done when nothing was purged, too.
@@ -76,4 +78,6 @@ def work(
         keywords_added=keywords.memories,
         episodes_made=episodes.made,
         episodes_reviewed=episodes.reviewed,
+        episodes_consolidated=facts.episodes,
+        facts_changed=len(facts.changes),
     )

@@ -56,6 +56,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "import": ("import_", "Read memories from a file that `export` wrote."),
     "chat": ("chat", "Read conversations from a file, and list them."),
     "episodes": ("episodes", "List or search the episodes of conversations."),
+    "consolidate": ("consolidate", "Make facts of the episodes that wait."),
     "demo": ("demo", "Watch a short story on a temporary store."),
     "completion": ("completion", "Print the completion script for your shell."),
 }
@@ -72,7 +73,7 @@ _OTHER_WORDS: Final = {
     "pack": "context", "prompt": "context", "match": "triggers",
     "network": "egress", "calls": "egress", "budget": "egress", "spend": "egress",
     "conversation": "chat", "conversations": "chat", "retry": "parked", "config": "settings",
-    "proposals": "review", "accept": "review", "reject": "review",
+    "learn": "consolidate", "proposals": "review", "accept": "review", "reject": "review",
     "tokens": "token", "auth": "token", "login": "token",
 }  # fmt: skip
 

@@ -20,11 +20,11 @@ def main(target: Target, *, limit: int | None, purge: bool | None, drop_old_vect
     """Do outstanding work, such as missing vectors.
 
     Memories that were stored without a model, or imported, are found by words at once and by meaning after this.
-    Conversations get episodes, and episodes that were retrieved are reviewed. Learnings without keywords get some, from
-    the language model of the settings if there is one. Memories whose time is over become expired, and evicted ones are
-    removed when their grace period is over. After the setting `embedder` was changed, the old model answers until this
-    has made every vector anew. It may be interrupted and run again at any
-    time, by any process. Exit code 1 when vectors are missing and none could be made.
+    Conversations get episodes, where enough of them wait facts are made of them, and those that were retrieved are
+    reviewed. Learnings without keywords get some, from the language model of the settings if there is one. Memories
+    whose time is over become expired, and evicted ones are removed when their grace period is over. After the setting
+    `embedder` was changed, the old model answers until this has made every vector anew. It may be interrupted and run
+    again at any time, by any process. Exit code 1 when vectors are missing and none could be made.
     """
     with target.memory() as memory, Bar("Working") as bar:
         result = memory.work(limit=limit, purge=purge, drop_old_vectors=drop_old_vectors, progress=bar)
@@ -37,6 +37,8 @@ def main(target: Target, *, limit: int | None, purge: bool | None, drop_old_vect
         done.append(f"Made {result.episodes_made:,} {'episode' if result.episodes_made == 1 else 'episodes'}.")
     if result.episodes_reviewed:
         done.append(f"Reviewed {result.episodes_reviewed:,}.")
+    if result.episodes_consolidated:
+        done.append(f"Consolidated {result.episodes_consolidated:,}: {result.facts_changed:,} facts changed.")
     if result.keywords_added:
         done.append(f"Found keywords for {result.keywords_added:,}.")
     if result.embedded or result.vectors_pending:

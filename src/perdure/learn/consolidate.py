@@ -23,6 +23,7 @@ from perdure.learn.model_engine import MOST_EPISODES, PURPOSE, ModelEngine
 from perdure.learn.results import Consolidation, together
 from perdure.learn.run import carry_out, full_note, has_room, read_task
 from perdure.learn.task import ConsolidationTask, Engine
+from perdure.lifecycle.parked import Retries
 from perdure.llm.port import Parked
 from perdure.model import Record
 from perdure.store.port import Progress, Reader
@@ -135,7 +136,7 @@ class Consolidator:
         if self.parked:
             answers = "1 answer" if self.parked == 1 else f"{self.parked:,} answers"
             notes.append(f"{answers} of a language model could not be used; `perdure parked` shows what it said.")
-        return replace(together(self.done, notes), dry_run=self.dry_run)
+        return together(self.done, notes, done=not self.dry_run)
 
 
 def run_task(
@@ -146,7 +147,7 @@ def run_task(
     actions, notes = check_actions(engine.actions(task), known)
     done = carry_out(services, task, actions, engine.name, batch, dry_run=dry_run)
     if done is None:
-        return Consolidation(dry_run=dry_run)
+        return Consolidation(done=not dry_run)
     if not dry_run and done.episodes:
         unpark(services, task)
     return replace(done, notes=(*notes, *done.notes))
@@ -167,7 +168,7 @@ def consolidate(
     engine = engine_of(services)
     if engine is None:
         who = "learning is switched off" if services.settings.learn == "off" else "the agent itself consolidates"
-        return Consolidation(notes=(f"Nothing was done: {who} (the setting `learn`).",), dry_run=dry_run)
+        return Consolidation(notes=(f"Nothing was done: {who} (the setting `learn`).",), done=not dry_run)
     batch = replace(services.context, is_person=False).batch()
     worker = Consolidator(services, engine, dry_run)
     with services.store.read(namespace) as reader:
@@ -257,17 +258,21 @@ def retry(services: Services, parked: Parked, batch: WriteBatch) -> bool:
 
 
 def open_consolidation(
-    services: Services, namespace: str, conversation: object = None, limit: int = MOST_EPISODES
+    services: Services, namespace: str, conversation: object = None, limit: int | None = None
 ) -> ConsolidationTask | None:
     """The oldest episodes of one conversation that wait, for the agent to consolidate; None when none do."""
     from perdure.learn.hand_out import with_token
 
-    most = check_int(limit, "limit", 1, MAX_NUMBER)
+    most = MOST_EPISODES if limit is None else check_int(limit, "limit", 1, MAX_NUMBER)
     name = None if conversation is None else check_conversation(services, conversation)
     with services.store.read(namespace) as reader:
         names = conversations_with_episodes(reader) if name is None else [name]
         waiting = ((each, waiting_episodes(reader, each, (), forced=True)) for each in names)
-        found, episodes = next(((each, episodes) for each, episodes in waiting if episodes), ("", []))
-    if not episodes:
+        first = next(((each, episodes) for each, episodes in waiting if episodes), None)
+    if first is None:
         return None
-    return with_token(services, read_task(services, namespace, found, episodes[:most]))
+    return with_token(services, read_task(services, namespace, first[0], first[1][:most]))
+
+
+# What `Memory.retry_parked` knows besides what the lifecycle asks itself.
+RETRIES: Final[Retries] = {PURPOSE: retry}

@@ -6,14 +6,13 @@ Everything is decided on the facts as they are inside the transaction that write
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from perdure.ids import parse_reference
-from perdure.learn.actions import FactAction
+from perdure.learn.actions import Action, FactAction
 from perdure.learn.known_facts import KnownFacts, is_fact
 from perdure.learn.sameness import Verdict, duplicate_verdict
 from perdure.lifecycle.import_export import is_blocked
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
 
     from perdure.settings import Settings
 
-Count = Literal["new", "reinforced", "updated", "invalidated", "skipped"]
 # A fact that ended the moment it began would never have been true.
 _MOMENT: Final = timedelta(microseconds=1)
 
@@ -56,6 +54,14 @@ class ConflictingPair(NamedTuple):
     cosine: float | None = None
 
 
+class DecidedChange(NamedTuple):
+    """What is done to the fact with this id; an update also ends the one that it replaces."""
+
+    action: Action
+    id: str
+    replaced: str | None = None
+
+
 class FactChanges:
     """One plan for each memory that changes, in order, by id. `shown` has the content hash of each fact that could be
     named.
@@ -67,7 +73,8 @@ class FactChanges:
         self.reader, self.known, self.settings, self.at = reader, known, settings, at
         self.plans: dict[str, Plan] = {}
         self.conflicts: list[ConflictingPair] = []
-        self.counts: Counter[Count] = Counter()
+        self.decided: list[DecidedChange] = []
+        self.left_out = 0
         self.notes: list[str] = []
         self._shown = shown
         self._superseded = 0
@@ -117,7 +124,7 @@ class FactChanges:
         return changed
 
     def skip(self, note: str) -> None:
-        self.counts["skipped"] += 1
+        self.left_out += 1
         self.notes.append(note)
 
     def add(self, planned: PlannedAction, record: Record) -> None:
@@ -138,11 +145,11 @@ class FactChanges:
             if verdict is Verdict.CONFLICTS and cosine is not None and cosine >= least:
                 conflicts.append(ConflictingPair(near.id, record.id, reasons, cosine))
         self.insert(record, planned)
+        self.decided.append(DecidedChange("new", record.id))
         self.conflicts += conflicts
 
     def insert(self, record: Record, planned: PlannedAction) -> None:
         self.plans[record.id] = Plan(None, record, "insert", "inserted")
-        self.counts["new"] += 1
         if record.state == "active":
             self.known.add(record, planned.vector)
 
@@ -156,7 +163,8 @@ class FactChanges:
         self.change(
             fact, "observe", evidence=(*fact.evidence, *more), observation_count=fact.observation_count + is_first
         )
-        self.counts["reinforced"] += is_first
+        if is_first:
+            self.decided.append(DecidedChange("reinforce", fact.id))
 
     def update(self, fact: Record, planned: PlannedAction, record: Record) -> None:
         """What is true now takes the place of what was; what is said now but was true earlier only precedes it."""
@@ -173,9 +181,8 @@ class FactChanges:
                 self.change(twin, "annotate", supersedes=(*self.current(twin).supersedes, fact.id))
             else:
                 self.insert(replace_record(record, supersedes=(fact.id,)), planned)
-                self.counts["new"] -= 1
             self._end(fact, planned)
-            self.counts["updated"] += 1
+            self.decided.append(DecidedChange("update", (twin or record).id, fact.id))
         else:
             self.add(planned, record)
             if record.id in self.plans:
@@ -186,7 +193,7 @@ class FactChanges:
             self.skip(f"Fact #{fact.number} began after it was said to end, and stays.")
         elif self._may_end(fact):
             self._end(fact, planned)
-            self.counts["invalidated"] += 1
+            self.decided.append(DecidedChange("invalidate", fact.id))
         else:
             self.skip(f"Fact #{fact.number} stays: {self._why_not(fact)}.")
 
@@ -213,11 +220,8 @@ class FactChanges:
         before = () if older is None else (older.id,)
         placed = replace_record(record, state="superseded", invalid_at=_begins(newer), supersedes=before)
         self.insert(placed, planned)
-        self.counts["new"] -= 1
-        self.counts["updated"] += 1
-        self.change(
-            newer, "annotate", supersedes=(*(id for id in newer.supersedes if id not in before), placed.id)
-        )
+        self.decided.append(DecidedChange("update", newer.id, placed.id))
+        self.change(newer, "annotate", supersedes=(*(id for id in newer.supersedes if id not in before), placed.id))
         if older:
             self.change(older, "annotate", invalid_at=max(planned.at, _begins(older) + _MOMENT))
 

@@ -10,17 +10,16 @@ import hmac
 import json
 import secrets
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final
 
-from perdure.errors import Conflict, InvalidInput, shown
+from perdure.errors import Conflict, InvalidInput
 from perdure.learn.actions import SCHEMA, check_actions, parse_actions
 from perdure.learn.model_engine import INSTRUCTIONS
 from perdure.learn.run import carry_out, fingerprint, read_episode
 from perdure.learn.task import ConsolidationTask
-from perdure.llm.schema import fault
+from perdure.llm.structured import read_answer
 from perdure.model import Record
 
 if TYPE_CHECKING:
@@ -49,15 +48,14 @@ def with_token(services: Services, task: ConsolidationTask) -> ConsolidationTask
 def finish(services: Services, namespace: str, token: object, answer: object) -> Consolidation:
     """Carry out what the agent answers."""
     task = read_token(services, namespace, token)
-    given: Any = {"facts": answer} if isinstance(answer, Sequence) and not isinstance(answer, str) else answer
+    given = {"facts": answer} if isinstance(answer, list | tuple) else answer
     try:
-        wrong = fault(SCHEMA, given) if isinstance(given, Mapping) else f"{shown(given)} is no object."
-    except (TypeError, RecursionError, ValueError):
-        wrong = "The answer is no JSON."
-    if wrong:
-        raise InvalidInput(wrong, remedy="The schema of the task says how actions look; nothing was changed.")
+        checked = read_answer(json.dumps(given), SCHEMA)
+    except (TypeError, ValueError, RecursionError) as error:
+        remedy = "The schema of the task says how actions look; nothing was changed."
+        raise InvalidInput(f"The actions cannot be read: {error}", remedy=remedy) from error
     known = {fact.number for fact in task.facts}
-    actions, notes = check_actions(parse_actions(cast("Any", given)), known)
+    actions, notes = check_actions(parse_actions(checked), known)
     batch = replace(services.context, is_person=False).batch()
     done = carry_out(services, task, actions, AGENT, batch)
     if done is None:
@@ -67,16 +65,9 @@ def finish(services: Services, namespace: str, token: object, answer: object) ->
 
 def read_token(services: Services, namespace: str, token: object) -> ConsolidationTask:
     """The task that was handed out with this token. A Conflict when its episodes are not as they were."""
-    head, _, signature = token.rpartition(".") if isinstance(token, str) else ("", "", "")
-    try:
-        packed = urlsafe_b64decode(head)
-        if not hmac.compare_digest(signature.encode(), _signature(services, packed).encode()):
-            raise ValueError
-        content = json.loads(packed)
-        if content["namespace"] != namespace:
-            raise ValueError
-    except ValueError:
-        raise InvalidInput("This token belongs to no task of this memory.", remedy=_OPEN_AGAIN) from None
+    content = _content(services, token)
+    if content is None or content["namespace"] != namespace:
+        raise InvalidInput("This token belongs to no task of this memory.", remedy=_OPEN_AGAIN)
     with services.store.read(namespace) as reader:
         fetched = (reader.fetch([number]) for number, _ in content["episodes"])
         episodes = tuple(read_episode(reader, record) for found in fetched for record in found)
@@ -88,6 +79,17 @@ def read_token(services: Services, namespace: str, token: object) -> Consolidati
         if number in by_number and by_number[number].content_hash == words
     ]  # fmt: skip
     return ConsolidationTask(namespace, content["conversation"], episodes, tuple(facts), token=str(token))
+
+
+def _content(services: Services, token: object) -> dict[str, Any] | None:
+    """What this store put into a token; None for whatever somebody else made."""
+    head, _, signature = token.rpartition(".") if isinstance(token, str) else ("", "", "")
+    try:
+        packed = urlsafe_b64decode(head)
+    except ValueError:
+        return None
+    is_ours = hmac.compare_digest(signature.encode("utf-8", "replace"), _signature(services, packed).encode())
+    return json.loads(packed) if is_ours else None
 
 
 def _too_late() -> Conflict:

@@ -6,6 +6,7 @@ episodes was consolidated meanwhile, or is not what was read, the run is dropped
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
@@ -22,7 +23,7 @@ from perdure.learn.actions import FactAction
 from perdure.learn.fact_changes import FactChanges, PlannedAction
 from perdure.learn.known_facts import KnownFacts
 from perdure.learn.proposals import propose
-from perdure.learn.results import Consolidation
+from perdure.learn.results import Consolidation, FactChange
 from perdure.learn.task import ConsolidationTask, TaskEpisode
 from perdure.lifecycle.capacity import is_over, limits
 from perdure.lifecycle.write import Plan, PreparedWrite, apply_plan, check_write, plan_write
@@ -175,11 +176,15 @@ def carry_out(
     if changes is None:
         return None
     if full:
-        return Consolidation(notes=(full_note(task),), dry_run=dry_run)
+        return Consolidation(notes=(full_note(task),), done=not dry_run)
     notes += [*changes.notes, *([embedded.note] if embedded.note else [])]
+    now = {**changes.known.records, **stored}
+    decided = tuple(FactChange(action, now[id], now[old] if old else None) for action, id, old in changes.decided)
+    counts = Counter(change.action for change in decided)
     return Consolidation(
-        episodes=len(task.episodes), **changes.counts, proposed=proposed, batch=None if dry_run else batch.id,
-        notes=tuple(dict.fromkeys(notes)), records=tuple(stored.values()), dry_run=dry_run,
+        episodes=len(task.episodes), learned=counts["new"], reinforced=counts["reinforce"], updated=counts["update"],
+        invalidated=counts["invalidate"], proposed=proposed, left_out=changes.left_out, changes=decided,
+        batch=None if dry_run else batch.id, done=not dry_run, notes=tuple(dict.fromkeys(notes)),
     )  # fmt: skip
 
 

@@ -1,14 +1,14 @@
 """What language models said that could not be used: to look at it, to ask again, to throw it away.
 
-Who asks a model parks what it cannot use by `Store.park`, under the purpose of its question. What asks such a question
-again is in `_RETRIES`.
+Who asks a model parks what it cannot use by `Store.park`, under the purpose of its question, and has a function that
+asks such a question again: those of this room are in `_RETRIES`, others are given.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from perdure.errors import NotFound, ProviderUnavailable
 from perdure.ids import MAX_NUMBER
@@ -22,9 +22,8 @@ if TYPE_CHECKING:
     from perdure.services import Services
 
 # By purpose: asks again, and takes away or replaces what is parked. True when nothing of it is parked any more.
-_RETRIES: Final[Mapping[str, Callable[[Services, Parked, WriteBatch], bool]]] = {
-    keyword_work.PURPOSE: keyword_work.retry
-}
+Retries: TypeAlias = Mapping[str, "Callable[[Services, Parked, WriteBatch], bool]"]
+_RETRIES: Final[Retries] = {keyword_work.PURPOSE: keyword_work.retry}
 
 
 def parked(services: Services, namespace: str) -> list[Parked]:
@@ -32,7 +31,9 @@ def parked(services: Services, namespace: str) -> list[Parked]:
     return services.store.parked(namespace)
 
 
-def retry(services: Services, namespace: str, ids: Sequence[int] | None = None) -> ParkedRetry:
+def retry(
+    services: Services, namespace: str, ids: Sequence[int] | None = None, others: Retries = _RETRIES
+) -> ParkedRetry:
     """Ask again, one question after the other; None: all of them. When a model cannot be asked, what is left waits.
     What the answers change is one batch.
     """
@@ -42,7 +43,7 @@ def retry(services: Services, namespace: str, ids: Sequence[int] | None = None) 
     notes: list[str] = []
     waiting = _chosen(services, namespace, ids)
     for position, item in enumerate(waiting):
-        again = _RETRIES.get(item.purpose)
+        again = _RETRIES.get(item.purpose) or others.get(item.purpose)
         if again is None:
             still_parked.append(item.id)
             notes.append(f"This version of Perdure does not ask for {item.purpose!r}; {item.id} stays parked.")
