@@ -57,7 +57,7 @@ class LearningMemory(OpenMemory):
         """Take back what the agent makes of a task, as its schema says. Only facts that the task showed can be named:
         any other number means a new fact. A Conflict is raised when the episodes were consolidated, or changed, since.
         """
-        from perdure.learn.hand_out import finish
+        from perdure.learn.agent_task import finish
 
         return finish(self._services, self._namespace, token, actions)
 

@@ -115,6 +115,8 @@ chat list
 work
 episodes
 episodes tea
+consolidate --dry-run
+consolidate
 token create reader --scope read --expires 30d
 token create owner --all-namespaces --writer person
 token list
@@ -127,6 +129,8 @@ restore-backup DIR/copy.backup --yes
 DEMO = {"kept_every_promise", "seconds"}
 # Of a store that has vectors, in `perdure stats`; the store of this test has no model.
 VECTORS = {"embedder", "dimensions", "vectors", "serving"}
+# Of a conversation that is long enough for facts, in `perdure consolidate`.
+FACTS = {"action", "replaced"}
 
 
 def test_a_key_has_one_type_in_all_documents_and_the_page_names_it(user: User, store: Path, tmp_path: Path):
@@ -155,7 +159,7 @@ def test_a_key_has_one_type_in_all_documents_and_the_page_names_it(user: User, s
     assert {key: found for key, found in types.items() if not found <= {page.get(key), "array"}} == {}
     # Nulls and empty lists have no type to compare; their keys have to be on the page all the same.
     assert keys <= page.keys()
-    assert page.keys() - keys == DEMO | VECTORS
+    assert page.keys() - keys == DEMO | VECTORS | FACTS
 
 
 def ask_models_elsewhere(store: Path) -> None:

@@ -74,6 +74,10 @@ def test_work_by_words_alone_has_nothing_to_embed(user: User):
         "purged",
         "held",
         "keywords_added",
+        "episodes_made",
+        "episodes_reviewed",
+        "episodes_consolidated",
+        "facts_changed",
     }
 
 

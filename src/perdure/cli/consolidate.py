@@ -47,7 +47,7 @@ def main(target: Target, *, conversation: str | None, dry_run: bool) -> View:
         after.append(dim("nothing was changed"))
     return View(
         json=result,
-        lines=_lines(result),
+        lines=summary_lines(result),
         rows=(
             (
                 each.action, each.record.number or "", each.record.category, each.record.text,
@@ -59,7 +59,7 @@ def main(target: Target, *, conversation: str | None, dry_run: bool) -> View:
     )  # fmt: skip
 
 
-def _lines(result: Consolidation) -> Iterator[str]:
+def summary_lines(result: Consolidation) -> Iterator[str]:
     if not result.episodes:
         return
     counts = {
@@ -69,11 +69,11 @@ def _lines(result: Consolidation) -> Iterator[str]:
     told = ", ".join(f"{count:,} {name}" for name, count in counts.items() if count) or "nothing to learn"
     verb = "Consolidated" if result.done else "Would consolidate"
     yield f"{verb} {result.episodes:,} {'episode' if result.episodes == 1 else 'episodes'}: {told}."
-    yield from map(_line, result.changes)
+    yield from map(change_line, result.changes)
 
 
-def _line(change: FactChange) -> str:
+def change_line(change: FactChange) -> str:
     record, replaced = change.record, change.replaced
     number = f"{number_label(record.number)} " if record.number else ""
-    instead = f"  instead of {number_label(replaced.number)} {one_line(replaced.text)}" if replaced else ""
-    return f"  {click.style(f'{change.action:<10}', bold=True)}  {number}{safe(fact_line(record))}{dim(safe(instead))}"
+    instead = f" instead of {number_label(replaced.number)} {safe(one_line(replaced.text))}" if replaced else ""
+    return f"  {click.style(f'{change.action:<10}', bold=True)}  {number}{safe(fact_line(record))}{dim(instead)}"

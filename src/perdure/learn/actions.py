@@ -81,7 +81,7 @@ def parse_actions(answer: Mapping[str, Json]) -> list[FactAction]:
     return [
         FactAction(
             cast("Action", item["action"]),
-            _number(item["existing_fact_id"]),
+            fact_number(item["existing_fact_id"]),
             str(item["category"]),
             " ".join(str(item["fact"]).split()),
             usable_keywords(cast("Sequence[object]", item["keywords"])),
@@ -122,7 +122,7 @@ def check_actions(actions: Iterable[FactAction], known: Collection[int]) -> tupl
     return checked, notes
 
 
-def _number(value: Json) -> int | None:
+def fact_number(value: Json) -> int | None:
     """A number, however it is written; an id of whatever other form is none."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         return int(value)

@@ -20,8 +20,8 @@ from perdure.errors import ModelOutputInvalid, ModelUnavailable, ProviderUnavail
 from perdure.ids import EPISODE, MAX_NUMBER
 from perdure.learn.actions import check_actions
 from perdure.learn.model_engine import MOST_EPISODES, PURPOSE, ModelEngine
-from perdure.learn.results import Consolidation, together
-from perdure.learn.run import carry_out, full_note, has_room, read_task
+from perdure.learn.results import Consolidation, total
+from perdure.learn.run import apply_actions, full_note, has_room, read_task
 from perdure.learn.task import ConsolidationTask, Engine
 from perdure.lifecycle.parked import Retries
 from perdure.llm.port import Parked
@@ -42,24 +42,16 @@ _NAME_A_MODEL: Final = "Name one in the setting `llm`, or throw away what is par
 def engine_of(services: Services) -> Engine | None:
     """Who consolidates; None: nobody here."""
     settings = services.settings
-    if settings.learn in {"off", "agent"}:
-        return None
     if settings.learn == "auto" and settings.llm != "none":
         return ModelEngine(services, settings.llm)
-    from perdure.learn.rules_engine import RulesEngine
-
-    return RulesEngine()
+    return None
 
 
-def is_due(waiting: Sequence[Record], settings: Settings) -> bool:
+def are_enough(waiting: Sequence[Record], settings: Settings) -> bool:
     """Enough episodes, or one that is surprising enough alone."""
     enough = len(waiting) >= max(settings.consolidation_episodes, 1)
-    return enough or any(_surprise(record) >= settings.flashbulb_surprise for record in waiting)
-
-
-def _surprise(episode: Record) -> float:
-    surprise = episode.metadata.get(SURPRISE)
-    return surprise if isinstance(surprise, int | float) else 0.0
+    surprises = (record.metadata.get(SURPRISE) for record in waiting)
+    return enough or any(isinstance(one, int | float) and one >= settings.flashbulb_surprise for one in surprises)
 
 
 def conversations_with_episodes(reader: Reader) -> list[str]:
@@ -67,7 +59,7 @@ def conversations_with_episodes(reader: Reader) -> list[str]:
     return [record.conversation_id for record in reader.fetch(numbers) if record.conversation_id]
 
 
-def waiting_episodes(reader: Reader, conversation: str, parked: Sequence[Parked], *, forced: bool) -> list[Record]:
+def pending_episodes(reader: Reader, conversation: str, parked: Sequence[Parked], *, forced: bool) -> list[Record]:
     """Oldest first. Unless it is forced, without those that wait for somebody."""
     found = unconsolidated(reader, conversation)
     if forced:
@@ -79,10 +71,10 @@ def waiting_episodes(reader: Reader, conversation: str, parked: Sequence[Parked]
                 # What one question was about: it and those that followed then.
                 asked = (one for one in found[place : place + MOST_EPISODES] if one.created_at <= item.at)
                 held.update(one.number for one in asked)
-    return [record for record in found if record.number not in held and not was_taken_back(reader, record)]
+    return [record for record in found if record.number not in held and not is_taken_back(reader, record)]
 
 
-def was_taken_back(reader: Reader, episode: Record) -> bool:
+def is_taken_back(reader: Reader, episode: Record) -> bool:
     """Whether it was consolidated before, and somebody undid that."""
     lines = reader.revisions(episode.number)
     return any(line.record is not None and CONSOLIDATED_AT in line.record.metadata for line in lines)
@@ -99,7 +91,7 @@ class Consolidator:
     notes: list[str] = field(default_factory=list[str])
     invalid: int = 0
     parked: int = 0
-    stopped: bool = False
+    given_up: bool = False
 
     def run(self, namespace: str, conversation: str, episodes: Sequence[Record], batch: WriteBatch) -> None:
         services = self.services
@@ -115,7 +107,7 @@ class Consolidator:
         except ModelOutputInvalid as error:
             self._unusable(task, error)
         except (ProviderUnavailable, SettingsInvalid) as error:
-            self._stop(f"{error.sentence} {error.remedy}")
+            self._give_up(f"{error.sentence} {error.remedy}")
 
     def _unusable(self, task: ConsolidationTask, error: ModelOutputInvalid) -> None:
         if self.dry_run:
@@ -125,10 +117,10 @@ class Consolidator:
         self.parked += 1
         self.invalid += 1
         if self.invalid >= _MOST_INVALID:
-            self._stop(f"{error.sentence} {error.remedy}")
+            self._give_up(f"{error.sentence} {error.remedy}")
 
-    def _stop(self, why: str) -> None:
-        self.stopped = True
+    def _give_up(self, why: str) -> None:
+        self.given_up = True
         self.notes.append(f"{why} The episodes wait.")
 
     def result(self) -> Consolidation:
@@ -136,7 +128,7 @@ class Consolidator:
         if self.parked:
             answers = "1 answer" if self.parked == 1 else f"{self.parked:,} answers"
             notes.append(f"{answers} of a language model could not be used; `perdure parked` shows what it said.")
-        return together(self.done, notes, done=not self.dry_run)
+        return total(self.done, notes, done=not self.dry_run)
 
 
 def run_task(
@@ -145,7 +137,7 @@ def run_task(
     """One run. It answers nothing when somebody else was faster."""
     known = {fact.number for fact in task.facts}
     actions, notes = check_actions(engine.actions(task), known)
-    done = carry_out(services, task, actions, engine.name, batch, dry_run=dry_run)
+    done = apply_actions(services, task, actions, engine.name, batch, dry_run=dry_run)
     if done is None:
         return Consolidation(done=not dry_run)
     if not dry_run and done.episodes:
@@ -173,8 +165,8 @@ def consolidate(
     worker = Consolidator(services, engine, dry_run)
     with services.store.read(namespace) as reader:
         names = conversations_with_episodes(reader) if name is None else [name]
-        waiting = [(each, waiting_episodes(reader, each, (), forced=True)) for each in names]
-    _run_all(worker, [(namespace, each, episodes, batch) for each, episodes in waiting], most, progress)
+        waiting = [(each, pending_episodes(reader, each, (), forced=True)) for each in names]
+    run_all(worker, [(namespace, each, episodes, batch) for each, episodes in waiting], most, progress)
     return worker.result()
 
 
@@ -190,14 +182,14 @@ def work_on_consolidation(services: Services, limit: int | None, progress: Progr
         parked = [item for item in services.store.parked(namespace) if item.purpose == PURPOSE]
         with services.store.read(namespace) as reader:
             for name in conversations_with_episodes(reader):
-                waiting = waiting_episodes(reader, name, parked, forced=False)
-                if is_due(waiting, services.settings):
+                waiting = pending_episodes(reader, name, parked, forced=False)
+                if are_enough(waiting, services.settings):
                     due.append((namespace, name, waiting, context.batch()))
-    _run_all(worker, due, MAX_NUMBER if limit is None else limit, progress)
+    run_all(worker, due, MAX_NUMBER if limit is None else limit, progress)
     return worker.result()
 
 
-def _run_all(
+def run_all(
     worker: Consolidator,
     waiting: Sequence[tuple[str, str, Sequence[Record], WriteBatch]],
     most: int,
@@ -207,7 +199,7 @@ def _run_all(
     looked_at = 0
     for namespace, conversation, episodes, batch in waiting:
         rest = iter(episodes[: total - looked_at])
-        while not worker.stopped and (group := list(islice(rest, worker.engine.most_episodes))):
+        while not worker.given_up and (group := list(islice(rest, worker.engine.most_episodes))):
             worker.run(namespace, conversation, group, batch)
             looked_at += len(group)
             if progress:
@@ -261,13 +253,13 @@ def open_consolidation(
     services: Services, namespace: str, conversation: object = None, limit: int | None = None
 ) -> ConsolidationTask | None:
     """The oldest episodes of one conversation that wait, for the agent to consolidate; None when none do."""
-    from perdure.learn.hand_out import with_token
+    from perdure.learn.agent_task import with_token
 
     most = MOST_EPISODES if limit is None else check_int(limit, "limit", 1, MAX_NUMBER)
     name = None if conversation is None else check_conversation(services, conversation)
     with services.store.read(namespace) as reader:
         names = conversations_with_episodes(reader) if name is None else [name]
-        waiting = ((each, waiting_episodes(reader, each, (), forced=True)) for each in names)
+        waiting = ((each, pending_episodes(reader, each, (), forced=True)) for each in names)
         first = next(((each, episodes) for each, episodes in waiting if episodes), None)
     if first is None:
         return None

@@ -79,7 +79,7 @@ class FactChanges:
         self._shown = shown
         self._superseded = 0
 
-    def carry_out(self, planned: PlannedAction) -> None:
+    def apply(self, planned: PlannedAction) -> None:
         fact = self._named(planned.action)
         if fact is None:
             # It was forgotten, corrected or superseded since it was shown.

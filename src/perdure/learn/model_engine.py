@@ -76,21 +76,21 @@ class ModelEngine:
 def task_text(services: Services, task: ConsolidationTask) -> str:
     """JSON is an envelope that no text can leave."""
     known = [f"[ID: {fact.number}] [{fact.category}] {fact.text}" for fact in task.facts]
-    episodes = [_episode(services, episode) for episode in task.episodes]
+    episodes = [episode_document(services, episode) for episode in task.episodes]
     return json.dumps({"existing_knowledge": known, "episodes": episodes}, ensure_ascii=False)
 
 
-def _episode(services: Services, episode: TaskEpisode) -> dict[str, Any]:
+def episode_document(services: Services, episode: TaskEpisode) -> dict[str, Any]:
     return {
         "title": episode.record.title,
         "from": format_time(episode.since),
         "until": format_time(episode.until),
         "summary": episode.record.text,
-        "messages": [_message(services, message) for message in episode.messages],
+        "messages": [message_document(services, message) for message in episode.messages],
     }
 
 
-def _message(services: Services, message: Record) -> dict[str, Any]:
+def message_document(services: Services, message: Record) -> dict[str, Any]:
     # Whole, before it is cut: half of a secret is not recognised any more.
     text = services.redact(message.text).text
     cut = text if len(text) <= _MOST_CHARACTERS else f"{text[:_MOST_CHARACTERS]}…"

@@ -46,13 +46,12 @@ class Consolidation:
     notes: tuple[str, ...] = ()
 
 
-def together(parts: Iterable[Consolidation], notes: Iterable[str], *, done: bool) -> Consolidation:
+def total(parts: Iterable[Consolidation], notes: Iterable[str], *, done: bool) -> Consolidation:
     """The sum of several runs of one call."""
     found = list(parts)
     counts: dict[str, int] = {name: sum(getattr(part, name) for part in found) for name in _COUNTS}
-    total = Consolidation(**counts)  # pyright: ignore[reportArgumentType] - these are all counts
     return replace(
-        total,
+        Consolidation(**counts),  # pyright: ignore[reportArgumentType] - these are all counts
         changes=tuple(change for part in found for change in part.changes),
         batch=next((part.batch for part in found if part.batch), None),
         done=done,

@@ -133,7 +133,7 @@ def plan_actions(
     return with_vectors, embedded, notes
 
 
-def carry_out(
+def apply_actions(
     services: Services,
     task: ConsolidationTask,
     actions: Sequence[FactAction],
@@ -151,11 +151,11 @@ def carry_out(
 
     def decide(inside: Reader) -> FactChanges | None:
         known.refresh(inside, seq)
-        if any(not is_waiting(inside, episode) for episode in task.episodes):
+        if any(not is_pending(inside, episode) for episode in task.episodes):
             return None
         changes = FactChanges(inside, known, shown, services.settings, batch.at)
         for one in planned:
-            changes.carry_out(one)
+            changes.apply(one)
         return changes
 
     if dry_run:
@@ -188,7 +188,7 @@ def carry_out(
     )  # fmt: skip
 
 
-def is_waiting(reader: Reader, episode: TaskEpisode) -> bool:
+def is_pending(reader: Reader, episode: TaskEpisode) -> bool:
     """Whether an episode is what was read, and nobody has consolidated it."""
     now = next(iter(reader.fetch([episode.record.number])), None)
     if now is None or now.state != "active" or CONSOLIDATED_AT in now.metadata:

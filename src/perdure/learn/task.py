@@ -5,7 +5,7 @@ that are known already.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 
@@ -46,7 +46,7 @@ class ConsolidationTask:
     episodes: tuple[TaskEpisode, ...]
     facts: tuple[Record, ...]
     instructions: str = ""
-    schema: Schema = NOTHING
+    schema: Schema = field(default_factory=lambda: NOTHING)
     token: str = ""
 
 

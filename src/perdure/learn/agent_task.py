@@ -12,12 +12,12 @@ import secrets
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from dataclasses import replace
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from perdure.errors import Conflict, InvalidInput
 from perdure.learn.actions import SCHEMA, check_actions, parse_actions
 from perdure.learn.model_engine import INSTRUCTIONS
-from perdure.learn.run import carry_out, fingerprint, read_episode
+from perdure.learn.run import apply_actions, fingerprint, read_episode
 from perdure.learn.task import ConsolidationTask
 from perdure.llm.structured import read_answer
 from perdure.model import Record
@@ -48,7 +48,7 @@ def with_token(services: Services, task: ConsolidationTask) -> ConsolidationTask
 def finish(services: Services, namespace: str, token: object, answer: object) -> Consolidation:
     """Carry out what the agent answers."""
     task = read_token(services, namespace, token)
-    given = {"facts": answer} if isinstance(answer, list | tuple) else answer
+    given: object = {"facts": cast("object", answer)} if isinstance(answer, list | tuple) else answer
     try:
         checked = read_answer(json.dumps(given), SCHEMA)
     except (TypeError, ValueError, RecursionError) as error:
@@ -57,7 +57,7 @@ def finish(services: Services, namespace: str, token: object, answer: object) ->
     known = {fact.number for fact in task.facts}
     actions, notes = check_actions(parse_actions(checked), known)
     batch = replace(services.context, is_person=False).batch()
-    done = carry_out(services, task, actions, AGENT, batch)
+    done = apply_actions(services, task, actions, AGENT, batch)
     if done is None:
         raise _too_late()
     return replace(done, notes=(*notes, *done.notes))
@@ -65,7 +65,7 @@ def finish(services: Services, namespace: str, token: object, answer: object) ->
 
 def read_token(services: Services, namespace: str, token: object) -> ConsolidationTask:
     """The task that was handed out with this token. A Conflict when its episodes are not as they were."""
-    content = _content(services, token)
+    content = read_content(services, token)
     if content is None or content["namespace"] != namespace:
         raise InvalidInput("This token belongs to no task of this memory.", remedy=_OPEN_AGAIN)
     with services.store.read(namespace) as reader:
@@ -81,7 +81,7 @@ def read_token(services: Services, namespace: str, token: object) -> Consolidati
     return ConsolidationTask(namespace, content["conversation"], episodes, tuple(facts), token=str(token))
 
 
-def _content(services: Services, token: object) -> dict[str, Any] | None:
+def read_content(services: Services, token: object) -> dict[str, Any] | None:
     """What this store put into a token; None for whatever somebody else made."""
     head, _, signature = token.rpartition(".") if isinstance(token, str) else ("", "", "")
     try:
