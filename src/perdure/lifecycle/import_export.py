@@ -188,7 +188,7 @@ def import_from(
         for record in checked():
             total += 1
             named.update(name for kind in LINK_KINDS for name in record.fields.get(kind, ()))
-        ids = _ids_here(services, namespace, checked(named) if named else ())
+        ids = stored_ids(services, namespace, checked(named) if named else ())
         records_to_store = checked()
         batch = services.context.batch()
         counts: Counter[str] = Counter()
@@ -302,7 +302,7 @@ def _check(services: Services, items: Iterable[object], *, trusted: bool) -> Ite
                 counted = [kept.pop(name, 0 if name.endswith("_count") else None) for name in _USE]
                 use = Use("", 0, *counted) if any(counted) else None
                 # Only Perdure itself writes so much evidence, and what a memory replaced or was merged from.
-                kept |= {name: _check_ids(given[name], name) for name in _LINKS if given.get(name)}
+                kept |= {name: check_ids(given[name], name) for name in _LINKS if given.get(name)}
                 for part in (more[start : start + MAX_ITEMS] for start in range(0, len(more), MAX_ITEMS)):
                     further, _ = check_write(services, None, {"evidence": part}, partial=True)
                     fields["evidence"] += further["evidence"]
@@ -320,7 +320,7 @@ def _id_of(record: Mapping[str, Any]) -> MemoryId | None:
     return name if is_id(name := record.get("id")) else None
 
 
-def _check_ids(value: object, field: str) -> tuple[MemoryId, ...]:
+def check_ids(value: object, field: str) -> tuple[MemoryId, ...]:
     names = cast("Sequence[object]", value) if isinstance(value, list | tuple) else (None,)
     ids = tuple(name for name in names if is_id(name))
     if len(ids) != len(names):
@@ -328,7 +328,7 @@ def _check_ids(value: object, field: str) -> tuple[MemoryId, ...]:
     return ids
 
 
-def _ids_here(services: Services, namespace: str, named: Iterable[ImportRecord]) -> ImportedIds:
+def stored_ids(services: Services, namespace: str, named: Iterable[ImportRecord]) -> ImportedIds:
     """For the records that others of the file name: the memories they are here already, else ids for them to take."""
     identities = {record.id: identity_of_fields(record.fields) for record in named if record.active and record.id}
     with services.store.read(namespace) as reader:

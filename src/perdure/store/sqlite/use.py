@@ -147,7 +147,7 @@ class UseWriter:
                         from perdure.store.sqlite.models import write_calls
 
                         write_calls(connection, calls)
-                    _write_reviews(connection, reviews.values())
+                    write_reviews(connection, reviews.values())
                     totals = {name: write_counts(connection, name, numbers) for name, numbers in taken.items()}
                     # Before the commit: whoever reads what is committed must not add it once more.
                     settled = True
@@ -246,7 +246,7 @@ def _add_reviews(noted: dict[tuple[str, int], Review], reviews: Iterable[Review]
         noted[place] = review._replace(rank=min(before.rank, review.rank), first_at=first, at=last)
 
 
-def _write_reviews(connection: Database, reviews: Iterable[Review]) -> None:
+def write_reviews(connection: Database, reviews: Iterable[Review]) -> None:
     for review in reviews:
         namespace_id = connection.execute(SQL["namespace_id"], (review.namespace,)).get
         if namespace_id and 0 < review.number <= NUMBER_MASK:
