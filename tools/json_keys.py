@@ -16,6 +16,7 @@ JSON_KEYS: Final[dict[str, dict[str, tuple[str, str]]]] = {
         "constitutional": ("array of objects", "the memories that are always surfaced"),
         "sources": ("array of objects", "the memories that a summary was made from"),
         "suggested": ("array of objects", "memories that may have been meant as well; they are never touched"),
+        "related": ("array of numbers", "memories that nobody named, erased because they were made of the others"),
         "restored": ("array of objects", "memories that `restore` brought back"),
         "evicted": ("array of objects", "memories that had to go because the namespace was full"),
         "remembered": ("array of objects", "what each line of `remember --lines` did"),

@@ -145,18 +145,22 @@ class Memory(LearningMemory):
         self,
         what: References | None = None,
         *,
+        related: Literal["derived", "all", "none"] = "derived",
         confirm: bool | str = False,
         dry_run: bool = False,
         **filters: Unpack[Filters],
     ) -> model.Forgotten:
         """Erase memories for ever, with all their versions, from every file of the store. Nothing brings them back.
 
-        `what` is as in `forget`, in whatever state the memories are. All but a single memory that is named needs
-        `confirm`.
+        `what` is as in `forget`, in whatever state the memories are. What was made of them and holds their words goes
+        as well, or is made anew without them; with `related="all"` also what they were made of, with "none" nothing
+        else. All but a single memory that is named needs `confirm`.
         """
+        from perdure.learn.erase_related import related_search
+
         request = lifecycle.forget.ForgetRequest(what, confirm, validation.check_bool(dry_run, "dry_run"))
         scope = lifecycle.selection.scope(self._services, self._namespace, filters, every_state=True)
-        return lifecycle.erase.erase(scope, request)
+        return lifecycle.erase.erase(scope, request, related_search(self._services, related))
 
     def conversation(self, id: str) -> Conversation:
         """One conversation, whose messages are memories: `conversation(id).add_message(role, content)` stores one."""
@@ -316,7 +320,7 @@ class Memory(LearningMemory):
         **filters: Unpack[Filters],
     ) -> model.Page:
         """List memories by number, newest first, as they are now or as they were known at a time. `Page.next` is the
-        `after` of the following page.
+        `after` of the search page.
         """
         return lifecycle.lookup.list_page(
             self._services, self._namespace, filters, after=after, limit=limit, newest=newest, known_at=known_at

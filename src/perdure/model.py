@@ -299,9 +299,10 @@ class Diff:
 class Forgotten:
     """What `forget` or `erase` did, or would do: while `done` is false nothing has happened.
 
-    `understood` says how the instruction was read, `token` confirms exactly these memories. `suggested` may have been
-    meant as well, and are never touched. `scrub_pending` says that erased bytes wait in a log, or in an unfinished
-    copy, that another process holds.
+    `understood` says how the instruction was read, `token` confirms exactly these memories. `related` are the numbers
+    of those that nobody named, and that go because they were made of the others. `suggested` may have been meant as
+    well, and are never touched. `scrub_pending` says that erased bytes wait in a log, or in an unfinished copy, that
+    another process holds.
     """
 
     records: tuple[Record, ...]
@@ -310,6 +311,7 @@ class Forgotten:
     understood: str
     token: str
     batch: str | None = None
+    related: tuple[int, ...] = ()
     suggested: tuple[Record, ...] = ()
     remaining: int = 0
     scrub_pending: bool = False

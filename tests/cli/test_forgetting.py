@@ -168,3 +168,19 @@ def test_what_was_forgotten_can_be_erased_by_its_state(known: User):
 def test_erase_in_json_says_all_of_the_answer(known: User):
     done = known.done("erase", "3", "--json").json
     assert (done["deletion"], done["done"], done["scrub_pending"], done["remaining"]) == ("hard", True, False, 2)
+
+
+def test_erase_lists_what_was_made_of_a_memory_and_takes_the_choice_along(user: User):
+    source = json.loads(user.done("remember", "Alice likes a Kanarienvogel", "--json").out)["record"]
+    user.done("remember", "Somebody likes a Kanarienvogel", "--evidence", source["id"])
+    asked = user("erase", "1")
+    assert asked.code == 4
+    assert asked.out.splitlines() == [
+        "Would erase #1  Alice likes a Kanarienvogel",
+        "Would erase #2 too  Somebody likes a Kanarienvogel",
+    ]
+    alone = user.done("erase", "1", "--related", "none", "--dry-run")
+    assert "--related none" in alone.err
+    assert "Made of it, and kept as it is: #2" in alone.err
+    assert json.loads(user.done("erase", "1", "--yes", "--json").out)["related"] == [2]
+    assert user.done("list").out == ""

@@ -102,7 +102,12 @@ def _preview(answer: Forgotten, *last: str) -> View:
     suggested = [f"perhaps #{number}  {dim(safe(text))}" for number, text in shown]
     return View(
         json=answer,
-        lines=[confirmation_line(f"Would {_VERBS[answer.deletion]}", "", record) for record in answer.records],
+        lines=[
+            confirmation_line(
+                f"Would {_VERBS[answer.deletion]}", " too" if record.number in answer.related else "", record
+            )
+            for record in answer.records
+        ],
         before=[dim(f"understood: {safe(answer.understood)}")],
         after=[*suggested, *map(note, answer.notes), *last],
     )

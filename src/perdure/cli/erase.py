@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import click
 
-from perdure.cli.command import Target, command
+from perdure.cli.command import Target, command, option
 from perdure.cli.deletion import confirm_options, delete, references_or_sentence
 from perdure.cli.filter_options import filter_options, given_options
 from perdure.cli.render import View
@@ -16,22 +16,42 @@ from perdure.model import STATES
 _EXAMPLES: Final = (
     "perdure erase 7",
     'perdure erase "everything about the Osaka flat" --dry-run',
+    "perdure erase 7 --related all",
     "perdure erase --state deleted --until 2026-03-14 --yes",
 )
 
 
 @command("erase", examples=_EXAMPLES)
 @click.argument("what", nargs=-1, metavar="[WHAT]...")
+@option(
+    "--related",
+    type=click.Choice(["derived", "all", "none"]),
+    default="derived",
+    help="What else goes: what was made of it (derived), also what it was made of (all), or nothing (none).",
+)
 @confirm_options
 @filter_options(STATES, default="any")
-def main(target: Target, *, what: tuple[str, ...], yes: bool, token: str | None, dry_run: bool, **options: Any) -> View:
+def main(
+    target: Target,
+    *,
+    what: tuple[str, ...],
+    related: Literal["derived", "all", "none"],
+    yes: bool,
+    token: str | None,
+    dry_run: bool,
+    **options: Any,
+) -> View:
     """Remove memories for ever, from every file.
 
     WHAT is as in `perdure forget`; forgotten memories can be erased too. This removes all versions, with their index
     entries, vectors and links; the history keeps who erased the memory and when, and none of its words. Nothing brings
     it back, so on a terminal you are always asked. Exports and backups that were made before still hold it.
+
+    What was made of a memory goes with it: an episode is made anew of the messages that are left, and a fact goes when
+    nothing else says it.
     """
-    meant, again = references_or_sentence(what), partial(target.hint, "erase", *what, **options)
+    chosen = {} if related == "derived" else {"related": related}
+    meant, again = references_or_sentence(what), partial(target.hint, "erase", *what, **chosen, **options)
     with target.memory() as memory:
-        call = partial(memory.erase, meant, **given_options(options))
+        call = partial(memory.erase, meant, related=related, **given_options(options))
         return delete(target, call, again, yes=yes, token=token, dry_run=dry_run, always_ask=True)

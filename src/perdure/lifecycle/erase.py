@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import Final, cast
+from typing import Final, TypeAlias, cast
 
 from perdure.buggify import point
 from perdure.errors import NotAllowed, StoreError
 from perdure.lifecycle.forget import (
     ATTEMPTS,
     ForgetRequest,
+    confirmation_token,
     is_confirmed,
+    note_on_derived,
+    numbers_in_words,
     others_keep_changing,
     preview_of,
     retry_when_full,
@@ -22,10 +27,11 @@ from perdure.lifecycle.forget import (
     with_remaining,
 )
 from perdure.lifecycle.selection import SelectionScope, matching_earlier_versions, select
-from perdure.lifecycle.write import is_unchanged, update_tombstones
+from perdure.lifecycle.write import Plan, apply_plan, is_unchanged, update_tombstones
 from perdure.lifecycle.write_context import WriteBatch
+from perdure.lineage import DROPPED
 from perdure.model import Forgotten, Record
-from perdure.store.port import Store
+from perdure.store.port import Reader, Store, Writer
 
 SCRUB_PATIENCE: Final = 2.0
 _EARLIER_VERSIONS: Final = (
@@ -44,8 +50,43 @@ _COPIES: Final = (
 )
 
 
-def erase(scope: SelectionScope, request: ForgetRequest) -> Forgotten:
-    """Erase all selected memories or none, in one transaction; then remove the bytes from every file."""
+@dataclass(frozen=True, slots=True)
+class RelatedChanges:
+    """What erasing memories does to others: `records` go as well, `plans` say how others become, what is `parked` under
+    these ids is thrown away. `replaced` are the numbers of those among the records in whose place one of the plans puts
+    a new memory, without what was erased.
+    """
+
+    records: tuple[Record, ...] = ()
+    plans: tuple[Plan, ...] = ()
+    parked: tuple[int, ...] = ()
+    replaced: tuple[int, ...] = ()
+
+    @property
+    def touched(self) -> frozenset[tuple[int, int]]:
+        """The memories, each with the position of its newest line: where these are the same, nobody changed one."""
+        changed = (plan.previous for plan in self.plans if plan.previous)
+        return frozenset((record.number, record.seq) for record in (*self.records, *changed))
+
+    @property
+    def notes(self) -> Iterator[str]:
+        if others := [record.number for record in self.records if record.number not in self.replaced]:
+            yield f"Made of what is erased, and erased with it: {numbers_in_words(others)}."
+        if self.replaced:
+            yield f"Made anew without what is erased, under another number: {numbers_in_words(self.replaced)}."
+        if kept := [plan.record.number for plan in self.plans if plan.operation == "annotate"]:
+            yield f"Made of what is erased, and kept, because others say it too: {numbers_in_words(kept)}."
+        if back := [plan.record.number for plan in self.plans if plan.operation == "restore"]:
+            yield f"Shown again, because what replaced it is erased: {numbers_in_words(back)}."
+
+
+Follow: TypeAlias = Callable[[Reader, Sequence[Record], datetime], RelatedChanges]
+
+
+def erase(scope: SelectionScope, request: ForgetRequest, follow: Follow | None = None) -> Forgotten:
+    """Erase all selected memories or none, in one transaction; then remove the bytes from every file. `follow` says
+    what this does to others; without it, nothing.
+    """
     services = scope.services
     if not services.context.is_person:
         raise NotAllowed("A model cannot erase memories.", remedy="Forget it instead, or ask a person to erase it.")
@@ -58,12 +99,16 @@ def erase(scope: SelectionScope, request: ForgetRequest) -> Forgotten:
         earlier = [record for record in matching if record.number not in selected]
         if earlier:
             preview = replace(preview, suggested=tuple(earlier), notes=(*preview.notes, _EARLIER_VERSIONS))
-        certain = selection.kind == "reference" and len(selection.records) == 1
+        with services.store.read(scope.namespace) as reader:
+            found = follow(reader, selection.records, now) if follow else RelatedChanges()
+            kept = () if follow else note_on_derived(reader, selection.records)
+        preview = with_related(scope, preview, found, kept)
+        certain = selection.kind == "reference" and len(preview.records) == 1
         if not is_confirmed(scope, preview, request, certain=certain):
             return suggest(scope, with_remaining(scope, preview), request.what)
         batch = services.context.batch()
         try:
-            remaining = retry_when_full(partial(_apply, scope, selection.records, batch))
+            remaining = retry_when_full(partial(_apply, scope, selection.records, follow, found, batch))
         finally:
             services.drop(scope.namespace)
         if remaining is not None:
@@ -88,22 +133,53 @@ def erase(scope: SelectionScope, request: ForgetRequest) -> Forgotten:
     )
 
 
-def _apply(scope: SelectionScope, records: tuple[Record, ...], batch: WriteBatch) -> int | None:
+def with_related(scope: SelectionScope, preview: Forgotten, found: RelatedChanges, kept: Iterable[str]) -> Forgotten:
+    records = (*preview.records, *found.records)
+    changed = (plan.previous for plan in found.plans if plan.previous)
+    return replace(
+        preview,
+        records=records,
+        related=tuple(record.number for record in found.records),
+        token=confirmation_token(scope.namespace, "hard", (*records, *changed)),
+        notes=(*preview.notes, *found.notes, *kept),
+    )
+
+
+def _apply(
+    scope: SelectionScope, records: tuple[Record, ...], follow: Follow | None, found: RelatedChanges, batch: WriteBatch
+) -> int | None:
     """How many memories recall may still find. None, and nothing changed, when one is not as it was selected."""
     point("erase: begin")
     with scope.services.store.write(scope.namespace, frees_space=True) as writer:
         # Nobody can change a damaged memory any more.
         if not all(is_unchanged(writer, record, if_damaged=True) for record in records):
             return None
-        for record in records:
+        # Looked at again where nobody else can write: a memory may have been made of these meanwhile.
+        now = follow(writer, records, batch.at) if follow else found
+        if now.touched != found.touched:
+            return None
+        for record in (*records, *now.records):
             writer.erase(record.number, batch.change("erase"))
             point("erase: one erased")
-        for record in records:
+        for plan in now.plans:
+            change(scope, writer, plan, batch)
+            point("erase: another changed")
+        for id in now.parked:
+            writer.unpark(id)
+        for record in (*records, *now.records):
             update_tombstones(writer, "erase", record, None, batch.at)
         remaining = writer.load().items
         point("erase: before commit")
     point("erase: committed")
     return remaining
+
+
+def change(scope: SelectionScope, writer: Writer, plan: Plan, batch: WriteBatch) -> None:
+    """Carry out a plan that may say which of the memory's earlier lines must not be kept."""
+    apply_plan(scope.services, writer, plan, batch, room=False)
+    dropped = plan.provenance.get(DROPPED)
+    if isinstance(dropped, list):
+        writer.drop_payloads(plan.record.number, [seq for seq in dropped if isinstance(seq, int)])
 
 
 def known_backups(store: Store) -> tuple[str, ...]:

@@ -15,18 +15,19 @@ from perdure.lifecycle.instruction import parse
 from perdure.lifecycle.selection import Selection, SelectionScope, select
 from perdure.lifecycle.tier_policy import ONLY_PEOPLE
 from perdure.lifecycle.write import Plan, PreparedWrite, apply_plan, is_unchanged
-from perdure.model import INDEXED_STATES, Filter, Forgotten, replace_record
+from perdure.model import INDEXED_STATES, Filter, Forgotten, Record, replace_record
 from perdure.text.entry import entry_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
-    from perdure.model import Record
+    from perdure.store.port import Reader
 
 T = TypeVar("T")
 
 ATTEMPTS: Final = 10
 _SUGGESTED: Final = 5
+_LISTED: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,12 +146,31 @@ def _apply(scope: SelectionScope, preview: Forgotten) -> Forgotten | None:
             apply_plan(services, writer, plan, batch, write).record for plan, write in zip(plans, prepared, strict=True)
         )
         remaining = writer.load().items
+        derived = note_on_derived(writer, written)
     if len(written) == 1 or not services.settings.versioning:
         command = f"restore {' '.join(str(record.number) for record in written)}"
     else:
         command = f"undo {batch.id}"
     note = f"Take it back: perdure {command}"
-    return replace(preview, records=written, done=True, batch=batch.id, remaining=remaining, notes=(note,))
+    return replace(preview, records=written, done=True, batch=batch.id, remaining=remaining, notes=(note, *derived))
+
+
+def note_on_derived(reader: Reader, records: Sequence[Record]) -> list[str]:
+    """A note that names the memories which were made of these, directly or through others, and are still shown."""
+    ids, derived = {record.id for record in records}, dict[int, Record]()
+    fresh = set(ids)
+    while fresh:
+        links = reader.linked(fresh, ("evidence", "merged_from"))
+        found = reader.fetch(list(dict.fromkeys(link.number for link in links)))
+        fresh = {record.id for record in found} - ids
+        ids |= fresh
+        derived |= {record.number: record for record in found if record.id in fresh and record.state == "active"}
+    return [f"Made of it, and kept as it is: {numbers_in_words(sorted(derived))}."] if derived else []
+
+
+def numbers_in_words(numbers: Sequence[int]) -> str:
+    more = len(numbers) - _LISTED
+    return ", ".join(f"#{number}" for number in numbers[:_LISTED]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def suggest(scope: SelectionScope, answer: Forgotten, what: object) -> Forgotten:

@@ -78,9 +78,8 @@ def sweep_secrets(services: Services, *, repair: bool, progress: Progress | None
             told = ", ".join(dict.fromkeys(kinds))
             what = f"What a language model said, parked as {parked.id} in {name!r}, holds {told}"
             if repair:
-                store.unpark(name, parked.id)
                 with store.write(name) as writer:
-                    writer.drop_payloads(0, ())  # asks for its bytes to be scrubbed
+                    writer.unpark(parked.id)
                 yield Finding("repair_secrets", "ok", f"{what}; it was thrown away.")
             else:
                 yield Finding("secrets", "problem", f"{what}.", "`perdure doctor --secrets --repair` throws it away.")

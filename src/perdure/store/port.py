@@ -351,6 +351,10 @@ class Writer(Reader, Protocol):
         """Remove what earlier revisions said; `seqs`: only those, without a trace, and the newest names them."""
         ...
 
+    def unpark(self, id: int) -> None:
+        """Remove parked output; its bytes are gone when `Maintenance.scrub` has returned true."""
+        ...
+
     def erase(self, number: int, change: Change, *, traceless: bool = True) -> None:
         """Remove the memory with everything that says what it said: record, payloads of all its revisions, index,
         tags, use, links from it, and the vectors of passages that no other memory has. Others name it as before.

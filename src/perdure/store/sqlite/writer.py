@@ -44,6 +44,7 @@ from perdure.store.sqlite.rows import (
     unpack_id,
     vector_checksum,
 )
+from perdure.store.sqlite.sidecar import SIDECAR_SQL
 from perdure.store.sqlite.sql import SQL
 from perdure.text.entry import Entry, terms_length
 
@@ -221,6 +222,10 @@ class SqliteWriter(SqliteReader):
     def drop_payloads(self, number: int, seqs: Collection[int] | None = None) -> None:
         self._connection.execute(SQL["unpark_memory"], (slot_of(self.namespace_id, number),))
         erasure.drop_payloads(self._connection, self.namespace_id, number, seqs)
+
+    def unpark(self, id: int) -> None:
+        self._connection.execute(SQL["unpark"], (self.namespace_id, id))
+        self._connection.execute(SIDECAR_SQL["ask_scrub"])
 
     def erase(self, number: int, change: Change, *, traceless: bool = True) -> None:
         row = self._row_to_change()

@@ -148,6 +148,25 @@ class ProviderCallsTests(StoreTestBase):
 
 
 class ParkedOutputTests(StoreTestBase):
+    def test_a_write_takes_it_away_or_leaves_it_with_everything_else(self, store: Store) -> None:
+        remember(store, "tea")
+        kept, gone = park(store, 1), park(store, 1, purpose="summary")
+        assert kept
+        assert gone
+
+        def fail() -> None:
+            with store.write(NAMESPACE) as writer:
+                writer.unpark(kept.id)
+                raise ZeroDivisionError
+
+        with pytest.raises(ZeroDivisionError):
+            fail()
+        with store.write(NAMESPACE) as writer:
+            writer.unpark(gone.id)
+        with store.write("other") as writer:
+            writer.unpark(kept.id)
+        assert store.parked(NAMESPACE) == [kept]
+
     def test_what_is_parked_is_listed_oldest_first_and_can_be_taken_away(self, store: Store) -> None:
         remember(store, "tea")
         late, early = park(store, 1), park(store, None, at=NOON - timedelta(1))

@@ -1,0 +1,249 @@
+"""What erasing a memory does to others: whatever was made of it and holds its words goes as well, or is made anew.
+
+An episode that loses messages is erased, and one that is made of the messages that are left takes its place: so neither
+its history nor a restored backup brings a word back. A fact goes when nothing is left that it was concluded from, or
+when one of its telling words stands in no message any more that it was concluded from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import partial
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias, get_args
+
+from perdure.episodes.episode import episode_fields, words_of_messages
+from perdure.episodes.lookup import messages_of_episode
+from perdure.episodes.metadata import BOUNDARY, CONSOLIDATED_AT, DIFFICULTY, REVIEWED_AT, STABILITY, SURPRISE
+from perdure.episodes.surprise import UNKNOWN, telling_terms
+from perdure.errors import StoreDamaged
+from perdure.ids import EPISODE, PROPOSAL, Reference, is_id
+from perdure.lifecycle.erase import RelatedChanges
+from perdure.lifecycle.write import Plan, lookup, plan_write
+from perdure.lineage import DROPPED
+from perdure.model import SPEAKER, Json, Record, identity_of, replace_record
+from perdure.store.port import LINK_KINDS, Reader
+from perdure.validation import check_choice
+from perdure.visibility import kind_of
+
+if TYPE_CHECKING:
+    from perdure.services import Services
+
+Related: TypeAlias = Literal["derived", "all", "none"]
+RELATED: Final[tuple[Related, ...]] = get_args(Related)
+# The entries of a fact's metadata, and of a message's, that are said in words.
+_SAID_IN_METADATA: Final = ("subject", "value", SPEAKER)
+# What an episode that is made anew keeps: how it was cut, how well it is remembered, that it was learned from.
+_KEPT: Final = (SURPRISE, BOUNDARY, STABILITY, DIFFICULTY, REVIEWED_AT, CONSOLIDATED_AT)
+_NO_WORDS: Final = frozenset[str]()
+
+
+def related_search(
+    services: Services, related: Related
+) -> Callable[[Reader, Sequence[Record], datetime], RelatedChanges] | None:
+    """How erasing finds what else it has to touch; None where it should touch nothing else."""
+    check_choice(RELATED, related, "choice of what is related")
+    return None if related == "none" else partial(related_changes, services, related)
+
+
+def related_changes(
+    services: Services, related: Related, reader: Reader, records: Sequence[Record], at: datetime
+) -> RelatedChanges:
+    named: dict[str, Record] = {record.id: record for record in records}
+    if related == "all":
+        for record in records:
+            named |= {source.id: source for source in sources_with_words(reader, record)}
+    search = DerivedSearch(reader, named)
+    search.run()
+    gone = search.erased
+    replaced: dict[str, Record] = {
+        episode.id: episode_without(services, episode, left, at) for episode, left in search.replaced.values()
+    }
+    plans = [Plan(None, record, "insert", "inserted") for record in replaced.values()]
+    plans += [search.without(record, replaced) for record in search.kept.values()]
+    plans += [Plan(record, as_active(record), "restore", "updated") for record in search.revived()]
+    chosen = {record.number for record in records}
+    return RelatedChanges(
+        tuple(sorted((record for record in gone.values() if record.number not in chosen), key=lambda one: one.number)),
+        tuple(plans),
+        tuple(parked_about(services, search)) if records else (),
+        tuple(record.number for record, _ in search.replaced.values()),
+    )
+
+
+def parked_about(services: Services, search: DerivedSearch) -> Iterator[int]:
+    """What a language model said about the episodes of a conversation is parked with the first of them."""
+    namespace = next(iter(search.named.values())).namespace
+    conversations = {record.conversation_id for record in search.erased.values()} - {None}
+    for output in services.store.parked(namespace):
+        about = search.reader.fetch([output.memory] if output.memory else [])
+        if telling_terms((output.output, output.error)) & search.words or any(
+            kind_of(each.key or "") == EPISODE and each.conversation_id in conversations for each in about
+        ):
+            yield output.id
+
+
+def sources_with_words(reader: Reader, record: Record) -> Iterator[Record]:
+    """What a memory was made of: those messages that share a telling word with it besides names of who speaks, and
+    everything that it was merged from. Of an episode all its messages.
+    """
+    for id in (*record.evidence, *record.merged_from):
+        for source in by_id(reader, id):
+            if kind_of(source.key or "") != EPISODE:
+                yield source
+                continue
+            yield from sources_of_fact(reader, record, source)
+
+
+def sources_of_fact(reader: Reader, fact: Record, episode: Record) -> Iterator[Record]:
+    messages = messages_of_episode(reader, episode)
+    speakers = telling_terms(str(message.metadata.get(SPEAKER)) for message in messages)
+    words = telling_terms([fact.text]) - speakers
+    return (message for message in messages if words & telling_terms([message.text]))
+
+
+def by_id(reader: Reader, name: str) -> list[Record]:
+    # What is damaged tells nothing that could be compared.
+    with suppress(StoreDamaged):
+        return reader.find(Reference(name, id=name)) if is_id(name) else []
+    return []
+
+
+@dataclass
+class DerivedSearch:
+    """Follows links from the memories that are erased until nothing else is touched. `erased` are all that are erased,
+    by id; `replaced` the episodes among them that are made anew, with the messages that are left; `kept` what was made
+    of erased memories and says nothing that only they said.
+    """
+
+    reader: Reader
+    named: dict[str, Record]
+    erased: dict[str, Record] = field(default_factory=dict[str, Record])
+    replaced: dict[str, tuple[Record, list[Record]]] = field(default_factory=dict[str, tuple[Record, list[Record]]])
+    kept: dict[str, Record] = field(default_factory=dict[str, Record])
+    words: frozenset[str] = _NO_WORDS
+    messages: dict[str, list[Record]] = field(default_factory=dict[str, list[Record]])
+
+    def run(self) -> None:
+        self.erased = dict(self.named)
+        versions = (line.record for each in self.named.values() for line in self.reader.revisions(each.number))
+        self.words = telling_terms(
+            text for record in (*self.named.values(), *versions) if record for text in texts_of(record)
+        )
+        before = -1
+        while before != len(self.erased):
+            before = len(self.erased)
+            links = self.reader.linked([record.id for record in self.erased.values()], ["evidence", "merged_from"])
+            for record in self.reader.fetch(list(dict.fromkeys(link.number for link in links))):
+                if record.id not in self.erased:
+                    self.judge(record)
+
+    def judge(self, record: Record) -> None:
+        self.kept.pop(record.id, None)
+        kind = kind_of(record.key or "")
+        if kind == EPISODE:
+            left = [] if self.erased.keys() >= set(record.evidence) else self.messages_left(record)
+            if left and record.state == "active":
+                self.replaced[record.id] = record, left
+            self.erased[record.id] = record
+        elif kind == PROPOSAL or not record.evidence or self.holds_words(record, self.words_left(record)):
+            self.erased[record.id] = record
+        else:
+            self.kept[record.id] = record
+
+    def messages_left(self, episode: Record) -> list[Record]:
+        if episode.id not in self.messages:
+            self.messages[episode.id] = messages_of_episode(self.reader, episode)
+        return [message for message in self.messages[episode.id] if message.id not in self.erased]
+
+    def words_left(self, record: Record) -> frozenset[str] | None:
+        """What is said by everything that is left of what a memory was made of; None where nothing is."""
+        left: list[Record] = []
+        others = False
+        for name in (*record.evidence, *record.merged_from):
+            others = others or not is_id(name)
+            if name in self.replaced:
+                left += self.replaced[name][1]
+            elif name not in self.erased:
+                for source in by_id(self.reader, name):
+                    is_episode = kind_of(source.key or "") == EPISODE
+                    left += self.messages_left(source) if is_episode else [source]
+        if not left:
+            return _NO_WORDS if others else None
+        return telling_terms(text for source in left for text in texts_of(source))
+
+    def holds_words(self, record: Record, left: frozenset[str] | None) -> bool:
+        return left is None or bool(telling_terms(texts_of(record)) & (self.words - left))
+
+    def without(self, record: Record, replaced: dict[str, Record]) -> Plan:
+        """A memory that stays names the episodes that were made anew, and those of its earlier versions that held the
+        words are dropped without a trace.
+        """
+        left = self.words_left(record)
+        fields = {
+            kind: tuple(
+                replaced[name].id if name in replaced else name
+                for name in getattr(record, kind)
+                if name in replaced or name not in self.erased
+            )
+            for kind in LINK_KINDS
+        }
+        dropped: list[Json] = [
+            line.seq
+            for line in self.reader.revisions(record.number)
+            if line.record and self.holds_words(line.record, left)
+        ]
+        provenance: dict[str, Json] = {DROPPED: dropped} if dropped else {}
+        return Plan(record, replace_record(record, **fields), "annotate", "annotated", provenance=provenance)
+
+    def revived(self) -> Iterator[Record]:
+        """What a memory that goes had replaced, or was merged from, holds again: unless it goes as well, or something
+        else that stays replaced it, or says the same.
+        """
+        names = (
+            name
+            for record in self.erased.values()
+            if record.id not in self.named
+            for name in (*record.merged_from, *record.supersedes)
+            if name not in self.erased
+        )
+        for name in dict.fromkeys(names):
+            for record in by_id(self.reader, name):
+                holders = self.reader.linked([record.id], ["merged_from", "supersedes"])
+                same = lookup(self.reader, identity_of(record))
+                if (
+                    record.state in {"merged", "superseded"}
+                    and all(link.source in self.erased for link in holders)
+                    and (same is None or same.id == record.id or same.id in self.erased)
+                ):
+                    yield record
+
+
+def texts_of(record: Record) -> Iterable[str]:
+    """What a memory says in words."""
+    told = (record.metadata.get(name) for name in _SAID_IN_METADATA)
+    texts = (record.text, record.title, record.abstract, record.summary, record.reasoning, *record.keywords, *told)
+    return (text for text in texts if isinstance(text, str))
+
+
+def as_active(record: Record) -> Record:
+    ended = None if record.state == "superseded" else record.invalid_at
+    return replace_record(record, state="active", invalid_at=ended)
+
+
+def episode_without(services: Services, episode: Record, left: Sequence[Record], at: datetime) -> Record:
+    """The same episode without what was erased: what was learned from it and how well it is remembered stays."""
+    told = episode.metadata
+    surprise = told.get(SURPRISE)
+    fields = episode_fields(
+        episode.conversation_id or "",
+        left,
+        surprise if isinstance(surprise, int | float) else UNKNOWN,
+        words_of_messages(left, services.tokens),
+        str(told.get(BOUNDARY)),
+    )
+    record = plan_write(None, episode.namespace, {**fields, "key": episode.key}, at).record
+    kept = {name: told[name] for name in _KEPT if name in told}
+    return replace_record(record, metadata={**record.metadata, **kept}, created_at=episode.created_at)
