@@ -11,6 +11,7 @@ from perdure import settings as configuration
 from perdure.clock import Clock, system_clock
 from perdure.embed.port import Embedder
 from perdure.lifecycle.write_context import WriteContext
+from perdure.model import Filter
 from perdure.services import Services
 from perdure.settings import Settings
 from perdure.store.port import Store
@@ -56,6 +57,13 @@ class OpenMemory:
         disk when it answers, and one `undo(batch)` takes all of them back.
         """
         return self._services.context.one_batch()
+
+    def warm(self) -> None:
+        """Load the index, and the model if it runs here, so that the first recall does not wait for them. It counts as
+        no use, and nothing is asked of a server.
+        """
+        if self._services.settings.embedder in {"local", "none"}:
+            self._services.search("memory", self._namespace, Filter(), limit=1)
 
     def close(self) -> None:
         self._services.close()

@@ -57,6 +57,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "chat": ("chat", "Read conversations from a file, and list them."),
     "episodes": ("episodes", "List or search the episodes of conversations."),
     "consolidate": ("consolidate", "Make facts of the episodes that wait."),
+    "mcp": ("mcp", "Serve a model's host over standard input and output (Model Context Protocol)."),
     "demo": ("demo", "Watch a short story on a temporary store."),
     "completion": ("completion", "Print the completion script for your shell."),
 }
@@ -72,6 +73,7 @@ _OTHER_WORDS: Final = {
     "quota": "capacity", "rate": "validate", "judge": "validate", "pin": "promote",
     "pack": "context", "prompt": "context", "match": "triggers",
     "network": "egress", "calls": "egress", "budget": "egress", "spend": "egress",
+    "serve": "mcp", "server": "mcp",
     "conversation": "chat", "conversations": "chat", "retry": "parked", "config": "settings",
     "learn": "consolidate", "proposals": "review", "accept": "review", "reject": "review",
     "tokens": "token", "auth": "token", "login": "token",

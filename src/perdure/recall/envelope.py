@@ -12,7 +12,7 @@ import re
 import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from perdure.clock import local_day
 from perdure.model import ContextItem, Format
@@ -61,23 +61,28 @@ def unused_mark(items: Sequence[str], draw: Callable[[], str] = random_mark) -> 
 
 def item(packed: ContextItem, style: Style) -> str:
     """A memory with its date, number and origin, as one item."""
-    record, origin = packed.record, "; ".join(_origin(packed, style))
-    date = local_day(when(record))
     if style.format == "records":
-        value = {
-            "number": record.number,
-            "date": date,
-            "category": record.category,
-            "origin": origin or None,
-            "text": packed.text,
-        }
-        line = json.dumps({name: each for name, each in value.items() if each is not None}, ensure_ascii=False)
+        line = json.dumps(item_values(packed, style), ensure_ascii=False)
         return UNSAFE_CHARACTERS.sub(lambda match: json.dumps(match[0])[1:-1], line)
+    record, origin = packed.record, "; ".join(_origin(packed, style))
     category = f"[{_word(record.category)}] " if record.category else ""
     # Tabs and line breaks stay; everything else that nobody would see is written out.
     text = _HIDDEN.sub(lambda match: f"{ESCAPE}{ord(match[0]):x};", packed.text)
-    head = f"{category}{date} #{record.number}{f' ({origin})' if origin else ''}"
+    head = f"{category}{local_day(when(record))} #{record.number}{f' ({origin})' if origin else ''}"
     return f"{_ITEM}{head}: {text.replace(chr(10), GOES_ON)}"
+
+
+def item_values(packed: ContextItem, style: Style = PLAIN) -> dict[str, Any]:
+    """What an item says, as plain data."""
+    record = packed.record
+    values = {
+        "number": record.number,
+        "date": local_day(when(record)),
+        "category": record.category,
+        "origin": "; ".join(_origin(packed, style)) or None,
+        "text": packed.text,
+    }
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def _origin(packed: ContextItem, style: Style) -> list[str]:

@@ -1,0 +1,48 @@
+"""`perdure mcp`."""
+
+from __future__ import annotations
+
+import click
+
+from perdure.cli.command import Command, option
+
+
+@click.command(
+    "mcp",
+    cls=Command,
+    examples=(
+        "claude mcp add perdure -- perdure mcp",
+        "perdure mcp --namespace alice --tools all",
+        "perdure mcp --store ~/team.db --project website",
+    ),
+)
+@option(
+    "--tools",
+    "tool_set",
+    type=click.Choice(("core", "reference", "all")),
+    default="core",
+    show_default=True,
+    help="Which tools a model gets; docs/mcp.md lists them.",
+)
+@option("--namespace", "-n", metavar="NAME", help="Namespace to use.  [default: default]")
+@option("--store", "-s", metavar="FILE", help="The store's file.  [default: your data directory]")
+@option("--project", metavar="NAME", help="The project that memories are from.  [default: what the host says]")
+@option("--session", metavar="ID", help="The session that memories are from.  [default: what the host says]")
+def main(tool_set: str, namespace: str | None, store: str | None, project: str | None, session: str | None) -> None:
+    """Serve a model's host over standard input and output (Model Context Protocol).
+
+    A host starts this itself, once it is in its configuration; docs/mcp.md shows how for each. It speaks every revision
+    of the protocol from 2024-11-05 to 2026-07-28, and ends when the host closes its end. What a model writes is marked
+    as such, and a model cannot erase anything.
+
+    If the store cannot be opened, the server starts all the same, and its tools say what is wrong.
+    """
+    import os
+
+    from perdure.mcp.lazy_memory import LazyMemory
+    from perdure.mcp.origin import find_origin
+    from perdure.mcp.protocol import Protocol
+    from perdure.mcp.stdio import serve
+
+    origin = find_origin(os.environ, project, session)
+    serve(Protocol(LazyMemory(store, namespace, origin.session), origin, tool_set))

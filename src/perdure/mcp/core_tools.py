@@ -1,0 +1,232 @@
+"""The tools that every model gets: few, because each takes room in its prompt."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from perdure.mcp import schemas
+from perdure.mcp.tool import LIMIT, NUMBER, NUMBERS, SHARE, TEXT, TEXTS, Parameter, Tool, ToolAnswer, ToolCall, choice
+
+_LEARNINGS: Final = ("anti-patterns", "patterns", "heuristics")
+_TIERS: Final = ("constitutional", "critical", "important", "normal", "temporary", "deprecated")
+_TEXT_ALIASES: Final = ("content", "memory", "fact", "note", "body", "observation", "message")
+_ID_ALIASES: Final = ("number", "memory", "memoryId", "ref", "reference", "key")
+# What a model learned in a session, in the words of S1.
+_SOURCE: Final = "session-capture"
+
+
+def remember(call: ToolCall, *, text: str, **fields: Any) -> ToolAnswer:
+    from perdure.mcp.views import written_answer
+
+    return written_answer(call.memory.remember(text, source=_SOURCE, **call.origin.fields, **fields))
+
+
+def store_memory(call: ToolCall, *, name: str, description: str, reasoning: str, **fields: Any) -> ToolAnswer:
+    from perdure.errors import InvalidInput
+    from perdure.mcp.views import written_answer
+
+    for field, value in (("name", name), ("description", description), ("reasoning", reasoning)):
+        if not value.strip():
+            raise InvalidInput(f"{field} is empty.", remedy="Say what was learned and why; nothing was stored.")
+    done = call.memory.remember(
+        description,
+        title=name,
+        reasoning=reasoning,
+        confidence="medium",
+        source=_SOURCE,
+        **call.origin.fields,
+        **fields,
+    )
+    return written_answer(done)
+
+
+def recall(
+    call: ToolCall, *, query: str, limit: int, max_tokens: int, project: str | None = None, **filters: Any
+) -> ToolAnswer:
+    from perdure.mcp.views import context_answer
+
+    return context_answer(call.memory.context(query, limit=limit, budget=max_tokens, source_project=project, **filters))
+
+
+def recall_detail(call: ToolCall, *, ids: list[int | str]) -> ToolAnswer:
+    from perdure.mcp.views import detail_text, enclosed, memories_answer, one
+
+    details = call.memory.recall_detail(ids)
+    items = [one(detail.record, detail_text(detail.record, detail.text)) for detail in details]
+    return memories_answer(items, enclosed(items))
+
+
+def memory_update(call: ToolCall, *, id: int | str, **changes: Any) -> ToolAnswer:
+    from perdure.errors import InvalidInput
+    from perdure.mcp.views import written_answer
+
+    if not changes:
+        raise InvalidInput("Nothing to change was given.", remedy="Give a new text, title, tier or another field.")
+    return written_answer(call.memory.update(id, **changes))
+
+
+def forget(
+    call: ToolCall, *, ids: list[int | str] | None = None, query: str | None = None, confirm: str | None = None
+) -> ToolAnswer:
+    from perdure.errors import InvalidInput, NeedsConfirmation
+    from perdure.mcp.views import forgotten_answer
+
+    if (ids is None) == (query is None):
+        raise InvalidInput("Give either ids or query.", remedy="ids name memories, a query says what they are about.")
+    try:
+        return forgotten_answer(call.memory.forget(query if ids is None else ids, confirm=confirm or False))
+    except NeedsConfirmation as needed:
+        return forgotten_answer(needed.preview)
+
+
+_ID: Final = Parameter("id", NUMBER, "The number of the memory.", required=True, aliases=_ID_ALIASES, reference=True)
+_IDS: Final = Parameter(
+    "ids", NUMBERS, "The numbers of the memories.", aliases=(*_ID_ALIASES, "id", "numbers", "refs"), reference=True
+)
+_CATEGORY: Final = Parameter(
+    "category",
+    TEXT,
+    "identity, preference, interest, personality, relationship, experience, goal, guideline, or for learnings "
+    "anti-patterns, patterns, heuristics.",
+)
+_TAGS: Final = Parameter("tags", TEXTS, "Labels to find it by.", aliases=("tag", "labels"))
+
+CORE_TOOLS: Final = (
+    Tool(
+        "remember",
+        "Remember",
+        "Save something that should outlive this session: a preference, a decision, a fact about people or the "
+        "project. Save one thing per call, in a sentence that is understood without this conversation. The same text "
+        "again only counts as one more observation. No secrets: they are taken out.",
+        remember,
+        (
+            Parameter("text", TEXT, "What to remember, complete in itself.", required=True, aliases=_TEXT_ALIASES),
+            Parameter("title", TEXT, "A short heading.", aliases=("name", "subject")),
+            _CATEGORY,
+            _TAGS,
+            Parameter("key", TEXT, "type:identifier, such as person:alice; the same key again makes a new version."),
+            Parameter("importance", SHARE, "From 0 to 1; 0.5 if left out.", aliases=("importanceWeight",)),
+            Parameter("validAt", TEXT, "Since when it is true, if not now: 2026-03-14, yesterday.", aliases=("date",)),
+        ),
+        schemas.WRITTEN,
+        ("core", "reference"),
+        writes=True,
+        repeatable=False,
+        always_load=True,
+    ),
+    Tool(
+        "store_memory",
+        "Store a learning",
+        "Save a learning from engineering work the moment it is learned: a mistake to avoid (anti-patterns), an "
+        "approach that worked (patterns), or a rule of thumb (heuristics). For anything else use remember.",
+        store_memory,
+        (
+            Parameter("name", TEXT, "A short title.", required=True, aliases=("title",)),
+            Parameter("description", TEXT, "What was learned.", required=True, aliases=(*_TEXT_ALIASES, "text")),
+            Parameter("reasoning", TEXT, "Why it matters, and how it was found out.", required=True, aliases=("why",)),
+            Parameter("category", choice(*_LEARNINGS), "Which kind of learning.", required=True, aliases=("type",)),
+            Parameter("references", TEXTS, "Related files, features, projects.", aliases=("refs", "files")),
+        ),
+        schemas.WRITTEN,
+        ("core", "reference"),
+        writes=True,
+        repeatable=False,
+    ),
+    Tool(
+        "recall",
+        "Recall",
+        "Look up what is remembered, before you answer or start work: about people, preferences, decisions, earlier "
+        "sessions, mistakes. Ask in plain words; a time such as 'last week' counts, a \"phrase\" in quotation marks "
+        "must be there. An empty answer means that nothing fits.",
+        recall,
+        (
+            Parameter(
+                "query", TEXT, "A question or some words.", required=True, aliases=("q", "question", "text", "search")
+            ),
+            Parameter(
+                "limit", LIMIT, "The most memories to answer.", default=8, aliases=("k", "topK", "n", "maxResults")
+            ),
+            Parameter(
+                "maxTokens",
+                {"type": "integer", "minimum": 100, "maximum": 20_000},
+                "How long the answer may be.",
+                default=1500,
+                aliases=("budget", "tokens"),
+            ),
+            _CATEGORY,
+            Parameter("tags", TEXTS, "Only memories with all of these tags.", aliases=("tag", "labels")),
+            Parameter("when", TEXT, "Only of this time: last week, in March, 2026-03-14.", aliases=("time", "date")),
+            Parameter("project", TEXT, "Only what was learned in this project.", aliases=("sourceProject",)),
+        ),
+        schemas.MEMORIES,
+        ("core", "reference"),
+        always_load=True,
+    ),
+    Tool(
+        "recall_detail",
+        "Recall in full",
+        "Read memories in full by their numbers, when recall abridged them or named them only.",
+        recall_detail,
+        (
+            Parameter(
+                "ids", NUMBERS, "The numbers, such as [12, 15].", required=True, aliases=_IDS.aliases, reference=True
+            ),
+        ),
+        schemas.MEMORIES,
+        ("core", "reference"),
+    ),
+    Tool(
+        "memory_update",
+        "Correct a memory",
+        "Correct a memory that turned out wrong or incomplete, or change how much it matters. A new text makes a new "
+        "version; the old one stays in its history. For a new fact use remember.",
+        memory_update,
+        (
+            _ID,
+            Parameter("text", TEXT, "The corrected text.", aliases=_TEXT_ALIASES[:1] + _TEXT_ALIASES[2:]),
+            Parameter("title", TEXT, "The new title.", aliases=("name",)),
+            Parameter("triggerPhrases", TEXTS, "Phrases in a prompt that bring it up.", aliases=("triggers",)),
+            Parameter(
+                "importanceWeight",
+                SHARE,
+                "How much it matters, from 0 to 1.",
+                aliases=("importance", "weight"),
+                fills="importance",
+            ),
+            Parameter(
+                "importanceTier",
+                choice(*_TIERS),
+                "Its rank; constitutional is only proposed.",
+                aliases=("tier",),
+                fills="tier",
+            ),
+            Parameter("tags", TEXTS, "All its tags, anew.", aliases=("labels",)),
+        ),
+        schemas.WRITTEN,
+        ("core", "reference"),
+        writes=True,
+        repeatable=False,
+    ),
+    Tool(
+        "forget",
+        "Forget",
+        "Forget memories when the user asks for it, or when one is wrong beyond correction. Memories that are named "
+        "are forgotten at once; what a query finds is listed first, and needs a second call with confirm. A person can "
+        "bring them back.",
+        forget,
+        (
+            _IDS,
+            Parameter(
+                "query",
+                TEXT,
+                "What they are about: everything about the Osaka flat.",
+                aliases=("what", "about", "text"),
+            ),
+            Parameter("confirm", TEXT, "What the first call answered as confirm.", aliases=("token",)),
+        ),
+        schemas.FORGOTTEN,
+        ("core",),
+        writes=True,
+        destroys=True,
+    ),
+)

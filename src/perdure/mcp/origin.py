@@ -1,0 +1,56 @@
+"""Where a host's memories come from: its project, its session, its name. A host tells them by its environment."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+from perdure.mcp.tool import is_object
+
+# What hosts put into the environment of the servers that they start.
+_PROJECT: Final = ("PERDURE_PROJECT", "CLAUDE_PROJECT_DIR")
+_SESSION: Final = ("PERDURE_SESSION", "CLAUDE_CODE_SESSION_ID")
+_MOST: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """`project` and `session` are written into every memory, `client` is the name of the host's program."""
+
+    project: str | None = None
+    session: str | None = None
+    client: str | None = None
+
+    def named(self, client: object) -> Origin:
+        """With the name that the client gives itself, if that is one."""
+        name = client.get("name") if is_object(client) else None
+        clean = " ".join(name.split())[:_MOST] if isinstance(name, str) else ""
+        return replace(self, client=clean) if clean and clean.isprintable() else self
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """What a memory says about where it comes from."""
+        given = {"source_project": self.project, "session_id": self.session, "channel": self.client}
+        return {name: value for name, value in given.items() if value is not None}
+
+
+def find_origin(environ: Mapping[str, str], project: str | None = None, session: str | None = None) -> Origin:
+    """What was said on the command line, else what the environment tells, else the repository that the host started
+    the server in. A path is known by its last part, so that a project has one name on every machine.
+    """
+    told = (environ[name] for name in _PROJECT if environ.get(name))
+    place = project or next(told, None) or _repository()
+    name = Path(place).name[:_MOST] if place else ""
+    session = session or next((environ[name] for name in _SESSION if environ.get(name)), None)
+    return Origin(name if name and name.isprintable() else None, session)
+
+
+def _repository() -> str | None:
+    try:
+        here = Path.cwd()
+    except OSError:
+        return None
+    return next((str(folder) for folder in (here, *here.parents) if os.path.lexists(folder / ".git")), None)

@@ -1,0 +1,238 @@
+"""The server of `perdure mcp`: JSON-RPC, a message a line, over standard input and output.
+
+One thread reads and answers what needs no engine; a few others do the work; the main thread waits for the end. Nothing
+is imported for the first answer that it does not need: hosts give a server about two seconds to say hello, on whatever
+machine, and start without it if it does not.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from queue import Empty, Full, Queue, SimpleQueue
+from types import FrameType
+from typing import Any, BinaryIO, Final, NoReturn, cast
+
+from perdure.mcp.protocol import (
+    INTERNAL_ERROR,
+    INVALID_REQUEST,
+    PARSE_ERROR,
+    Protocol,
+    ProtocolError,
+    Request,
+    failure,
+    notification,
+    read_request,
+)
+from perdure.mcp.tool import is_object
+
+MAX_MESSAGE: Final = 8 << 20
+_WORKERS: Final = 6
+_QUEUED: Final = 256
+_CHUNK: Final = 1 << 16
+# Seconds: how often the end and long calls are looked after; how long calls may still take when the host closed its
+# end, or wants us to stop (Claude Code kills half a second later); how long use counts may take to be written.
+_TICK: Final = 1.0
+_DRAIN_AT_EOF: Final = 1.2
+_DRAIN_AT_SIGNAL: Final = 0.3
+_CLOSE: Final = 0.4
+
+
+class RunningCall:
+    """A request that is being worked on, or waits for it."""
+
+    def __init__(self, request: Request) -> None:
+        self.request = request
+        self.since = time.monotonic()
+        self.is_cancelled = False
+
+
+class StdioServer:
+    def __init__(self, protocol: Protocol, source: BinaryIO, target: int) -> None:
+        self._protocol = protocol
+        self._source = source
+        self._target = target
+        self._sending = threading.Lock()
+        # None ends a worker.
+        self._work: Queue[RunningCall | Sequence[object] | None] = Queue(_QUEUED)
+        self._calls: dict[object, RunningCall] = {}
+        self._warming: threading.Thread | None = None
+        # A signal handler may put something into this queue, whatever the thread it interrupts is doing.
+        self.stop: Final = SimpleQueue[str]()
+
+    def run(self) -> None:
+        """Serve until the host closes its end, goes away, or says stop. Whatever was acknowledged is on disk then."""
+        parent = os.getppid()
+        for run in (self._read, *[self._run_worker] * _WORKERS):
+            threading.Thread(target=run, daemon=True).start()
+        reason = None
+        while reason is None:
+            try:
+                reason = self.stop.get(timeout=_TICK)
+            except Empty:
+                if os.getppid() != parent:
+                    reason = "parent"
+                self._report_progress()
+        drain = _DRAIN_AT_EOF if reason == "eof" else _DRAIN_AT_SIGNAL
+        with self._work.all_tasks_done:
+            self._work.all_tasks_done.wait_for(lambda: not self._work.unfinished_tasks, drain)
+        for _ in range(_WORKERS):
+            with suppress(Full):
+                self._work.put_nowait(None)
+        closing = threading.Thread(target=self._protocol.memory.close, daemon=True)
+        closing.start()
+        closing.join(_CLOSE)
+
+    # -- reading -------------------------------------------------------------------------------------------------------
+
+    def _read(self) -> None:
+        while line := self._source.readline(MAX_MESSAGE + 1):
+            if len(line) > MAX_MESSAGE and not line.endswith(b"\n"):
+                while (rest := self._source.readline(_CHUNK)) and not rest.endswith(b"\n"):
+                    pass
+                self._send(failure(None, ProtocolError(INVALID_REQUEST, f"A message may have {MAX_MESSAGE:,} bytes.")))
+            elif line.strip():
+                self._receive(line)
+        self.stop.put("eof")
+
+    def _receive(self, line: bytes) -> None:
+        try:
+            message: Any = json.loads(line.decode("utf-8"), parse_constant=_refuse)
+        except (ValueError, RecursionError):
+            self._send(failure(None, ProtocolError(PARSE_ERROR, "That is not JSON in UTF-8.")))
+            return
+        if isinstance(message, list):
+            if message and self._protocol.takes_batches:
+                self._work.put(cast("list[object]", message))
+            else:
+                error = ProtocolError(INVALID_REQUEST, "A list of messages belongs to revision 2025-03-26 alone.")
+                self._send(failure(None, error))
+            return
+        request = self._understood(message)
+        if isinstance(request, dict):
+            self._send(request)
+        elif request is not None and request.id is None:
+            self._notified(request)
+        elif request is not None and request.method == "subscriptions/listen":
+            self._acknowledge(request)
+        elif request is not None and request.method in self._protocol.slow_methods:
+            call = self._calls[request.id] = RunningCall(request)
+            self._work.put(call)
+        elif request is not None:
+            self._send(self._protocol.answer(request))
+
+    def _understood(self, message: object) -> Request | dict[str, Any] | None:
+        """The request, or the answer that says what is wrong with it."""
+        try:
+            return read_request(message)
+        except ProtocolError as error:
+            return failure(message.get("id") if is_object(message) else None, error)
+
+    def _notified(self, request: Request) -> None:
+        if request.method == "notifications/cancelled":
+            id = request.params.get("requestId")
+            call = self._calls.get(id) if isinstance(id, str | int | float) else None
+            if call is not None:
+                call.is_cancelled = True
+
+    def _acknowledge(self, request: Request) -> None:
+        """Our lists never change, so a subscription to them is one answer, and silence from then on."""
+        asked = request.params.get("notifications")
+        kinds = ("toolsListChanged", "promptsListChanged", "resourcesListChanged")
+        honored = {kind: True for kind in kinds if is_object(asked) and asked.get(kind) is True}
+        meta = {"io.modelcontextprotocol/subscriptionId": request.id}
+        self._send(notification("notifications/subscriptions/acknowledged", notifications=honored, _meta=meta))
+
+    # -- working -------------------------------------------------------------------------------------------------------
+
+    def _run_worker(self) -> None:
+        while (work := self._work.get()) is not None:
+            try:
+                if isinstance(work, RunningCall):
+                    self._finish(work)
+                elif answers := [answer for message in work if (answer := self._answer_of_batch(message))]:
+                    self._send(answers)
+            finally:
+                self._work.task_done()
+
+    def _finish(self, call: RunningCall) -> None:
+        """A call that was cancelled gets no answer. If it was at work already, what it wrote is written."""
+        answer = None if call.is_cancelled else self._answer(call.request)
+        if self._calls.get(call.request.id) is call:
+            del self._calls[call.request.id]
+        if answer is not None and not call.is_cancelled:
+            self._send(answer)
+
+    def _answer(self, request: Request) -> dict[str, Any]:
+        try:
+            return self._protocol.answer(request)
+        except Exception as error:  # noqa: BLE001 - a server answers whatever happens
+            sentence = f"Something unexpected happened in Perdure: {type(error).__name__}."
+            return failure(request.id, ProtocolError(INTERNAL_ERROR, sentence))
+
+    def _answer_of_batch(self, message: object) -> dict[str, Any] | None:
+        request = self._understood(message)
+        if isinstance(request, dict) or request is None:
+            return request
+        if request.id is None:
+            self._notified(request)
+            return None
+        return self._answer(request)
+
+    def _report_progress(self) -> None:
+        """Tell whoever wants to know that a long call goes on: by seconds, because nobody knows how many there are."""
+        now = time.monotonic()
+        for call in list(self._calls.values()):
+            token, seconds = call.request.progress_token, int(now - call.since)
+            if token is not None and seconds and not call.is_cancelled:
+                message = f"Perdure has been at work for {seconds} s."
+                self._send(
+                    notification("notifications/progress", progressToken=token, progress=seconds, message=message)
+                )
+
+    # -- writing -------------------------------------------------------------------------------------------------------
+
+    def _send(self, message: object) -> None:
+        """One line. Escaped, because a text may hold half of a surrogate pair, which no encoding has."""
+        line = memoryview(json.dumps(message, separators=(",", ":")).encode() + b"\n")
+        try:
+            with self._sending:
+                while line:
+                    line = line[os.write(self._target, line) :]
+        except OSError:
+            self.stop.put("gone")
+        if self._warming is None:
+            self._warming = threading.Thread(target=self._protocol.warm, daemon=True)
+            self._warming.start()
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is no JSON")
+
+
+def serve(protocol: Protocol) -> NoReturn:
+    """Serve standard input and output, and end the process. Whatever is printed by accident goes to standard error."""
+    source, target = os.fdopen(os.dup(0), "rb"), os.dup(1)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    try:
+        os.dup2(2, 1)
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    sys.stdout = sys.stderr
+    server = StdioServer(protocol, source, target)
+
+    def stop(_number: int, _frame: FrameType | None) -> None:
+        server.stop.put("signal")
+
+    signal.signal(signal.SIGINT, stop)
+    signal.signal(signal.SIGTERM, stop)
+    server.run()
+    # Threads that still wait, for a lock or for a reader, must not keep the process.
+    os._exit(0)

@@ -1,0 +1,186 @@
+"""What a tool is: a row of a table. How its arguments are read, and what it answers."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypeGuard, cast
+
+if TYPE_CHECKING:
+    from perdure.mcp.origin import Origin
+    from perdure.memory import Memory
+
+Schema: TypeAlias = Mapping[str, Any]
+ToolSet: TypeAlias = Literal["core", "reference", "all"]
+
+TEXT: Final[Schema] = {"type": "string"}
+SWITCH: Final[Schema] = {"type": "boolean"}
+TEXTS: Final[Schema] = {"type": "array", "items": TEXT}
+NUMBER: Final[Schema] = {"type": "integer"}
+NUMBERS: Final[Schema] = {"type": "array", "items": NUMBER}
+SHARE: Final[Schema] = {"type": "number", "minimum": 0, "maximum": 1}
+MAX_LIMIT: Final = 100
+# Claude Code keeps back tools without this until a model searches for them.
+_ALWAYS_LOAD: Final = "anthropic/alwaysLoad"
+_SWITCHES: Final = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+
+
+LIMIT: Final[Schema] = {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT}
+
+
+def is_object(value: object) -> TypeGuard[Mapping[str, Any]]:
+    """Whether a value from JSON is an object."""
+    return isinstance(value, dict)
+
+
+def choice(*values: str) -> Schema:
+    return {"type": "string", "enum": list(values)}
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One argument of a tool, by the name that the schema shows. It is also understood in any other case, with or
+    without underscores, and by its `aliases`. A `reference` is shown as a number, and any name of a memory will do.
+    """
+
+    name: str
+    schema: Schema
+    description: str
+    required: bool = False
+    default: int | bool | str | None = None
+    aliases: tuple[str, ...] = ()
+    reference: bool = False
+    fills: str = ""
+
+    @property
+    def field(self) -> str:
+        """The name as the tool's function has it: `specFolder` is `spec_folder`, unless it `fills` something else."""
+        return self.fills or re.sub(r"(?<=[a-z])(?=[A-Z])", "_", self.name).lower()
+
+
+@dataclass(frozen=True, slots=True)
+class ToolAnswer:
+    """What a tool answers, twice: hosts show a model either the data or the text, so each must say everything."""
+
+    data: dict[str, Any]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """What a tool's function is given besides its arguments."""
+
+    memory: Memory
+    origin: Origin
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A row of the table. `run` is the function; `writes` and `destroys` are what hosts decide by whether to ask."""
+
+    name: str
+    title: str
+    description: str
+    run: Callable[..., ToolAnswer]
+    parameters: tuple[Parameter, ...]
+    output: Schema
+    sets: tuple[ToolSet, ...]
+    writes: bool = False
+    destroys: bool = False
+    repeatable: bool = True
+    always_load: bool = False
+    _by_name: dict[str, Parameter] = field(init=False, repr=False, compare=False, default_factory=dict[str, Parameter])
+
+    def __post_init__(self) -> None:
+        for parameter in self.parameters:
+            for name in (parameter.name, *parameter.aliases):
+                self._by_name.setdefault(_folded(name), parameter)
+
+    @cached_property
+    def definition(self) -> dict[str, Any]:
+        """The tool as `tools/list` shows it."""
+        properties: dict[str, Schema] = {}
+        for each in self.parameters:
+            default = {} if each.default is None else {"default": each.default}
+            properties[each.name] = {**each.schema, "description": each.description, **default}
+        required = [each.name for each in self.parameters if each.required]
+        return {
+            "name": self.name,
+            "title": self.title,
+            "description": self.description,
+            "inputSchema": {"type": "object", "properties": properties, **({"required": required} if required else {})},
+            "outputSchema": self.output,
+            "annotations": {
+                "title": self.title,
+                "readOnlyHint": not self.writes,
+                "destructiveHint": self.destroys,
+                "idempotentHint": self.repeatable,
+                "openWorldHint": False,
+            },
+            **({"_meta": {_ALWAYS_LOAD: True}} if self.always_load else {}),
+        }
+
+    def arguments(self, given: object) -> dict[str, Any]:
+        """The arguments by the names that `run` has for them, checked. What is null was not given."""
+        from perdure.errors import InvalidInput, UnknownChoice, shown
+        from perdure.llm.schema import fault
+
+        if not is_object(given):
+            raise InvalidInput(f"The arguments of {self.name} must be an object.")
+        names = ", ".join(each.name for each in self.parameters) or "none"
+        read: dict[str, Any] = {}
+        for name, raw in given.items():
+            parameter = self._by_name.get(_folded(name))
+            if parameter is None:
+                raise UnknownChoice(
+                    f"{self.name} has no argument {shown(name)}.", remedy=f"Its arguments are: {names}."
+                )
+            if raw is None:
+                continue
+            if parameter.field in read:
+                raise InvalidInput(f"{parameter.name} was given twice, the second time as {shown(name)}.")
+            value = _read(parameter.schema, raw)
+            if not parameter.reference:
+                checked = {"type": "object", "properties": {parameter.name: parameter.schema}}
+                if wrong := fault(checked, {parameter.name: value}):
+                    raise InvalidInput(wrong, remedy=f"{parameter.name}: {parameter.description}")
+            read[parameter.field] = value
+        for parameter in self.parameters:
+            if parameter.required and parameter.field not in read:
+                raise InvalidInput(
+                    f"{self.name} needs {parameter.name}.", remedy=f"{parameter.name}: {parameter.description}"
+                )
+            if parameter.default is not None:
+                read.setdefault(parameter.field, parameter.default)
+        return read
+
+
+def _folded(name: str) -> str:
+    return name.replace("_", "").replace("-", "").lower()
+
+
+def _read(schema: Schema, value: Any) -> Any:
+    """Models write `"5"` for 5, `"true"` for true, one text for a list of texts, and lists as JSON inside a text."""
+    kind = schema["type"]
+    if kind == "array":
+        if isinstance(value, str) and value.lstrip().startswith("["):
+            try:
+                value = json.loads(value)
+            except ValueError:
+                return [value]
+        items = cast("list[Any]", value) if isinstance(value, list) else [value]
+        return [_read(schema["items"], item) for item in items]
+    if isinstance(value, str) and kind in {"integer", "number"}:
+        for number in (int, float):
+            try:
+                return number(value.strip().removeprefix("#"))
+            except ValueError:
+                continue
+    if isinstance(value, float) and kind == "integer" and value.is_integer():
+        return int(value)
+    if isinstance(value, str) and kind == "boolean":
+        return _SWITCHES.get(value.strip().lower(), value)
+    return value

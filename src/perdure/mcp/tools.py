@@ -1,0 +1,66 @@
+"""The table of all tools, the sets that a host may choose, and how one is called."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from functools import partial
+from typing import Any, Final
+
+from perdure.mcp.core_tools import CORE_TOOLS
+from perdure.mcp.lazy_memory import LazyMemory
+from perdure.mcp.origin import Origin
+from perdure.mcp.tool import Tool, ToolAnswer, ToolCall
+
+SETS: Final = ("core", "reference", "all")
+TOOLS: Final = CORE_TOOLS
+
+# Remedies of the command line, in the words of the tools.
+_REMEDIES: Final = {
+    "not_found": "Look for it with recall; its number is behind the #.",
+    "conflict": "Look at it with recall_detail, then decide.",
+    "bad_reference": "Give the number of the memory, as recall shows it behind the #.",
+}
+
+
+def tools_of(name: str) -> dict[str, Tool]:
+    return {tool.name: tool for tool in TOOLS if name == "all" or name in tool.sets}
+
+
+def call_tool(
+    tools: Mapping[str, Tool], memory: LazyMemory, name: object, given: object, origin: Origin
+) -> dict[str, Any]:
+    """The result of `tools/call`. Whatever goes wrong is an answer for the model: a code, a sentence, what to do."""
+    from perdure.errors import PerdureError, StoreReplaced, shown
+
+    tool = tools.get(name) if isinstance(name, str) else None
+    if tool is None:
+        return _failure("unknown_choice", f"There is no tool {shown(name)}.", f"The tools are: {', '.join(tools)}.")
+    try:
+        run = partial(tool.run, **tool.arguments(given))
+        opened = memory.open()
+        try:
+            answer: ToolAnswer = run(ToolCall(opened, origin))
+        except StoreReplaced:
+            # Somebody restored a backup: nothing was written to the file that was taken away.
+            memory.discard(opened)
+            answer = run(ToolCall(memory.open(), origin))
+    except PerdureError as error:
+        remedy = _REMEDIES.get(error.code, error.remedy) if error.remedy == error.default_remedy else error.remedy
+        return _failure(error.code, error.sentence, remedy, retryable=error.retryable)
+    except Exception as error:  # noqa: BLE001 - a server answers whatever happens
+        if os.environ.get("PERDURE_TRACEBACK"):
+            sys.excepthook(type(error), error, error.__traceback__)
+        sentence = f"Something unexpected happened in Perdure: {type(error).__name__}."
+        return _failure("unexpected", sentence, "A person can run `perdure doctor`, and report it.")
+    return {"content": [{"type": "text", "text": answer.text}], "structuredContent": answer.data, "isError": False}
+
+
+def _failure(code: str, sentence: str, remedy: str, *, retryable: bool = False) -> dict[str, Any]:
+    """Without structured content: clients would hold it against the schema of an answer."""
+    return {
+        "content": [{"type": "text", "text": f"{sentence} {remedy} ({code})"}],
+        "isError": True,
+        "_meta": {"perdure/error": {"code": code, "error": sentence, "remedy": remedy, "retryable": retryable}},
+    }
