@@ -9,13 +9,15 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 from queue import Queue
-from typing import Any, BinaryIO
+from typing import IO, Any
+
+from jsonschema import Draft202012Validator
 
 from perdure.mcp.lazy_memory import LazyMemory
 from perdure.mcp.origin import Origin
@@ -27,6 +29,12 @@ PATIENCE = 60
 STATELESS = "2026-07-28"
 META = "io.modelcontextprotocol/"
 CLIENT = {"name": "test-host", "version": "1"}
+
+
+def faults(schema: dict[str, Any], value: object) -> list[str]:
+    """What the schema does not allow in the value."""
+    validator: Any = Draft202012Validator(schema)
+    return [error.message for error in validator.iter_errors(value)]
 
 
 class Refused(Exception):
@@ -51,8 +59,8 @@ class ToolFailed(Exception):
 class Host:
     """`version` is the revision that it speaks."""
 
-    target: BinaryIO
-    source: BinaryIO
+    target: IO[bytes]
+    source: IO[bytes]
     version: str = "2025-11-25"
     process: subprocess.Popen[bytes] | None = None
     lines: Queue[bytes] = field(default_factory=Queue[bytes])
@@ -149,7 +157,7 @@ class Host:
 @contextmanager
 def started(
     *options: str, version: str = "2025-11-25", environment: Mapping[str, str] | None = None, folder: Path | None = None
-) -> Iterator[Host]:
+) -> Generator[Host]:
     """A real process over real pipes, which has been greeted."""
     process = start(*options, environment=environment, folder=folder)
     assert process.stdin is not None
@@ -175,7 +183,7 @@ def start(
 @contextmanager
 def served(
     store: Path | str, *, tools: str = "core", version: str = "2025-11-25", origin: Origin | None = None
-) -> Iterator[Host]:
+) -> Generator[Host]:
     """The same server in this process, over pipes of its own."""
     (their_input, our_output), (our_input, their_output) = os.pipe(), os.pipe()
     protocol = Protocol(LazyMemory(str(store), None, origin.session if origin else None), origin or Origin(), tools)

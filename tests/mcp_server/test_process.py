@@ -203,6 +203,7 @@ def test_the_project_and_the_session_are_those_that_the_host_names(
     (project / ".git").mkdir(parents=True)
     (project / "src").mkdir()
     claude = {"CLAUDE_PROJECT_DIR": str(tmp_path / "shop"), "CLAUDE_CODE_SESSION_ID": "abc"}
+    runs: list[tuple[tuple[str, ...], dict[str, str], Path]]
     runs = [(options, {}, project / "src"), ((*options, "--project", "mine", "--session", "s1"), claude, project)]
     for n, (given, environment, folder) in enumerate(runs):
         with started(*given, environment=environment, folder=folder) as host:
