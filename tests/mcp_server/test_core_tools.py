@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from jsonschema import Draft202012Validator
@@ -161,8 +161,8 @@ def test_the_tools_take_little_of_a_prompt(host: Host):
 
 def leaves(value: Any) -> Iterator[Any]:
     if isinstance(value, dict | list):
-        parts: Any = value
-        for part in parts.values() if isinstance(value, dict) else parts:
+        parts = cast("dict[str, Any] | list[Any]", value)
+        for part in parts.values() if isinstance(parts, dict) else parts:
             yield from leaves(part)
     else:
         yield value
