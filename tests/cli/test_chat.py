@@ -31,10 +31,14 @@ def test_a_file_of_messages_is_imported_once(user: User, chat: str):
     assert "I moved to Osaka" in user.done("recall", "Osaka").out
 
 
-def test_a_dry_run_imports_nothing(user: User, chat: str):
-    answer = user.done("chat", "import", chat, "--dry-run", "--json").json
+def test_a_dry_run_imports_nothing_and_makes_no_store(newcomer: User, chat: str, store: Path):
+    answer = newcomer.done("chat", "import", chat, "--dry-run", "--json").json
     assert (answer["inserted"], answer["batch"]) == (3, None)
-    assert user.done("chat", "list", "--json").json == {"conversations": []}
+    assert "new store" not in newcomer.done("chat", "import", chat, "--dry-run").err
+    assert not store.exists()
+    newcomer.done("remember", "tea")
+    assert newcomer.done("chat", "import", chat, "--dry-run", "--json").json["inserted"] == 3
+    assert newcomer.done("chat", "list", "--json").json == {"conversations": []}
 
 
 def test_messages_come_from_a_pipe(user: User, chat: str):

@@ -44,7 +44,7 @@ def import_(target: Target, *, file: str, dry_run: bool) -> View:
     a message with an id is known by it, the others by their order.
     """
     source = source_file(file)
-    with target.memory() as memory, Bar("Importing") as bar:
+    with target.memory(dry_run=dry_run) as memory, Bar("Importing") as bar:
         imported = memory.import_messages(source, dry_run=dry_run, progress=bar)
     counts = f"{imported.inserted:,} new, {imported.present:,} known"
     words = "Would import" if dry_run else "Imported"

@@ -45,13 +45,17 @@ class Target:
         return self.namespaces if len(self.namespaces) > 1 else None
 
     @contextmanager
-    def memory(self) -> Generator[Memory]:
-        """Only a command that `creates` may make a store, and then it says so."""
+    def memory(self, *, dry_run: bool = False) -> Generator[Memory]:
+        """Only a command that `creates` may make a store, and then it says so. Where there is none, its dry run looks
+        at an empty one that is gone afterwards.
+        """
         from perdure.memory import Memory
 
-        new = self._missing_store() if self.creates else None
+        store, new = self.store, self._missing_store() if self.creates else None
+        if dry_run and new is not None:
+            store, new = ":memory:", None
         namespace = self.namespaces[0] if self.namespaces else None
-        with Memory(self.store, namespace=namespace, surface="cli", create=self.creates) as memory:
+        with Memory(store, namespace=namespace, surface="cli", create=self.creates) as memory:
             yield memory
         if new is not None and not self.json:
             err(dim(f"new store: {safe(str(new))}"))
