@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from perdure.open_memory import OpenMemory
-from perdure.validation import Reference, check_bool
+from perdure.validation import Fields, Reference, check_bool
 
 if TYPE_CHECKING:
+    from perdure.learn.merge_results import Saved
     from perdure.learn.proposals import Proposal
     from perdure.learn.results import Consolidation
     from perdure.learn.review import Decision
@@ -60,6 +61,18 @@ class LearningMemory(OpenMemory):
         from perdure.learn.agent_task import finish
 
         return finish(self._services, self._namespace, token, actions)
+
+    def save_memory(self, text: str, *, role: str | None = None, **fields: Unpack[Fields]) -> Saved:
+        """Store a memory, and merge it with what says the same: what is known to the letter is one more observation.
+
+        `role` is `user` or `assistant` and stands before the text that is stored. Memories of the same scope become one
+        when they are nearer than `merge_always` and their words have nothing against it; where neither is clear, the
+        language model decides, and without one a person (`review`). What contradicts the text is never merged. The
+        memories that became one stay, restorable, and one undo takes everything back.
+        """
+        from perdure.learn.save import save_memory
+
+        return save_memory(self._services, self._namespace, text, role, fields)
 
     def review(self, kind: str | None = None, *, limit: int = 20) -> list[Proposal]:
         """List what waits for a person, newest first: pairs of memories that may say the same (`merge`), or cannot both

@@ -150,6 +150,17 @@ SETTINGS: Final = (
     Setting("importance_high", "share", "0.7", "Memories of this importance or more are never evicted."),
     Setting("importance_low", "share", "0.3", "Memories below this importance are evicted first."),
     Setting("grace_days", "count", "30", "How long an evicted memory can be brought back; 0: not at all."),
+    Setting("merge_always", "share", "0.9", "Memories nearer than this cosine are merged, if their words agree."),
+    Setting(
+        "merge_never", "share", "0.2", "Memories farther than this cosine are never merged; between, a model says."
+    ),
+    Setting(
+        "merge_propose", "share", "0.8", "From this cosine on a person is asked to merge what nobody else decides."
+    ),
+    Setting("merge_faithfulness", "share", "0.7", "How near a merged text must be to each of those it was made of."),
+    Setting("merge_neighbours", "count", "3", "How many other memories a merged one is compared with."),
+    Setting("merge_neighbour_score", "share", "0.6", "A merge that is nearer to those on average is rejected."),
+    Setting("merge_rounds", "count", "5", "How many memories one save may merge; 0: none."),
     Setting("constitutional_tokens", "count", "500", "How many tokens of constitutional memories are always surfaced."),
     Setting("validation_step", "share", "0.28", "How far one validation moves the confidence towards 1 or 0."),
     Setting("decay", "switch", "true", "Whether recipes that know tiers let unused memories fade."),
@@ -216,6 +227,13 @@ class Settings:
     importance_high: float = 0.7
     importance_low: float = 0.3
     grace_days: int = 30
+    merge_always: float = 0.9
+    merge_never: float = 0.2
+    merge_propose: float = 0.8
+    merge_faithfulness: float = 0.7
+    merge_neighbours: int = 3
+    merge_neighbour_score: float = 0.6
+    merge_rounds: int = 5
     constitutional_tokens: int = 500
     validation_step: float = 0.28
     decay: bool = True

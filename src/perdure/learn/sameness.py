@@ -55,7 +55,7 @@ def duplicate_verdict(first: str, second: str, cosine: float | None, *, at_least
 
 
 def _verdict(first: str, second: str, *, alike: bool, unlike: bool, allowed: frozenset[Weight]) -> Sameness:
-    if _normal(first) == _normal(second):
+    if normal_form(first) == normal_form(second):
         return Sameness(Verdict.SAME)
     if unlike:
         return Sameness(Verdict.DIFFERENT)
@@ -68,6 +68,6 @@ def _verdict(first: str, second: str, *, alike: bool, unlike: bool, allowed: fro
     return Sameness(Verdict.UNDECIDED if found or not alike else Verdict.SAME, reasons)
 
 
-def _normal(text: str) -> str:
+def normal_form(text: str) -> str:
     """Case, white space and the full stop at the end do not count."""
     return " ".join(text.lower().split()).rstrip(".。")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from perdure.providers.client import ProviderClient
 
 # Any number will do, as long as it is always the same.
-SEED: Final = 7
+SEED: Final = 42
 # Models that reason count their thoughts as output. It is only a limit: nobody pays for what is not said.
 THINKING_TOKENS: Final = 4096
 
