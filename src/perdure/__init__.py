@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from perdure import errors
     from perdure.episodes.conversation import Conversation
     from perdure.errors import PerdureError
+    from perdure.learn.merge_results import MergeStep, Saved
     from perdure.learn.proposals import Proposal
     from perdure.learn.review import Decision
     from perdure.memory import Memory
@@ -84,6 +85,7 @@ __all__ = [
     "Imported",
     "MaintenanceResult",
     "Memory",
+    "MergeStep",
     "Omitted",
     "Page",
     "ParkedRetry",
@@ -94,6 +96,7 @@ __all__ = [
     "Remembered",
     "RevertResult",
     "Revision",
+    "Saved",
     "SemanticMemoryStore",
     "Signal",
     "Skipped",
@@ -108,8 +111,10 @@ _ELSEWHERE = {
     "Conversation": "perdure.episodes.conversation",
     "Decision": "perdure.learn.review",
     "Memory": "perdure.memory",
+    "MergeStep": "perdure.learn.merge_results",
     "PerdureError": "perdure.errors",
     "Proposal": "perdure.learn.proposals",
+    "Saved": "perdure.learn.merge_results",
     "SemanticMemoryStore": "perdure.semantic",
 }
 

@@ -82,6 +82,15 @@ class LearningMemory(OpenMemory):
 
         return review(self._services, self._namespace, kind, limit)
 
+    def accept(self, proposal: Proposal | Reference, *, keep: Reference | None = None) -> Decision:
+        """Do what is proposed: merge two memories, whatever the gate says, which the notes tell; or let the newer of
+        two that cannot both be true supersede the older, `keep` the one of them that you name. One undo takes it back.
+        Only a person may do this.
+        """
+        from perdure.learn.review import accept
+
+        return accept(self._services, self._namespace, proposal, keep)
+
     def reject(self, proposal: Proposal | Reference) -> Decision:
         """Leave both memories of a proposal as they are. The pair is not proposed again, unless one of them changes.
         Only a person may do this.

@@ -3,9 +3,9 @@ the test's docstring begins with the name, and `test_coverage.py` holds the two 
 
 S0 is the semantic memory store. Of S1, the sessions, these are D1 (the database), D2 (retrieval), D3 (ranking), D4
 (embedding), D5 (keywords), the criteria and the constraints about them; of S2, the conversations, "Retrieval",
-"Temporal Validity" and the threshold of duplicates; of S4, the merging memory, "Search" and the bands of "Merge
-decisions". Of S3, the memory tools, these are sections 3 (search), 4 (tiers and decay) and 5 (schema), the
-configuration of section 6, the search for concepts, the triggers, and the tools that update, validate and checkpoint.
+"Temporal Validity" and the threshold of duplicates; of S4, the merging memory, all but why an earlier form of it was
+given up. Of S3, the memory tools, these are sections 3 (search), 4 (tiers and decay) and 5 (schema), the configuration
+of section 6, the search for concepts, the triggers, and the tools that update, validate and checkpoint.
 """
 
 from __future__ import annotations
@@ -251,14 +251,38 @@ S2: Final = {
 }
 
 S4: Final = {
+    "S4 store lineage": "merge lineage (source_a/source_b)",
+    "S4 store vectors": "avoids stale vectors when the embedding model changes",
+    "S4 loop": "find most similar chunk, merge if appropriate, repeat",
+    "S4 loop end": "until the merge gate rejects or no more candidates",
+    "S4 loop embeddings": "Does not handle embeddings directly",
+    "S4 tools remember": "Agent-facing `remember`",
+    "S4 tools recall": "Agent-facing `recall`",
+    "S4 tools detail": "Agent-facing `recall_detail`",
     "S4 search fusion": "Hybrid search via Reciprocal Rank Fusion (K=60)",
     "S4 search dense": "Embedding cosine similarity",
+    "S4 search cache": "caches per-session by `(model, text)`",
     "S4 search sparse": "FTS5 BM25 keyword matching",
     "S4 search scale": "RRF score scale that search already normalizes to [0, 1]",
     "S4 merge thresholds": "Three-tier similarity thresholds",
     "S4 merge always": "> 0.9",
     "S4 merge never": "< 0.2",
     "S4 merge middle": "Middle zone",
+    "S4 decision always": "always merge (no LLM call)",
+    "S4 decision never": "never merge",
+    "S4 decision model": "LLM decides",
+    "S4 decision reproducible": "Temperature=0, seed=42 for reproducibility",
+    "S4 gate faithfulness": "cosine similarity to each source meets a threshold (default 0.7)",
+    "S4 gate order": "Runs before any deactivation",
+    "S4 gate exclusion": "deactivates the absorbed chunk, then calls `search()`",
+    "S4 gate mean": "returns the mean score of the top-k results",
+    "S4 gate threshold": "If the score exceeds a threshold (default 0.6)",
+    "S4 gate reactivation": "The absorbed chunk is reactivated on rejection",
+    "S4 gate cost": "a single `search()` call that already exists in the hot path",
+    "S4 gate smooth": "a smooth, continuous signal",
+    "S4 gate count": "top-k results (default k=3)",
+    "S4 duplicates exact": "Exact-text duplicates are detected via `find_exact()` before saving",
+    "S4 duplicates stored form": "The stored text form (including role prefix) is used for comparison",
 }
 
 S3: Final = {

@@ -29,18 +29,26 @@ _QUESTIONS: Final = {"merge": "do these two say the same?", "conflict": "which o
 @click.argument("answer", type=click.Choice(_ANSWERS), required=False)
 @click.argument("number", type=int, required=False, metavar="[N]")
 @option("--kind", shell_complete=completing(_KINDS), metavar="KIND", help=f"Only proposals to {' or '.join(_KINDS)}.")
+@option("--keep", type=int, metavar="N", help="Of a conflict, the memory that is true.  [default: the newer one]")
 @option("--limit", "-l", type=int, default=20, show_default=True, help="Maximum number of proposals.")
-def main(target: Target, *, answer: str | None, number: int | None, kind: str | None, limit: int) -> View:
+def main(
+    target: Target, *, answer: str | None, number: int | None, kind: str | None, keep: int | None, limit: int
+) -> View:
     """Accept or reject what Perdure proposes about two memories.
 
     Without an answer it lists what waits, newest first: pairs that may say the same (merge), and pairs that cannot both
-    be true (conflict). N is the number of a proposal. What is rejected is not proposed again, unless one of the two
+    be true (conflict). N is the number of a proposal. Accepting a conflict lets the newer memory supersede the older,
+    or that with --keep the other. What is rejected is not proposed again, unless one of the two
     memories changes. In a pipe each is one line: number, kind, both memories' numbers, cosine, time, both texts.
     """
     if answer is not None and number is None:
         raise click.UsageError(f"Say which proposal: perdure review {answer} N")
+    if keep is not None and answer != "accept":
+        raise click.UsageError("--keep belongs to accept.")
     with target.memory() as memory:
         if number is not None:
+            if answer == "accept":
+                return decision_view(target, memory.accept(number, keep=keep))
             return decision_view(target, memory.reject(number))
         proposals = memory.review(kind, limit=limit)
     after: Sequence[str] = empty_answer("Nothing waits for you.")

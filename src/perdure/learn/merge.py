@@ -183,6 +183,6 @@ def faithfulness(merged: Draft, sources: Sequence[NDArray[np.float32] | None]) -
 
 
 def neighbour_score(found: Sequence[Similar], count: int) -> float:
-    """The mean cosine to the nearest others; 0 where there is none."""
+    """The mean cosine to the `count` nearest others. One that is not there counts 0: a single near one is no crowd."""
     cosines = [each.cosine for each in found if each.cosine is not None][:count]
-    return sum(cosines) / len(cosines) if cosines else 0.0
+    return sum(cosines) / max(count, 1)

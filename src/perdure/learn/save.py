@@ -68,12 +68,13 @@ def save_memory(services: Services, namespace: str, text: str, role: str | None,
         seq = services.store.position(namespace, None).seq
         with services.store.read(namespace) as reader:
             known = find_duplicate(reader, identity_of_fields(request.fields))
-        batch = services.context.batch(request.fields.get("session_id"))
-        draft, told = plan_draft(services, namespace, request, batch.at, draft)
-        final = loop.again().run(draft) if known is None and may_join(draft.record, draft.record) else draft
-        known = known or loop.duplicate
         if known is not None:
             return observe(services, namespace, request, known, loop, notes)
+        batch = services.context.batch(request.fields.get("session_id"))
+        draft, told = plan_draft(services, namespace, request, batch.at, draft)
+        final = loop.again().run(draft) if may_join(draft.record, draft.record) else draft
+        if loop.duplicate is not None:
+            return observe(services, namespace, request, loop.duplicate, loop, notes)
         point("merge: planned")
         with services.store.write(namespace) as writer:
             if is_current(writer, loop, draft, final, seq):

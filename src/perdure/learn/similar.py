@@ -73,7 +73,7 @@ def similar_memories(services: Services, draft: Draft, excluded: Collection[int]
     words = " ".join(query_words(record.text)) or record.text
     limit = _LOOKED_AT + len(excluded)
     request = check_request(services, record.namespace, words, {}, limit=limit, recipe=RECIPE)
-    filter = Filter(conversation_id=record.conversation_id, hidden=_OTHER_KINDS)
+    filter = Filter(conversation_id=record.conversation_id)
     request = replace(request, filter=filter, min_relevance=0.0)
     if vector is not None and generation is not None:
         request.vectors[generation, parse_query(request).text] = vector

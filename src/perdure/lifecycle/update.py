@@ -31,7 +31,7 @@ from perdure.visibility import has_expired
 if TYPE_CHECKING:
     from perdure.services import Services
 
-_RESTORABLE: Final[frozenset[State]] = frozenset({"deleted", "expired", "evicted"})
+_RESTORABLE: Final[frozenset[State]] = frozenset({"deleted", "expired", "evicted", "merged"})
 
 
 def update(
