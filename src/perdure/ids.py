@@ -23,6 +23,7 @@ EPISODE: Final = "episode"
 PROPOSAL: Final = "proposal"
 # Of these, what says again what other memories say: it is shown only where it is asked for.
 ON_REQUEST: Final = (EPISODE, PROPOSAL)
+KINDS: Final = (MESSAGE, *ON_REQUEST)
 # The source of the facts that were learned from conversations.
 LEARNED: Final = "consolidation"
 

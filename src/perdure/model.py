@@ -207,7 +207,7 @@ class Revision:
 class Filter:
     """Which memories a read may see. Times are of the memory itself: when it became true, else when it was made.
     `where` are entries of metadata, each with the values that it may have, as JSON: 1 and True are two of them.
-    `hidden` are kinds, of `ids.ON_REQUEST`, that are left out.
+    `hidden` are kinds, of `ids.KINDS`, that are left out.
     """
 
     tags: tuple[str, ...] = ()

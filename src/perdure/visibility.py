@@ -9,20 +9,20 @@ import re
 from datetime import datetime
 from typing import Final
 
-from perdure.ids import ON_REQUEST
+from perdure.ids import KINDS
 from perdure.model import Filter, Record
 from perdure.tiers import offered_tier
 from perdure.validation import scalar_json
 
 GONE_STATES: Final = frozenset({"deleted", "evicted", "expired"})
 
-_KIND: Final = re.compile(rf"({'|'.join(ON_REQUEST)}):.*/[0-9]{{8}}", re.DOTALL)
+_KIND: Final = re.compile(rf"({'|'.join(KINDS)}):.*/[0-9]{{8}}", re.DOTALL)
 
 _EXACT_FIELDS: Final = ("context_type", "tier", "source_project", "spec_folder", "conversation_id")
 
 
 def kind_of(key: str) -> str | None:
-    """Which of the kinds that are shown only where asked for a memory is of: by the type of a key that Perdure gave."""
+    """Whether a memory is a message, an episode or a proposal: by the type of a key that Perdure gave."""
     kind = _KIND.fullmatch(key)
     return kind[1] if kind else None
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from perdure.embed.port import Generation
-from perdure.ids import EPISODE, MESSAGE, PROPOSAL
+from perdure.ids import KINDS
 from perdure.learn.joined import may_join
 from perdure.lifecycle.write import Plan, PreparedWrite, prepare
 from perdure.model import Filter, Record
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 RECIPE: Final = "facts"
 # How many memories a search looks at: most of them may be kept apart by their scope or their key.
 _LOOKED_AT: Final = 24
-# What is stored beside what people and agents remember.
-_OTHER_KINDS: Final = (EPISODE, PROPOSAL, MESSAGE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +71,7 @@ def similar_memories(services: Services, draft: Draft, excluded: Collection[int]
     words = " ".join(query_words(record.text)) or record.text
     limit = _LOOKED_AT + len(excluded)
     request = check_request(services, record.namespace, words, {}, limit=limit, recipe=RECIPE)
-    filter = Filter(conversation_id=record.conversation_id)
+    filter = Filter(conversation_id=record.conversation_id, hidden=KINDS)
     request = replace(request, filter=filter, min_relevance=0.0)
     if vector is not None and generation is not None:
         request.vectors[generation, parse_query(request).text] = vector

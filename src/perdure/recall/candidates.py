@@ -198,8 +198,11 @@ class Retriever:
         snapshot, request, required = partition.snapshot, self.request, self.query.required
         allowed = snapshot.visible(request)
         filter = request.filter
-        # Whether it asks for more than `visible` has looked at.
-        if filter not in _NO_FILTERS and replace(filter, states=("active",), hidden=()) not in _NO_FILTERS:
+        if filter.conversation_id is not None:
+            allowed = allowed & snapshot.of_conversation(filter.conversation_id)
+        # Whether it asks for more than was looked at.
+        rest = replace(filter, states=("active",), hidden=(), conversation_id=None)
+        if filter not in _NO_FILTERS and rest not in _NO_FILTERS:
             filter = replace(request.filter, states=request.states)
             allowed = allowed & snapshot.passing(filter, lambda: partition.numbers(self.store, filter))
         unreadable = [number for namespace, number in self.unreadable if namespace == partition.namespace]

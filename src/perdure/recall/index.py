@@ -42,6 +42,7 @@ _GONE_SHARE: Final = 4
 _FEW_GONE: Final = 1000
 _EMPTY_BYTES: Final = 1 << 14
 _FILTERS_KEPT: Final = 16
+_UNKNOWN: Final = -2
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +98,10 @@ class Codes:
         if len(distinct) == 1:
             return [self._codes[values[0]]] * len(values)
         return [self._codes[value] for value in values]
+
+    def code(self, value: Any) -> int:
+        """One that no row has where the value never came."""
+        return self._codes.get(value, _UNKNOWN)
 
 
 class Vocabulary:
@@ -227,14 +232,25 @@ class Snapshot:
             visible = visible & ~columns.active
         if filter.tier != "deprecated":
             visible = visible & ~columns.deprecated
-        for code, kind in enumerate(self.vocabulary.kinds.values):
-            if kind in filter.hidden:
-                visible = visible & (columns.kind != code)
+        visible = self._not_hidden(visible, filter.hidden)
         if self.timed and (filter.states == ("active",) or request.as_of is not None):
             moment, known = to_micros(request.true_at), to_micros(request.known_by)
             visible = visible & (columns.valid_from <= moment) & (columns.valid_until > moment)
             visible = visible & (columns.expires_at > max(moment, known))
         return visible
+
+    def _not_hidden(self, rows: Mask, hidden: Sequence[str]) -> Mask:
+        for code, kind in enumerate(self.vocabulary.kinds.values):
+            if kind in hidden:
+                rows = rows & (self.columns.kind != code)
+        return rows
+
+    def without_vector(self, hidden: Sequence[str]) -> int:
+        """How many memories wait for their vectors, but for those of kinds that are hidden."""
+        return int(np.count_nonzero(self._not_hidden(self.alive & ~self.vectors.present, hidden)))
+
+    def of_conversation(self, conversation: str) -> Mask:
+        return self.columns.conversation == self.vocabulary.conversations.code(conversation)
 
     def rows_with(self, numbers: Sequence[int]) -> Mask:
         """The rows of these memories."""

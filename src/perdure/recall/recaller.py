@@ -189,7 +189,7 @@ class Recaller:
         if chosen.note and not missing:
             notes.append(chosen.note)
         if embedding is not None:
-            waiting, embedded = missing_vectors(partitions)
+            waiting, embedded = missing_vectors(partitions, request.filter.hidden)
             if waiting and not embedded:
                 embedding, missing = None, NO_VECTORS
             else:
@@ -382,12 +382,14 @@ class Recaller:
         return tuple(record for name in asked for record in self._constitution(name))
 
 
-def missing_vectors(partitions: Sequence[Partition]) -> tuple[Counter[str], int]:
-    """How many memories have no vector, each under the note that says so; and how many have one."""
+def missing_vectors(partitions: Sequence[Partition], hidden: Sequence[str]) -> tuple[Counter[str], int]:
+    """How many memories have no vector, each under the note that says so, but for the kinds that are hidden; and how
+    many have one.
+    """
     waiting, embedded = Counter[str](), 0
     for partition in partitions:
         vectors = partition.snapshot.vectors.count
-        if missing := partition.snapshot.lexical.documents - vectors:
+        if partition.snapshot.lexical.documents > vectors and (missing := partition.snapshot.without_vector(hidden)):
             waiting[WAITING if partition.past is None else NOT_KEPT] += missing
         embedded += vectors
     return waiting, embedded

@@ -535,6 +535,10 @@ tier <> 'deprecated'
 -- The same of proposals.
 (memory.key GLOB 'proposal:*/[0-9][0-9][0-9][0-9][0-9][0-9][0-9][0-9]') IS NOT TRUE
 
+-- name: where_no_message
+-- The same of messages.
+(memory.key GLOB 'message:*/[0-9][0-9][0-9][0-9][0-9][0-9][0-9][0-9]') IS NOT TRUE
+
 -- name: where_valid
 -- The memory is true now and has not expired.
 coalesce(valid_at <= :now, TRUE) AND coalesce(invalid_at > :now, TRUE) AND coalesce(expires_at > :now, TRUE)
@@ -884,7 +888,8 @@ FROM namespace WHERE name = ?;
 -- what was said, of conversations alone. A list of trigger phrases that is malformed is damage, and left out.
 SELECT entry.terms, vector.data, memory.state = 'active', CAST(memory.tier AS BLOB),
        CASE WHEN memory.key GLOB 'episode:*/[0-9][0-9][0-9][0-9][0-9][0-9][0-9][0-9]' THEN 'episode'
-           WHEN memory.key GLOB 'proposal:*/[0-9][0-9][0-9][0-9][0-9][0-9][0-9][0-9]' THEN 'proposal' END,
+           WHEN memory.key GLOB 'proposal:*/[0-9][0-9][0-9][0-9][0-9][0-9][0-9][0-9]' THEN 'proposal'
+           WHEN memory.key GLOB 'message:*/[0-9][0-9][0-9][0-9][0-9][0-9][0-9][0-9]' THEN 'message' END,
        memory.valid_at, memory.invalid_at,
        memory.expires_at, coalesce(memory.valid_at, memory.created_at), memory.updated_at,
        CAST(memory.category AS BLOB), memory.observation_count, memory.confidence, memory.importance,

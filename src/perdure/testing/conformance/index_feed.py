@@ -54,7 +54,7 @@ class IndexFeedTests(StoreTestBase):
         for key in ("episode:c/00000001", "episode:c/1", "proposal:merge/00000001", "message:c/00000001", None):
             remember(store, "tea", key=key)
         kinds = [row.kind for row in store.index_rows(NAMESPACE, None, 0, 9)]
-        assert kinds == ["episode", None, "proposal", None, None]
+        assert kinds == ["episode", None, "proposal", "message", None]
 
     def test_a_row_says_what_recall_weighs(self, store: Store) -> None:
         remember(store, "plain", updated_at=NOON)

@@ -245,7 +245,12 @@ class SearchTests(StoreTestBase):
     def test_a_search_leaves_out_the_kinds_that_are_hidden(self, store: Store) -> None:
         for key in ("episode:c/00000001", "episode:c/1", "proposal:merge/00000001", "message:c/00000001"):
             remember(store, "tea", key=key)
-        for hidden, left in (((), {1, 2, 3, 4}), (("episode",), {2, 3, 4}), (("episode", "proposal"), {2, 4})):
+        for hidden, left in (
+            ((), {1, 2, 3, 4}),
+            (("episode",), {2, 3, 4}),
+            (("episode", "proposal"), {2, 4}),
+            (("message",), {1, 2, 3}),
+        ):
             filter = Filter(hidden=hidden)
             found = read_once(store).keyword_search(["tea"], filter, NOON, 9).best
             assert {scored.number for scored in found} == left
