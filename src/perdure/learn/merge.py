@@ -39,7 +39,7 @@ class Merge(NamedTuple):
     merged: Draft
 
 
-class Question(NamedTuple):
+class OpenQuestion(NamedTuple):
     """What a person will be asked about the saved memory and another one."""
 
     kind: ProposalKind
@@ -53,7 +53,7 @@ class MergeLoop:
 
     services: Services
     merges: list[Merge] = field(default_factory=list[Merge])
-    questions: list[Question] = field(default_factory=list[Question])
+    questions: list[OpenQuestion] = field(default_factory=list[OpenQuestion])
     steps: list[MergeStep] = field(default_factory=list[MergeStep])
     notes: list[str] = field(default_factory=list[str])
     duplicate: Record | None = None
@@ -145,7 +145,7 @@ class MergeLoop:
             self._step(other, "apart", verdict.reasons)
 
     def _propose(self, kind: ProposalKind, other: Similar, verdict: Sameness) -> None:
-        self.questions.append(Question(kind, other, verdict.reasons))
+        self.questions.append(OpenQuestion(kind, other, verdict.reasons))
         self._step(other, "conflict" if kind == "conflict" else "proposed", verdict.reasons)
 
     def _pass_gate(self, merge: Merge, other: Similar) -> list[Similar] | None:

@@ -232,22 +232,20 @@ class Snapshot:
             visible = visible & ~columns.active
         if filter.tier != "deprecated":
             visible = visible & ~columns.deprecated
-        visible = self._not_hidden(visible, filter.hidden)
+        for code, kind in enumerate(self.vocabulary.kinds.values):
+            if kind in filter.hidden:
+                visible = visible & (columns.kind != code)
         if self.timed and (filter.states == ("active",) or request.as_of is not None):
             moment, known = to_micros(request.true_at), to_micros(request.known_by)
             visible = visible & (columns.valid_from <= moment) & (columns.valid_until > moment)
             visible = visible & (columns.expires_at > max(moment, known))
         return visible
 
-    def _not_hidden(self, rows: Mask, hidden: Sequence[str]) -> Mask:
-        for code, kind in enumerate(self.vocabulary.kinds.values):
-            if kind in hidden:
-                rows = rows & (self.columns.kind != code)
-        return rows
-
     def without_vector(self, hidden: Sequence[str]) -> int:
         """How many memories wait for their vectors, but for those of kinds that are hidden."""
-        return int(np.count_nonzero(self._not_hidden(self.alive & ~self.vectors.present, hidden)))
+        codes = [self.vocabulary.kinds.code(kind) for kind in hidden]
+        waiting = self.alive & ~self.vectors.present
+        return int(np.count_nonzero(waiting & ~np.isin(self.columns.kind, codes)))
 
     def of_conversation(self, conversation: str) -> Mask:
         return self.columns.conversation == self.vocabulary.conversations.code(conversation)
