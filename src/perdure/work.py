@@ -49,7 +49,7 @@ def work(
         raise NotAllowed("Only a person may confirm that the clock is right after it jumped.")
     services.store.flush_use(patience=_PASSING)
     expiry = expire_and_purge(services, purge=purge)
-    episodes = work_on_episodes(services)
+    episodes = work_on_episodes(services, progress)
     facts = work_on_consolidation(services, limit, progress)
     # Keywords are part of what is embedded.
     keywords = add_keywords(services, limit, progress)
@@ -62,7 +62,7 @@ def work(
         embedded = MaintenanceResult(0, waiting, (" ".join(filter(None, (finding.sentence, finding.remedy))),))
     else:
         embedded = MaintenanceResult(0, 0)
-    notes = [*expiry.notes, *facts.notes, *keywords.notes, *embedded.notes]
+    notes = [*expiry.notes, *episodes.notes, *facts.notes, *keywords.notes, *embedded.notes]
     if drop_old_vectors:
         notes += delete_old_vectors(store, target.generation)
     # An earlier erasure may have had to leave bytes behind, so this is done when nothing was purged, too.

@@ -238,6 +238,8 @@ S2: Final = {
     "S2 segments short": "5 characters or fewer: do not split",
     "S2 segments order": "Rules before any model is asked",
     "S2 segments otherwise": "Otherwise a model may judge",
+    "S2 judgement": "create or skip, summary, surprise 0..1, boundary type",
+    "S2 prediction error": "Surprise above 0.7 means prediction error",
     "S2 episode fields": "An episode: conversation, messages, title, summary/content",
     "S2 episode tail": "The unfinished tail of a conversation stays open",
     "S2 episode stability": "(1 + 0.5 x surprise)",

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 from clocks import NOON
 
-from perdure.episodes.segment import Rules, Said, cut, judge
+from perdure.episodes.segment import Cut, Rules, Said, first_cut, judge
 
 MINUTE = timedelta(minutes=1)
 RULES = Rules()
@@ -18,6 +18,16 @@ def talk(count: int, *, gap: timedelta = MINUTE, length: int = 40) -> list[Said]
     times = [NOON + n * MINUTE for n in range(count - 1)]
     last = (times[-1] if times else NOON) + gap
     return [*(Said(at, 40) for at in times), Said(last, length)]
+
+
+def cut(messages: list[Said], rules: Rules) -> list[tuple[int, str]]:
+    """All cuts, one after the other."""
+    found: list[tuple[int, str]] = []
+    begin = 0
+    while one := first_cut(messages[begin:], rules):
+        begin += one.end
+        found.append((begin, one.boundary))
+    return found
 
 
 @pytest.mark.parametrize(("count", "verdict"), [(1, "open"), (4, "open"), (5, "gap")])
@@ -51,7 +61,15 @@ def test_the_rules_come_in_their_order():
     assert judge(talk(4, gap=timedelta(hours=1)), RULES) == "open"
 
 
-def test_without_a_model_what_it_might_judge_stays_open():
+def test_what_no_rule_decides_a_model_may_judge():
     """S2 segments otherwise: a model may judge; without one nothing is cut."""
     assert judge(talk(12), RULES) == "judge"
     assert cut(talk(12), RULES) == []
+    asked: list[int] = []
+
+    def ask(newest: int) -> Cut | None:
+        asked.append(newest)
+        return Cut(newest, "goal completion") if newest == 9 else None
+
+    assert first_cut(talk(12), RULES, ask) == (9, "goal completion")
+    assert asked == [5, 6, 7, 8, 9]

@@ -17,6 +17,7 @@ from perdure.episodes.metadata import (
     BOUNDARY,
     DIFFICULTY,
     FIRST_MESSAGE,
+    MADE_BY,
     REVIEWED_AT,
     STABILITY,
     SURPRISE,
@@ -29,6 +30,7 @@ from perdure.model import SPEAKER, Record
 from perdure.text.tokens import TokenCounter
 from perdure.validation import RecordFields
 
+RULES: Final = "rules"
 # Beside the sessions of the conversation: a turn's neighbours are turns, and an episode's are episodes.
 SESSION: Final = "episodes"
 _SUMMARY_TOKENS: Final = 120
@@ -36,28 +38,29 @@ _TITLE: Final = 80
 
 
 class EpisodeWords(NamedTuple):
-    """What an episode says of itself."""
+    """What an episode says of itself. `made_by` is `rules`, or the model that chose the words and the surprise."""
 
     title: str
     text: str
+    surprise: float
+    made_by: str = RULES
 
 
 def said_at(message: Record) -> datetime:
     return message.valid_at or message.created_at
 
 
-def episode_fields(
-    conversation: str, messages: Sequence[Record], surprise: float, words: EpisodeWords, boundary: str
-) -> RecordFields:
+def episode_fields(conversation: str, messages: Sequence[Record], about: EpisodeWords, boundary: str) -> RecordFields:
     """What is stored of an episode. Its key has the position of its last message, its evidence is all of them."""
+    surprise = round(about.surprise, 3)
     state = first_state(surprise)
     times = [said_at(message) for message in messages]
     first, last = (position_of(messages[place].key or "") for place in (0, -1))
     fields = {
         "key": key_of(EPISODE, conversation, last or 0),
-        "text": words.text,
-        "content_hash": content_hash(words.text),
-        "title": words.title,
+        "text": about.text,
+        "content_hash": content_hash(about.text),
+        "title": about.title,
         "conversation_id": conversation,
         "session_id": SESSION,
         "source": SOURCE,
@@ -69,6 +72,7 @@ def episode_fields(
             UNTIL: format_time(max(times)),
             SURPRISE: surprise,
             BOUNDARY: boundary,
+            MADE_BY: about.made_by,
             STABILITY: round(state.stability, 4),
             DIFFICULTY: round(state.difficulty, 4),
             REVIEWED_AT: format_time(max(times)),
@@ -77,8 +81,8 @@ def episode_fields(
     return cast("RecordFields", fields)
 
 
-def words_of_messages(messages: Sequence[Record], counter: TokenCounter) -> EpisodeWords:
-    """The most telling sentences, as they were said, and the first of them as the title."""
+def summary_of(messages: Sequence[Record], counter: TokenCounter) -> tuple[str, str]:
+    """A title and a text: the most telling sentences, as they were said; the title is the best of them."""
     names = telling_terms(str(message.metadata.get(SPEAKER)) for message in messages)
     # As of its own time: whenever an episode is made, it says the same.
     ended = max(map(said_at, messages))
@@ -92,7 +96,7 @@ def words_of_messages(messages: Sequence[Record], counter: TokenCounter) -> Epis
         spoken.setdefault(sentence.record.number, []).append(sentence.text)
     by_number = {message.number: message for message in messages}
     lines = [f"{by_number[number].metadata.get(SPEAKER)}: {' '.join(texts)}" for number, texts in spoken.items()]
-    return EpisodeWords(title_of(chosen[0].text), "\n".join(lines))
+    return title_of(chosen[0].text), "\n".join(lines)
 
 
 def title_of(text: str) -> str:

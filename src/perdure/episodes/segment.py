@@ -6,7 +6,7 @@ conversation that is stored long afterwards is cut as if one had listened.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal, NamedTuple, TypeAlias
@@ -52,13 +52,16 @@ def judge(messages: Sequence[Said], rules: Rules) -> Verdict:
     return "open" if messages[-1].length <= rules.short_message else "judge"
 
 
-def cut(messages: Sequence[Said], rules: Rules) -> list[Cut]:
-    """What comes after the last cut stays open. Without a model, what it might judge stays open too."""
-    cuts: list[Cut] = []
-    begin = 0
+def first_cut(messages: Sequence[Said], rules: Rules, ask: Callable[[int], Cut | None] = lambda _: None) -> Cut | None:
+    """Where the first episode of these messages ends, or None while it is open. `ask` is for what the rules leave to a
+    model: it gets the number of messages up to the newest one. Without it, that stays open too.
+    """
     for newest in range(1, len(messages) + 1):
-        verdict = judge(messages[begin:newest], rules)
-        if verdict in {"full", "gap"}:
-            begin = newest if verdict == "full" else newest - 1
-            cuts.append(Cut(begin, "size" if verdict == "full" else "temporal gap"))
-    return cuts
+        verdict = judge(messages[:newest], rules)
+        if verdict == "full":
+            return Cut(newest, "size")
+        if verdict == "gap":
+            return Cut(newest - 1, "temporal gap")
+        if verdict == "judge" and (found := ask(newest)):
+            return found
+    return None

@@ -4,50 +4,75 @@ are reviewed. Both follow from the state of the store, so any process may do it,
 
 from __future__ import annotations
 
+import json
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import replace
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
-from typing import TYPE_CHECKING, Final, NamedTuple
+from functools import cached_property
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
 from perdure.buggify import point
-from perdure.episodes.episode import episode_fields, said_at, words_of_messages
+from perdure.episodes.episode import EpisodeWords, episode_fields, said_at, summary_of
+from perdure.episodes.episode_model import Background, EpisodeModel, model_to_ask
 from perdure.episodes.keys import conversations, last_position, numbers_by_position, position_of
 from perdure.episodes.lookup import messages_after
 from perdure.episodes.reviews import review_episodes
-from perdure.episodes.segment import Rules, Said, cut
+from perdure.episodes.segment import Cut, Rules, Said, first_cut
 from perdure.episodes.surprise import RECENT, surprise, telling_terms
+from perdure.errors import StoreReadOnly
 from perdure.ids import EPISODE, MESSAGE
 from perdure.lifecycle.write import Plan, PreparedWrite, apply_plan, is_unchanged, plan_write
-from perdure.model import FACT_CATEGORIES, Filter, Record
-from perdure.store.port import Reader
+from perdure.model import FACT_CATEGORIES, Filter, Record, identity_of
+from perdure.store.port import Progress, Reader
 from perdure.text.entry import entry_of
 
 if TYPE_CHECKING:
     from perdure.lifecycle.write_context import WriteBatch
     from perdure.services import Services
 
-# So many facts of a conversation count as known.
+# So many facts of a conversation count as known, and so many are shown to a model, with so many of the last episodes.
 _FACTS: Final = 100
+_FACTS_SHOWN: Final = 20
+_EPISODES_SHOWN: Final = 3
+# So much of a message is looked at.
+_MOST_READ: Final = 16_384
+_WAITING: Final = (
+    "Some conversations wait for the language model, which was asked often enough; run `perdure work` again."
+)
+
+Stored: TypeAlias = Literal["stored", "erased", "changed"]
 
 
 class EpisodeWork(NamedTuple):
-    """How many episodes were made, and how many reviewed."""
+    """How many episodes were made, how many reviewed, and what a person should hear."""
 
     made: int = 0
     reviewed: int = 0
+    notes: tuple[str, ...] = ()
 
 
-def work_on_episodes(services: Services) -> EpisodeWork:
+def work_on_episodes(services: Services, progress: Progress | None = None) -> EpisodeWork:
     """In every namespace. What is made is one batch, and what is reviewed another."""
     context = replace(services.context, surface="work", is_person=False)
     making, reviewing = context.batch(), context.batch()
+    model = EpisodeModel(services, model_to_ask(services.settings))
     made = done = 0
     for namespace in services.store.namespaces():
-        for conversation in with_open_messages(services, namespace):
-            made += make_episodes(services, namespace, conversation, making)
+        waiting = with_open_messages(services, namespace)
+        maker = EpisodeMaker(services, namespace, making, model)
+        for place, conversation in enumerate(waiting, 1):
+            made += maker.make_episodes(conversation)
+            if progress and made:
+                progress(place, len(waiting))
+        maker.note_questions()
         done += review_episodes(services, namespace, reviewing)
-    return EpisodeWork(made, done)
+    notes = [*model.notes, *([_WAITING] if model.is_exhausted else ())]
+    if model.parked:
+        answers = "1 answer" if model.parked == 1 else f"{model.parked:,} answers"
+        notes.append(f"{answers} about episodes could not be used; `perdure parked` shows what the model said.")
+    return EpisodeWork(made, done, tuple(notes))
 
 
 def rules_of(services: Services) -> Rules:
@@ -73,58 +98,173 @@ def with_open_messages(services: Services, namespace: str) -> list[str]:
     return found
 
 
-def make_episodes(services: Services, namespace: str, conversation: str, batch: WriteBatch) -> int:
-    """Cut what is open. Each episode is one transaction, in which everything it rests on is looked at again."""
-    with services.store.read(namespace) as reader:
-        last = last_position(reader, EPISODE, conversation)
-        recent = recent_episodes(reader, conversation, last)
-        known = telling_terms(fact.text for fact in facts_of(reader, conversation))
-        messages = list(messages_after(reader, conversation, last))
-    said = [Said(said_at(message), len(message.text.strip())) for message in messages]
-    made = start = 0
-    for end, boundary in cut(said, rules_of(services)):
-        group = messages[start:end]
-        terms = telling_terms(message.text for message in group)
-        words = words_of_messages(group, services.tokens)
-        fields = episode_fields(conversation, group, surprise(terms, recent, known), words, boundary)
-        if not store_episode(services, namespace, plan_write(None, namespace, fields, batch.at), group, last, batch):
-            break
-        recent.append(terms)
-        last, start, made = position_of(group[-1].key or "") or last, end, made + 1
-    return made
+@dataclass
+class EpisodeMaker:
+    """Makes the episodes of one namespace. `questions` says, by the number of the first open message, up to how many
+    messages a model was asked; only in the store is it known that it said no.
+    """
+
+    services: Services
+    namespace: str
+    batch: WriteBatch
+    model: EpisodeModel
+    questions: dict[str, int] = field(default_factory=dict[str, int])
+    has_facts: bool | None = None
+
+    def __post_init__(self) -> None:
+        self.rules = rules_of(self.services)
+        self.still_open: set[str] = set()
+        if self.model.name:
+            with suppress(ValueError, TypeError, AttributeError):
+                noted = json.loads(self.services.store.note(self._note) or "{}")
+                self.questions = {str(first): int(asked) for first, asked in noted.items()}
+        self.noted = dict(self.questions)
+
+    @property
+    def _note(self) -> str:
+        return f"episodes {self.namespace}"
+
+    def note_questions(self) -> None:
+        """Note what the model need not be asked again."""
+        if self.model.name and not self.model.is_exhausted:
+            self.questions = {first: asked for first, asked in self.questions.items() if first in self.still_open}
+        if self.questions != self.noted:
+            with suppress(StoreReadOnly):
+                self.services.store.put_note(self._note, json.dumps(self.questions))
+
+    def make_episodes(self, conversation: str) -> int:
+        """Cut what is open. Each episode is one transaction, in which everything it rests on is looked at again."""
+        with self.services.store.read(self.namespace) as reader:
+            last = last_position(reader, EPISODE, conversation)
+            messages = list(messages_after(reader, conversation, last))
+        said = [Said(said_at(message), len(message.text.strip())) for message in messages]
+        before = Before(self, conversation, last)
+        made = start = 0
+        while not self.model.is_exhausted:
+            window = slice(start, start + max(self.rules.max_messages, self.rules.min_messages))
+            found = self._next_episode(messages[window], said[window], before)
+            if found is None:
+                break
+            cut, about = found
+            group = messages[start : start + cut.end]
+            fields = episode_fields(conversation, group, about, cut.boundary)
+            plan = plan_write(None, self.namespace, fields, self.batch.at)
+            outcome = store_episode(self.services, plan, group, last, self.batch)
+            if outcome == "changed":
+                break
+            before.add(group, about)
+            start += cut.end
+            if outcome == "stored":
+                last, made = position_of(group[-1].key or "") or last, made + 1
+        self.still_open.update(str(message.number) for message in messages[start : start + 1])
+        return made
+
+    def _next_episode(
+        self, messages: Sequence[Record], said: Sequence[Said], before: Before
+    ) -> tuple[Cut, EpisodeWords] | None:
+        """The first episode of what is open, if it is over."""
+        about: EpisodeWords | None = None
+
+        def ask(newest: int) -> Cut | None:
+            nonlocal about
+            first, least = str(messages[0].number), self.rules.min_messages
+            if self.model.name is None or newest - self.questions.get(first, 0) < least:
+                return None
+            judged = self.model.judge(messages[:newest], before.background, max(1, least - 1))
+            if judged is None:
+                # A model that could not be asked is asked again the next time.
+                if self.model.name:
+                    self.questions[first] = newest
+                return None
+            about = judged.about
+            return Cut(judged.end, judged.boundary)
+
+        cut = first_cut(said, self.rules, ask)
+        if cut is None:
+            return None
+        group = messages[: cut.end]
+        if about is None and self.model.name:
+            about = self.model.describe(group, before.background)
+        if about is None:
+            about = EpisodeWords(*summary_of(group, self.services.tokens), before.surprise_of(group))
+        return cut, about
+
+    def facts_of(self, reader: Reader, conversation: str) -> list[str]:
+        """What is known, the newest first. Where no conversation has any facts, that is found out once."""
+        if self.has_facts is None:
+            self.has_facts = bool(reader.page(Filter(categories=FACT_CATEGORIES), after=None, limit=1, newest=True))
+        if not self.has_facts:
+            return []
+        filter = Filter(conversation_id=conversation, categories=FACT_CATEGORIES)
+        return [fact.text for fact in reader.page(filter, after=None, limit=_FACTS, newest=True)]
 
 
-def store_episode(
-    services: Services, namespace: str, plan: Plan, messages: Sequence[Record], last: int, batch: WriteBatch
-) -> bool:
-    """False when somebody else was faster, or changed one of the messages: the next run looks at them again."""
+@dataclass
+class Before:
+    """What was said before an episode, and what is known. It is read when somebody asks."""
+
+    maker: EpisodeMaker
+    conversation: str
+    last: int
+
+    @cached_property
+    def _episodes(self) -> tuple[deque[frozenset[str]], deque[str]]:
+        with self.maker.services.store.read(self.maker.namespace) as reader:
+            return recent_episodes(reader, self.conversation, self.last)
+
+    @cached_property
+    def _facts(self) -> list[str]:
+        with self.maker.services.store.read(self.maker.namespace) as reader:
+            return self.maker.facts_of(reader, self.conversation)
+
+    def surprise_of(self, messages: Sequence[Record]) -> float:
+        return surprise(terms_of(messages), self._episodes[0], telling_terms(self._facts))
+
+    @property
+    def background(self) -> Background:
+        return Background(list(self._episodes[1]), self._facts[:_FACTS_SHOWN])
+
+    def add(self, messages: Sequence[Record], about: EpisodeWords) -> None:
+        terms, texts = self._episodes
+        terms.append(terms_of(messages))
+        texts.append(about.text)
+
+
+def terms_of(messages: Sequence[Record]) -> frozenset[str]:
+    return telling_terms(message.text[:_MOST_READ] for message in messages)
+
+
+def store_episode(services: Services, plan: Plan, messages: Sequence[Record], last: int, batch: WriteBatch) -> Stored:
+    """Nothing is stored when somebody else was faster, or changed one of the messages: the next run looks at them
+    again. An episode that was erased does not come back.
+    """
     batch = replace(batch, at=services.context.clock())
     entry = PreparedWrite(entry_of(plan.record, services.tokens.count))
-    conversation = plan.record.conversation_id or ""
-    with services.store.write(namespace) as writer:
-        if last_position(writer, EPISODE, conversation) != last:
-            return False
+    record = plan.record
+    with services.store.write(record.namespace) as writer:
+        if last_position(writer, EPISODE, record.conversation_id or "") != last:
+            return "changed"
         if not all(is_unchanged(writer, message) for message in messages):
-            return False
+            return "changed"
+        if writer.tombstone_since(identity_of(record)) is not None:
+            return "erased"
         apply_plan(services, writer, plan, batch, entry)
         point("episode put")
     point("episode stored")
-    return True
+    return "stored"
 
 
-def recent_episodes(reader: Reader, conversation: str, last: int) -> deque[frozenset[str]]:
-    """What was said in each of the last episodes, as terms."""
-    ends = [position for position, _ in numbers_by_position(reader, EPISODE, conversation)][-RECENT - 1 :]
+def recent_episodes(reader: Reader, conversation: str, last: int) -> tuple[deque[frozenset[str]], deque[str]]:
+    """What was said in each of the last episodes, as terms; and what the very last ones say."""
+    episodes = list(numbers_by_position(reader, EPISODE, conversation))[-RECENT - 1 :]
+    ends = [position for position, _ in episodes]
     begin = ends[0] if len(ends) > RECENT else 0
-    texts: dict[int, list[str]] = {end: [] for end in ends if end > begin}
+    groups: dict[int, list[Record]] = {end: [] for end in ends if end > begin}
     for message in messages_after(reader, conversation, begin):
         place = position_of(message.key or "") or 0
         if place > last:
             break
-        texts[min(end for end in texts if end >= place)].append(message.text)
-    return deque(map(telling_terms, texts.values()), maxlen=RECENT)
-
-
-def facts_of(reader: Reader, conversation: str) -> list[Record]:
-    filter = Filter(conversation_id=conversation, categories=FACT_CATEGORIES)
-    return reader.page(filter, after=None, limit=_FACTS, newest=True)
+        groups[min(end for end in groups if end >= place)].append(message)
+    shown = reader.fetch([number for _, number in episodes[-_EPISODES_SHOWN:]])
+    texts = (record.text for record in shown if record.state == "active")
+    return deque(map(terms_of, groups.values()), maxlen=RECENT), deque(texts, maxlen=_EPISODES_SHOWN)

@@ -14,7 +14,7 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, get_args
 
-from perdure.episodes.episode import episode_fields, words_of_messages
+from perdure.episodes.episode import EpisodeWords, episode_fields, summary_of
 from perdure.episodes.lookup import messages_of_episode
 from perdure.episodes.metadata import BOUNDARY, CONSOLIDATED_AT, DIFFICULTY, REVIEWED_AT, STABILITY, SURPRISE
 from perdure.episodes.surprise import UNKNOWN, telling_terms
@@ -237,13 +237,9 @@ def episode_without(services: Services, episode: Record, left: Sequence[Record],
     """The same episode without what was erased: what was learned from it and how well it is remembered stays."""
     told = episode.metadata
     surprise = told.get(SURPRISE)
-    fields = episode_fields(
-        episode.conversation_id or "",
-        left,
-        surprise if isinstance(surprise, int | float) else UNKNOWN,
-        words_of_messages(left, services.tokens),
-        str(told.get(BOUNDARY)),
-    )
+    surprise = surprise if isinstance(surprise, int | float) else UNKNOWN
+    about = EpisodeWords(*summary_of(left, services.tokens), surprise)
+    fields = episode_fields(episode.conversation_id or "", left, about, str(told.get(BOUNDARY)))
     record = plan_write(None, episode.namespace, {**fields, "key": episode.key}, at).record
     kept = {name: told[name] for name in _KEPT if name in told}
     return replace_record(record, metadata={**record.metadata, **kept}, created_at=episode.created_at)
