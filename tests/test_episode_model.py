@@ -34,7 +34,8 @@ def opened(tmp_path: Path, server: FaultServer, clock: HandClock) -> Iterator[Op
     memories: list[Memory] = []
 
     def open(*, llm: str = MODEL, **settings: Any) -> Memory:
-        chosen = load(llm=llm, llm_url=server.url, store=tmp_path / "m.db", **settings)
+        # Nothing is learned from so few episodes, so that the model is asked for nothing else.
+        chosen = load(llm=llm, llm_url=server.url, store=tmp_path / "m.db", consolidation_episodes=100, **settings)
         memories.append(Memory(tmp_path / "m.db", settings=chosen, embedder="none", clock=clock))
         return memories[-1]
 
@@ -213,3 +214,33 @@ def test_who_wants_no_model_has_none(opened: Open, server: FaultServer, settings
     say(memory, 1, after=timedelta(hours=1))
     assert memory.work().episodes_made == 1
     assert server.requests == []
+
+
+def test_a_retry_gives_an_episode_the_words_of_the_model(opened: Open, server: FaultServer):
+    server.always(ok(message("I would rather talk about the weather.")))
+    memory = opened()
+    say(memory, 4)
+    say(memory, 1, after=timedelta(hours=1))
+    memory.work()
+    [before], [parked] = episodes(memory), memory.parked()
+    server.always(says({**ABOUT, "surprise": 2}))
+    assert memory.retry_parked().still_parked == (memory.parked()[0].id,)
+    assert memory.parked()[0].attempts == parked.attempts + 1
+    server.always(says(ABOUT))
+    done = memory.retry_parked()
+    assert len(done.answered) == 1
+    assert memory.parked() == []
+    [after] = episodes(memory)
+    assert (after.title, after.text, after.version) == (ABOUT["title"], ABOUT["summary"], 2)
+    assert (after.key, after.evidence, after.metadata["made_by"]) == (before.key, before.evidence, MODEL)
+    memory.undo(done.batch)
+    assert episodes(memory)[0].text == before.text
+
+
+def test_what_is_parked_about_messages_that_are_gone_or_open_is_let_go(opened: Open, server: FaultServer):
+    server.always(ok(message("I would rather talk about the weather.")))
+    memory = opened()
+    say(memory, 5)
+    memory.work()
+    assert len(memory.retry_parked().answered) == 1
+    assert memory.parked() == []

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _NAME_A_MODEL: Final = "Name one in the setting `llm`, or throw away what is parked."
 
 
-def retry(services: Services, parked: Parked, batch: WriteBatch) -> bool:
+def retry_episode(services: Services, parked: Parked, batch: WriteBatch) -> bool:
     """Ask the model that the settings name now about the episode that a message belongs to. True when it has new words,
     or there is none any more; then nothing is parked any more. While the message is open, `work` asks.
     """

@@ -22,7 +22,7 @@ from perdure.episodes.reviews import review_episodes
 from perdure.episodes.segment import Cut, Rules, Said, first_cut
 from perdure.episodes.surprise import RECENT, surprise, telling_terms
 from perdure.errors import StoreReadOnly
-from perdure.ids import EPISODE, MESSAGE
+from perdure.ids import EPISODE, LEARNED, MESSAGE
 from perdure.lifecycle.write import Plan, PreparedWrite, apply_plan, is_unchanged, plan_write
 from perdure.model import FACT_CATEGORIES, Filter, Record, identity_of
 from perdure.store.port import Progress, Reader
@@ -189,14 +189,14 @@ class EpisodeMaker:
             about = EpisodeWords(*summary_of(group, self.services.tokens), before.surprise_of(group))
         return cut, about
 
-    def facts_of(self, reader: Reader, conversation: str) -> list[str]:
+    def facts_of(self, reader: Reader, conversation: str) -> list[Record]:
         """What is known, the newest first. Where no conversation has any facts, that is found out once."""
         if self.has_facts is None:
             self.has_facts = bool(reader.page(Filter(categories=FACT_CATEGORIES), after=None, limit=1, newest=True))
         if not self.has_facts:
             return []
         filter = Filter(conversation_id=conversation, categories=FACT_CATEGORIES)
-        return [fact.text for fact in reader.page(filter, after=None, limit=_FACTS, newest=True)]
+        return reader.page(filter, after=None, limit=_FACTS, newest=True)
 
 
 @dataclass
@@ -213,16 +213,19 @@ class Before:
             return recent_episodes(reader, self.conversation, self.last)
 
     @cached_property
-    def _facts(self) -> list[str]:
+    def _facts(self) -> list[Record]:
         with self.maker.services.store.read(self.maker.namespace) as reader:
             return self.maker.facts_of(reader, self.conversation)
 
     def surprise_of(self, messages: Sequence[Record]) -> float:
-        return surprise(terms_of(messages), self._episodes[0], telling_terms(self._facts))
+        # What was learned from the conversation says nothing but what was said. When it was learned depends on when
+        # somebody worked, and an episode must not.
+        told = (fact.text for fact in self._facts if fact.source != LEARNED)
+        return surprise(terms_of(messages), self._episodes[0], telling_terms(told))
 
     @property
     def background(self) -> Background:
-        return Background(list(self._episodes[1]), self._facts[:_FACTS_SHOWN])
+        return Background(list(self._episodes[1]), [fact.text for fact in self._facts[:_FACTS_SHOWN]])
 
     def add(self, messages: Sequence[Record], about: EpisodeWords) -> None:
         terms, texts = self._episodes

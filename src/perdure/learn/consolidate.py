@@ -12,10 +12,12 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
+from perdure.episodes import episode_model
 from perdure.episodes.keys import conversations
 from perdure.episodes.lookup import unconsolidated
 from perdure.episodes.messages import check_conversation
 from perdure.episodes.metadata import CONSOLIDATED_AT, SURPRISE
+from perdure.episodes.retry import retry_episode
 from perdure.errors import ModelOutputInvalid, ModelUnavailable, ProviderUnavailable, SettingsInvalid
 from perdure.ids import EPISODE, MAX_NUMBER
 from perdure.learn.actions import check_actions
@@ -267,4 +269,4 @@ def open_consolidation(
 
 
 # What `Memory.retry_parked` knows besides what the lifecycle asks itself.
-RETRIES: Final[Retries] = {PURPOSE: retry}
+RETRIES: Final[Retries] = {PURPOSE: retry, episode_model.PURPOSE: retry_episode}
