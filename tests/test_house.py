@@ -28,7 +28,7 @@ TESTS = sorted((REPOSITORY / "tests").rglob("*.py"))
 MOST_USED_ONCE = 0.29
 # How many functions in how many files one warm call may pass.
 HOPS_OF_A_WRITE = (92, 25)
-HOPS_OF_A_READ = (91, 31)
+HOPS_OF_A_READ = (92, 31)
 # Words that name a drawer, not a thing.
 DRAWERS = {"base", "common", "helper", "helpers", "manager", "misc", "shared", "util", "utils"}
 

@@ -76,7 +76,10 @@ class EmbedderChoice:
 
     def current(self) -> Chosen:
         """Who embeds what is written and asked now. It costs nothing until the store says that another one serves."""
-        serving, settled = self._store.serving_generation(), self._settled
+        settled = self._settled
+        if settled is None and self.open_target() is None and self.failure is None:
+            return Chosen(None, None)
+        serving = self._store.serving_generation()
         if settled is not None and settled.serving is serving and settled.is_final:
             return settled.chosen
         with self._lock:

@@ -23,6 +23,7 @@ from perdure.recall.recipe import MOST_SCORED
 from perdure.recall.signals import PROMINENCE, anchor_matches, total_of, weigh
 from perdure.recall.timeline import DAY_MICROS, within
 from perdure.recall.top_k import top_k, top_k_newest
+from perdure.recall.vectors import values_at
 from perdure.text.bm25 import WordCounts
 from perdure.text.names_and_times import WORDS_THAT_TELL_WHEN, asks_when
 from perdure.tiers import TIERS, Tier
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from perdure.recall.past_index import Past
-    from perdure.store.port import Store
+    from perdure.store.port import Store, UseCount
 
 _NO_FILTERS: Final = (Filter(hidden=ON_REQUEST), Filter())
 # So many of the best by words and of the best by meaning bring their neighbours in a conversation along.
@@ -119,7 +120,7 @@ class Candidates:
             values = partition.snapshot.vocabulary.categories.values
             # One place more than there are codes, so that the code of no category falls on it.
             positions = np.array([*(names.index(value) if value in names else -1 for value in values), -1], np.intp)
-            columns.append(positions[partition.snapshot.columns.category[rows]])
+            columns.append(positions.take(values_at(partition.snapshot.columns.category, rows)))
         return np.concatenate(columns)
 
 
@@ -162,7 +163,7 @@ class Retriever:
             scores = partition.snapshot.lexical.scores(query.terms, counts, query.parts)
             scores *= allowed
             retrieved.append(retrieve(partition, allowed, scores))
-            keyword.append(scores[retrieved[-1].rows])
+            keyword.append(values_at(scores, retrieved[-1].rows))
             around.append(self._conversation(partition.snapshot, retrieved[-1].rows, counts))
         parts = [(partition, part.rows) for partition, part in zip(partitions, retrieved, strict=True)]
         conversation = None
@@ -177,7 +178,7 @@ class Retriever:
         if self.embedding is not None:
             vectors = [(partition.snapshot.vectors, rows) for partition, rows in parts]
             cosine = np.concatenate([each.cosines(self.embedding.vector, rows) for each, rows in vectors])
-            has_vector = np.concatenate([each.present[rows] for each, rows in vectors])
+            has_vector = np.concatenate([values_at(each.present, rows) for each, rows in vectors])
             chance = np.concatenate([each.sample(self.embedding.vector) for each, _ in vectors])
         candidates = Candidates(
             parts,
@@ -287,8 +288,10 @@ class Retriever:
             if embedding is not None:
                 best.append(np.searchsorted(rows, snapshot.vectors.nearest(embedding.vector, allowed, count).rows))
             rows = rows[np.unique(np.concatenate(best))]
-        by_vector = snapshot.vectors.present[rows] if embedding is not None else np.zeros(len(rows), np.bool_)
-        return _Retrieved(rows, scores[rows] > 0, by_vector)
+        by_vector = (
+            values_at(snapshot.vectors.present, rows) if embedding is not None else np.zeros(len(rows), np.bool_)
+        )
+        return _Retrieved(rows, values_at(scores, rows) > 0, by_vector)
 
 
 def _union(some: NDArray[np.intp], others: NDArray[np.intp]) -> NDArray[np.intp]:
@@ -300,7 +303,7 @@ def _union(some: NDArray[np.intp], others: NDArray[np.intp]) -> NDArray[np.intp]
 
 def column_of(parts: Sequence[tuple[Partition, NDArray[np.intp]]], name: str) -> NDArray[Any]:
     """A column of the index, of the candidate rows of all partitions."""
-    return np.concatenate([getattr(partition.snapshot.columns, name)[rows] for partition, rows in parts])
+    return np.concatenate([values_at(getattr(partition.snapshot.columns, name), rows) for partition, rows in parts])
 
 
 @dataclass(frozen=True)
@@ -313,27 +316,29 @@ class ArrayFeatures:
     store: Store | None
 
     @cached_property
-    def _use(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """How often each row was recalled, and when it was last used or changed. Use is not in the log, and the past
-        has none.
+    def _use(self) -> Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+        """The numbers of the rows of each part, and the use counts of its namespace. Use is not in the log, and the
+        past has none.
         """
-        numbers, used = column_of(self.parts, "number"), column_of(self.parts, "updated_at")
-        recalls = np.zeros(len(numbers), np.int64)
-        start = 0
+        read: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
         for partition, rows in self.parts:
-            part = slice(start, start + len(rows))
-            start += len(rows)
-            if self.store is None or self.request.is_past or not len(rows):
-                continue
-            few = numbers[part].tolist() if len(rows) <= _FEW else None
-            used_counts = chain.from_iterable(self.store.use_counts(partition.name, few))
-            counts = np.fromiter(used_counts, np.int64).reshape(-1, 3)
-            by_number = np.zeros((int(numbers[part].max()) + 1, 2), np.int64)
-            counts = counts[counts[:, 0] < len(by_number)]
-            by_number[counts[:, 0]] = counts[:, 1:]
-            recalls[part] = by_number[numbers[part], 0]
-            used[part] = np.maximum(used[part], by_number[numbers[part], 1])
-        return recalls, used
+            counts: Sequence[UseCount] = ()
+            numbers = values_at(partition.snapshot.columns.number, rows)
+            if self.store is not None and not self.request.is_past and len(rows):
+                few = numbers.tolist() if len(rows) <= _FEW else None
+                counts = self.store.use_counts(partition.name, few)
+            read.append((numbers, np.fromiter(chain.from_iterable(counts), np.int64).reshape(-1, 3)))
+        return read
+
+    def _of_use(self, column: int) -> NDArray[np.int64]:
+        """One column of the use counts, of each row; 0 where it was never used."""
+        columns: list[NDArray[np.int64]] = []
+        for numbers, counts in self._use:
+            by_number = np.zeros(int(numbers.max(initial=0)) + 1, np.int64)
+            known = counts[counts[:, 0] < len(by_number)]
+            by_number[known[:, 0]] = known[:, column]
+            columns.append(by_number.take(numbers))
+        return np.concatenate(columns)
 
     def of_tier(self, value: Callable[[str, Tier], float]) -> NDArray[np.float64]:
         """A value of each row's tier; a tier that is damaged counts as normal."""
@@ -342,7 +347,7 @@ class ArrayFeatures:
         for partition, rows in self.parts:
             tiers = partition.snapshot.vocabulary.tiers.values
             values = np.array([value(tier, TIERS.get(tier, normal)) for tier in tiers], np.float64)
-            columns.append(values[partition.snapshot.columns.tier[rows]])
+            columns.append(values.take(values_at(partition.snapshot.columns.tier, rows)))
         return np.concatenate(columns)
 
     @property
@@ -368,7 +373,7 @@ class ArrayFeatures:
 
     @property
     def recalls(self) -> NDArray[np.int64]:
-        return self._use[0]
+        return self._of_use(1)
 
     @property
     def update_age(self) -> NDArray[np.float64]:
@@ -376,7 +381,8 @@ class ArrayFeatures:
 
     @property
     def unused_age(self) -> NDArray[np.float64]:
-        return ((to_micros(self.request.known_by) - self._use[1]) / DAY_MICROS).clip(0.0)
+        used = np.maximum(self._of_use(2), column_of(self.parts, "updated_at"))
+        return ((to_micros(self.request.known_by) - used) / DAY_MICROS).clip(0.0)
 
     @property
     def anchor_matches(self) -> NDArray[np.int64]:

@@ -6,7 +6,7 @@ A process that asks once, by words alone, need not read a whole namespace. The s
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeAlias
@@ -91,10 +91,9 @@ def search_disk(
                 fetched |= {(namespace, record.number): record for record in reader.fetch([key[1] for key in found])}
                 found = {key: score for key, score in found.items() if key in fetched}
             scores |= found
-    ranked = rank_records(request, query, scores, fetched)
-    if counts is None or not ranked:
+    if counts is None or not scores:
         return [], tuple(notes)
-    return fitting(request, asked, ranked, held, counts), tuple(notes)
+    return fitting(request, asked, rank_records(request, query, scores, fetched), held, counts), tuple(notes)
 
 
 def counted_words(store: Store, request: SearchRequest, query: ParsedQuery) -> WordCounts:
@@ -107,7 +106,7 @@ def counted_words(store: Store, request: SearchRequest, query: ParsedQuery) -> W
 
 
 def fitting(
-    request: SearchRequest, query: ParsedQuery, ranked: Sequence[Ranked], held: Mapping[Key, bytes], counts: WordCounts
+    request: SearchRequest, query: ParsedQuery, ranked: Iterator[Ranked], held: Mapping[Key, bytes], counts: WordCounts
 ) -> list[Ranked]:
     """The candidates with their relevance, those that fit alone, as many as the answer needs; where none does, the one
     that comes nearest. `held`: the terms of each.
@@ -115,7 +114,7 @@ def fitting(
     query = query.content if query.time_ranges else query
     worths = word_worths(counts, query)
     looked_at: list[Ranked] = []
-    missing = len(ranked) if request.recipe.balances else request.limit
+    missing = math.inf if request.recipe.balances else request.limit
     for one in ranked:
         shares = share_held(unpack_terms(held[one.namespace, one.number]), query)
         coverage, *of_sentences = (
@@ -165,20 +164,22 @@ def browse_disk(store: Store, request: SearchRequest, query: ParsedQuery) -> lis
 
 def rank_records(
     request: SearchRequest, query: ParsedQuery, scores: Mapping[Key, float], fetched: Mapping[Key, Record]
-) -> list[Ranked]:
-    """Candidates by their keyword scores and records, best first. Without scores, nothing was asked by words."""
+) -> Iterator[Ranked]:
+    """Candidates by their keyword scores and records, best first; of equal ones the newer, then the one in the
+    namespace named first. Without scores, nothing was asked by words.
+    """
     recipe = request.recipe
     weights = effective_weights(recipe, keyword=bool(scores), vector=False)
     most_observed = max((record.observation_count for record in fetched.values()), default=1)
     by_words = sorted(scores, key=lambda key: (-scores[key], -key[1], key[0]))
-    ranked: list[Ranked] = []
+    best, weight = (scores[by_words[0]], recipe.scale * weights["keyword"]) if by_words else (0.0, 0.0)
+    scored: list[tuple[float, int, int, dict[str, SignalColumn], str | None]] = []
     for position, key in enumerate(by_words or fetched, 1):
         columns: dict[str, SignalColumn] = {}
         if by_words:
-            share = scores[key] / scores[by_words[0]]
+            share = scores[key] / best
             if recipe.fusion == "rank":
                 share = (recipe.rank_constant + 1) / (recipe.rank_constant + position)
-            weight = recipe.scale * weights["keyword"]
             columns["keyword"] = SignalColumn(scores[key], rounded(share), weight, position)
         record = fetched.get(key)
         if record is not None:
@@ -186,12 +187,13 @@ def rank_records(
             columns |= weigh(request, weights, features)
             if recipe.forgets:
                 columns["forgotten"] = forgotten(total_of(columns), features, request)
-        matching = total_of(columns) > 0
+        total = float(total_of(columns))
+        if not total > 0:
+            continue
         if record is not None and query.time_ranges:
             columns = with_time(columns, to_micros(when(record)), query, recipe)
-        if matching:
-            explanation = Explanation(partial(explain, columns))
-            score = float(total_of(columns))
-            category = record.category if record else None
-            ranked.append(Ranked(*key, score, explanation, category, by_words=bool(by_words)))
-    return sorted(ranked, key=lambda candidate: candidate.order)
+            total = float(total_of(columns))
+        scored.append((-total, -key[1], key[0], columns, record.category if record else None))
+    for total, number, namespace, columns, category in sorted(scored):
+        explanation = Explanation(partial(explain, columns))
+        yield Ranked(namespace, -number, -total, explanation, category, by_words=bool(by_words))

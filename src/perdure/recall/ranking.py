@@ -58,11 +58,6 @@ class Ranked(NamedTuple):
     relevance: float = 0.0
     by_words: bool = False
 
-    @property
-    def order(self) -> tuple[float, int, int]:
-        """Best first; of equal ones the newer, then the one in the namespace named first."""
-        return -self.score, -self.number, self.namespace
-
 
 def select(
     recipe: Recipe,

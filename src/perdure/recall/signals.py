@@ -1,8 +1,9 @@
 """Signals: reasons why a memory counts, besides how well it matches. Each is one function with one weight in a recipe.
 
 A signal gives a raw value, for people, and a share from 0 to 1, for the score. The functions work on the numbers of one
-memory and on arrays of many alike, so that a search from disk and one in memory weigh the same. To add a signal, write
-its function, name it in `SIGNALS`, and give `Recipe.weights` a weight of that name.
+memory and on arrays of many alike, so that a search from disk and one in memory weigh the same. Each asks for a feature
+once: of many memories it is gathered when it is asked for. To add a signal, write its function, name it in `SIGNALS`,
+and give `Recipe.weights` a weight of that name.
 """
 
 from __future__ import annotations
@@ -32,6 +33,8 @@ Values: TypeAlias = "float | NDArray[Any]"
 # What signals look at, of one memory or of many: both have the same properties.
 Features: TypeAlias = "RecordFeatures | ArrayFeatures"
 
+_NUMBERS: Final = (int, float)
+_STEPS: Final = 10**DECIMALS
 _LONGEST_STABILITY: Final = 1e9
 _DAY: Final = timedelta(days=1)
 # The forgetting curve of FSRS: after as many days as its stability, 0.9 is left.
@@ -53,19 +56,23 @@ class SignalColumn(NamedTuple):
 
 
 def observations(features: Features, _: SearchRequest) -> tuple[Values, Values]:
-    return features.observations, _clip(features.observations / max(features.most_observed, 1))
+    count = features.observations
+    return count, _clip(count / max(features.most_observed, 1))
 
 
 def confidence(features: Features, _: SearchRequest) -> tuple[Values, Values]:
-    return features.confidence, _clip(features.confidence)
+    value = features.confidence
+    return value, _clip(value)
 
 
 def recency(features: Features, request: SearchRequest) -> tuple[Values, Values]:
-    return features.update_age, 1.0 / (1.0 + features.update_age / request.recipe.recency_days)
+    days = features.update_age
+    return days, 1.0 / (1.0 + days / request.recipe.recency_days)
 
 
 def recalls(features: Features, request: SearchRequest) -> tuple[Values, Values]:
-    return features.recalls, _clip(features.recalls / request.recipe.recall_cap)
+    count = features.recalls
+    return count, _clip(count / request.recipe.recall_cap)
 
 
 def tier(features: Features, _: SearchRequest) -> tuple[Values, Values]:
@@ -83,7 +90,8 @@ def decay(features: Features, request: SearchRequest) -> tuple[Values, Values]:
 
 
 def anchor(features: Features, _: SearchRequest) -> tuple[Values, Values]:
-    return features.anchor_matches, features.anchor_matches / max(features.query_words, 1)
+    matches = features.anchor_matches
+    return matches, matches / max(features.query_words, 1)
 
 
 SIGNALS: Final[Mapping[str, Callable[[Features, SearchRequest], tuple[Values, Values]]]] = {
@@ -111,7 +119,10 @@ def weigh(request: SearchRequest, weights: Mapping[str, float], features: Featur
 
 def total_of(columns: Mapping[str, SignalColumn]) -> Values:
     """The score: the weighted sum of the shares."""
-    return sum((column.weight * column.share for column in columns.values()), start=0.0)
+    total: Values = 0.0
+    for column in columns.values():
+        total = total + column.weight * column.share
+    return total
 
 
 def forgotten(total: Values, features: Features, request: SearchRequest) -> SignalColumn:
@@ -128,7 +139,7 @@ def retrievability(stability: Values, days: Values) -> Values:
 
 def is_stability(value: object) -> bool:
     """Whether a number can be a stability, in days; anything else in a memory's metadata counts as not given."""
-    return not isinstance(value, bool) and isinstance(value, int | float) and 0 < value <= _LONGEST_STABILITY
+    return not isinstance(value, bool) and isinstance(value, _NUMBERS) and 0 < value <= _LONGEST_STABILITY
 
 
 def effective_weights(recipe: Recipe, *, keyword: bool, vector: bool) -> dict[str, float]:
@@ -158,9 +169,7 @@ def explain(columns: Mapping[str, SignalColumn], row: int = 0) -> dict[str, Sign
     """The signals of one candidate. Those without a weight here are left out."""
     signals: dict[str, Signal] = {}
     for name, column in columns.items():
-        raw, share, weight = (
-            values if isinstance(values, int | float) else values[row].item() for values in column[:3]
-        )
+        raw, share, weight = (values if isinstance(values, _NUMBERS) else values[row].item() for values in column[:3])
         if weight and (share or not column.optional):
             rank = column.rank(row) if callable(column.rank) else column.rank
             # Adding zero makes a negative zero positive.
@@ -215,8 +224,8 @@ def anchor_matches(anchor: str | None, query_stems: Collection[str]) -> int:
 
 def rounded(share: Values) -> Values:
     # Not `round(share, DECIMALS)`, which takes the other way where a share lies in the middle.
-    return round(share * 10**DECIMALS) / 10**DECIMALS if isinstance(share, int | float) else share.round(DECIMALS)
+    return round(share * _STEPS) / _STEPS if isinstance(share, _NUMBERS) else share.round(DECIMALS)
 
 
 def _clip(values: Values, low: Values = 0.0) -> Values:
-    return min(max(values, low), 1.0) if isinstance(values, int | float) else values.clip(low, 1.0)
+    return min(max(values, low), 1.0) if isinstance(values, _NUMBERS) else values.clip(low, 1.0)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
@@ -67,6 +67,11 @@ class Signs:
         return agreed
 
 
+def values_at(values: NDArray[Any], rows: NDArray[np.intp]) -> NDArray[Any]:
+    """A copy of the values at these rows, which ascend and do not repeat: all of them, or some looked up one by one."""
+    return values.copy() if len(rows) == len(values) else values.take(rows)
+
+
 @dataclass(frozen=True)
 class Vectors:
     """What a search sees. `present` is false for rows without a vector and for rows that are gone."""
@@ -80,7 +85,7 @@ class Vectors:
         # Row by row, not as one product: that may wake threads, and depends on where a row stands. Gathering most rows
         # of a matrix costs more than comparing all.
         if 2 * len(rows) > len(self.matrix):
-            return np.vecdot(self.matrix, query)[rows]
+            return values_at(np.vecdot(self.matrix, query), rows)
         return np.vecdot(self.matrix.take(rows, axis=0), query)
 
     def nearest(self, query: NDArray[np.float32], allowed: NDArray[np.bool_] | None, count: int) -> Near:

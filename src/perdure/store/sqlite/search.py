@@ -250,7 +250,8 @@ class DiskSearch:
             norm = length_norm(float(terms_length(packed)), average)
             score = 0.0
             for term, worth in self._worths:
-                if times := term in packed and _frequency(packed, term):
+                # Asked here first: most memories hold few of the terms.
+                if (at := packed.find(term)) >= 0 and (times := _frequency(packed, term, at)):
                     score += worth * saturation(float(times), norm)
             for whole, worth, parts in self._wholes:
                 if times := _frequency(packed, whole):
@@ -272,9 +273,9 @@ def _packed(term: int) -> bytes:
     return term.to_bytes(4, "little")
 
 
-def _frequency(packed: bytes, term: bytes) -> int:
-    """How often a term stands in `entry.terms`."""
-    at = packed.find(term)
+def _frequency(packed: bytes, term: bytes, at: int = 0) -> int:
+    """How often a term stands in `entry.terms`, of which the bytes before `at` do not hold it."""
+    at = packed.find(term, at)
     while at >= 0 and at % TERM_BYTES:
         at = packed.find(term, at + 1)
     return packed[at + 4] if at >= 0 else 0

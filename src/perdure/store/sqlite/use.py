@@ -8,6 +8,7 @@ in the file. A thread writes them about a second later, in one small transaction
 from __future__ import annotations
 
 import atexit
+import json
 import os
 import threading
 from collections.abc import Generator, Iterable, Mapping, Sequence
@@ -257,14 +258,14 @@ def write_reviews(connection: Database, reviews: Iterable[Review]) -> None:
 
 def write_counts(connection: Database, namespace: str, numbers: Mapping[int, Unwritten]) -> dict[int, Row]:
     """How often each of these memories has been recalled and accessed now; those that are gone are left out."""
-    totals: dict[int, Row] = {}
-    namespace_id = connection.execute(SQL["namespace_id"], (namespace,)).get
-    for number, use in numbers.items() if namespace_id else ():
-        if 0 < number <= NUMBER_MASK:
-            row = (slot_of(namespace_id, number), use.recalls, use.recalled_at, use.accesses, use.accessed_at)
-            for total in connection.execute(SQL["note_use"], row).fetchall():
-                totals[number] = total
-    return totals
+    namespace_id: int | None = connection.execute(SQL["namespace_id"], (namespace,)).get
+    if namespace_id is None:
+        return {}
+    slots = {slot_of(namespace_id, number): use for number, use in numbers.items() if 0 < number <= NUMBER_MASK}
+    for slot, use in slots.items():
+        connection.execute(SQL["note_use"], (slot, use.recalls, use.recalled_at, use.accesses, use.accessed_at))
+    rows = connection.execute(SQL["use_totals"], (json.dumps(list(slots)),))
+    return {row[0]: row[1:] for row in rows}
 
 
 _gate: Final = threading.Lock()

@@ -204,7 +204,7 @@ class SqliteWriter(SqliteReader):
     def touch(self, number: int, at: datetime) -> None:
         if 0 < number <= NUMBER_MASK:
             row = (slot_of(self.namespace_id, number), 0, None, 0, to_micros(at))
-            self._connection.execute(SQL["note_use"], row).fetchall()
+            self._connection.execute(SQL["note_use"], row)
 
     def take_review(self, review: Review) -> bool:
         if not 0 < review.number <= NUMBER_MASK:
