@@ -284,6 +284,32 @@ def test_what_somebody_else_superseded_too_stays_superseded(memory: Memory):
     assert memory.get(old.number).state == "superseded"
 
 
+def test_what_an_agent_learned_from_the_message_goes_and_what_it_was_shown_is_too_old(memory: Memory, path: Path):
+    messages = talk(memory)
+    later = memory.open_consolidation()
+    assert later
+    said: dict[str, Any] = {"action": "new", "existing_fact_id": None, "category": "experience", "keywords": []}
+    done = memory.finish_consolidation(
+        later.token,
+        [
+            {**said, "fact": f"Alice's door opens with {CANARY}"},
+            {**said, "fact": "Alice saw a castle"},
+            {**said, "fact": "Somebody entrusted confidential credentials"},
+        ],
+    )
+    assert done.learned == 3
+    talk(memory, "other")
+    task = memory.open_consolidation("other")
+    assert task
+    memory.erase([messages[2].number, memory.conversation("other").messages()[2].number], confirm=True)
+    assert texts(memory, category="experience") == ["Alice saw a castle"]
+    with pytest.raises(errors.Conflict):
+        memory.finish_consolidation(task.token, [{**said, "fact": f"The code is {CANARY}"}])
+    assert left_in_files(path, CANARY) == []
+    assert memory.open_consolidation("flat") is None
+    assert memory.open_consolidation("other")
+
+
 def test_a_person_s_own_memory_that_only_names_other_evidence_is_not_touched(memory: Memory):
     messages = talk(memory)
     own = memory.remember(f"My note about {CANARY}", evidence=[new_id(), "https://example.org"]).record

@@ -2,7 +2,8 @@
 
 An episode that loses messages is erased, and one that is made of the messages that are left takes its place: so neither
 its history nor a restored backup brings a word back. A fact goes when nothing is left that it was concluded from, or
-when one of its telling words stands in no message any more that it was concluded from.
+when one of its telling words was said in the erased messages and in none of those that are left, or none of its words
+is said there.
 """
 
 from __future__ import annotations
@@ -148,7 +149,7 @@ class DerivedSearch:
             if left and record.state == "active":
                 self.replaced[record.id] = record, left
             self.erased[record.id] = record
-        elif kind == PROPOSAL or not record.evidence or self.holds_words(record, self.words_left(record)):
+        elif kind == PROPOSAL or not record.evidence or self.holds_words(record, self.sources_left(record)):
             self.erased[record.id] = record
         else:
             self.kept[record.id] = record
@@ -158,30 +159,31 @@ class DerivedSearch:
             self.messages[episode.id] = messages_of_episode(self.reader, episode)
         return [message for message in self.messages[episode.id] if message.id not in self.erased]
 
-    def words_left(self, record: Record) -> frozenset[str] | None:
-        """What is said by everything that is left of what a memory was made of; None where nothing is."""
+    def sources_left(self, record: Record) -> list[Record]:
+        """Everything that is left of what a memory was made of: of episodes their messages."""
         left: list[Record] = []
-        others = False
         for name in (*record.evidence, *record.merged_from):
-            others = others or not is_id(name)
             if name in self.replaced:
                 left += self.replaced[name][1]
             elif name not in self.erased:
                 for source in by_id(self.reader, name):
                     is_episode = kind_of(source.key or "") == EPISODE
                     left += self.messages_left(source) if is_episode else [source]
-        if not left:
-            return _NO_WORDS if others else None
-        return telling_terms(text for source in left for text in texts_of(source))
+        return left
 
-    def holds_words(self, record: Record, left: frozenset[str] | None) -> bool:
-        return left is None or bool(telling_terms(texts_of(record)) & (self.words - left))
+    def holds_words(self, record: Record, left: Sequence[Record]) -> bool:
+        """Whether a memory says what only erased ones said, or what nothing says that is left."""
+        own = telling_terms(texts_of(record))
+        said = telling_terms(source.text for source in left)
+        if own & (self.words - telling_terms(text for source in left for text in texts_of(source))):
+            return True
+        return not own & said if left else all(map(is_id, record.evidence))
 
     def without(self, record: Record, replaced: dict[str, Record]) -> Plan:
         """A memory that stays names the episodes that were made anew, and those of its earlier versions that held the
         words are dropped without a trace.
         """
-        left = self.words_left(record)
+        left = self.sources_left(record)
         fields = {
             kind: tuple(
                 replaced[name].id if name in replaced else name
