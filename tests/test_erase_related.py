@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 from clocks import NOON, HandClock
+from learn.placed import PlacedEmbedder, near
 from store.children import Child
 
 from perdure import Memory, Record, errors
@@ -375,3 +376,16 @@ def test_somebody_who_learns_while_it_is_erased_makes_it_look_again(path: Path):
         object.__setattr__(memory._services.context, "clock", clock)
         memory.erase(message.number, confirm=True)
         assert left_in_files(path, CANARY) == []
+
+
+def test_what_was_saved_and_merged_comes_apart_again(path: Path):
+    first, second = f"Bob is a fan of {CANARY}", "Bob likes green tea a lot"
+    places = {first: near(0.95), second: near(1), f"{first}. {second}": near(0.99)}
+    with Memory(path, embedder=PlacedEmbedder(places)) as memory:
+        source = memory.save_memory(first).record
+        memory.save_memory(second)
+        assert texts(memory) == [f"{first}. {second}"]
+        memory.erase(source.number, confirm=True)
+        assert texts(memory) == [second]
+        assert left_in_files(path, CANARY) == []
+        assert is_sound(memory)

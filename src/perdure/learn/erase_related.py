@@ -75,14 +75,13 @@ def related_changes(
 
 
 def parked_about(services: Services, search: DerivedSearch) -> Iterator[int]:
-    """What a language model said about the episodes of a conversation is parked with the first of them."""
+    """What a language model said about several messages or episodes of a conversation is parked with the first."""
     namespace = next(iter(search.named.values())).namespace
     conversations = {record.conversation_id for record in search.erased.values()} - {None}
     for output in services.store.parked(namespace):
         about = search.reader.fetch([output.memory] if output.memory else [])
-        if telling_terms((output.output, output.error)) & search.words or any(
-            kind_of(each.key or "") == EPISODE and each.conversation_id in conversations for each in about
-        ):
+        held = telling_terms((output.output, output.error)) & search.words
+        if held or any(each.conversation_id in conversations for each in about):
             yield output.id
 
 
