@@ -275,6 +275,21 @@ def test_what_an_erased_fact_had_superseded_holds_again(memory: Memory):
     assert (again.state, again.invalid_at) == ("active", None)
 
 
+def test_of_several_that_say_the_same_the_last_one_holds_again_with_the_new_episode_as_evidence(memory: Memory):
+    messages = talk(memory)
+    [episode] = episodes(memory)
+    old = learn(memory, "The castle is by the river", episode, state="superseded", invalid_at=NOON)
+    newer = learn(memory, f"The door code is {CANARY}", episode, supersedes=(old.id,), state="superseded")
+    again = learn(memory, "The castle is by the river", episode, supersedes=(newer.id,), valid_at=NOON)
+    amend(memory._services.store, again, state="superseded")
+    learn(memory, f"The code is {CANARY}", episode, supersedes=(again.id,))
+    memory.erase(messages[2].number, confirm=True)
+    [new] = episodes(memory)
+    [fact] = memory.list(category="experience").records
+    assert (fact.number, fact.evidence) == (again.number, (new.id,))
+    assert memory.get(old.number).evidence == (new.id,)
+
+
 def test_what_somebody_else_superseded_too_stays_superseded(memory: Memory):
     messages = talk(memory)
     [episode] = episodes(memory)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, get_args
@@ -24,8 +24,9 @@ from perdure.ids import EPISODE, PROPOSAL, Reference, is_id
 from perdure.lifecycle.erase import RelatedChanges
 from perdure.lifecycle.write import Plan, lookup, plan_write
 from perdure.lineage import DROPPED
-from perdure.model import SPEAKER, Json, Record, identity_of, replace_record
+from perdure.model import SPEAKER, Identity, Json, Record, identity_of, replace_record
 from perdure.store.port import LINK_KINDS, Reader
+from perdure.text.preview import when
 from perdure.validation import check_choice
 from perdure.visibility import kind_of
 
@@ -63,8 +64,11 @@ def related_changes(
         episode.id: episode_without(services, episode, left, at) for episode, left in search.replaced.values()
     }
     plans = [Plan(None, record, "insert", "inserted") for record in replaced.values()]
-    plans += [search.without(record, replaced) for record in search.kept.values()]
-    plans += [Plan(record, as_active(record), "restore", "updated") for record in search.revived()]
+    changed = {record.id: search.without(record, replaced) for record in search.kept.values()}
+    for record in search.revived():
+        plan = changed.get(record.id, Plan(record, record, "restore", "updated"))
+        changed[record.id] = replace(plan, record=as_active(plan.record), operation="restore", outcome="updated")
+    plans += changed.values()
     chosen = {record.number for record in records}
     return RelatedChanges(
         tuple(sorted((record for record in gone.values() if record.number not in chosen), key=lambda one: one.number)),
@@ -199,9 +203,9 @@ class DerivedSearch:
         provenance: dict[str, Json] = {DROPPED: dropped} if dropped else {}
         return Plan(record, replace_record(record, **fields), "annotate", "annotated", provenance=provenance)
 
-    def revived(self) -> Iterator[Record]:
+    def revived(self) -> Iterable[Record]:
         """What a memory that goes had replaced, or was merged from, holds again: unless it goes as well, or something
-        else that stays replaced it, or says the same.
+        else that stays replaced it, or says the same. Of several that say the same, the last one.
         """
         names = (
             name
@@ -210,6 +214,7 @@ class DerivedSearch:
             for name in (*record.merged_from, *record.supersedes)
             if name not in self.erased
         )
+        found: dict[Identity, Record] = {}
         for name in dict.fromkeys(names):
             for record in by_id(self.reader, name):
                 holders = self.reader.linked([record.id], ["merged_from", "supersedes"])
@@ -219,7 +224,9 @@ class DerivedSearch:
                     and all(link.source in self.erased for link in holders)
                     and (same is None or same.id == record.id or same.id in self.erased)
                 ):
-                    yield record
+                    identity = identity_of(record)
+                    found[identity] = max(found.get(identity, record), record, key=lambda one: (when(one), one.number))
+        return found.values()
 
 
 def texts_of(record: Record) -> Iterable[str]:
