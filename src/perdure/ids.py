@@ -26,6 +26,8 @@ ON_REQUEST: Final = (EPISODE, PROPOSAL)
 KINDS: Final = (MESSAGE, *ON_REQUEST)
 # The source of the facts that were learned from conversations.
 LEARNED: Final = "consolidation"
+# Their session: they belong to a conversation, and to none of its sittings.
+LEARNED_SESSION: Final = "facts"
 
 _MAX_TYPE: Final = 64
 _MAX_IDENTIFIER: Final = 256

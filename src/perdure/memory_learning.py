@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Unpack
 
 from perdure.open_memory import OpenMemory
-from perdure.validation import Fields, Reference, check_bool
+from perdure.validation import Fields, Filters, Reference, check_bool
 
 if TYPE_CHECKING:
+    from perdure.learn.facts import Fact
     from perdure.learn.merge_results import Saved
     from perdure.learn.proposals import Proposal
     from perdure.learn.results import Consolidation
@@ -61,6 +62,23 @@ class LearningMemory(OpenMemory):
         from perdure.learn.agent_task import finish
 
         return finish(self._services, self._namespace, token, actions)
+
+    def facts(
+        self, query: str | None = None, *, limit: int = 20, history: bool = False, **filters: Unpack[Filters]
+    ) -> tuple[Fact, ...]:
+        """Find the facts that answer the query best, by the recipe `facts`; without a query, list the newest. Filters
+        are as in `recall`: `conversation_id` stays within one conversation, `category` is one of S2's eight. Each comes
+        with the facts that it took the place of; with `history`, facts that ended are found as well.
+        """
+        from perdure.learn.facts import find_facts
+
+        return find_facts(self._services, self._namespace, query, filters, limit=limit, history=history)
+
+    def conflicts(self, *, limit: int = 20) -> list[Proposal]:
+        """List the pairs of memories that cannot both be true and of which nobody has decided yet, newest first. They
+        are proposals: `accept` and `reject` settle them.
+        """
+        return self.review("conflict", limit=limit)
 
     def save_memory(self, text: str, *, role: str | None = None, **fields: Unpack[Fields]) -> Saved:
         """Store a memory, and merge it with what says the same: what is known to the letter is one more observation.

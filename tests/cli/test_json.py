@@ -117,6 +117,9 @@ episodes
 episodes tea
 consolidate --dry-run
 consolidate
+facts
+facts tea --history
+conflicts
 token create reader --scope read --expires 30d
 token create owner --all-namespaces --writer person
 token list

@@ -30,6 +30,7 @@ PLAIN = dict.fromkeys(
         "coverage_weight",
         "proper_name_weight",
         "when_weight",
+        "learned_discount",
     ),
     0.0,
 )
@@ -277,7 +278,9 @@ def test_by_words_alone_conversations_are_found_as_ever(hands: Hands):
 
 
 shares = st.floats(0, 1).map(lambda share: round(share, 6))
-weights = st.builds(ConversationWeights, *[st.floats(0, 2)] * 3, st.floats(0, 1), *[st.floats(0, 2)] * 3)
+weights = st.builds(
+    ConversationWeights, *[st.floats(0, 2)] * 3, st.floats(0, 1), *[st.floats(0, 2)] * 3, st.floats(0, 1)
+)
 
 
 @st.composite
@@ -288,12 +291,14 @@ def features(draw: st.DrawFn, count: int) -> ConversationFeatures:
     near[:, group == NOBODY] = -1
     asking = np.array(draw(st.lists(shares, min_size=count, max_size=count)))
     telling, covered = (np.array(draw(st.lists(shares, min_size=count, max_size=count))) for _ in range(2))
-    named, dated = (np.array(draw(st.lists(st.booleans(), min_size=count, max_size=count)), np.bool_) for _ in range(2))
+    named, dated, learned = (
+        np.array(draw(st.lists(st.booleans(), min_size=count, max_size=count)), np.bool_) for _ in range(3)
+    )
     alone = (near < 0).all(axis=0) & (
         np.array(draw(st.lists(st.booleans(), min_size=count, max_size=count))) | (group < 0)
     )
     asking, telling = (np.where(group == NOBODY, 0.0, share) for share in (asking, telling))
-    return ConversationFeatures(group, near, alone, asking, telling, named, covered, dated)
+    return ConversationFeatures(group, near, alone, asking, telling, named, covered, dated, learned & (group == NOBODY))
 
 
 def boosted(own: np.ndarray, boost: ConversationBoost) -> np.ndarray:

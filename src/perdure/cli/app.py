@@ -41,6 +41,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "log": ("log", "Show who did what, newest first."),
     "undo": ("undo", "Take back what one call, one session or one actor did."),
     "checkpoint": ("checkpoint", "Name the present state, and go back to it."),
+    "conflicts": ("conflicts", "List memories that cannot both be true."),
     "review": ("review", "Accept or reject what Perdure proposes about two memories."),
     "capacity": ("capacity", "Show how full a namespace is, and set its limits."),
     "stats": ("stats", "Count what is stored, by namespace."),
@@ -57,6 +58,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "chat": ("chat", "Read conversations from a file, and list them."),
     "episodes": ("episodes", "List or search the episodes of conversations."),
     "consolidate": ("consolidate", "Make facts of the episodes that wait."),
+    "facts": ("facts", "List or search what is known, and what was known before."),
     "mcp": ("mcp", "Serve a model's host over standard input and output (Model Context Protocol)."),
     "demo": ("demo", "Watch a short story on a temporary store."),
     "completion": ("completion", "Print the completion script for your shell."),
@@ -76,7 +78,7 @@ _OTHER_WORDS: Final = {
     "serve": "mcp", "server": "mcp",
     "conversation": "chat", "conversations": "chat", "retry": "parked", "config": "settings",
     "learn": "consolidate", "proposals": "review", "accept": "review", "reject": "review",
-    "tokens": "token", "auth": "token", "login": "token",
+    "contradictions": "conflicts", "knowledge": "facts", "tokens": "token", "auth": "token", "login": "token",
 }  # fmt: skip
 
 

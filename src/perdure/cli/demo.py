@@ -33,10 +33,11 @@ _PROGRAMS: Final = {"perdure": _PERDURE, "python": (sys.executable, "-P")}
 
 @dataclass(slots=True)
 class Demo:
-    """Plays the story. `output` is where the commands write to."""
+    """Plays the story. `output` is where the commands write to, `folder` where they are run."""
 
     environment: dict[str, str]
     output: int | None
+    folder: Path = Path()
     question: str = QUESTION
     kept: bool = True
 
@@ -78,6 +79,12 @@ class Demo:
         """The texts that a question finds, one a line."""
         return "\n".join(hit["record"]["text"] for hit in self.ask("recall", *words)["hits"])
 
+    def facts(self, *words: str) -> list[str]:
+        return [fact["record"]["text"] for fact in self.ask("facts", *words)["facts"]]
+
+    def file(self, name: str) -> Path:
+        return self.folder / name
+
     def stored(self) -> set[str]:
         return {json.loads(line).get("text", "") for line in self._answer("export", "-").splitlines()}
 
@@ -98,7 +105,7 @@ class Demo:
         self, command: tuple[str, ...], variables: Mapping[str, str], *, stdin: int = DEVNULL, **streams: Any
     ) -> subprocess.Popen[bytes]:
         environment = {**os.environ, **self.environment, **variables}
-        return subprocess.Popen[bytes](command, env=environment, stdin=stdin, **streams)
+        return subprocess.Popen[bytes](command, env=environment, cwd=self.folder, stdin=stdin, **streams)
 
 
 @command("demo", examples=("perdure demo", "perdure demo --store story.db    # and look around afterwards"))
@@ -119,6 +126,7 @@ def main(target: Target) -> View:
         with tempfile.TemporaryDirectory(prefix="perdure-demo-", ignore_cleanup_errors=True) as directory:
             store = Path(target.store).absolute() if target.store else Path(directory) / "memory.db"
             demo.environment["PERDURE_STORE"] = str(store)
+            demo.folder = Path(directory)
             yield click.style("Perdure: memory that outlives the session.", bold=True)
             yield dim(f"in a store of its own: {safe(str(store))}{'' if target.store else ', removed at the end'}")
             began = time.monotonic()

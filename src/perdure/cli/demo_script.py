@@ -5,6 +5,7 @@ Nothing in it is made up: every remark is checked against what came back.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -44,6 +45,16 @@ _CORRECTED: Final = "Bob gets hives from peanuts and from shellfish"
 _NONSENSE: Final = "Peanuts are safe for everybody"
 _NOTES: Final = tuple(f"Note {number}: measurement {number * 7919 % 1000} of the night run" for number in range(1, 601))
 _ACKNOWLEDGED: Final = 40
+# Day of the year, and what Ada and her assistant said in one sitting.
+_TALKS: Final = (
+    ("01-09", ("Hi! I live in Osaka and I work as a nurse.", "Nice to meet you, Ada!", "I'm allergic to shellfish.",
+               "Noted.", "Please always answer in English.")),
+    ("02-14", ("I moved to Tokyo last week!", "Congratulations!", "My sister Mina helped me.", "How kind of her.",
+               "I love the river here.")),
+    ("03-21", ("Good morning, I started learning the cello.", "Wonderful!", "My sister Mina plays the violin.",
+               "A duet, then?", "One day.")),
+    ("04-02", ("Hello again!",)),
+)  # fmt: skip
 
 
 def find_by_meaning(demo: Demo) -> Iterator[str]:
@@ -89,6 +100,24 @@ def kill_a_writer(demo: Demo) -> Iterator[str]:
     count, kept = len(acknowledged), sum(note in stored for note in _NOTES[: len(acknowledged)])
     says = f"{count} notes were acknowledged before the kill, and {kept} of them are there."
     yield from demo.remark(says, good=kept == count > 0)
+
+
+def write_chat(demo: Demo) -> Iterator[str]:
+    """A conversation of some months, as JSON Lines."""
+    said = [
+        {
+            "conversation_id": "ada", "role": "assistant" if place % 2 else "user", "content": text,
+            "speaker": "Assistant" if place % 2 else "Ada", "at": f"2026-{day}T09:{place:02}:00Z",
+        }
+        for day, texts in _TALKS
+        for place, text in enumerate(texts)
+    ]  # fmt: skip
+    demo.file("chat.jsonl").write_text("".join(f"{json.dumps(one)}\n" for one in said), "utf-8")
+    yield demo.prompt("cat chat.jsonl")
+    yield from (f"{one['speaker']}: {one['content']}" for one in said[:1])
+    yield glyphs().more
+    yield from (f"{one['speaker']}: {one['content']}" for one in said[5:6])
+    yield glyphs().more
 
 
 STORY: Final = (
@@ -137,6 +166,15 @@ STORY: Final = (
         "perdure erase locker:osaka --yes",
         Check(lambda demo: not any(b"quince" in content for content in demo.files()),
               "No file on disk holds a word of it any more.", "A file on disk still holds a word of it!"),
+    )),
+    Chapter("Learn", "wednesday", "Facts are learned from conversations, with no model and no key. Corrections win.", (
+        write_chat,
+        "perdure chat import chat.jsonl",
+        "perdure work",
+        "perdure facts --conversation ada --history",
+        Check(lambda demo: demo.facts("where does Ada live?")[0].startswith("Ada moved to Tokyo")
+              and "Ada lives in Osaka" not in "\n".join(demo.facts()),
+              "She lives in Tokyo now, and it is known since when she did not.", "The old address is still a fact!"),
     )),
     Chapter("Outlive the session", "wednesday", "Every command was a process of its own. So is this Python program.", (
         """python -c 'from perdure import Memory; print(Memory().recall("{question}")[0].record.text)'""",

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 import click
 
 from perdure.cli.command import Target, command, option
 from perdure.cli.field_options import completing
+from perdure.cli.proposal_view import proposal_lines, proposal_rows
 from perdure.cli.render import View, empty_answer
 from perdure.cli.terminal import dim, note, number_label, safe
-from perdure.clock import format_time
 from perdure.jsonable import list_document
 from perdure.text.preview import one_line_preview
 
 if TYPE_CHECKING:
-    from perdure.learn.proposals import Proposal
     from perdure.learn.review import Decision
 
 _KINDS: Final = ("merge", "conflict")
 _ANSWERS: Final = ("accept", "reject")
 _EXAMPLES: Final = ("perdure review", "perdure review accept 7", "perdure review reject 7", "perdure review --json")
-_QUESTIONS: Final = {"merge": "do these two say the same?", "conflict": "which of these two is true?"}
 
 
 @command("review", examples=_EXAMPLES)
@@ -58,23 +56,9 @@ def main(
     return View(
         json=list_document("proposals", proposals),
         lines=proposal_lines(proposals),
-        rows=(
-            (p.number, p.kind, p.first.number, p.second.number, p.cosine, format_time(p.created_at), p.first.text,
-             p.second.text)
-            for p in proposals
-        ),
+        rows=proposal_rows(proposals),
         after=after,
-    )  # fmt: skip
-
-
-def proposal_lines(proposals: Sequence[Proposal]) -> Iterator[str]:
-    for each in proposals:
-        alike = "" if each.cosine is None else dim(f"  cosine {each.cosine:.2f}")
-        yield f"{number_label(each.number)}  {click.style(each.kind, bold=True)}: {_QUESTIONS[each.kind]}{alike}"
-        yield from (f"  {safe(one_line_preview(record))}" for record in (each.first, each.second))
-        if each.reasons:
-            yield dim(f"  {safe('; '.join(each.reasons))}")
-        yield ""
+    )
 
 
 def decision_view(target: Target, decision: Decision) -> View:

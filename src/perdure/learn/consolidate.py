@@ -23,6 +23,7 @@ from perdure.ids import EPISODE, MAX_NUMBER
 from perdure.learn.actions import check_actions
 from perdure.learn.model_engine import MOST_EPISODES, PURPOSE, ModelEngine
 from perdure.learn.results import Consolidation, total
+from perdure.learn.rules_engine import RulesEngine
 from perdure.learn.run import apply_actions, full_note, has_room, read_task
 from perdure.learn.task import ConsolidationTask, Engine
 from perdure.lifecycle.parked import Retries
@@ -46,7 +47,7 @@ def engine_of(services: Services) -> Engine | None:
     settings = services.settings
     if settings.learn == "auto" and settings.llm != "none":
         return ModelEngine(services, settings.llm)
-    return None
+    return RulesEngine() if settings.learn in {"auto", "rules"} else None
 
 
 def are_enough(waiting: Sequence[Record], settings: Settings) -> bool:

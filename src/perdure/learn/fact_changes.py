@@ -77,7 +77,7 @@ class FactChanges:
         self.left_out = 0
         self.notes: list[str] = []
         self._shown = shown
-        self._superseded = 0
+        self.superseded = 0
 
     def apply(self, planned: PlannedAction) -> None:
         fact = self._named(planned.action)
@@ -127,52 +127,57 @@ class FactChanges:
         self.left_out += 1
         self.notes.append(note)
 
-    def add(self, planned: PlannedAction, record: Record) -> None:
-        """A new fact, unless it is known already."""
-        if is_blocked(self.reader.tombstone_since(identity_of(record)), planned.since):
+    def is_forgotten(self, record: Record, since: datetime) -> bool:
+        """Whether these words were forgotten or corrected after they were said."""
+        blocked = is_blocked(self.reader.tombstone_since(identity_of(record)), since)
+        if blocked:
             self.skip("A fact that was forgotten or corrected after it was said is not learned again.")
-            return
+        return blocked
+
+    def add(self, planned: PlannedAction, record: Record) -> Record | None:
+        """A new fact, unless it is known already: the fact that says so now. None where it was forgotten."""
+        if self.is_forgotten(record, planned.since):
+            return None
         if twin := self._twin(record):
-            self.reinforce(twin, planned)
-            return
+            return self.reinforce(twin, planned)
         conflicts: list[ConflictingPair] = []
         least = self.settings.duplicate_cosine
         for near, cosine in self.known.nearest(record.text, planned.vector, self.settings.duplicate_candidates):
             verdict, reasons = duplicate_verdict(near.text, record.text, cosine, at_least=least)
             if verdict is Verdict.SAME:
-                self.reinforce(near, planned)
-                return
+                return self.reinforce(near, planned)
             if verdict is Verdict.CONFLICTS and cosine is not None and cosine >= least:
                 conflicts.append(ConflictingPair(near.id, record.id, reasons, cosine))
-        self.insert(record, planned)
+        self.insert(record, planned.vector)
         self.decided.append(DecidedChange("new", record.id))
         self.conflicts += conflicts
+        return record
 
-    def insert(self, record: Record, planned: PlannedAction) -> None:
+    def insert(self, record: Record, vector: NDArray[np.float32] | None) -> None:
         self.plans[record.id] = Plan(None, record, "insert", "inserted")
         if record.state == "active":
-            self.known.add(record, planned.vector)
+            self.known.add(record, vector)
 
-    def reinforce(self, fact: Record, planned: PlannedAction) -> None:
+    def reinforce(self, fact: Record, planned: PlannedAction) -> Record:
         """More evidence, and nothing else."""
         fact = self.current(fact)
         more = tuple(id for id in planned.evidence if id not in fact.evidence)
         if not more:
-            return
+            return fact
         is_first = self.plans.get(fact.id) is None
-        self.change(
-            fact, "observe", evidence=(*fact.evidence, *more), observation_count=fact.observation_count + is_first
-        )
         if is_first:
             self.decided.append(DecidedChange("reinforce", fact.id))
+        return self.change(
+            fact, "observe", evidence=(*fact.evidence, *more), observation_count=fact.observation_count + is_first
+        )
 
     def update(self, fact: Record, planned: PlannedAction, record: Record) -> None:
         """What is true now takes the place of what was; what is said now but was true earlier only precedes it."""
         if fact.content_hash == record.content_hash:
             self.reinforce(fact, planned)
-        elif is_blocked(self.reader.tombstone_since(identity_of(record)), planned.since):
-            self.skip("A fact that was forgotten or corrected after it was said is not learned again.")
-        elif planned.at < _begins(fact):
+        elif self.is_forgotten(record, planned.since):
+            pass
+        elif planned.at < begins(fact):
             self._insert_before(fact, planned, record)
         elif self._may_end(fact):
             twin = self._twin(record)
@@ -180,7 +185,7 @@ class FactChanges:
                 self.reinforce(twin, planned)
                 self.change(twin, "annotate", supersedes=(*self.current(twin).supersedes, fact.id))
             else:
-                self.insert(replace_record(record, supersedes=(fact.id,)), planned)
+                self.insert(replace_record(record, supersedes=(fact.id,)), planned.vector)
             self._end(fact, planned)
             self.decided.append(DecidedChange("update", (twin or record).id, fact.id))
         else:
@@ -189,7 +194,7 @@ class FactChanges:
                 self.conflicts.append(ConflictingPair(fact.id, record.id, (self._why_not(fact),)))
 
     def invalidate(self, fact: Record, planned: PlannedAction) -> None:
-        if planned.at < _begins(fact):
+        if planned.at < begins(fact):
             self.skip(f"Fact #{fact.number} began after it was said to end, and stays.")
         elif self._may_end(fact):
             self._end(fact, planned)
@@ -198,7 +203,7 @@ class FactChanges:
             self.skip(f"Fact #{fact.number} stays: {self._why_not(fact)}.")
 
     def _may_end(self, fact: Record) -> bool:
-        return fact.tier != ONLY_PEOPLE and self._superseded < self.settings.consolidation_most_superseded
+        return fact.tier != ONLY_PEOPLE and self.superseded < self.settings.consolidation_most_superseded
 
     def _why_not(self, fact: Record) -> str:
         if fact.tier == ONLY_PEOPLE:
@@ -206,24 +211,24 @@ class FactChanges:
         return f"one run supersedes {self.settings.consolidation_most_superseded} facts at most"
 
     def _end(self, fact: Record, planned: PlannedAction) -> None:
-        self._superseded += 1
-        self.change(fact, "annotate", state="superseded", invalid_at=max(planned.at, _begins(fact) + _MOMENT))
+        self.superseded += 1
+        self.change(fact, "annotate", state="superseded", invalid_at=max(planned.at, begins(fact) + _MOMENT))
 
     def _insert_before(self, fact: Record, planned: PlannedAction, record: Record) -> None:
         """Where it belongs in time among what the fact superseded."""
         newer, older = fact, self._superseded_by(fact)
-        while older and planned.at < _begins(older):
+        while older and planned.at < begins(older):
             newer, older = older, self._superseded_by(older)
         if older and older.content_hash == record.content_hash:
             self.reinforce(older, planned)
             return
         before = () if older is None else (older.id,)
-        placed = replace_record(record, state="superseded", invalid_at=_begins(newer), supersedes=before)
-        self.insert(placed, planned)
+        placed = replace_record(record, state="superseded", invalid_at=begins(newer), supersedes=before)
+        self.insert(placed, planned.vector)
         self.decided.append(DecidedChange("update", newer.id, placed.id))
         self.change(newer, "annotate", supersedes=(*(id for id in newer.supersedes if id not in before), placed.id))
         if older:
-            self.change(older, "annotate", invalid_at=max(planned.at, _begins(older) + _MOMENT))
+            self.change(older, "annotate", invalid_at=max(planned.at, begins(older) + _MOMENT))
 
     def _superseded_by(self, fact: Record) -> Record | None:
         """The last of the facts whose place this one took."""
@@ -233,7 +238,7 @@ class FactChanges:
             for record in self._by_id(id)
             if record.state == "superseded"
         ]
-        return max(found, key=_begins, default=None)
+        return max(found, key=begins, default=None)
 
     def _by_id(self, id: str) -> Sequence[Record]:
         return [self.plans[id].record] if id in self.plans else self.reader.find(parse_reference(id))
@@ -247,5 +252,5 @@ class FactChanges:
         return twin if twin and twin.state == "active" else None
 
 
-def _begins(fact: Record) -> datetime:
+def begins(fact: Record) -> datetime:
     return fact.valid_at or fact.created_at

@@ -18,12 +18,14 @@ from perdure.embed.port import Generation, checked_vectors
 from perdure.episodes.lookup import messages_of_episode
 from perdure.episodes.metadata import CONSOLIDATED_AT
 from perdure.errors import EmbedderUnavailable, InvalidInput
-from perdure.ids import LEARNED, content_hash
+from perdure.ids import LEARNED, LEARNED_SESSION, content_hash
 from perdure.learn.actions import FactAction
 from perdure.learn.fact_changes import FactChanges, PlannedAction
 from perdure.learn.known_facts import KnownFacts
 from perdure.learn.proposals import propose
 from perdure.learn.results import Consolidation, FactChange
+from perdure.learn.rule_changes import place_statements
+from perdure.learn.rule_facts import topic_of
 from perdure.learn.task import ConsolidationTask, TaskEpisode
 from perdure.lifecycle.capacity import is_over, limits
 from perdure.lifecycle.write import Plan, PreparedWrite, apply_plan, check_write, plan_write
@@ -121,7 +123,8 @@ def plan_actions(
             low = any(episode.record.trust == "low" for episode in evidence)
             own = {
                 "content_hash": content_hash(cast("Any", fields)["text"]), "source": LEARNED, "evidence": ids,
-                "conversation_id": task.conversation_id, "trust": "low" if low else "normal", "valid_at": one.at,
+                "conversation_id": task.conversation_id, "session_id": LEARNED_SESSION,
+                "trust": "low" if low else "normal", "valid_at": one.at,
                 "confidence": action.confidence,
             }  # fmt: skip
             record = plan_write(None, task.namespace, cast("Any", {**fields, **own}), at).record
@@ -155,7 +158,9 @@ def apply_actions(
             return None
         changes = FactChanges(inside, known, shown, services.settings, batch.at)
         for one in planned:
-            changes.apply(one)
+            if not topic_of(one.action):
+                changes.apply(one)
+        place_statements(changes, [one for one in planned if topic_of(one.action)])
         return changes
 
     if dry_run:

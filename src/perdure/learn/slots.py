@@ -38,11 +38,14 @@ def read_predicate(predicate: str) -> Reading:
 
 
 def slot_of(slot: str, value: str) -> str:
-    """Behind a slot that ends in a colon stands its value, in lower case and without articles."""
-    if not slot.endswith(":"):
-        return slot
+    """Behind a slot that ends in a colon stands its value."""
+    return slot + plain_value(value) if slot.endswith(":") else slot
+
+
+def plain_value(value: str) -> str:
+    """As values are compared: in lower case and without articles and small numbers."""
     article = _ARTICLES.match(value)
-    return slot + (value[article.end() :] if article else value).lower()
+    return (value[article.end() :] if article else value).lower()
 
 
 def _verb_group(predicate: str) -> tuple[str, bool]:

@@ -16,8 +16,8 @@ from typing import Final
 from perdure.learn.guidelines import read_guideline
 from perdure.learn.kin import find_kin
 from perdure.learn.moods import MOODS
-from perdure.learn.slots import Reading
-from perdure.learn.speech_acts import clauses
+from perdure.learn.slots import Reading, read_predicate
+from perdure.learn.speech_acts import Clause, clauses
 from perdure.learn.subjects import WORD, SubjectReader, Told
 from perdure.text.calendar_ranges import DAY
 from perdure.text.keyword_terms import language_of
@@ -58,7 +58,7 @@ def statements(text: str, speaker: str, at: datetime, *, listener: str = "assist
     reader = SubjectReader(speaker, listener)
     found: list[Statement] = []
     certain = True
-    for clause in clauses(text, listener):
+    for clause in (part for whole in clauses(text, listener) for part in separated(whole)):
         guideline = read_guideline(clause.spoken, speaker, listener) if listener[0].islower() else None
         if guideline:
             fact, reading = guideline
@@ -75,6 +75,16 @@ def statements(text: str, speaker: str, at: datetime, *, listener: str = "assist
             facts.append(told)
         found += (_statement(one, frozenset(words), speaker, at) for one in facts)
     return found if certain or language_of(text) == "en" else []
+
+
+def separated(clause: Clause) -> list[Clause]:
+    """`I live in Oslo and I work as a nurse` is told twice: if it were one statement, both would end with the first."""
+    parts = _AND_I.split(clause.text) if " and I" in clause.text else []
+    found = [match for part in parts if (match := _FIRST_PERSON.match(part))]
+    fills_slot = (read_predicate(f"{'is ' if match[1] else ''}{match[2]}").slot for match in found)
+    if len(found) < len(parts) or not any(fills_slot):
+        return [clause]
+    return [Clause(part, part, clause.begins and not place) for place, part in enumerate(parts)]
 
 
 def _name(name: str, role: str) -> str:
@@ -183,6 +193,8 @@ _TIME_WORDS: Final = frozenset(
     """.split()
 )
 _TIMELESS: Final = frozenset(("birthday", "born"))
+_AND_I: Final = re.compile(r",? and (?=I(?:'m|'ve|'d)? )")
+_FIRST_PERSON: Final = re.compile(r"I('m)?(?:'ve)? (.+)")
 _YEAR: Final = re.compile(r"\b(?:19|20)\d\d\b")
 _WHOLE: Final = re.compile(r"(\d{4})-(\d\d)-01 to (\d{4})-(\d\d)-(\d\d)")
 _SHORTEST_MONTH: Final = 28

@@ -22,6 +22,7 @@ _DATES: Final = re.compile(r" \(\d{4}[^)]*\)")
 _NAMING: Final = frozenset(("named", "called", "name"))
 _UNCLEAR: Final = frozenset("it it'd it's them these they they're this those".split())
 _ENOUGH: Final = 3
+_CHANGING: Final = frozenset(("identity", "preference", "guideline"))
 # What happened and what has a name is asked for, plans and moods rarely.
 _CATEGORIES: Final = {
     "guideline": 1.5, "relationship": 0.3, "interest": 0.2, "identity": 0.1, "preference": -0.1, "personality": -0.3,
@@ -61,19 +62,29 @@ def worth(statement: Statement) -> float:
 def choose(messages: Sequence[Sequence[Statement]], most: int = MOST_FACTS) -> list[tuple[int, Statement]]:
     """Of the statements of these messages the best, `most` for a hundred messages, each with the position of its
     message, in order. The second of a message counts half, the third a quarter; a fact that is told again counts once.
+
+    What may be corrected, or corrects something, is never left out, so that an older statement cannot stand because a
+    newer one was worth less. It takes the place of others, but of no more than half of them.
     """
     offered: list[tuple[float, int, int]] = []
+    kept: list[tuple[float, int, int]] = []
     known: set[str] = set()
     for position, found in enumerate(messages):
         share = 1.0
         for value, number in sorted(((worth(one), -number) for number, one in enumerate(found)), reverse=True):
-            fact = found[-number].fact
-            if fact not in known:
-                known.add(fact)
-                offered.append((value * share, -position, number))
+            one = found[-number]
+            if one.fact not in known:
+                known.add(one.fact)
+                (kept if may_change(one) else offered).append((value * share, -position, number))
                 share /= 2
-    best = nlargest(max(1, len(messages) * most // 100), offered)
+    room = max(1, len(messages) * most // 100)
+    best = kept + nlargest(max(room - len(kept), (room + 1) // 2), offered)
     return [
         (-position, messages[-position][-number])
         for _, position, number in sorted(best, key=lambda row: (-row[1], -row[2]))
     ]
+
+
+def may_change(statement: Statement) -> bool:
+    """Whether somebody may say otherwise one day: about themselves, what they like, and what an assistant should do."""
+    return statement.slot != "" and (not statement.affirmed or statement.category in _CHANGING)

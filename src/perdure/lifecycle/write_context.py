@@ -88,7 +88,11 @@ def set_by_person(lines: Sequence[Revision], field: str) -> bool:
         if setter and setter.record and getattr(line.record, field) != getattr(setter.record, field):
             break
         setter = line
-    return setter is None or not setter.change.surface.endswith(_BY_MODEL)
+    return setter is None or is_by_person(setter.change)
+
+
+def is_by_person(change: Change) -> bool:
+    return not change.surface.endswith(_BY_MODEL)
 
 
 # The batch that the running thread or task has opened, if any.

@@ -100,7 +100,9 @@ class SpeakerIndex:
 
 @dataclass(frozen=True)
 class ConversationIndex:
-    """The conversation columns of every row of a snapshot: `group` is one session of one conversation."""
+    """The conversation columns of every row of a snapshot: `group` is one session of one conversation. What was
+    `learned` from a conversation stands in none of its sessions.
+    """
 
     numbers: NDArray[np.int64]
     alive: NDArray[np.bool_]
@@ -108,6 +110,7 @@ class ConversationIndex:
     speaker: NDArray[np.int32]
     question_share: NDArray[np.float32]
     name_share: NDArray[np.float32]
+    learned: NDArray[np.bool_]
     speakers: SpeakerIndex
 
     @cached_property
@@ -189,8 +192,8 @@ def _fold_word(word: str) -> str:
 class ConversationFeatures:
     """Of each candidate: its `group`, the positions of its neighbours among the candidates (-1: none), whether it has
     no neighbour at all, the share of it that asks, how many names it holds, whether the query names its speaker or
-    holds its name, the `coverage` of the query's words by it and its neighbours, and whether it tells a time that the
-    query asks for.
+    holds its name, the `coverage` of the query's words by it and its neighbours, whether it tells a time that the query
+    asks for, and whether it was learned from the conversation.
     """
 
     group: NDArray[np.int32]
@@ -201,6 +204,7 @@ class ConversationFeatures:
     named: NDArray[np.bool_]
     coverage: NDArray[np.float64]
     tells_when: NDArray[np.bool_]
+    learned: NDArray[np.bool_]
 
     @classmethod
     def of(
@@ -226,6 +230,7 @@ class ConversationFeatures:
             named,
             coverage,
             tells_when,
+            index.learned[rows],
         )
 
     @classmethod
@@ -233,7 +238,7 @@ class ConversationFeatures:
         """Of candidates that stand in no conversation."""
         no, nothing = np.zeros(count, np.bool_), np.zeros(count)
         nowhere, around = np.full(count, NOBODY, np.int32), np.full((2 * REACH, count), -1, np.int32)
-        return cls(nowhere, around, ~no, nothing, nothing, no, nothing, no)
+        return cls(nowhere, around, ~no, nothing, nothing, no, nothing, no, no)
 
     @classmethod
     def joined(cls, parts: Sequence[ConversationFeatures]) -> ConversationFeatures:
@@ -256,6 +261,7 @@ class ConversationFeatures:
             np.concatenate([part.named for part in parts]),
             np.concatenate([part.coverage for part in parts]),
             np.concatenate([part.tells_when for part in parts]),
+            np.concatenate([part.learned for part in parts]),
         )
 
 
@@ -313,8 +319,9 @@ def conversation_boost(
     if weights["named"]:
         others = (weights[name] * share for name, share in shares.items() if name not in _OF_MANY)
         shares["named"] *= _likely_meant(match * own + sum(others), features.named)
+    worth = 1 - given.learned * features.learned
     return ConversationBoost(
-        own / total,
-        {name: share.round(DECIMALS) for name, share in shares.items()},
+        own * worth / total,
+        {name: (share * worth).round(DECIMALS) for name, share in shares.items()},
         {name: weight / total for name, weight in weights.items() if weight},
     )

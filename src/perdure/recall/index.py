@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import numpy as np
 
 from perdure.clock import to_micros
+from perdure.ids import LEARNED_SESSION
 from perdure.model import Filter
 from perdure.recall.append_array import AppendOnlyArray
 from perdure.recall.conversation import NOBODY, ConversationIndex, SpeakerIndex
@@ -125,7 +126,7 @@ class Vocabulary:
         sittings: Sequence[tuple[str, str | None] | None] = conversations
         if any(conversation is not None for conversation in conversations):
             sittings = [
-                None if conversation is None else (conversation, session)
+                None if conversation is None or session == LEARNED_SESSION else (conversation, session)
                 for conversation, session in zip(conversations, sessions, strict=True)
             ]
         values: dict[str, Sequence[Any]] = {
@@ -375,6 +376,7 @@ class NamespaceIndex:
                 columns.speaker,
                 columns.question_share,
                 columns.name_share,
+                (columns.conversation != NOBODY) & (columns.group == NOBODY),
                 self._vocabulary.speakers,
             )
         return Snapshot(

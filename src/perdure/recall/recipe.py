@@ -21,6 +21,7 @@ class ConversationWeights(NamedTuple):
     coverage: float = 0.0
     proper_names: float = 0.0
     when: float = 0.0
+    learned: float = 0.0
 
 
 Fusion: TypeAlias = Literal["chance", "maximum", "rank"]
@@ -64,6 +65,7 @@ class Recipe:
     coverage_weight: float = 0.0
     proper_name_weight: float = 0.0
     when_weight: float = 0.0
+    learned_discount: float = 0.0
     min_relevance: float = 0.0
 
     @cached_property
@@ -96,6 +98,7 @@ class Recipe:
             self.coverage_weight,
             self.proper_name_weight,
             self.when_weight,
+            self.learned_discount,
         )
 
     @property
@@ -145,6 +148,8 @@ FIELDS: Final[Mapping[str, str]] = {
     "proper_name_weight": "in a conversation: how many names a memory holds, up to three",
     "when_weight": "where a question asks when something was: how well a memory matches that tells a time "
     "(`yesterday`, `two weeks ago`)",
+    "learned_discount": "by how much a fact that was learned from a conversation counts less than what was said there, "
+    "which it repeats",
     "min_relevance": "nothing that fits less well is an answer, from 0 to 1; 0 fills the limit whatever fits",
 }
 
@@ -161,6 +166,7 @@ BALANCED: Final = Recipe(
     coverage_weight=0.4,
     proper_name_weight=0.3,
     when_weight=0.5,
+    learned_discount=0.2,
     min_relevance=MIN_RELEVANCE,
 )
 

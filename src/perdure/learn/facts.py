@@ -1,0 +1,72 @@
+"""The facts that were learned of conversations, or told: what is known, and what was known before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from perdure.ids import parse_reference
+from perdure.learn.render import fact_line
+from perdure.lifecycle.lookup import list_page
+from perdure.model import FACT_CATEGORIES, Record
+from perdure.recall.query import check_request
+
+if TYPE_CHECKING:
+    from perdure.services import Services
+    from perdure.store.port import Reader
+    from perdure.validation import Filters
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A fact, from how many episodes it is known, and the facts that it took the place of, the newest first."""
+
+    record: Record
+    source_count: int
+    earlier: tuple[Record, ...] = ()
+
+    @property
+    def line(self) -> str:
+        """As in S2: `[identity] User lives in Tokyo (sources: 1 conversation)`."""
+        return fact_line(self.record)
+
+
+def find_facts(
+    services: Services, namespace: str, query: str | None, filters: Filters, *, limit: int, history: bool
+) -> tuple[Fact, ...]:
+    """Those that answer the query best, by the recipe `facts`, or without one the newest. With `history` also those
+    that hold no more and that no other fact took the place of.
+    """
+    narrowed: Filters = {**filters, "category": filters.get("category") or FACT_CATEGORIES}
+    if history:
+        narrowed["states"] = ("active", "superseded")
+    if query is None:
+        records = list_page(services, namespace, narrowed, after=None, limit=limit, newest=True, known_at=None).records
+    else:
+        request = check_request(
+            services, namespace, query, narrowed, limit=limit, recipe="facts", include_constitutional=False
+        )
+        answer = services.recaller().recall(request)
+        services.usage.recalled(answer.relevant, request.now)
+        records = [hit.record for hit in answer]
+    with services.store.read(namespace) as reader:
+        found = [Fact(record, len(record.evidence), tuple(earlier(reader, record))) for record in records]
+    told = {record.id for fact in found for record in fact.earlier}
+    return tuple(fact for fact in found if fact.record.id not in told)
+
+
+def earlier(reader: Reader, record: Record) -> Iterator[Record]:
+    """What a fact superseded, and what that superseded, the newest first."""
+    known, left = {record.id}, [record]
+    while left:
+        found: Sequence[Record] = [
+            each
+            for one in left
+            for id in one.supersedes
+            for each in reader.find(parse_reference(id))
+            if each.id not in known
+        ]
+        known.update(each.id for each in found)
+        left = sorted(found, key=lambda each: (each.valid_at or each.created_at, each.number), reverse=True)
+        yield from left

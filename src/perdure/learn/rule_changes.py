@@ -1,0 +1,210 @@
+"""From statements to changes of facts, inside the transaction that writes them.
+
+Statements that fill a slot are placed in time among all that is known of it; the others are new, or known already.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from datetime import timedelta
+from itertools import pairwise
+from typing import Any, Final, cast
+
+from perdure.ids import new_id
+from perdure.learn.fact_changes import ConflictingPair, DecidedChange, FactChanges, PlannedAction, begins
+from perdure.learn.rule_facts import (
+    SAID_AT,
+    SLOT,
+    SUBJECT,
+    KnownFact,
+    PlacedFact,
+    Topic,
+    assertion_in,
+    moments_said,
+    place,
+    read_again,
+    topic_of,
+)
+from perdure.learn.validity import Assertion, Moment
+from perdure.lifecycle.tier_policy import ONLY_PEOPLE
+from perdure.lifecycle.write_context import is_by_person
+from perdure.model import FACT_CATEGORIES, Filter, Record, Revision, replace_record, without_use
+from perdure.validation import scalar_json
+
+_SAME_MOMENT: Final = "both were said at the same time"
+_SETTLED: Final = "rules do not overrule what somebody settled"
+# A fact that ended the moment it began would never have been true.
+_MOMENT: Final = timedelta(microseconds=1)
+
+
+def place_statements(changes: FactChanges, planned: Sequence[PlannedAction]) -> None:
+    """What rules found, of whatever topics. The order in which it is given does not matter."""
+    by_topic: defaultdict[Topic, list[PlannedAction]] = defaultdict(list)
+    for one in sorted(planned, key=lambda one: (one.at, one.action.fact)):
+        topic = topic_of(one.action)
+        if topic and one.record and not changes.is_forgotten(one.record, one.at):
+            by_topic[topic].append(one)
+    known = known_facts(changes, [topic for topic in by_topic if topic.slot])
+    for topic, told in by_topic.items():
+        if topic.slot:
+            TopicChanges(changes, told).carry_out(known[topic])
+        else:
+            for one in told:
+                add_event(changes, one)
+
+
+def add_event(changes: FactChanges, planned: PlannedAction) -> None:
+    """What happened is true since it was first told."""
+    fact = changes.add(planned, planned.record) if planned.record else None
+    if fact and topic_of(fact) and planned.at < begins(fact):
+        changes.change(fact, "annotate", valid_at=planned.at)
+
+
+def known_facts(changes: FactChanges, topics: Collection[Topic]) -> dict[Topic, list[KnownFact]]:
+    """What rules learned of these topics, and what others said of them."""
+    known: dict[Topic, list[KnownFact]] = {topic: [] for topic in topics}
+    where = (
+        (SLOT, tuple({cast("str", scalar_json(topic.slot)) for topic in topics})),
+        (SUBJECT, tuple({cast("str", scalar_json(topic.subject)) for topic in topics})),
+    )
+    filter = Filter(
+        conversation_id=changes.known.conversation,
+        categories=FACT_CATEGORIES,
+        where=where,
+        states=("active", "superseded"),
+    )
+    for record in changes.reader.fetch(sorted(changes.reader.numbers(filter))) if topics else ():
+        if (topic := topic_of(record)) and topic in known:
+            known[topic].append(known_fact(record, topic, changes.reader.revisions(record.number)))
+    others = [record for record in changes.known.records.values() if topic_of(record) is None]
+    for topic in topics:
+        for record in others:
+            if assertion := read_again(record, topic):
+                known[topic].append(KnownFact(record, assertion, (Moment(begins(record)),), is_settled=True))
+    return known
+
+
+def known_fact(record: Record, topic: Topic, lines: Sequence[Revision]) -> KnownFact:
+    """What a person changed since it was learned is settled. Other words that cannot be read agree with nothing."""
+    assertion, said = assertion_in(record), tuple(moments_said(record)) or (Moment(begins(record)),)
+    settled_at, is_reworded = None, False
+    for before, after in pairwise(lines):
+        told = [(line.record.text, line.record.state) if line.record else None for line in (before, after)]
+        if is_by_person(after.change) and (None in told or told[0] != told[1]):
+            settled_at = after.change.at
+            is_reworded |= before.version != after.version
+    if settled_at is None:
+        return KnownFact(record, assertion, said, is_settled=record.tier == ONLY_PEOPLE)
+    if is_reworded:
+        assertion = read_again(record, topic) or Assertion(record.text)
+    return KnownFact(record, assertion, (Moment(settled_at),), is_settled=True)
+
+
+class TopicChanges:
+    """The changes of one topic by what was said about it."""
+
+    def __init__(self, changes: FactChanges, told: Sequence[PlannedAction]) -> None:
+        self.changes = changes
+        self.told = told
+
+    def carry_out(self, known: Sequence[KnownFact]) -> None:
+        records = {one.record.id: one.record for one in known}
+        actions = [one.action for one in self.told]
+        placed = place(known, actions)
+        ending = {fact.known.record.id for fact in placed if fact.known and is_ending(fact, fact.known.record)}
+        if self.changes.superseded + len(ending) > self.changes.settings.consolidation_most_superseded:
+            known = [replace(one, is_settled=True) if one.record.id in ending else one for one in known]
+            placed = place(known, actions)
+        # What ends goes first: nothing new may be compared with it.
+        order = sorted(range(len(placed)), key=lambda index: placed[index].known is None)
+        ids = {index: self._write(placed[index]) for index in order}
+        records |= {id: self.changes.plans[id].record for id in ids.values() if id in self.changes.plans}
+        for index, fact in enumerate(placed):
+            supersedes = [ids[other] for other in fact.supersedes if ids[other] != ids[index]]
+            self._link(records.get(ids[index]), supersedes, records)
+            for other in fact.conflicts:
+                self._conflict(ids[index], ids[other], fact, placed[other])
+
+    def _write(self, fact: PlacedFact) -> str:
+        """The id of the memory that it became."""
+        changes = self.changes
+        told = [one for one in self.told if any(one.action is action for action in fact.actions)]
+        evidence = tuple(id for one in told for id in one.evidence)
+        if fact.known is None:
+            return self._add(fact, told, evidence)
+        record = changes.current(fact.known.record)
+        if not set(evidence) <= set(record.evidence):
+            changes.decided.append(DecidedChange("reinforce", record.id))
+            evidence, count = union(record.evidence, evidence), record.observation_count + 1
+            record = changes.change(record, "observe", evidence=evidence, observation_count=count)
+        if not fact.known.is_settled:
+            changes.superseded += is_ending(fact, record)
+            self._change(record, times_of(fact, record))
+        for absorbed in fact.absorbed:
+            part, whole = changes.change(absorbed, "annotate", state="merged"), changes.current(record)
+            evidence, parts = union(whole.evidence, part.evidence), union(whole.merged_from, (part.id,))
+            self._change(whole, {"evidence": evidence, "merged_from": parts})
+        return record.id
+
+    def _add(self, fact: PlacedFact, told: Sequence[PlannedAction], evidence: tuple[str, ...]) -> str:
+        changes = self.changes
+        if not told and fact.like:
+            # It was said before and after something that became known only now.
+            copy = replace_record(
+                without_use(fact.like), id=new_id(), number=0, seq=0, version=1, created_at=changes.at,
+                updated_at=changes.at, observation_count=1, supersedes=(), merged_from=(),
+            )  # fmt: skip
+            record = replace_record(copy, **times_of(fact, copy))
+            changes.insert(record, None)
+            return record.id
+        first, record = told[0], cast("Record", told[0].record)
+        record = replace_record(record, evidence=union((), evidence), **times_of(fact, record))
+        if fact.end:
+            changes.insert(record, first.vector)
+            changes.decided.append(DecidedChange("new", record.id))
+            return record.id
+        return (changes.add(first, record) or record).id
+
+    def _link(self, record: Record | None, supersedes: Sequence[str], own: Collection[str]) -> None:
+        """What it superseded of other topics stays."""
+        if record is None:
+            return
+        changes = self.changes
+        news = [DecidedChange("update", record.id, one) for one in supersedes if one not in record.supersedes]
+        told = {one for change in news for one in (change.id, change.replaced)}
+        changes.decided[:] = [one for one in changes.decided if one.action != "new" or one.id not in told]
+        changes.decided += news
+        others = tuple(other for other in record.supersedes if other not in own)
+        self._change(record, {"supersedes": (*others, *supersedes)})
+
+    def _conflict(self, id: str, other: str, fact: PlacedFact, against: PlacedFact) -> None:
+        reason = _SETTLED if against.known and against.known.is_settled else _SAME_MOMENT
+        known = ({one.first, one.second} for one in self.changes.conflicts)
+        if fact.end is None and against.end is None and id != other and {id, other} not in known:
+            self.changes.conflicts.append(ConflictingPair(id, other, (reason,)))
+
+    def _change(self, record: Record, fields: dict[str, Any]) -> None:
+        changed = {name: value for name, value in fields.items() if getattr(record, name) != value}
+        if changed:
+            self.changes.change(record, "annotate", **changed)
+
+
+def is_ending(fact: PlacedFact, record: Record) -> bool:
+    return fact.end is not None and record.state == "active"
+
+
+def times_of(fact: PlacedFact, record: Record) -> dict[str, Any]:
+    """Since when and until when it holds, and when it was said."""
+    begin = fact.said[0].at
+    return {
+        "valid_at": begin,
+        "invalid_at": fact.end and max(fact.end.at, begin + _MOMENT),
+        "state": "superseded" if fact.end else "active",
+        "metadata": {**record.metadata, SAID_AT: [str(moment) for moment in fact.said]},
+    }
+
+
+def union(first: Sequence[str], second: Sequence[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*first, *second)))

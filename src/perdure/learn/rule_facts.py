@@ -1,0 +1,183 @@
+"""What rules make of statements about one thing, together with the facts that are known of it. Pure functions.
+
+A newer statement supersedes an older one that cannot be true beside it; both stay, and each is dated by when it was
+said. All that was ever said about the thing is looked at again each time, so it does not matter in which order it
+became known.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, NamedTuple
+
+from perdure.learn.actions import FactAction
+from perdure.learn.sameness import Verdict, duplicate_verdict
+from perdure.learn.slots import plain_value
+from perdure.learn.statements import statements
+from perdure.learn.validity import Assertion, Lifespan, Moment, Saying, lifespans, read_moment
+from perdure.model import Record
+
+# Entries of the metadata of a fact that rules learned; `said_at` are the moments at which it was said.
+SUBJECT: Final = "subject"
+SLOT: Final = "slot"
+VALUE: Final = "value"
+AFFIRMED: Final = "affirmed"
+SAID_AT: Final = "said_at"
+
+
+class Topic(NamedTuple):
+    """What a statement is about: a slot of a subject. What fills no slot is about nothing but itself: `text`."""
+
+    subject: str
+    slot: str
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class KnownFact:
+    """A fact of a topic, what it claims, and when it was said. What `is_settled` is a person's or a model's word: rules
+    do not supersede it.
+    """
+
+    record: Record
+    assertion: Assertion
+    said: tuple[Moment, ...]
+    is_settled: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedFact:
+    """A fact as it is to be. `known` is None for a new one; it says what `actions` say, or if there are none what
+    `like` says: a known fact which was said before and after something else.
+
+    `absorbed` are known facts of which it turned out that nothing lies between them and this one.
+
+    `supersedes` and `conflicts` are places in the list of all facts of the topic: what ended because of this one, and
+    what was said at the same moment, or by a person, and cannot be true beside it.
+    """
+
+    known: KnownFact | None
+    like: Record | None
+    actions: tuple[FactAction, ...]
+    said: tuple[Moment, ...]
+    end: Moment | None
+    absorbed: tuple[Record, ...] = ()
+    supersedes: tuple[int, ...] = ()
+    conflicts: tuple[int, ...] = ()
+
+
+def topic_of(fact: FactAction | Record) -> Topic | None:
+    """None for a fact that rules did not learn."""
+    subject, slot = fact.metadata.get(SUBJECT), fact.metadata.get(SLOT)
+    if not isinstance(subject, str) or not isinstance(slot, str):
+        return None
+    return Topic(subject, slot) if slot else Topic(subject, slot, text_of(fact).lower())
+
+
+def place(known: Iterable[KnownFact], actions: Iterable[FactAction]) -> list[PlacedFact]:
+    """The facts of one topic as they are to be, from those that are known and what is said now."""
+    tellings = find_tellings(known, actions)
+    found = lifespans((one.saying for one in tellings), other_ends(tellings))
+    begun: set[int] = set()
+    placed: list[PlacedFact] = []
+    for lifespan in found:
+        inside = [one for one in tellings if lifespan.holds_what(one.saying)]
+        facts = [one.source for one in inside if isinstance(one.source, KnownFact)]
+        # A fact that goes on after it ended is another one from then on.
+        own = list({fact.record.number: fact for fact in facts if fact.record.number not in begun}.values())
+        begun.update(fact.record.number for fact in own)
+        owner = own[0] if own else None
+        placed.append(
+            PlacedFact(
+                known=owner,
+                like=facts[0].record if facts else None,
+                actions=tuple(one.source for one in inside if isinstance(one.source, FactAction)),
+                said=lifespan.said,
+                end=None if owner and owner.is_settled else lifespan.end,
+                absorbed=tuple(fact.record for fact in own[1:] if not fact.is_settled),
+            )
+        )
+    return [with_relations(place, placed, found) for place in range(len(found))]
+
+
+class Telling(NamedTuple):
+    """Who says it: a fact that is known, each time it was said, or an action."""
+
+    saying: Saying
+    source: KnownFact | FactAction
+
+
+def find_tellings(known: Iterable[KnownFact], actions: Iterable[FactAction]) -> list[Telling]:
+    """Facts that make the same assertion are one where nothing in their words tells them apart."""
+    wordings: defaultdict[Assertion, list[str]] = defaultdict(list)
+
+    def telling(source: KnownFact | FactAction, assertion: Assertion, text: str, moment: Moment) -> Telling:
+        same = (words for words in wordings[assertion] if duplicate_verdict(words, text, 1.0).verdict is Verdict.SAME)
+        wording = next(same, None)
+        if wording is None:
+            wordings[assertion].append(text)
+        return Telling(Saying(moment, assertion, wording or text), source)
+
+    facts = sorted(known, key=lambda fact: (fact.record.state != "active", fact.record.number))
+    spoken = sorted(actions, key=lambda action: (moments_said(action), action.fact))
+    return [
+        *(telling(fact, fact.assertion, fact.record.text, at) for fact in facts for at in fact.said),
+        *(telling(one, assertion_in(one), one.fact, at) for one in spoken for at in moments_said(one)),
+    ]
+
+
+def other_ends(tellings: Sequence[Telling]) -> dict[tuple[Assertion, str], list[Moment]]:
+    """When facts ended that nothing ended which was said: a model did, or what ended them was forgotten since."""
+    ends: defaultdict[tuple[Assertion, str], list[Moment]] = defaultdict(list)
+    for (begin, assertion, wording), source in tellings:
+        ended = source.record.invalid_at if isinstance(source, KnownFact) and not source.is_settled else None
+        if ended and not any(
+            other.assertion.contradicts(assertion) and begin < other.moment and other.moment.at <= ended
+            for other, _ in tellings
+        ):
+            ends[assertion, wording].append(Moment(ended))
+    return ends
+
+
+def with_relations(place: int, placed: Sequence[PlacedFact], found: Sequence[Lifespan]) -> PlacedFact:
+    """What this fact ends, and what it leaves undecided. What is settled is not ended."""
+    supersedes: list[int] = []
+    conflicts: list[int] = []
+    for other, lifespan in enumerate(found):
+        fact = placed[other].known
+        if found[place].leaves_undecided(lifespan):
+            conflicts.append(other)
+        elif found[place].ends(lifespan):
+            (conflicts if fact and fact.is_settled else supersedes).append(other)
+    return replace(placed[place], supersedes=tuple(supersedes), conflicts=tuple(conflicts))
+
+
+def moments_said(fact: FactAction | Record) -> list[Moment]:
+    """When it was said, as its metadata has it."""
+    told = fact.metadata.get(SAID_AT)
+    moments = [read_moment(one) for one in told if isinstance(one, str)] if isinstance(told, list) else []
+    return sorted(moment for moment in moments if moment)
+
+
+def assertion_in(fact: FactAction | Record) -> Assertion:
+    """What fills no slot contradicts nothing."""
+    value, slot = fact.metadata.get(VALUE), fact.metadata.get(SLOT)
+    return (
+        Assertion(plain_value(str(value)), fact.metadata.get(AFFIRMED) is not False)
+        if slot
+        else Assertion(text_of(fact))
+    )
+
+
+def read_again(record: Record, topic: Topic) -> Assertion | None:
+    """What a memory says of a topic in the words that it has, whoever wrote them; None where it says nothing of it."""
+    for one in statements(record.text, topic.subject, record.valid_at or record.created_at):
+        if one.slot == topic.slot and one.subject.lower() == topic.subject.lower():
+            return Assertion(plain_value(one.value), one.affirmed)
+    return None
+
+
+def text_of(fact: FactAction | Record) -> str:
+    return fact.fact if isinstance(fact, FactAction) else fact.text
