@@ -62,6 +62,9 @@ JSON_KEYS: Final[dict[str, dict[str, tuple[str, str]]]] = {
         "replaced": ("object or null", "the fact that an update ended"),
     },
     "Proposals": {
+        "facts": ("array of objects", "what is known, best or newest first"),
+        "source_count": ("number", "how many episodes say so"),
+        "earlier": ("array of objects", "the facts that it took the place of, newest first"),
         "proposals": ("array of objects", "what waits for a person, newest first"),
         "proposal": ("number", "the proposal that was answered"),
         "decision": ("string", "what became of it: accepted or rejected"),

@@ -319,7 +319,7 @@ def conversation_boost(
     if weights["named"]:
         others = (weights[name] * share for name, share in shares.items() if name not in _OF_MANY)
         shares["named"] *= _likely_meant(match * own + sum(others), features.named)
-    worth = 1 - given.learned * features.learned
+    worth = np.asarray(1 - given.learned * features.learned, np.float64)
     return ConversationBoost(
         own * worth / total,
         {name: (share * worth).round(DECIMALS) for name, share in shares.items()},
