@@ -78,12 +78,12 @@ def topic_of(fact: FactAction | Record) -> Topic | None:
 
 def place(known: Iterable[KnownFact], actions: Iterable[FactAction]) -> list[PlacedFact]:
     """The facts of one topic as they are to be, from those that are known and what is said now."""
-    tellings = find_tellings(known, actions)
-    found = lifespans((one.saying for one in tellings), other_ends(tellings))
+    sayings = find_sayings(known, actions)
+    found = lifespans((one.saying for one in sayings), other_ends(sayings))
     begun: set[int] = set()
     placed: list[PlacedFact] = []
     for lifespan in found:
-        inside = [one for one in tellings if lifespan.holds_what(one.saying)]
+        inside = [one for one in sayings if lifespan.holds_what(one.saying)]
         facts = [one.source for one in inside if isinstance(one.source, KnownFact)]
         # A fact that goes on after it ended is another one from then on.
         own = list({fact.record.number: fact for fact in facts if fact.record.number not in begun}.values())
@@ -102,40 +102,40 @@ def place(known: Iterable[KnownFact], actions: Iterable[FactAction]) -> list[Pla
     return [with_relations(place, placed, found) for place in range(len(found))]
 
 
-class Telling(NamedTuple):
+class SourcedSaying(NamedTuple):
     """Who says it: a fact that is known, each time it was said, or an action."""
 
     saying: Saying
     source: KnownFact | FactAction
 
 
-def find_tellings(known: Iterable[KnownFact], actions: Iterable[FactAction]) -> list[Telling]:
+def find_sayings(known: Iterable[KnownFact], actions: Iterable[FactAction]) -> list[SourcedSaying]:
     """Facts that make the same assertion are one where nothing in their words tells them apart."""
     wordings: defaultdict[Assertion, list[str]] = defaultdict(list)
 
-    def telling(source: KnownFact | FactAction, assertion: Assertion, text: str, moment: Moment) -> Telling:
+    def said_by(source: KnownFact | FactAction, assertion: Assertion, text: str, moment: Moment) -> SourcedSaying:
         same = (words for words in wordings[assertion] if duplicate_verdict(words, text, 1.0).verdict is Verdict.SAME)
         wording = next(same, None)
         if wording is None:
             wordings[assertion].append(text)
-        return Telling(Saying(moment, assertion, wording or text), source)
+        return SourcedSaying(Saying(moment, assertion, wording or text), source)
 
     facts = sorted(known, key=lambda fact: (fact.record.state != "active", fact.record.number))
     spoken = sorted(actions, key=lambda action: (moments_said(action), action.fact))
     return [
-        *(telling(fact, fact.assertion, fact.record.text, at) for fact in facts for at in fact.said),
-        *(telling(one, assertion_in(one), one.fact, at) for one in spoken for at in moments_said(one)),
+        *(said_by(fact, fact.assertion, fact.record.text, at) for fact in facts for at in fact.said),
+        *(said_by(one, assertion_in(one), one.fact, at) for one in spoken for at in moments_said(one)),
     ]
 
 
-def other_ends(tellings: Sequence[Telling]) -> dict[tuple[Assertion, str], list[Moment]]:
+def other_ends(sayings: Sequence[SourcedSaying]) -> dict[tuple[Assertion, str], list[Moment]]:
     """When facts ended that nothing ended which was said: a model did, or what ended them was forgotten since."""
     ends: defaultdict[tuple[Assertion, str], list[Moment]] = defaultdict(list)
-    for (begin, assertion, wording), source in tellings:
+    for (begin, assertion, wording), source in sayings:
         ended = source.record.invalid_at if isinstance(source, KnownFact) and not source.is_settled else None
         if ended and not any(
             other.assertion.contradicts(assertion) and begin < other.moment and other.moment.at <= ended
-            for other, _ in tellings
+            for other, _ in sayings
         ):
             ends[assertion, wording].append(Moment(ended))
     return ends
