@@ -18,6 +18,7 @@ import perdure
 from perdure import errors, settings
 from perdure.cli.app import COMMANDS
 from perdure.cli.app import perdure as program
+from perdure.mcp.tools import TOOLS
 from perdure.recall.recipe import RECIPES
 
 REPOSITORY = Path(__file__).parent.parent
@@ -73,6 +74,15 @@ def test_every_setting_recipe_error_and_verb_is_documented():
     assert [verb for verb in verbs if f"### `{verb}`" not in reference("python")] == []
     for page in (reference("errors"), (DOCS / "troubleshooting.md").read_text(encoding="utf-8")):
         assert [cls.code for cls in errors.all_errors() if f"`{cls.code}`" not in page] == []
+
+
+def test_every_tool_is_documented_with_each_of_its_parameters():
+    page = reference("tools")
+    for tool in TOOLS:
+        section = page.split(f"## {tool.name}\n")[1].split("\n## ")[0]
+        assert [each.name for each in tool.parameters if f"| `{each.name}` |" not in section] == []
+    guide = (DOCS / "mcp.md").read_text(encoding="utf-8")
+    assert [tool.name for tool in TOOLS if f"`{tool.name}`" not in guide] == []
 
 
 def test_the_tree_of_errors_is_drawn_as_it_is():

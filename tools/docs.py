@@ -10,7 +10,7 @@ import dataclasses
 import inspect
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from textwrap import dedent
 from typing import Any, Final, get_args
@@ -24,6 +24,9 @@ from perdure.cli.app import COMMANDS, ENVIRONMENT
 from perdure.cli.app import perdure as program
 from perdure.cli.exit_codes import EXIT_CODES
 from perdure.llm.port import Parked
+from perdure.mcp.prompts import PROMPTS
+from perdure.mcp.resources import RESOURCES, TEMPLATES
+from perdure.mcp.tools import TOOLS
 from perdure.providers.call import ProviderCall
 from perdure.recall.cookbook import LIKE, WEIGHTS
 from perdure.recall.recipe import BALANCED, FIELDS, RECIPES, Recipe
@@ -353,6 +356,63 @@ def section_for(thing: Any) -> Iterator[str]:
             yield inspect.cleandoc(method.__doc__ or "") + "\n"
 
 
+def tools_page() -> str:
+    sections: list[str] = []
+    for tool in TOOLS:
+        hints = tool.definition["annotations"]
+        kind = "reads" if hints["readOnlyHint"] else "destroys, hosts may ask" if hints["destructiveHint"] else "writes"
+        rows = [
+            (
+                code(each.name),
+                schema_in_words(each.schema),
+                "yes" if each.required else "",
+                "" if each.default is None else code(str(each.default).lower()),
+                each.description,
+                codes(each.aliases),
+            )
+            for each in tool.parameters
+        ]
+        head = ("parameter", "type", "required", "default", "meaning", "also understood as")
+        answers = codes(tool.output["properties"])
+        sections += [
+            f"## {tool.name}",
+            f"{tool.description}",
+            "",
+            f"Sets: {codes((*tool.sets, 'all'))}. It {kind}. It answers {answers}.",
+            "",
+            *(table(head, rows) if rows else ["It takes no arguments."]),
+            "",
+        ]
+    prompts = [(code(each["name"]), each["description"]) for each in PROMPTS]
+    resources = [(code(each["uri"]), each["description"]) for each in RESOURCES]
+    resources += [(code(each["uriTemplate"]), each["description"]) for each in TEMPLATES]
+    return document(
+        "Tools of `perdure mcp`",
+        "perdure.mcp",
+        "What a model is given; [Models and their hosts](../mcp.md) says how. A parameter is understood in any case, with",
+        "or without underscores. The numbers in an answer name memories.",
+        "",
+        *sections,
+        "## Resources",
+        "",
+        *table(("resource", "what it holds"), resources),
+        "",
+        "## Prompts",
+        "",
+        *table(("prompt", "what it does"), prompts),
+    )
+
+
+def schema_in_words(schema: Mapping[str, Any]) -> str:
+    if "enum" in schema:
+        return codes(schema["enum"])
+    kind = str(schema["type"])
+    if kind == "array":
+        return f"list of {schema_in_words(schema['items'])}"
+    limits = [str(schema[name]) for name in ("minimum", "maximum") if name in schema]
+    return f"{kind}, {' to '.join(limits)}" if limits else kind
+
+
 PAGES: Final[dict[str, Callable[[], str]]] = {
     "README.md": index_page,
     "python.md": python_page,
@@ -362,6 +422,7 @@ PAGES: Final[dict[str, Callable[[], str]]] = {
     "recipes.md": recipes_page,
     "settings.md": settings_page,
     "errors.md": errors_page,
+    "tools.md": tools_page,
 }
 
 # -- what the code says ------------------------------------------------------------------------------------------------

@@ -6,6 +6,11 @@ S0 is the semantic memory store. Of S1, the sessions, these are D1 (the database
 "Temporal Validity" and the threshold of duplicates; of S4, the merging memory, all but why an earlier form of it was
 given up. Of S3, the memory tools, these are sections 3 (search), 4 (tiers and decay) and 5 (schema), the configuration
 of section 6, the search for concepts, the triggers, and the tools that update, validate and checkpoint.
+(embedding), D5 (keywords), D6 (the capture tool), the criteria and the constraints about them; of S2, the
+conversations, "Retrieval", "Temporal Validity" and the threshold of duplicates; of S4, the merging memory, "Search" and the bands of "Merge
+decisions". Of S3, the memory tools, these are sections 3 (search), 4 (tiers and decay) and 5 (schema), the
+configuration of section 6, the examples of section 9, the search for concepts, the triggers, and the tools that
+update, validate and checkpoint.
 """
 
 from __future__ import annotations
@@ -213,6 +218,13 @@ S1: Final = {
     "S1 constraint failures": "Every component in the retrieval chain must handle failure silently",
     "S1 constraint offline": "Users preferring offline operation can switch to Ollama",
     "S1 criterion 12": "Category balance preserved",
+    "S1 capture interface": "store_memory(",
+    "S1 capture rejects": "rejects calls with empty `name`, `description`, `reasoning`, or invalid `category`",
+    "S1 capture source": 'Stored immediately in the database with `source: "session-capture"`',
+    "S1 capture embedding": "Embedding generated synchronously if provider is available",
+    "S1 capture keywords": "Keyword labels generated",
+    "S1 capture duplicates": "Deduplicated against existing entries by content hash",
+    "S1 criterion 4": "MCP capture works",
 }
 
 S2: Final = {
@@ -369,6 +381,12 @@ S3: Final = {
     "S3 config context": '"defaultContextType": "general"',
     "S3 embedder local": "Default: Local embedding model",
     "S3 embedder openai": "model: 'text-embedding-3-small', dimensions: 1536",
+    "S3 example search": "how did we implement authentication",
+    "S3 example concepts": 'concepts: ["oauth", "errors", "callback"]',
+    "S3 example filter": "Find critical decisions about authentication",
+    "S3 example checkpoint": "Create checkpoint before major changes",
+    "S3 example validate": "Validate memory accuracy (builds confidence)",
+    "S3 example triggers": "Fast trigger detection (<50ms)",
 }
 
 # What is there in another way than it is stated, and why.

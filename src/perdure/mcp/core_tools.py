@@ -8,9 +8,12 @@ from perdure.mcp import schemas
 from perdure.mcp.tool import LIMIT, NUMBER, NUMBERS, SHARE, TEXT, TEXTS, Parameter, Tool, ToolAnswer, ToolCall, choice
 
 _LEARNINGS: Final = ("anti-patterns", "patterns", "heuristics")
-_TIERS: Final = ("constitutional", "critical", "important", "normal", "temporary", "deprecated")
+_FACTS: Final = (
+    "identity", "preference", "interest", "personality", "relationship", "experience", "goal", "guideline",
+)  # fmt: skip
+TIERS: Final = ("constitutional", "critical", "important", "normal", "temporary", "deprecated")
 _TEXT_ALIASES: Final = ("content", "memory", "fact", "note", "body", "observation", "message")
-_ID_ALIASES: Final = ("number", "memory", "memoryId", "ref", "reference", "key")
+ID_ALIASES: Final = ("number", "memory", "memoryId", "ref", "reference", "key")
 # What a model learned in a session, in the words of S1.
 _SOURCE: Final = "session-capture"
 
@@ -49,11 +52,9 @@ def recall(
 
 
 def recall_detail(call: ToolCall, *, ids: list[int | str]) -> ToolAnswer:
-    from perdure.mcp.views import detail_text, enclosed, memories_answer, one
+    from perdure.mcp.views import details_answer
 
-    details = call.memory.recall_detail(ids)
-    items = [one(detail.record, detail_text(detail.record, detail.text)) for detail in details]
-    return memories_answer(items, enclosed(items))
+    return details_answer(call.memory.recall_detail(ids))
 
 
 def memory_update(call: ToolCall, *, id: int | str, **changes: Any) -> ToolAnswer:
@@ -79,9 +80,37 @@ def forget(
         return forgotten_answer(needed.preview)
 
 
-_ID: Final = Parameter("id", NUMBER, "The number of the memory.", required=True, aliases=_ID_ALIASES, reference=True)
+def consolidate(
+    call: ToolCall,
+    *,
+    limit: int,
+    token: str | None = None,
+    facts: list[dict[str, Any]] | None = None,
+    conversation_id: str | None = None,
+) -> ToolAnswer:
+    from hashlib import sha256
+
+    from perdure.errors import InvalidInput
+    from perdure.mcp.views import answer, consolidated_answer, task_answer
+
+    if token is not None:
+        # What a model leaves out is said as the task's own schema wants it.
+        missing: dict[str, Any] = {"existing_fact_id": None, "keywords": []}
+        actions = [{**missing, **fact} for fact in facts or ()]
+        return consolidated_answer(call.memory.finish_consolidation(call.tasks.get(token, token), actions))
+    if facts is not None:
+        raise InvalidInput("facts need the token of the call that showed the episodes.")
+    task = call.memory.open_consolidation(conversation_id, limit=limit)
+    if task is None:
+        return answer({"done": True, "episodes": 0}, "No episodes wait: 0 to consolidate.")
+    handle = sha256(task.token.encode()).hexdigest()[:12]
+    call.tasks[handle] = task.token
+    return task_answer(task, handle)
+
+
+ID: Final = Parameter("id", NUMBER, "The number of the memory.", required=True, aliases=ID_ALIASES, reference=True)
 _IDS: Final = Parameter(
-    "ids", NUMBERS, "The numbers of the memories.", aliases=(*_ID_ALIASES, "id", "numbers", "refs"), reference=True
+    "ids", NUMBERS, "The numbers of the memories.", aliases=(*ID_ALIASES, "id", "numbers", "refs"), reference=True
 )
 _CATEGORY: Final = Parameter(
     "category",
@@ -90,6 +119,15 @@ _CATEGORY: Final = Parameter(
     "anti-patterns, patterns, heuristics.",
 )
 _TAGS: Final = Parameter("tags", TEXTS, "Labels to find it by.", aliases=("tag", "labels"))
+
+_FACT: Final = schemas.object_of(
+    "action category fact",
+    action=choice("new", "reinforce", "update", "invalidate"),
+    existing_fact_id=NUMBER,
+    category=choice(*_FACTS),
+    fact=TEXT,
+    keywords=TEXTS,
+)
 
 CORE_TOOLS: Final = (
     Tool(
@@ -182,7 +220,7 @@ CORE_TOOLS: Final = (
         "version; the old one stays in its history. For a new fact use remember.",
         memory_update,
         (
-            _ID,
+            ID,
             Parameter("text", TEXT, "The corrected text.", aliases=_TEXT_ALIASES[:1] + _TEXT_ALIASES[2:]),
             Parameter("title", TEXT, "The new title.", aliases=("name",)),
             Parameter("triggerPhrases", TEXTS, "Phrases in a prompt that bring it up.", aliases=("triggers",)),
@@ -195,7 +233,7 @@ CORE_TOOLS: Final = (
             ),
             Parameter(
                 "importanceTier",
-                choice(*_TIERS),
+                choice(*TIERS),
                 "Its rank; constitutional is only proposed.",
                 aliases=("tier",),
                 fills="tier",
@@ -228,5 +266,23 @@ CORE_TOOLS: Final = (
         ("core",),
         writes=True,
         destroys=True,
+    ),
+    Tool(
+        "consolidate",
+        "Consolidate",
+        "Turn past conversations into facts, when the user asks for it or there is nothing else to do. The first call "
+        "answers episodes that wait, facts that are known, and what to do with them; the second takes the facts and "
+        "the token. Repeat until nothing waits.",
+        consolidate,
+        (
+            Parameter("token", TEXT, "What the first call answered as token."),
+            Parameter("facts", schemas.list_of(_FACT), "What the episodes tell.", aliases=("actions",)),
+            Parameter("conversationId", TEXT, "Only this conversation.", aliases=("conversation",)),
+            Parameter("limit", LIMIT, "The most episodes at a time.", default=3),
+        ),
+        schemas.CONSOLIDATION,
+        ("core",),
+        writes=True,
+        repeatable=False,
     ),
 )

@@ -20,6 +20,7 @@ class LazyMemory:
         self._session = session
         self._lock = threading.Lock()
         self._memory: Memory | None = None
+        self.tasks: dict[str, str] = {}
 
     def open(self) -> Memory:
         with self._lock:

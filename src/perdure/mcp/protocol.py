@@ -7,16 +7,21 @@ come over one connection: Claude Code tries the new way and, if it has to wait, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from perdure import __version__
+from perdure.mcp.completion import complete
 from perdure.mcp.lazy_memory import LazyMemory
 from perdure.mcp.origin import Origin
+from perdure.mcp.prompts import PROMPTS, get_prompt
+from perdure.mcp.resources import RESOURCES, TEMPLATES, read_resource
 from perdure.mcp.tool import is_object
 from perdure.mcp.tools import call_tool, tools_of
+
+Result = TypeVar("Result")
 
 HANDSHAKE_VERSIONS: Final = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 STATELESS_VERSIONS: Final = ("2026-07-28",)
@@ -29,12 +34,14 @@ METHOD_NOT_FOUND: Final = -32601
 INVALID_PARAMS: Final = -32602
 INTERNAL_ERROR: Final = -32603
 UNSUPPORTED_VERSION: Final = -32022
+# Of those that a server may choose: the memory could not do it, and the data says why.
+MEMORY_ERROR: Final = -32000
 
 _META: Final = "io.modelcontextprotocol/"
 # The lists stay the same as long as the process lives.
 _CACHEABLE: Final = {"ttlMs": 60_000, "cacheScope": "private"}
 _SERVER: Final = {"name": "perdure", "title": "Perdure", "version": __version__}
-_CAPABILITIES: Final[Mapping[str, Any]] = {"tools": {}}
+_CAPABILITIES: Final[Mapping[str, Any]] = {"tools": {}, "resources": {}, "prompts": {}, "completions": {}}
 
 INSTRUCTIONS: Final = """\
 Perdure is a memory that outlives this session and is shared with other sessions, projects and hosts.
@@ -124,12 +131,19 @@ class Protocol:
         self.takes_batches = False
         self._origin = origin
         self._tools = tools_of(tool_set)
+        self._prompts = [each for each in PROMPTS if each["name"] != "consolidate" or "consolidate" in self._tools]
         self._methods: dict[str, Callable[[Request], Mapping[str, Any]]] = {
             "initialize": self._initialize,
             "server/discover": self._discover,
             "ping": lambda _: {},
             "tools/list": self._list_tools,
             "tools/call": self._call_tool,
+            "resources/list": lambda request: self._list(request, "resources", RESOURCES),
+            "resources/templates/list": lambda request: self._list(request, "resourceTemplates", TEMPLATES),
+            "resources/read": self._read_resource,
+            "prompts/list": lambda request: self._list(request, "prompts", self._prompts),
+            "prompts/get": self._get_prompt,
+            "completion/complete": self._complete,
         }
 
     # Everything else is answered from a table, at once.
@@ -178,11 +192,11 @@ class Protocol:
     def _list_tools(self, request: Request) -> Mapping[str, Any]:
         return self._list(request, "tools", [tool.definition for tool in self._tools.values()])
 
-    def _list(self, request: Request, name: str, items: list[dict[str, Any]]) -> Mapping[str, Any]:
+    def _list(self, request: Request, name: str, items: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
         """A list is one page, so nobody can have a cursor."""
         if request.params.get("cursor") is not None:
             raise ProtocolError(INVALID_PARAMS, "There is no such page.")
-        return {name: items, **(_CACHEABLE if request.is_stateless else {})}
+        return {name: list(items), **(_CACHEABLE if request.is_stateless else {})}
 
     def _call_tool(self, request: Request) -> Mapping[str, Any]:
         params = request.params
@@ -190,6 +204,37 @@ class Protocol:
         return call_tool(
             self._tools, self.memory, params.get("name"), {} if given is None else given, self._from(request)
         )
+
+    def _read_resource(self, request: Request) -> Mapping[str, Any]:
+        uri = request.params.get("uri")
+        result = self._asked(lambda: read_resource(self.memory.open(), self._from(request), uri))
+        if result is None:
+            raise ProtocolError(INVALID_PARAMS, "There is no such resource.", {"uri": uri})
+        return {**result, **({"ttlMs": 0, "cacheScope": "private"} if request.is_stateless else {})}
+
+    def _get_prompt(self, request: Request) -> Mapping[str, Any]:
+        name, given = request.params.get("name"), request.params.get("arguments")
+        result = self._asked(lambda: get_prompt(self.memory.open, name, given))
+        if result is None:
+            raise ProtocolError(INVALID_PARAMS, "There is no such prompt, or an argument that it needs is missing.")
+        return result
+
+    def _complete(self, request: Request) -> Mapping[str, Any]:
+        argument = request.params.get("argument")
+        name, begun = (argument.get("name"), argument.get("value")) if is_object(argument) else (None, None)
+        if not isinstance(name, str) or not isinstance(begun, str):
+            raise ProtocolError(INVALID_PARAMS, "argument must have a name and a value.")
+        return self._asked(lambda: complete(self.memory.open(), name, begun))
+
+    def _asked(self, ask: Callable[[], Result]) -> Result:
+        """What the memory answers; what it refuses becomes an error of the protocol."""
+        from perdure.errors import InvalidInput, NotFound, PerdureError
+
+        try:
+            return ask()
+        except PerdureError as error:
+            code = INVALID_PARAMS if isinstance(error, NotFound | InvalidInput) else MEMORY_ERROR
+            raise ProtocolError(code, f"{error.sentence} {error.remedy}", error.as_dict()) from error
 
     def _from(self, request: Request) -> Origin:
         return self._origin.named(request.meta.get(f"{_META}clientInfo"))

@@ -17,6 +17,43 @@ def list_of(items: Schema) -> Schema:
 
 
 MEMORY: Final = object_of("number date text", number=NUMBER, date=TEXT, category=TEXT, origin=TEXT, text=TEXT)
+_FOUND: Final = {
+    "notice": TEXT,
+    "memories": list_of(
+        object_of("number date text", **MEMORY["properties"], score=NUMBER, trigger=TEXT, confidence=SHARE)
+    ),
+    "omitted": NUMBERS,
+    "next": NUMBER,
+    "notes": TEXTS,
+}
+FOUND: Final = object_of("notice memories", **_FOUND)
+TRIGGERED: Final = object_of("notice matched memories", **_FOUND, matched=SWITCH, trigger=TEXT, confidence=SHARE)
+_COUNTS: Final = {"type": "object", "additionalProperties": NUMBER}
+STATS: Final = object_of(
+    "namespace memories tokens versions states categories vectors_pending embedder",
+    namespace=TEXT,
+    memories=NUMBER,
+    tokens=NUMBER,
+    versions=NUMBER,
+    states=_COUNTS,
+    categories=_COUNTS,
+    vectors_pending=NUMBER,
+    embedder=TEXT,
+)
+CHECKPOINTS: Final = object_of(
+    "checkpoints",
+    checkpoints=list_of(
+        object_of(
+            "name memory_count created_at",
+            name=TEXT,
+            memory_count=NUMBER,
+            created_at=TEXT,
+            spec_folder=TEXT,
+            description=TEXT,
+            metadata={"type": "object"},
+        )
+    ),
+)
 MEMORIES: Final = object_of("notice memories", notice=TEXT, memories=list_of(MEMORY), omitted=NUMBERS, notes=TEXTS)
 WRITTEN: Final = object_of(
     "number outcome version tier",
@@ -25,6 +62,7 @@ WRITTEN: Final = object_of(
     version=NUMBER,
     tier=TEXT,
     confidence=SHARE,
+    validations=NUMBER,
     expires=TEXT,
     offered=TEXT,
     evicted=NUMBERS,
@@ -39,6 +77,24 @@ FORGOTTEN: Final = object_of(
     confirm=TEXT,
     notice=TEXT,
     memories=list_of(MEMORY),
+    notes=TEXTS,
+)
+CONSOLIDATION: Final = object_of(
+    "done",
+    done=SWITCH,
+    token=TEXT,
+    instructions=TEXT,
+    notice=TEXT,
+    facts=list_of(MEMORY),
+    waiting=list_of(object_of("number messages", number=NUMBER, messages=list_of(MEMORY))),
+    episodes=NUMBER,
+    learned=NUMBER,
+    reinforced=NUMBER,
+    updated=NUMBER,
+    invalidated=NUMBER,
+    proposed=NUMBER,
+    left_out=NUMBER,
+    batch=TEXT,
     notes=TEXTS,
 )
 REVERTED: Final = object_of(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypeGuard, cast
@@ -75,6 +76,8 @@ class ToolCall:
 
     memory: Memory
     origin: Origin
+    # Tokens of tasks that were handed out, by a handle that a model can copy without a mistake.
+    tasks: dict[str, str]
 
 
 @dataclass(frozen=True)
@@ -163,24 +166,26 @@ def _folded(name: str) -> str:
 
 
 def _read(schema: Schema, value: Any) -> Any:
-    """Models write `"5"` for 5, `"true"` for true, one text for a list of texts, and lists as JSON inside a text."""
+    """Models write `"5"` for 5, `"true"` for true, one text for a list of texts, and lists as JSON inside a text. What
+    cannot be read so stays as it is, and the schema refuses it.
+    """
     kind = schema["type"]
     if kind == "array":
         if isinstance(value, str) and value.lstrip().startswith("["):
-            try:
+            with suppress(ValueError):
                 value = json.loads(value)
-            except ValueError:
-                return [value]
         items = cast("list[Any]", value) if isinstance(value, list) else [value]
-        return [_read(schema["items"], item) for item in items]
-    if isinstance(value, str) and kind in {"integer", "number"}:
-        for number in (int, float):
-            try:
-                return number(value.strip().removeprefix("#"))
-            except ValueError:
-                continue
-    if isinstance(value, float) and kind == "integer" and value.is_integer():
-        return int(value)
-    if isinstance(value, str) and kind == "boolean":
-        return _SWITCHES.get(value.strip().lower(), value)
+        value = [_read(schema["items"], item) for item in items]
+    elif kind == "object" and is_object(value):
+        known = schema.get("properties", {})
+        given = {name: item for name, item in value.items() if item is not None}
+        value = {name: _read(known[name], item) if name in known else item for name, item in given.items()}
+    elif kind == "boolean" and isinstance(value, str):
+        value = _SWITCHES.get(value.strip().lower(), value)
+    elif kind in {"integer", "number"}:
+        if isinstance(value, str):
+            with suppress(ValueError):
+                value = float(value.strip().removeprefix("#"))
+        if isinstance(value, float) and value.is_integer():
+            value = int(value)
     return value

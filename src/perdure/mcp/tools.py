@@ -11,10 +11,11 @@ from typing import Any, Final
 from perdure.mcp.core_tools import CORE_TOOLS
 from perdure.mcp.lazy_memory import LazyMemory
 from perdure.mcp.origin import Origin
+from perdure.mcp.reference_tools import REFERENCE_TOOLS
 from perdure.mcp.tool import Tool, ToolAnswer, ToolCall
 
 SETS: Final = ("core", "reference", "all")
-TOOLS: Final = CORE_TOOLS
+TOOLS: Final = (*CORE_TOOLS, *REFERENCE_TOOLS)
 
 # Remedies of the command line, in the words of the tools.
 _REMEDIES: Final = {
@@ -41,11 +42,11 @@ def call_tool(
         run = partial(tool.run, **tool.arguments(given))
         opened = memory.open()
         try:
-            answer: ToolAnswer = run(ToolCall(opened, origin))
+            answer: ToolAnswer = run(ToolCall(opened, origin, memory.tasks))
         except StoreReplaced:
             # Somebody restored a backup: nothing was written to the file that was taken away.
             memory.discard(opened)
-            answer = run(ToolCall(memory.open(), origin))
+            answer = run(ToolCall(memory.open(), origin, memory.tasks))
     except PerdureError as error:
         remedy = _REMEDIES.get(error.code, error.remedy) if error.remedy == error.default_remedy else error.remedy
         return _failure(error.code, error.sentence, remedy, retryable=error.retryable)
