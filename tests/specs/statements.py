@@ -2,15 +2,11 @@
 the test's docstring begins with the name, and `test_coverage.py` holds the two against each other.
 
 S0 is the semantic memory store. Of S1, the sessions, these are D1 (the database), D2 (retrieval), D3 (ranking), D4
-(embedding), D5 (keywords), the criteria and the constraints about them; of S2, the conversations, "Retrieval",
-"Temporal Validity" and the threshold of duplicates; of S4, the merging memory, all but why an earlier form of it was
-given up. Of S3, the memory tools, these are sections 3 (search), 4 (tiers and decay) and 5 (schema), the configuration
-of section 6, the search for concepts, the triggers, and the tools that update, validate and checkpoint.
 (embedding), D5 (keywords), D6 (the capture tool), the criteria and the constraints about them; of S2, the
-conversations, "Retrieval", "Temporal Validity" and the threshold of duplicates; of S4, the merging memory, "Search" and the bands of "Merge
-decisions". Of S3, the memory tools, these are sections 3 (search), 4 (tiers and decay) and 5 (schema), the
-configuration of section 6, the examples of section 9, the search for concepts, the triggers, and the tools that
-update, validate and checkpoint.
+conversations, "Retrieval", "Temporal Validity" and the threshold of duplicates; of S4, the merging memory, all but why
+an earlier form of it was given up. Of S3, the memory tools, these are sections 3 (search), 4 (tiers and decay) and 5
+(schema), the configuration of section 6, the examples of section 9, the search for concepts, the triggers, and the
+tools that update, validate and checkpoint.
 """
 
 from __future__ import annotations
