@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bench.corpus import ORIGIN, DataMissing
-from bench.learn import duplicates, statements
+from bench.learn import duplicates, merging, statements
 from bench.ours import local_embedder
 from bench.recall.data import locomo
 from bench.recall.vectors import Remembering
@@ -22,8 +22,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.sts is None and options.sick is None and options.locomo is None:
         print("The texts are not part of this repository. Name what you have: make bench-learn STS=folder SICK=folder")
         print("\n".join((f"LOCOMO=path. LOCOMO: {ORIGIN['locomo']}", *duplicates.ORIGIN.values())))
-        return 2
-    reached = True
+    reached = merging.report() if options.merging else True
     if options.sts or options.sick:
         embedder = Remembering(local_embedder(), options.cache)
         reached = duplicates.report(duplicates.load(options.sts, options.sick), embedder)
@@ -45,6 +44,9 @@ def _parser() -> argparse.ArgumentParser:
         default = os.environ.get(variable) or None
         parser.add_argument(f"--{name}", type=Path, default=default, metavar="FOLDER", help=f"{about} [{variable}]")
     parser.add_argument("--locomo", type=Path, default=os.environ.get("LOCOMO") or None, metavar="PATH")
+    parser.add_argument(
+        "--no-merging", dest="merging", action="store_false", help="leave out what saving costs: it takes minutes"
+    )
     parser.add_argument("--cache", type=Path, default=BENCH / ".cache", help="vectors go here")
     return parser
 
