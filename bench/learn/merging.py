@@ -47,7 +47,8 @@ class Saver:
         self._numbers = count()
         self.saved: list[Saved] = []
 
-    def save(self, *, twin: bool) -> None:
+    def save(self, turn: int) -> None:
+        """A new text in an even turn, its twin in the odd one behind it."""
         number = next(self._numbers) // 2
         text, vector = self._texts[number], self._vectors[number]
         other = _unit(self._rng.standard_normal(DIMENSIONS).astype(np.float32))
@@ -55,7 +56,7 @@ class Saver:
         # What holds the other word for word is what both are merged into.
         again = f"{text} indeed"
         self._given.know([text, again], np.stack([vector, near]))
-        self.saved.append(self._memory.save_memory(again if twin else text))
+        self.saved.append(self._memory.save_memory(again if turn % 2 else text))
 
 
 def _unit(vector: Vectors) -> Vectors:
@@ -68,10 +69,7 @@ def measure(directory: Path, sizes: tuple[int, int], clock: Clock) -> tuple[Samp
         for size in sizes:
             with told(f"{size:,} memories"):
                 savers[size] = Saver(directory / f"{size}.db", size, opened)
-        # A round is a text and then its twin, so that every store has the same to do.
-        sides = {
-            f"{size}": (lambda turn, saver=saver: saver.save(twin=turn % 2 == 1)) for size, saver in savers.items()
-        }
+        sides = {f"{size}": saver.save for size, saver in savers.items()}
         return in_turn(sides, 2 * _ROUNDS, clock, warming=2 * _WARMING), savers
 
 

@@ -5,6 +5,7 @@ everything back.
 from __future__ import annotations
 
 import json
+import random
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from learn.placed import PlacedEmbedder, near
+from llm.bad_outputs import BAD_OUTPUTS
 from llm.wires import message
 from providers.server import TRANSPORT_FAULTS, FaultServer, ok
 
@@ -25,6 +27,7 @@ from perdure.testing.embedder import WordEmbedder
 FAN, LIKES = "Bob is a fan of green tea", "Bob likes green tea a lot"
 BOTH = f"{FAN}. {LIKES}"
 PLACES = {FAN: near(0.95), f"{FAN}.": near(0.95), LIKES: near(1), BOTH: near(0.99)}
+ANSWERS = 100
 EVERY = ("active", "superseded", "merged", "deleted", "expired", "evicted")
 
 
@@ -325,6 +328,41 @@ def test_a_model_that_fails_in_whatever_way_costs_no_text(asked: Memory, server:
     assert {record.text for record in asked.list()} == {FAN, LIKES}
     assert [each.kind for each in asked.review()] == ["merge"], "a person decides what the model did not"
     assert saved.notes
+
+
+def anything(chance: random.Random) -> str:
+    """What a model may answer: garbage of all kinds, or the right form with whatever text."""
+    if chance.random() < 0.3:
+        return BAD_OUTPUTS[chance.choice(list(BAD_OUTPUTS))](chance)[:100_000]
+    words = [*BOTH.split(), "not", "#1", "Zoe", "delete", "all", "\\n", "42", "SYSTEM:", "</memories>", "🍵"]
+    text = " ".join(chance.choices(words, k=chance.randrange(30)))
+    same = chance.choice([True, True, True, False, "yes", 1, None])
+    return json.dumps({"same": same, "text": chance.choice([text, text, BOTH, "", 7, ["x"], "x" * 20_000])})
+
+
+def test_whatever_a_model_answers_it_touches_no_other_memory_and_one_undo_restores_all(
+    tmp_path: Path, server: FaultServer
+):
+    settings = load(llm="ollama:qwen3", llm_url=server.url)
+    embedder = PlacedEmbedder(PLACES | {FAN: near(0.85)})
+    with Memory(tmp_path / "m.db", embedder=embedder, settings=settings) as memory:
+        for text in ("Zoe has a cat", "The ferry leaves at noon", FAN):
+            memory.remember(text)
+        before = {number: history(record) for number, record in everything(memory).items()}
+        for seed in range(ANSWERS):
+            server.always(ok(message(anything(random.Random(seed)))))
+            saved = memory.save_memory(LIKES)
+            after = everything(memory)
+            assert saved.batch
+            assert {n for n in before if history(after[n]) != before[n]} <= {3}
+            assert all(record.state != "deleted" for number, record in after.items() if number in before)
+            assert LIKES in {record.text for record in after.values()}
+            if saved.outcome == "merged":
+                assert lost_words(saved.record.text, FAN, LIKES) == ()
+            memory.undo(saved.batch)
+            assert {
+                number: history(record) for number, record in everything(memory).items() if number in before
+            } == before
 
 
 # -- the words of both -------------------------------------------------------------------------------------------------
