@@ -154,7 +154,14 @@ class Vocabulary:
             "group": self.groups.encode(sittings),
             "speaker": [self.speakers.code(speaker) if speaker else NOBODY for speaker in speakers],
         }
-        return Columns(**{name: np.array(values[name], dtype) for name, dtype in _DTYPES.items()})
+        return Columns(**{name: _column(values[name], dtype) for name, dtype in _DTYPES.items()})
+
+
+def _column(values: Sequence[Any], dtype: type[np.generic]) -> NDArray[Any]:
+    """Mostly a column says the same of all rows, which is seen sooner than each value is converted."""
+    if values[0] == values[-1] and values.count(values[0]) == len(values):
+        return np.full(len(values), values[0], dtype)
+    return np.array(values, dtype)
 
 
 def _filled(values: Sequence[Any], default: float) -> Sequence[Any]:
