@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import io
 import os
+import random
 import signal
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -154,6 +155,27 @@ def test_an_earlier_version_of_a_fact_that_stays_is_dropped_when_it_held_the_wor
     memory.erase(messages[2].number, confirm=True)
     assert memory.get(fact.number).text == "The castle is in Osaka"
     assert left_in_files(path, CANARY) == []
+    assert is_sound(memory)
+
+
+def test_of_twenty_messages_that_are_erased_one_by_one_no_word_is_left(memory: Memory, path: Path):
+    source = random.Random(11)
+    said: dict[str, list[str]] = {}
+    for name in "abcd":
+        said[name] = [f"Zeisig{name}{place:04}" for place in range(5)]
+        talk(memory, name, [("Alice", f"{word} sits on the roof of house {word[-2:]}.") for word in said[name]])
+    made = {episode.conversation_id or "": episode for episode in episodes(memory)}
+    for number in range(30):
+        names = source.sample("abcd", source.randint(1, 3))
+        words = [source.choice(said[name]) for name in names]
+        learn(memory, f"Fact {number}: {' and '.join(words)} on the roof", *(made[name] for name in names))
+    everything = [word for words in said.values() for word in words]
+    source.shuffle(everything)
+    for word in everything:
+        [message] = [one for name in said for one in memory.conversation(name).messages() if word in one.text]
+        memory.erase(message.number, confirm=True)
+        assert left_in_files(path, word) == []
+    assert texts(memory, category="experience") == episodes(memory) == []
     assert is_sound(memory)
 
 

@@ -136,13 +136,16 @@ class DerivedSearch:
         self.words = telling_terms(
             text for record in (*self.named.values(), *versions) if record for text in texts_of(record)
         )
-        before = -1
-        while before != len(self.erased):
-            before = len(self.erased)
-            links = self.reader.linked([record.id for record in self.erased.values()], ["evidence", "merged_from"])
-            for record in self.reader.fetch(list(dict.fromkeys(link.number for link in links))):
+        fresh = list(self.erased.values())
+        while fresh:
+            links = self.reader.linked([record.id for record in fresh], ["evidence", "merged_from"])
+            # What stayed may have rested on what goes now.
+            numbers = (*(record.number for record in self.kept.values()), *(link.number for link in links))
+            before = set(self.erased)
+            for record in self.reader.fetch(list(dict.fromkeys(numbers))):
                 if record.id not in self.erased:
                     self.judge(record)
+            fresh = [record for id, record in self.erased.items() if id not in before]
 
     def judge(self, record: Record) -> None:
         self.kept.pop(record.id, None)
