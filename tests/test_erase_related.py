@@ -348,6 +348,25 @@ def test_what_an_agent_learned_from_the_message_goes_and_what_it_was_shown_is_to
     assert memory.open_consolidation("other")
 
 
+def test_what_rules_learned_from_the_message_goes_and_what_it_replaced_holds_again(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("PERDURE_LEARN", "rules")
+    with opened(path) as memory:
+        said = ("Good to see you again.", "My sister Anna works as a nurse.", "I live in Osaka.", "The tea is good.")
+        talk(memory, lines=[("Alice", text) for text in (*said, f"I moved to {CANARY}.")])
+        memory.consolidate()
+        assert "Alice lives in Osaka" not in texts(memory)
+        [moved] = [message for message in memory.conversation("flat").messages() if CANARY in message.text]
+        memory.erase(moved.number, confirm=True)
+        assert "Alice lives in Osaka" in texts(memory)
+        assert "Anna is Alice's sister" in texts(memory)
+        assert left_in_files(path, CANARY) == []
+        memory.consolidate()
+        assert left_in_files(path, CANARY) == []
+        assert is_sound(memory)
+
+
 def test_a_person_s_own_memory_that_only_names_other_evidence_is_not_touched(memory: Memory):
     messages = talk(memory)
     own = memory.remember(f"My note about {CANARY}", evidence=[new_id(), "https://example.org"]).record
