@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,8 @@ from perdure.settings import Settings, load
 
 if TYPE_CHECKING:
     from clocks import HandClock
+
+    from perdure.learn.results import Consolidation
 
 MODEL = "ollama:qwen3"
 # As many messages as the shortest episode has.
@@ -33,10 +36,11 @@ def open_memory(path: Path, clock: HandClock, embedder: Embedder | str | None = 
 
 def talk(memory: Memory, clock: HandClock, *sayings: str, conversation: str = "talk") -> None:
     """One stretch of a conversation, which ends with what is told, and a silence after it."""
-    spoken = memory.conversation(conversation)
-    for text in (*OPENING, *sayings):
-        spoken.add_message("user", text)
-        clock.forward(seconds=20)
+    said = [
+        {"role": "user", "content": text, "at": clock.now + timedelta(seconds=20 * place)}
+        for place, text in enumerate((*OPENING, *sayings))
+    ]
+    memory.conversation(conversation).add_messages(said)
     clock.forward(minutes=30)
 
 
@@ -45,8 +49,17 @@ def episodes(memory: Memory, clock: HandClock, count: int, *sayings: str, conver
     for number in range(count):
         told = sayings[number] if number < len(sayings) else f"Nothing happened on day {number}"
         talk(memory, clock, told, conversation=conversation)
-    memory.conversation(conversation).add_message("user", "Hello again, here I am")
-    clock.forward(seconds=20)
+    memory.conversation(conversation).add_message("user", "Hello again, here I am", at=clock.now)
+    clock.forward(minutes=1)
+
+
+def teach(memory: Memory, clock: HandClock, *actions: dict[str, Any], conversation: str = "talk") -> Consolidation:
+    """One more episode, of which the agent itself makes these facts."""
+    episodes(memory, clock, 1, conversation=conversation)
+    memory.work()
+    task = memory.open_consolidation(conversation)
+    assert task is not None
+    return memory.finish_consolidation(task.token, actions)
 
 
 def action(

@@ -3,10 +3,10 @@ the test's docstring begins with the name, and `test_coverage.py` holds the two 
 
 S0 is the semantic memory store. Of S1, the sessions, these are D1 (the database), D2 (retrieval), D3 (ranking), D4
 (embedding), D5 (keywords), D6 (the capture tool), the criteria and the constraints about them; of S2, the
-conversations, "Retrieval", "Temporal Validity" and the threshold of duplicates; of S4, the merging memory, all but why
-an earlier form of it was given up. Of S3, the memory tools, these are sections 3 (search), 4 (tiers and decay) and 5
-(schema), the configuration of section 6, the examples of section 9, the search for concepts, the triggers, and the
-tools that update, validate and checkpoint.
+conversations, "Retrieval", "Temporal Validity", "Lifecycle", the schema, the categories and the thresholds; of S4, the
+merging memory, all but why an earlier form of it was given up. Of S3, the memory tools, these are sections 3 (search),
+4 (tiers and decay) and 5 (schema), the configuration of section 6, the examples of section 9, the search for concepts,
+the triggers, and the tools that update, validate and checkpoint.
 """
 
 from __future__ import annotations
@@ -257,6 +257,39 @@ S2: Final = {
     "S2 review recorded": "Reviews are recorded when episodes are retrieved",
     "S2 review daily": "at most once a day per episode",
     "S2 review pre-retrieve": "not by context_pre_retrieve",
+    "S2 trigger flashbulb": "surprise ≥ 0.85",
+    "S2 trigger threshold": "unconsolidated_count ≥ 3",
+    "S2 trigger offline": "Keeps the hot path (add_message → episodic creation) free of consolidation latency",
+    "S2 related": "Fetch existing active facts semantically related to the unconsolidated episodes",
+    "S2 related limit": "Limit: 20 related facts presented to the LLM as context",
+    "S2 related scope": "Only searches active facts (`invalid_at IS NULL`) in the same conversation",
+    "S2 related once": "deduplicated by fact ID",
+    "S2 one call": "Single `generate_object::<ConsolidationOutput>()` call",
+    "S2 system prompt": "8 category descriptions + action taxonomy",
+    "S2 user prompt": "formatted as `[ID: …] [category] fact`",
+    "S2 output": "Output structure",
+    "S2 embedded before": "batch-embedded via `embed_many()` before the transaction opens",
+    "S2 embed input": "Embed input format",
+    "S2 one transaction": "inside a single DB transaction",
+    "S2 new": "Embedding dedup check first (cosine sim ≥ 0.95 → merge instead). If no duplicate, insert",
+    "S2 reinforce": "Append new source episode IDs to existing fact (no text change)",
+    "S2 update": "Invalidate old fact (`invalid_at = now()`), insert new version",
+    "S2 invalidate": "Set `invalid_at = now()` on existing fact",
+    "S2 guard": "Unrecognized IDs → treated as `new`",
+    "S2 duplicate candidates": "candidate facts checked per dedup query",
+    "S2 marked": "marked `consolidated_at = now()` in the same transaction, preventing re-processing",
+    "S2 id": "UUID v7 primary key",
+    "S2 isolation": "Isolation boundary — facts scoped per conversation",
+    "S2 eight categories": "Every fact is assigned exactly one category",
+    "S2 provenance": "UUIDs of episodes that evidence this fact (provenance)",
+    "S2 immutable": "Mutable",
+    "S2 created": "Record creation timestamp",
+    "S2 no forgetting": "has no FSRS parameters",
+    "S2 rendering": "renders semantic facts as a flat list with a `[category]` prefix",
+    "S2 sources": "Sources count = `source_episodic_ids.len()`",
+    "S2 no write API": "no direct write API",
+    "S2 rollback": "Safe rollback if consolidation produced incorrect invalidations",
+    "S2 thresholds": "Thresholds Reference",
     "S2 duplicate threshold": "cosine similarity above which facts are considered true duplicates",
 }
 
