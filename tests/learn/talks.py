@@ -27,7 +27,8 @@ OPENING = ("Good evening to you", "What shall we talk about", "Let me think for 
 
 
 def settings(**values: Any) -> Settings:
-    return load(**{"embedder": "none", "llm": MODEL, **values})
+    values = {"embedder": "none", "llm": MODEL, **values}
+    return load(None, **values)
 
 
 def open_memory(path: Path, clock: HandClock, embedder: Embedder | str | None = None, **values: Any) -> Memory:

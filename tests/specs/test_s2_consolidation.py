@@ -97,16 +97,20 @@ def test_one_surprising_episode_is_consolidated_at_once(
 
 
 @pytest.mark.parametrize(("count", "consolidated"), [(2, 0), (3, 3)])
-def test_three_episodes_are_enough(watching: Memory, clock: HandClock, count: int, consolidated: int):
+def test_three_episodes_are_enough(memory: Memory, watching: Memory, clock: HandClock, count: int, consolidated: int):
     """S2 trigger threshold: two wait, three do not; another conversation does not count."""
-    episodes(watching, clock, count)
-    episodes(watching, clock, 1, conversation="another")
+    episodes(memory, clock, count)
+    episodes(memory, clock, 1, conversation="another")
+    memory.work()
     assert watching.work().episodes_consolidated == consolidated
 
 
-def test_nobody_waits_for_a_model_when_something_is_said(watching: Memory, clock: HandClock, server: FaultServer):
+def test_nobody_waits_for_a_model_when_something_is_said(
+    memory: Memory, watching: Memory, clock: HandClock, server: FaultServer
+):
     """S2 trigger offline: messages are stored, episodes are made, and only `work` asks the model."""
     episodes(watching, clock, 3)
+    memory.work()
     assert server.requests == []
     watching.work()
     assert len(server.requests) == 1
@@ -161,17 +165,23 @@ def test_a_fact_that_fits_several_episodes_is_shown_once(
     assert len(asked(server)["existing_knowledge"]) == 1
 
 
-def test_all_episodes_of_a_run_are_one_question(watching: Memory, clock: HandClock, server: FaultServer):
+def test_all_episodes_of_a_run_are_one_question(
+    memory: Memory, watching: Memory, clock: HandClock, server: FaultServer
+):
     """S2 one call: three episodes, one request, one JSON object of the schema."""
-    episodes(watching, clock, 3)
+    episodes(memory, clock, 3)
+    memory.work()
     watching.work()
     assert len(server.requests) == 1
     assert len(asked(server)["episodes"]) == 3
 
 
-def test_the_instructions_name_the_categories_and_the_actions(watching: Memory, clock: HandClock, server: FaultServer):
+def test_the_instructions_name_the_categories_and_the_actions(
+    memory: Memory, watching: Memory, clock: HandClock, server: FaultServer
+):
     """S2 system prompt: each of the eight with what it captures, each of the four with what it does."""
-    episodes(watching, clock, 3)
+    episodes(memory, clock, 3)
+    memory.work()
     watching.work()
     said = server.requests[0].json["messages"][0]
     assert said["role"] == "system"
@@ -195,10 +205,13 @@ def test_the_model_sees_known_facts_summaries_and_messages(
     assert [said["text"] for said in episode["messages"]][-1] == "I moved to Tokyo"
 
 
-def test_an_answer_has_the_five_fields_of_a_fact(watching: Memory, clock: HandClock, server: FaultServer):
+def test_an_answer_has_the_five_fields_of_a_fact(
+    memory: Memory, watching: Memory, clock: HandClock, server: FaultServer
+):
     """S2 output: action, existing_fact_id, category, fact and keywords are what is asked for, and what is stored."""
     says(server, action("new", "User met Alex", category="experience", keywords=["Alex"]))
-    episodes(watching, clock, 3)
+    episodes(memory, clock, 3)
+    memory.work()
     watching.work()
     item = server.requests[0].json["format"]["properties"]["facts"]["items"]
     assert list(item["properties"]) == SCHEMA_FIELDS
@@ -329,15 +342,19 @@ def test_five_facts_are_compared_with_a_new_one(tmp_path: Path, clock: HandClock
         assert len(facts(memory)) == count
 
 
-def test_an_episode_is_marked_and_consolidated_once(watching: Memory, clock: HandClock, server: FaultServer):
+def test_an_episode_is_marked_and_consolidated_once(
+    memory: Memory, watching: Memory, clock: HandClock, server: FaultServer
+):
     """S2 marked: with the time, in the batch that wrote the facts; then nobody asks about it again."""
     says(server, action("new", "User sails"))
-    episodes(watching, clock, 3)
+    episodes(memory, clock, 3)
+    memory.work()
     watching.work()
     assert waiting(watching) == []
     [fact] = facts(watching)
     marked = [watching.get(id) for id in fact.evidence]
-    assert {record.metadata["consolidated_at"] for record in marked} == {clock.now.isoformat().replace("+00:00", "Z")}
+    now = clock.now.isoformat().replace("+00:00", "Z")
+    assert all(record.metadata["consolidated_at"] == now for record in marked)
     batches = {watching.history(record.number)[-1].change.batch for record in (fact, *marked)}
     assert len(batches) == 1
     watching.work()
@@ -375,10 +392,11 @@ def test_a_fact_has_one_of_eight_categories(memory: Memory, clock: HandClock, ca
         assert facts(memory) == []
 
 
-def test_a_fact_names_the_episodes_that_say_so(watching: Memory, clock: HandClock, server: FaultServer):
+def test_a_fact_names_the_episodes_that_say_so(memory: Memory, watching: Memory, clock: HandClock, server: FaultServer):
     """S2 provenance: all of the run, by id."""
     says(server, action("new", "User sails"))
-    episodes(watching, clock, 3)
+    episodes(memory, clock, 3)
+    memory.work()
     watching.work()
     told = [record.id for record in watching.list(key_type="episode", newest=False)]
     assert list(facts(watching)[0].evidence) == told
