@@ -68,14 +68,18 @@ KINDS: list[Callable[[random.Random], str]] = [
 
 
 @pytest.fixture
-def memory(tmp_path: Path, clock: HandClock, server: FaultServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[Memory]:
-    """Three episodes wait for a model that may take half a second."""
+def path(tmp_path: Path, clock: HandClock, server: FaultServer, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Three episodes wait for a model."""
     monkeypatch.setenv("OLLAMA_HOST", server.url)
-    path = tmp_path / "m.db"
-    with open_memory(path, clock, learn="agent") as memory:
+    with open_memory(tmp_path / "m.db", clock, learn="agent") as memory:
         episodes(memory, clock, 3, "I live in Osaka")
         memory.work()
-    with open_memory(path, clock, consolidation_seconds=0.5) as memory:
+    return tmp_path / "m.db"
+
+
+@pytest.fixture
+def memory(path: Path, clock: HandClock) -> Iterator[Memory]:
+    with open_memory(path, clock) as memory:
         yield memory
 
 
@@ -120,11 +124,11 @@ def test_episodes_whose_answer_is_parked_wait_until_somebody_asks_again(memory: 
 
 
 def test_later_episodes_do_not_wait_for_those_that_are_parked(
-    memory: Memory, server: FaultServer, clock: HandClock, tmp_path: Path
+    memory: Memory, server: FaultServer, clock: HandClock, path: Path
 ):
     answers(server, lambda _: "Hello!")
     memory.work()
-    with open_memory(tmp_path / "m.db", clock, learn="agent") as agent:
+    with open_memory(path, clock, learn="agent") as agent:
         episodes(agent, clock, 3, "I live in Rome")
         agent.work()
     says(server, action("new", "User lives in Rome"))
@@ -152,22 +156,25 @@ def test_a_retry_that_is_answered_badly_again_stays_parked(memory: Memory, serve
 
 
 @pytest.mark.parametrize("name", sorted(TRANSPORT_FAULTS.keys() - {"prose around JSON"}))
-def test_a_model_that_hangs_or_is_down_ends_the_work_and_nothing_else(memory: Memory, server: FaultServer, name: str):
-    before = said(memory)
+def test_a_model_that_hangs_or_is_down_ends_the_work_and_nothing_else(
+    path: Path, clock: HandClock, server: FaultServer, name: str
+):
     server.always(TRANSPORT_FAULTS[name])
-    done = memory.work()
-    assert done.episodes_consolidated == 0
-    assert done.notes
-    assert (said(memory), facts(memory)) == (before, [])
-    task = memory.open_consolidation()
+    with open_memory(path, clock, consolidation_seconds=0.3) as memory:
+        before = said(memory)
+        done = memory.work()
+        assert done.episodes_consolidated == 0
+        assert done.notes
+        assert (said(memory), facts(memory)) == (before, [])
+        task = memory.open_consolidation()
     assert task is not None
     assert len(task.episodes) == 3
 
 
 def test_a_model_that_is_not_there_is_asked_once_in_a_run(
-    memory: Memory, server: FaultServer, clock: HandClock, tmp_path: Path
+    memory: Memory, server: FaultServer, clock: HandClock, path: Path
 ):
-    with open_memory(tmp_path / "m.db", clock, learn="agent") as agent:
+    with open_memory(path, clock, learn="agent") as agent:
         episodes(agent, clock, 3, conversation="another")
         agent.work()
     server.always(TRANSPORT_FAULTS["500"])
