@@ -102,7 +102,7 @@ $(BENCH)/.ready: requirements/bench.txt pyproject.toml
 	@$(BENCH)/bin/python $(PIP) --no-build-isolation -e .
 	@touch $@
 
-lock: COMPILE = $(UV) pip compile --quiet $(UPGRADE) --universal --python-version 3.11 --generate-hashes --no-header --extra local pyproject.toml requirements/model.in
+lock: COMPILE = $(UV) pip compile --quiet $(UPGRADE) --universal --python-version 3.11 --generate-hashes --no-header --extra local --extra server pyproject.toml requirements/model.in
 lock:  ## Renew the locks from pyproject.toml and requirements/*.in (needs uv)
 	$(COMPILE) --excludes requirements/excludes.txt -o requirements/runtime.txt
 	$(COMPILE) --excludes requirements/excludes.txt -c requirements/runtime.txt requirements/dev.in -o requirements/dev.txt

@@ -23,6 +23,8 @@ from perdure import errors, model, settings, validation
 from perdure.cli.app import COMMANDS, ENVIRONMENT
 from perdure.cli.app import perdure as program
 from perdure.cli.exit_codes import EXIT_CODES
+from perdure.http.app import TABLES
+from perdure.http.problems import status_of
 from perdure.llm.port import Parked
 from perdure.mcp.prompts import PROMPTS
 from perdure.mcp.resources import RESOURCES, TEMPLATES
@@ -316,6 +318,29 @@ def json_type(annotation: str) -> str:
     return f"{name} or null" if annotation.endswith("| None") else name
 
 
+def http_page() -> str:
+    about = """
+        What `perdure serve` answers. A token needs every scope that stands beside a route. Routes about the whole store
+        need a token that is good for all namespaces; all others take `?namespace=`. [Serving](../serve.md) says how to
+        begin, and `/openapi.json` has the fields of every body.
+    """
+    lines: list[str] = []
+    for routes in TABLES:
+        rows = (
+            (
+                code(f"{row.method} {row.path.replace(':path', '')}"),
+                codes(row.scopes) + (" on the whole store" if row.whole_store else ""),
+                " ".join(filter(None, (f"{row.options['summary']}.", inspect.getdoc(row.endpoint)))),
+            )
+            for row in routes.rows
+        )
+        lines += [f"## {routes.tag.capitalize()}\n", *table(("route", "needs", "what it does"), rows), ""]
+    statuses = ((code(cls.code), str(status_of(cls)), sentence(cls)) for cls in from_root(errors.PerdureError))
+    lines += ["## Errors\n", *table(("code", "status", "what happened"), statuses)]
+    open_routes = "Without a token: `GET /healthz` says that it answers, `GET /openapi.json` describes the routes.\n"
+    return document("HTTP", "src/perdure/http", dedent(about), open_routes, *lines)
+
+
 def python_page() -> str:
     lines: list[str] = []
     for name in sorted(perdure.__all__, key=lambda name: (name != "Memory", name)):
@@ -418,6 +443,7 @@ PAGES: Final[dict[str, Callable[[], str]]] = {
     "python.md": python_page,
     "cli.md": cli_page,
     "json.md": json_page,
+    "http.md": http_page,
     "records.md": records_page,
     "recipes.md": recipes_page,
     "settings.md": settings_page,

@@ -197,7 +197,8 @@ JSON_KEYS: Final[dict[str, dict[str, tuple[str, str]]]] = {
         "granted_namespaces": ("array of strings or null", "the namespaces that it is good for; null: all"),
         "writer": ("string", "as whom it writes: person or model"),
         "revoked_at": ("string or null", "when it was revoked"),
-        "secret": ("string", "the token itself, shown once"),
+        "secret": ("string or null", "the token itself, shown once; null where a server needed no new one"),
+        "url": ("string", "where `serve` listens"),
     },
     "What left this machine": {
         "calls": ("array of objects", "requests to models elsewhere, newest first"),

@@ -7,8 +7,11 @@ Whoever raises one may give a sharper sentence and must leave a remedy: what the
     ├── InvalidInput            bad_input       a value that cannot be stored or asked for
     │   ├── TextTooLong         text_too_long
     │   ├── UnknownChoice       unknown_choice  a category, tier, state … that does not exist
-    │   └── InvalidReference    bad_reference
+    │   ├── InvalidReference    bad_reference
+    │   └── BadRequest          bad_request     what a server got is not a request that it can read
+    │       └── BodyTooLarge    body_too_large
     ├── NotFound                not_found
+    │   └── NoRoute             no_route        a server has nothing at that address
     ├── AmbiguousReference      ambiguous
     ├── Conflict                conflict        the memory changed since, or is in another state
     │   ├── VersionConflict     version_conflict   compare-and-set found another version
@@ -16,7 +19,9 @@ Whoever raises one may give a sharper sentence and must leave a remedy: what the
     │   ├── CapacityExceeded    capacity_exceeded  the namespace is full, and nothing in it may go
     │   └── NotAllowed          not_allowed     only a person may do this
     ├── AccessDenied            access_denied   the token does not allow this
-    │   └── Unauthenticated     unauthenticated   no token, or none that counts
+    │   ├── Unauthenticated     unauthenticated   no token, or none that counts
+    │   ├── HostRefused         host_refused    the request names a host that the server does not answer for
+    │   └── OriginRefused       origin_refused  another web page sent the request
     ├── RateLimited             rate_limited    (retryable) more requests than the token may make
     ├── ImportFailed            import_failed
     ├── ExportFailed            export_failed
@@ -102,12 +107,33 @@ class InvalidReference(InvalidInput):
     default_remedy = "Give a number, an id, a content hash or a key such as person:alice."
 
 
+class BadRequest(InvalidInput):
+    """The request cannot be read."""
+
+    code = "bad_request"
+    default_remedy = "Send it as /openapi.json describes it; nothing was changed."
+
+
+class BodyTooLarge(BadRequest):
+    """The body of the request is too large."""
+
+    code = "body_too_large"
+    default_remedy = "Send less at once; nothing was changed."
+
+
 class NotFound(PerdureError):
     """No such memory in this namespace."""
 
     code = "not_found"
     exit_code = 3
     default_remedy = "Find it with `perdure list` or `perdure recall`, or name its namespace with --namespace."
+
+
+class NoRoute(NotFound):
+    """There is nothing at this address."""
+
+    code = "no_route"
+    default_remedy = "/openapi.json lists every address, and what may be done there."
 
 
 class AmbiguousReference(PerdureError):
@@ -169,6 +195,20 @@ class Unauthenticated(AccessDenied):
 
     code = "unauthenticated"
     default_remedy = "Send one as `Authorization: Bearer TOKEN`; `perdure token create` makes one."
+
+
+class HostRefused(AccessDenied):
+    """The request names a host that this server does not answer for."""
+
+    code = "host_refused"
+    default_remedy = "Use the address that `perdure serve` printed, or name the host with --allow-host."
+
+
+class OriginRefused(AccessDenied):
+    """A web page of another origin sent this request."""
+
+    code = "origin_refused"
+    default_remedy = "Ask from a program, or from a page of this server; browsers send the origin, programs need not."
 
 
 class RateLimited(PerdureError):

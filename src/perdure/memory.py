@@ -77,19 +77,22 @@ class Memory(LearningMemory):
         text: str | None = None,
         add_tags: Iterable[str] = (),
         remove_tags: Iterable[str] = (),
+        expected_version: int | None = None,
         **fields: Unpack[Fields],
     ) -> model.Remembered:
         """Correct a memory. Other words (text, title, abstract, summary, reasoning) make a new version, anything else
         makes a revision of the same version. `metadata` changes the entries it names; an empty one removes them all.
         Where a memory comes from stays as it is: its conversation, spec folder, file, anchor, project, session, channel
-        and speaker.
+        and speaker. With `expected_version` it is corrected only if it has that version now.
         """
         checked, notes = lifecycle.write.check_write(self._services, text, fields, partial=True)
         added, removed = (
             validation.check_filters({"tags": add_tags}).tags,
             validation.check_filters({"tags": remove_tags}).tags,
         )
-        return self._written(lifecycle.update.update(self._services, self._find(ref), checked, added, removed), notes)
+        version = validation.optional(validation.check_version, expected_version, "expected_version")
+        done = lifecycle.update.update(self._services, self._find(ref), checked, added, removed, version)
+        return self._written(done, notes)
 
     @overload
     def restore(self, refs: Reference) -> model.Remembered: ...

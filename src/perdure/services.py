@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable
+from copy import copy
 from dataclasses import replace
 from datetime import timedelta
 from functools import cached_property, partial
@@ -216,6 +217,15 @@ class Services:
         self._said_no_vectors = True
         finding = self.embedder_finding()
         return (f"Stored without a vector, so found by keyword alone. {finding.sentence} {finding.remedy}",)
+
+    def written_by(self, context: WriteContext) -> Services:
+        """The same services, with everything that they hold, for another writer."""
+        self.recaller()
+        self.triggers()
+        other = copy(self)
+        other.context = context
+        _alive.add(other)
+        return other
 
     def close(self) -> None:
         with self._lock:

@@ -249,6 +249,11 @@ def check_int(value: object, field: str, least: int, most: int) -> int:
     return cast("int", number)
 
 
+def check_version(value: object, field: str) -> int:
+    """A version; 0 means that there is none."""
+    return check_int(value, field, 0, 2**31)
+
+
 def check_limit(value: object) -> int:
     """How many memories an answer may have. No namespace has more than there are numbers."""
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:

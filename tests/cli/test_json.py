@@ -129,6 +129,7 @@ backup DIR/copy.backup
 restore-backup DIR/copy.backup
 restore-backup DIR/copy.backup --yes
 """
+SERVER = {"url"}
 DEMO = {"kept_every_promise", "seconds"}
 # Of a store that has vectors, in `perdure stats`; the store of this test has no model.
 VECTORS = {"embedder", "dimensions", "vectors", "serving"}
@@ -162,7 +163,7 @@ def test_a_key_has_one_type_in_all_documents_and_the_page_names_it(user: User, s
     assert {key: found for key, found in types.items() if not found <= {page.get(key), "array"}} == {}
     # Nulls and empty lists have no type to compare; their keys have to be on the page all the same.
     assert keys <= page.keys()
-    assert page.keys() - keys == DEMO | VECTORS | FACTS
+    assert page.keys() - keys == DEMO | VECTORS | FACTS | SERVER
 
 
 def ask_models_elsewhere(store: Path) -> None:
@@ -180,7 +181,7 @@ def ask_models_elsewhere(store: Path) -> None:
 
 def test_every_command_is_in_the_scenario():
     paths: set[str] = set()
-    for name in COMMANDS.keys() - {"completion", "demo"}:
+    for name in COMMANDS.keys() - {"completion", "demo", "mcp", "serve"}:
         command = perdure.get_command(click.Context(perdure), name)
         parts = command.commands if isinstance(command, click.Group) else None
         paths |= {name} if parts is None else {f"{name} {part}" for part in parts}

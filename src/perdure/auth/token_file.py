@@ -143,6 +143,11 @@ class TokenFile:
             raise Unauthenticated("That is no token of this store.")
         return kept.token
 
+    def by_id(self, id: str) -> AccessToken | None:
+        """A token that was shown before, as it is now."""
+        kept = self._read().get(id)
+        return kept.token if kept else None
+
     def local_token(self) -> str | None:
         """The token that `serve` keeps for programs of the same user on this machine."""
         try:

@@ -48,6 +48,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "doctor": ("doctor", "Check the store, and repair it."),
     "egress": ("egress", "List what left this machine."),
     "parked": ("parked", "List, retry or discard what a model said that could not be used."),
+    "serve": ("serve", "Serve the memory over HTTP, to programs that have a token."),
     "token": ("token", "Make, list and revoke the tokens that servers ask for."),
     "settings": ("settings", "Show every setting in force, and where it comes from."),
     "work": ("work", "Do outstanding work, such as missing vectors."),
@@ -75,10 +76,10 @@ _OTHER_WORDS: Final = {
     "quota": "capacity", "rate": "validate", "judge": "validate", "pin": "promote",
     "pack": "context", "prompt": "context", "match": "triggers",
     "network": "egress", "calls": "egress", "budget": "egress", "spend": "egress",
-    "serve": "mcp", "server": "mcp",
     "conversation": "chat", "conversations": "chat", "retry": "parked", "config": "settings",
     "learn": "consolidate", "proposals": "review", "accept": "review", "reject": "review",
     "contradictions": "conflicts", "knowledge": "facts", "tokens": "token", "auth": "token", "login": "token",
+    "server": "serve", "http": "serve", "rest": "serve", "api": "serve", "start": "serve",
 }  # fmt: skip
 
 

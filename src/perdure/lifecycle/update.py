@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
-from perdure.errors import Conflict, InvalidInput, NotAllowed
+from perdure.errors import Conflict, InvalidInput, NotAllowed, VersionConflict
 from perdure.ids import content_hash
 from perdure.lifecycle.keywords import keywords_at_write
 from perdure.lifecycle.tier_policy import ONLY_PEOPLE, apply_tier
@@ -40,6 +40,7 @@ def update(
     fields: RecordFields,
     add_tags: Sequence[str] = (),
     remove_tags: Sequence[str] = (),
+    expected_version: int | None = None,
 ) -> Remembered:
     """Other words make a new version; anything else is a revision of the same version. Tags are added and removed, and
     entries of `metadata` changed, on the record as it is when it is written.
@@ -47,6 +48,10 @@ def update(
 
     def plan(current: Record, at: datetime) -> Plan:
         require_active(current, "corrected")
+        if expected_version is not None and current.version != expected_version:
+            raise VersionConflict(
+                f"Memory #{current.number} has version {current.version} now, not {expected_version}."
+            )
         require_same_origin(current, fields)
         corrected = fields.copy()
         if add_tags or remove_tags:

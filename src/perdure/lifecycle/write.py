@@ -48,10 +48,10 @@ from perdure.validation import (
     RecordFields,
     changes_content,
     check_fields,
-    check_int,
     check_single_line,
     check_text,
     check_validity,
+    check_version,
 )
 
 if TYPE_CHECKING:
@@ -535,7 +535,7 @@ def check_request(
     key = None if idempotency_key is None else check_single_line(idempotency_key, "idempotency_key")
     if key is not None:
         require_no_secret(services, key, "idempotency key")
-    expected = None if expected_version is None else check_int(expected_version, "expected_version", 0, 2**31)
+    expected = None if expected_version is None else check_version(expected_version, "expected_version")
     return WriteRequest(checked, key, force_new_version=force_new_version, expected_version=expected), notes
 
 

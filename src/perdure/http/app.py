@@ -1,0 +1,99 @@
+"""The application: all routes, and what is shown when something fails."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final, cast
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+from perdure import __version__, errors
+from perdure.errors import BadRequest, InvalidInput, NoRoute, PerdureError, shown
+from perdure.http.conversation_api import CONVERSATION_API
+from perdure.http.conversations import CONVERSATIONS
+from perdure.http.events import EVENTS
+from perdure.http.finding import FINDING
+from perdure.http.learning import LEARNING
+from perdure.http.log import LOG
+from perdure.http.memories import MEMORIES
+from perdure.http.problems import problem, unexpected
+from perdure.http.routing import Routes, Serving, add_routes
+from perdure.http.upkeep import UPKEEP, add_health
+
+TABLES: Final[tuple[Routes, ...]] = (MEMORIES, FINDING, CONVERSATIONS, LEARNING, LOG, EVENTS, UPKEEP, CONVERSATION_API)
+
+_ABOUT: Final = """\
+One durable, versioned, searchable memory. Every route but `/healthz` wants a token: `Authorization: Bearer …`.
+Errors are problem documents with a `code`, a sentence and a `remedy`.
+"""
+_PROBLEM: Final = {
+    "type": "object",
+    "required": ["type", "title", "status", "detail", "code", "error", "remedy", "retryable"],
+    "properties": {
+        "type": {"type": "string", "examples": ["urn:perdure:error:not_found"]},
+        "title": {"type": "string"},
+        "status": {"type": "integer"},
+        "detail": {"type": "string", "examples": ["Memory #7 does not exist."]},
+        "code": {"type": "string", "enum": [*sorted({each.code for each in errors.all_errors()}), "unexpected"]},
+        "error": {"type": "string", "description": "The same as `detail`: every surface has it."},
+        "remedy": {"type": "string", "description": "What can be done about it."},
+        "retryable": {"type": "boolean", "description": "Whether the same request may succeed later."},
+        "preview": {"type": "object", "description": "What waits for a yes."},
+    },
+}
+
+
+class PerdureApi(FastAPI):
+    """FastAPI's application, with the schema of problems and the token in its description."""
+
+    def openapi(self) -> dict[str, Any]:
+        if self.openapi_schema is None:
+            document = super().openapi()
+            components = document.setdefault("components", {})
+            components.setdefault("schemas", {})["Problem"] = _PROBLEM
+            components["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+        return self.openapi_schema or {}
+
+
+def build_app(serving: Serving) -> FastAPI:
+    """Without pages that load scripts from elsewhere, and without redirects that would repeat a request."""
+    app = PerdureApi(
+        title="Perdure", version=__version__, description=_ABOUT, docs_url=None, redoc_url=None, redirect_slashes=False
+    )
+    app.state.serving = serving
+    add_health(app)
+    add_routes(app, *TABLES)
+    app.add_exception_handler(RequestValidationError, invalid_input)
+    app.add_exception_handler(HTTPException, http_refusal)
+    app.add_exception_handler(Exception, unforeseen)
+    return app
+
+
+async def invalid_input(_request: Request, error: Exception) -> Response:
+    """A value of the wrong type: where it stands, and what is wrong, without the value."""
+    faults = cast("RequestValidationError", error).errors()
+    first = cast("dict[str, Any]", faults[0]) if faults else {}
+    where = cast("Sequence[object]", first.get("loc", ()))
+    place = ".".join(str(part)[:60] for part in where)
+    if first.get("type") == "json_invalid":
+        return problem(BadRequest("The body is not JSON."))
+    return problem(InvalidInput(f"{shown(place)} is wrong: {first.get('msg', 'it cannot be read')}."))
+
+
+async def http_refusal(_request: Request, error: Exception) -> Response:
+    refused = cast("HTTPException", error)
+    answers: dict[int, PerdureError] = {
+        404: NoRoute(),
+        405: NoRoute("That cannot be done at this address."),
+    }
+    answer = problem(answers.get(refused.status_code, BadRequest()), refused.status_code)
+    if refused.headers:
+        answer.headers.update(refused.headers)
+    return answer
+
+
+async def unforeseen(_request: Request, _error: Exception) -> Response:
+    return unexpected()

@@ -1,0 +1,278 @@
+"""What the bodies of requests may hold. The façade checks the values; here is only which names there are, and of which
+type. It is the one module of the server that knows pydantic.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from perdure.validation import Scalar
+
+MAX_LIMIT = 100
+Limit: TypeAlias = Annotated[int, Field(ge=1, le=MAX_LIMIT)]
+Share: TypeAlias = Annotated[float, Field(ge=0, le=1)]
+OneOrSeveral: TypeAlias = str | list[str]
+Reference: TypeAlias = int | str
+
+
+class Body(BaseModel):
+    """A name that does not exist is refused: a misspelt one must not be ignored."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    def given(self, *without: str) -> dict[str, Any]:
+        """What the request says, by the names that the façade has for it."""
+        return self.model_dump(exclude_unset=True, exclude=set(without))
+
+
+class MemoryFields(Body):
+    """What may be said about a memory besides its text. docs/reference/records.md explains each field."""
+
+    title: str | None = None
+    abstract: str | None = None
+    summary: str | None = None
+    reasoning: str | None = None
+    category: str | None = None
+    context_type: str = "general"
+    tags: list[str] = []
+    keywords: list[str] = []
+    references: list[str] = []
+    trigger_phrases: list[str] = []
+    metadata: dict[str, Any] | None = None
+    source: str = "manual"
+    source_project: str | None = None
+    conversation_id: str | None = None
+    session_id: str | None = None
+    channel: str | None = None
+    spec_folder: str | None = None
+    file_path: str | None = None
+    anchor_id: str | None = None
+    evidence: list[str] = []
+    trust: str = "normal"
+    tier: str = "normal"
+    importance: Share = 0.5
+    confidence: Share | Literal["high", "medium", "low"] = 0.5
+    valid_at: str | None = None
+    invalid_at: str | None = None
+    expires_at: str | None = None
+
+
+class NewMemory(MemoryFields):
+    """A memory to store."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"text": "Alice prefers dark mode", "tags": ["ui"], "key": "person:alice"}]}
+    )
+    text: str
+    key: str | None = None
+
+
+class KeyedMemory(MemoryFields):
+    """What to store under a key."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"text": "Alice prefers light mode"}]})
+    text: str
+
+
+class Correction(MemoryFields):
+    """What to change; everything else stays."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"text": "Alice prefers light mode", "add_tags": ["ui"]}]}
+    )
+    text: str | None = None
+    key: str | None = None
+    add_tags: list[str] = []
+    remove_tags: list[str] = []
+
+
+class FilterFields(Body):
+    """What memories are narrowed by. Times may be words: `last week`, `3d`."""
+
+    tags: OneOrSeveral = []
+    category: OneOrSeveral | None = None
+    source: OneOrSeveral | None = None
+    context_type: str | None = None
+    tier: str | None = None
+    source_project: str | None = None
+    spec_folder: str | None = None
+    conversation_id: str | None = None
+    key_type: str | None = None
+    where: dict[str, Scalar | list[Scalar]] | None = None
+    min_importance: Share | None = None
+    max_importance: Share | None = None
+    since: str | None = None
+    until: str | None = None
+    when: str | None = None
+    states: OneOrSeveral = "active"
+
+
+class RecallFields(FilterFields):
+    concepts: list[str] | None = None
+    limit: Limit = 10
+    namespaces: list[str] | None = Field(None, description="Several namespaces; the token must be good for each.")
+    recipe: str | None = None
+    as_of: str | None = None
+    known_at: str | None = None
+    min_relevance: Share | None = None
+    include_constitutional: bool = True
+
+
+class RecallQuestion(RecallFields):
+    """A question, or concepts, or both."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"query": "which theme does she like?", "limit": 5}]})
+    query: str | None = None
+    use_decay: bool | None = None
+
+
+class ContextQuestion(RecallFields):
+    """A question, and how many tokens the answer may have."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"query": "which theme does she like?", "budget": 800}]})
+    query: str
+    limit: Limit = 50
+    budget: int = 2000
+    format: Literal["text", "records"] = "text"
+
+
+class Prompt(Body):
+    """A prompt that may bring memories to mind."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"prompt": "please save context"}]})
+    prompt: str
+    limit: Limit = 3
+    namespaces: list[str] | None = None
+
+
+class SummaryQuestion(FilterFields):
+    """Which memories to sum up, and in how many tokens."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"scope": "dark mode", "token_limit": 200}]})
+    scope: str | None = None
+    token_limit: int = 500
+
+
+class Deletion(FilterFields):
+    """Which memories: a reference, several, or a sentence. What a sentence finds needs `confirm`, the token of the
+    preview that the first answer holds.
+    """
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"what": "everything about the Osaka flat"}, {"what": [7]}]}
+    )
+    what: Reference | list[Reference] | None = None
+    confirm: bool | str = False
+    dry_run: bool = False
+
+
+class Usefulness(Body):
+    model_config = ConfigDict(json_schema_extra={"examples": [{"useful": True}]})
+    useful: bool
+
+
+class Promotion(Body):
+    """Without a tier, the one that is on offer."""
+
+    tier: str | None = None
+
+
+class UndoRequest(Body):
+    """What to take back: a batch, a session or an actor's writes."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"session": "monday", "dry_run": True}]})
+    batch: str | None = None
+    session: str | None = None
+    actor: str | None = None
+    since: str | None = None
+    force: bool = False
+    dry_run: bool = False
+    everywhere: bool = False
+
+
+class NewCheckpoint(Body):
+    model_config = ConfigDict(json_schema_extra={"examples": [{"name": "before-refactor"}]})
+    name: str
+    description: str | None = None
+    spec_folder: str | None = None
+    metadata: dict[str, Any] | None = None
+    everything: bool = False
+
+
+class CheckpointRestore(Body):
+    clear_existing: bool = False
+    dry_run: bool = False
+
+
+class Message(Body):
+    """What somebody said."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"role": "user", "content": "I moved to Osaka"}]})
+    role: str
+    content: str
+    at: str | None = None
+    speaker: str | None = None
+    session_id: str | None = None
+
+
+class Work(Body):
+    """How much of it; nothing means all."""
+
+    limit: int | None = None
+
+
+class ConsolidationRequest(Body):
+    """Of one conversation, or of all."""
+
+    conversation_id: str | None = None
+    dry_run: bool = False
+    limit: int | None = None
+
+
+class ProposalAnswer(Body):
+    keep: Reference | None = None
+
+
+# What `/api/v0` takes.
+
+
+class ChatMessage(Body):
+    """`timestamp` is ISO 8601, or milliseconds since 1970; without one it was said now."""
+
+    role: str
+    content: str
+    timestamp: int | str | None = None
+
+
+class AddMessage(Body):
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [{"conversation_id": "support-42", "message": {"role": "user", "content": "I moved to Osaka"}}]
+        }
+    )
+    conversation_id: str
+    message: ChatMessage
+
+
+class ContextPreRetrieve(Body):
+    """What is known that matters for a question. `query_embedding` is understood and not needed: Perdure embeds the
+    question with the model whose vectors it searches.
+    """
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"conversation_id": "support-42", "query": "where does she live?"}]}
+    )
+    conversation_id: str
+    query: str
+    query_embedding: list[float] | None = None
+    semantic_limit: Limit = 20
+    detail: Literal["auto", "none", "low", "high"] = "auto"
+    category: str | None = None
+
+
+class RetrieveMemory(ContextPreRetrieve):
+    """The same, and what happened."""
+
+    episodic_limit: Limit = 10

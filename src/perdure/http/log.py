@@ -1,0 +1,79 @@
+"""Routes that look back and go back: the log, undo, checkpoints."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final
+
+from fastapi import Query
+from starlette.responses import Response
+
+from perdure.http.bodies import MAX_LIMIT, CheckpointRestore, NewCheckpoint, UndoRequest
+from perdure.http.routing import Asking, Caller, Routes, json_response
+from perdure.jsonable import list_document, log_document, revert_document
+from perdure.lifecycle.checkpoint import MAX_LISTED
+from perdure.model import Operation
+
+LOG: Final = Routes("history")
+
+
+@LOG.add("GET", "/v1/log", "read", summary="List who did what, newest first")
+def log(  # noqa: PLR0913 - one for each thing a caller may decide
+    caller: Asking,
+    *,
+    limit: Annotated[int, Query(ge=1, le=MAX_LIMIT)] = 20,
+    cursor: Annotated[int | None, Query(ge=1, description="`next` of the page before.")] = None,
+    batch: str | None = None,
+    session: str | None = None,
+    actor: str | None = None,
+    operation: Operation | None = None,
+    since: str | None = None,
+    until: str | None = None,
+) -> Response:
+    lines = caller.memory.log(
+        limit=limit, before=cursor, batch=batch, session=session, actor=actor, operation=operation, since=since,
+        until=until,
+    )  # fmt: skip
+    return json_response(log_document(lines, limit))
+
+
+@LOG.add("POST", "/v1/undo", "write", "delete", summary="Take back what one call, one session or one actor did")
+def undo(caller: Asking, body: UndoRequest) -> Response:
+    """If others changed one of the memories since, it is a conflict and nothing happens, unless `force` is given."""
+    if body.everywhere:
+        caller.authorise(None)
+    return json_response(revert_document(caller.memory.undo(**body.given())))
+
+
+@LOG.add("GET", "/v1/checkpoints", "read", summary="List the checkpoints, newest first")
+def checkpoints(
+    caller: Asking, spec_folder: str | None = None, limit: Annotated[int, Query(ge=1, le=MAX_LIMIT)] = 50
+) -> Response:
+    return json_response(list_document("checkpoints", caller.memory.checkpoints(spec_folder=spec_folder, limit=limit)))
+
+
+@LOG.add("POST", "/v1/checkpoints", "write", status_code=201, summary="Give the present state a name")
+def create_checkpoint(caller: Asking, body: NewCheckpoint) -> Response:
+    if body.everything:
+        caller.authorise(None)
+    fields: Any = body.given("name")
+    return json_response(caller.memory.checkpoint(body.name, **fields), 201)
+
+
+@LOG.add("POST", "/v1/checkpoints/{name:path}/restore", "write", "delete", summary="Go back to a checkpoint")
+def restore_checkpoint(caller: Asking, name: str, body: CheckpointRestore) -> Response:
+    """What came later stays, unless `clear_existing` removes it. The answer's batch undoes it."""
+    if _is_of_everything(caller, name):
+        caller.authorise(None)
+    return json_response(revert_document(caller.memory.restore_checkpoint(name, **body.given())))
+
+
+@LOG.add("DELETE", "/v1/checkpoints/{name:path}", "delete", summary="Delete the name of a state; the memories stay")
+def delete_checkpoint(caller: Asking, name: str) -> Response:
+    if _is_of_everything(caller, name):
+        caller.authorise(None)
+    return json_response(caller.memory.delete_checkpoint(name))
+
+
+def _is_of_everything(caller: Caller, name: str) -> bool:
+    """Such a checkpoint leads back in all namespaces."""
+    return any(each.name == name and each.namespace is None for each in caller.memory.checkpoints(limit=MAX_LISTED))

@@ -1,0 +1,164 @@
+"""Routes of single memories: store, list, get, correct, forget, and what happened to them."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, Final
+
+from fastapi import Header, Query
+from starlette.responses import Response
+
+from perdure.errors import BadRequest, VersionConflict
+from perdure.http.bodies import MAX_LIMIT, Correction, KeyedMemory, NewMemory, Promotion, Usefulness
+from perdure.http.routing import Asking, Routes, json_response, version_tag
+from perdure.jsonable import list_document, past_document
+from perdure.model import Remembered
+
+MEMORIES: Final = Routes("memories")
+_TAG: Final = re.compile(r'"(\d{1,9})"')
+
+Key = Annotated[str | None, Header(description="Repeated with the same key, the request does nothing more.")]
+Match = Annotated[str | None, Header(description='The version that it must have now, such as "3"; else 412.')]
+Page = Annotated[int, Query(ge=1, le=MAX_LIMIT)]
+
+
+@MEMORIES.add("POST", "/v1/memories", "write", repeatable=True, status_code=201, summary="Store a memory")
+def remember(caller: Asking, body: NewMemory, idempotency_key: Key = None) -> Response:
+    """The same text again is one more observation of the same memory (200); under the same `key` another text makes a
+    new version.
+    """
+    fields = body.given("text")
+    return _written(caller.memory.remember(body.text, idempotency_key=idempotency_key, **fields))
+
+
+@MEMORIES.add("GET", "/v1/memories", "read", summary="List memories, newest first")
+def list_memories(  # noqa: PLR0913 - one for each thing a caller may decide
+    caller: Asking,
+    *,
+    limit: Page = 20,
+    cursor: Annotated[int | None, Query(ge=1, description="`next` of the page before.")] = None,
+    newest: bool = True,
+    tag: Annotated[list[str] | None, Query(description="Repeated: all of them.")] = None,
+    category: Annotated[list[str] | None, Query(description="Repeated: any of them.")] = None,
+    source: Annotated[list[str] | None, Query(description="Repeated: any of them.")] = None,
+    state: Annotated[list[str] | None, Query(description="`active` unless it is given.")] = None,
+    tier: str | None = None,
+    conversation_id: str | None = None,
+    spec_folder: str | None = None,
+    source_project: str | None = None,
+    key_type: str | None = None,
+    since: str | None = None,
+    until: str | None = None,
+    when: str | None = None,
+    known_at: str | None = None,
+) -> Response:
+    """`next` is the `cursor` of the following page, or null at the end. What comes or goes meanwhile moves nothing."""
+    filters: dict[str, Any] = {
+        "tags": tag, "category": category, "source": source, "states": state, "tier": tier, "key_type": key_type,
+        "conversation_id": conversation_id, "spec_folder": spec_folder, "source_project": source_project,
+        "since": since, "until": until, "when": when,
+    }  # fmt: skip
+    given: Any = {name: value for name, value in filters.items() if value is not None}
+    page = caller.memory.list(limit=limit, after=cursor, newest=newest, known_at=known_at, **given)
+    return json_response(past_document(page))
+
+
+@MEMORIES.add("PUT", "/v1/keys/{key:path}", "write", repeatable=True, summary="Store a memory under a key")
+def upsert(
+    caller: Asking,
+    key: str,
+    body: KeyedMemory,
+    if_match: Match = None,
+    if_none_match: Annotated[str | None, Header(description="`*`: only if no memory has the key; else 412.")] = None,
+    idempotency_key: Key = None,
+) -> Response:
+    """The first version, or the next one, also when the text is the same and when the memory was forgotten."""
+    if if_none_match not in (None, "*"):
+        raise BadRequest("If-None-Match can only be *.")
+    expected = 0 if if_none_match else _expected(if_match)
+    fields: Any = body.given("text")
+    return _written(
+        caller.memory.upsert(key, body.text, expected_version=expected, idempotency_key=idempotency_key, **fields)
+    )
+
+
+@MEMORIES.add("GET", "/v1/memories/{ref:path}/versions/{n}", "read", summary="Get one version of a memory")
+def version(caller: Asking, ref: str, n: int) -> Response:
+    return json_response(caller.memory.version(ref, n))
+
+
+@MEMORIES.add("GET", "/v1/memories/{ref:path}/versions", "read", summary="List the versions of a memory")
+def versions(caller: Asking, ref: str) -> Response:
+    return json_response(list_document("versions", caller.memory.versions(ref)))
+
+
+@MEMORIES.add("GET", "/v1/memories/{ref:path}/history", "read", summary="List everything that happened to a memory")
+def history(caller: Asking, ref: str) -> Response:
+    return json_response(list_document("revisions", caller.memory.history(ref)))
+
+
+@MEMORIES.add("GET", "/v1/memories/{ref:path}/diff", "read", summary="Compare two versions of a memory")
+def diff(caller: Asking, ref: str, before: int | None = None, after: int | None = None) -> Response:
+    """Without numbers, the current version with the one that it was made from."""
+    return json_response(caller.memory.diff(ref, before, after))
+
+
+@MEMORIES.add("POST", "/v1/memories/{ref:path}/restore", "write", summary="Bring a forgotten memory back")
+def restore(caller: Asking, ref: str) -> Response:
+    return _written(caller.memory.restore(ref))
+
+
+@MEMORIES.add("POST", "/v1/memories/{ref:path}/validate", "write", summary="Say whether a memory was useful")
+def validate(caller: Asking, ref: str, body: Usefulness) -> Response:
+    return _written(caller.memory.validate(ref, body.useful))
+
+
+@MEMORIES.add("POST", "/v1/memories/{ref:path}/promote", "write", summary="Give a memory another tier")
+def promote(caller: Asking, ref: str, body: Promotion) -> Response:
+    """Only a person makes one constitutional."""
+    return _written(caller.memory.promote(ref, body.tier))
+
+
+@MEMORIES.add("GET", "/v1/memories/{ref:path}", "read", summary="Get a memory by any reference")
+def get(caller: Asking, ref: str, known_at: str | None = None) -> Response:
+    """`ref` is a number, an id, a content hash or a key. The `ETag` is the version."""
+    record = caller.memory.get(ref, known_at=known_at)
+    return json_response(record, headers=version_tag(record))
+
+
+@MEMORIES.add("PATCH", "/v1/memories/{ref:path}", "write", summary="Correct a memory")
+def update(caller: Asking, ref: str, body: Correction, if_match: Match = None) -> Response:
+    """Other words make a new version, anything else a revision of the same one."""
+    fields: Any = body.given()
+    return _written(caller.memory.update(ref, expected_version=_expected(if_match), **fields))
+
+
+@MEMORIES.add("DELETE", "/v1/memories/{ref:path}", "delete", summary="Forget a memory; it can be restored")
+def forget(caller: Asking, ref: str, if_match: Match = None) -> Response:
+    memory, expected = caller.memory, _expected(if_match)
+    # A sentence names no memory, and what looks like one must not select others.
+    number = memory.get(ref).number
+    confirm: bool | str = False
+    if expected is not None:
+        preview = memory.forget(number, dry_run=True)
+        if [record.version for record in preview.records] != [expected]:
+            raise VersionConflict(f"Memory #{number} has another version than {expected} now.")
+        # The token is good for exactly what the preview showed.
+        confirm = preview.token
+    return json_response(memory.forget(number, confirm=confirm))
+
+
+def _written(done: Remembered) -> Response:
+    status = 201 if done.outcome == "inserted" else 200
+    headers = {**version_tag(done.record), "Location": f"/v1/memories/{done.record.number}"}
+    return json_response(done, status, headers)
+
+
+def _expected(if_match: str | None) -> int | None:
+    """The version that an `If-Match` names."""
+    if if_match is None or if_match.strip() == "*":
+        return None
+    found = _TAG.fullmatch(if_match.strip())
+    if found is None:
+        raise BadRequest("If-Match must be one version.", remedy='Send the ETag of the memory as it was, such as "3".')
+    return int(found[1])

@@ -1,0 +1,209 @@
+"""The table of routes, and what happens before each of them: the token is authorised for what the route needs, before a
+byte of the body is looked at. A route that does not say what it needs is refused when the server starts.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Final, Literal, TypeAlias, TypeVar
+
+from fastapi import Depends, FastAPI, Header, Query, Request
+from fastapi.routing import APIRoute
+from starlette.responses import Response
+
+from perdure.auth.authorise import AccessToken, Action, Scope, authorise
+from perdure.auth.token_file import TokenFile
+from perdure.clock import Clock, system_clock
+from perdure.errors import BadRequest, PerdureError
+from perdure.http.guard import TOKEN
+from perdure.http.metrics import Metrics
+from perdure.http.problems import MEDIA_TYPE as PROBLEM
+from perdure.http.problems import problem
+from perdure.jsonable import to_jsonable
+from perdure.memory import Memory
+from perdure.model import Record
+from perdure.validation import check_namespace
+
+Endpoint = TypeVar("Endpoint", bound=Callable[..., Any])
+Method: TypeAlias = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
+
+# The names of the extensions in the OpenAPI document.
+SCOPES: Final = "x-perdure-scopes"
+WHOLE_STORE: Final = "x-perdure-whole-store"
+REPEATABLE: Final = "x-perdure-idempotency-key"
+_UNSAFE: Final = frozenset({"POST", "PUT", "PATCH", "DELETE"})
+_JSON: Final = "application/json"
+
+
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """What all requests of a server share."""
+
+    memory: Memory
+    tokens: TokenFile | None
+    namespace: str
+    metrics: Metrics = field(default_factory=Metrics)
+    clock: Clock = system_clock
+    # Whether the server is about to end: who streams has to stop.
+    is_ending: Callable[[], bool] = lambda: False
+    # Told after every request that may have written.
+    note_write: Callable[[], None] = lambda: None
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who asks, and the memory as they may see it: in one namespace, and writing in their name."""
+
+    serving: Serving
+    memory: Memory
+    namespace: str
+    token: AccessToken
+    action: Action
+
+    def authorise(self, namespace: str | None) -> None:
+        """For what a body asks for beyond the request's own namespace; None is the whole store."""
+        authorise(self.token, self.action, namespace, self.serving.clock())
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A route: what it needs, and how it is documented."""
+
+    method: Method
+    path: str
+    endpoint: Callable[..., Any]
+    scopes: tuple[Scope, ...]
+    whole_store: bool
+    repeatable: bool
+    options: Mapping[str, Any]
+
+
+class Routes:
+    """The routes of one module, in the order in which they are tried."""
+
+    def __init__(self, tag: str) -> None:
+        self.tag = tag
+        self.rows: list[Row] = []
+
+    def add(
+        self,
+        method: Method,
+        path: str,
+        *scopes: Scope,
+        whole_store: bool = False,
+        repeatable: bool = False,
+        **options: Any,
+    ) -> Callable[[Endpoint], Endpoint]:
+        """`repeatable`: an `Idempotency-Key` makes sure that it is done once. `options` are FastAPI's."""
+
+        def decorate(endpoint: Endpoint) -> Endpoint:
+            told = {"tags": [self.tag], **options}
+            self.rows.append(Row(method, path, endpoint, scopes, whole_store, repeatable, told))
+            return endpoint
+
+        return decorate
+
+
+class AuthorisedRoute(APIRoute):
+    """A route that asks the authoriser first."""
+
+    @property
+    def action(self) -> Action:
+        return Action(f"{' '.join(self.methods or ())} {self.path}", tuple((self.openapi_extra or {})[SCOPES]))
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        answer, action, extra = super().get_route_handler(), self.action, self.openapi_extra or {}
+        whole_store, repeatable = extra.get(WHOLE_STORE, False), extra.get(REPEATABLE, False)
+
+        async def handle(request: Request) -> Response:
+            try:
+                serving: Serving = request.app.state.serving
+                token: AccessToken | None = request.scope[TOKEN]
+                namespace = namespace_of(request, serving, token)
+                allowed = authorise(token, action, None if whole_store else namespace, serving.clock())
+                if request.method in _UNSAFE:
+                    self._check_headers(request, repeatable=repeatable)
+                session = request.headers.get("perdure-session")
+                memory = serving.memory.writing_as(allowed.name, writer=allowed.writer, session=session)
+                request.state.caller = Caller(serving, memory.namespace(namespace), namespace, allowed, action)
+                response = await answer(request)
+                if request.method in _UNSAFE:
+                    serving.note_write()
+                return response  # noqa: TRY300 - the error is answered below
+            except PerdureError as error:
+                return problem(error)
+
+        return handle
+
+    def _check_headers(self, request: Request, *, repeatable: bool) -> None:
+        if "idempotency-key" in request.headers and not repeatable:
+            raise BadRequest(
+                f"{self.action.name} takes no Idempotency-Key.",
+                remedy="Leave it out; If-Match guards a change, and a confirm token guards a deletion.",
+            )
+        kind = request.headers.get("content-type", _JSON).partition(";")[0].strip().lower()
+        if self.body_field is not None and kind != _JSON:
+            raise BadRequest(
+                f"The body must be JSON, not {kind[:40]!r}.", remedy=f"Send it with Content-Type: {_JSON}."
+            )
+
+
+def namespace_of(request: Request, serving: Serving, token: AccessToken | None) -> str:
+    """The one that is asked for; else the only one that the token is good for; else the server's own."""
+    asked = request.query_params.getlist("namespace")
+    if len(asked) > 1:
+        raise BadRequest("The request names more than one namespace.", remedy="Name one; `recall` takes `namespaces`.")
+    if asked:
+        return check_namespace(asked[0])
+    if token is not None and token.namespaces is not None and len(token.namespaces) == 1:
+        return token.namespaces[0]
+    return serving.namespace
+
+
+def add_routes(app: FastAPI, *tables: Routes) -> None:
+    for row in (row for table in tables for row in table.rows):
+        if not row.scopes:
+            raise ValueError(f"{row.method} {row.path} does not say what it needs")
+        extra: dict[str, Any] = {SCOPES: list(row.scopes), "security": [{"token": []}]}
+        extra |= {WHOLE_STORE: True} if row.whole_store else {}
+        extra |= {REPEATABLE: True} if row.repeatable else {}
+        app.router.add_api_route(
+            row.path,
+            row.endpoint,
+            methods=[row.method],
+            response_model=None,
+            route_class_override=AuthorisedRoute,
+            openapi_extra=extra,
+            responses={"4XX": {"description": "A problem", "content": {PROBLEM: {"schema": {"$ref": PROBLEM_SCHEMA}}}}},
+            **row.options,
+        )
+
+
+PROBLEM_SCHEMA: Final = "#/components/schemas/Problem"
+
+
+def caller_of(
+    request: Request,
+    namespace: Annotated[  # noqa: ARG001 - the route has read it; this is for the documentation
+        str | None, Query(description="The namespace; without one, the only one that the token is good for.")
+    ] = None,
+    perdure_session: Annotated[  # noqa: ARG001
+        str | None, Header(description="The session that writes are noted under; `undo` can take back all of it.")
+    ] = None,
+) -> Caller:
+    return request.state.caller
+
+
+Asking = Annotated[Caller, Depends(caller_of)]
+
+
+def json_response(value: object, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    """A value of the model, or a document, as the command line shows it with --json."""
+    content = json.dumps(to_jsonable(value), ensure_ascii=False, separators=(",", ":")).encode()
+    return Response(content, status, {"Cache-Control": "no-store", **(headers or {})}, _JSON)
+
+
+def version_tag(record: Record) -> dict[str, str]:
+    return {"ETag": f'"{record.version}"'}

@@ -1,0 +1,163 @@
+"""Runs the server until it is told to stop."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from ipaddress import ip_address
+from types import FrameType
+from typing import Final
+
+import uvicorn
+
+from perdure.auth.authorise import AccessToken
+from perdure.auth.token_file import TokenFile
+from perdure.clock import system_clock
+from perdure.errors import InvalidInput, shown
+from perdure.http.app import build_app
+from perdure.http.background import BackgroundWork
+from perdure.http.guard import LOOPBACK_HOSTS, Guard, RequestRules
+from perdure.http.rate_limit import RateLimit
+from perdure.http.routing import Serving
+from perdure.memory import Memory
+
+MAX_BODY: Final = 4 << 20
+# How long requests that run may take to end, and then the memory to close. Whatever was acknowledged is on disk before.
+_GRACE: Final = 1
+_CLOSE: Final = 0.4
+_BACKLOG: Final = 1024
+# How long a connection may say nothing: longer than clients and proxies keep theirs, so that they close it first.
+_IDLE: Final = 75
+_ANY: Final = frozenset({"0.0.0.0", "::", ""})  # noqa: S104 - these are what has to be recognised
+
+
+@dataclass(frozen=True, slots=True)
+class Listening:
+    """Where a server listens, and whom it answers."""
+
+    socket: socket.socket
+    url: str
+    hosts: frozenset[str]
+    is_loopback: bool
+
+
+def listen(host: str, port: int, allowed: tuple[str, ...] = ()) -> Listening:
+    """Open the port. Requests are answered for the hosts that are allowed, and on this machine for its own names."""
+    is_loopback = host in LOOPBACK_HOSTS or is_loopback_address(host)
+    if host in _ANY and not allowed:
+        raise InvalidInput(
+            f"{shown(host)} is every address of this machine, and the server has to know its names.",
+            remedy="Say by which names it is reached: --allow-host memory.example.org",
+        )
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    # The protocol is named because asyncio sends small answers at once only on sockets that say that they are TCP:
+    # without it every answer waits 40 ms for the reader's system to confirm its first half.
+    opened = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    try:
+        opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        opened.bind((host, port))
+        opened.listen(_BACKLOG)
+    except OSError as error:
+        opened.close()
+        reason = getattr(error, "strerror", None) or str(error)
+        raise InvalidInput(
+            f"{host}:{port} cannot be listened on: {reason}.", remedy="Choose another address, or another --port."
+        ) from error
+    shown_host = f"[{host}]" if ":" in host else host
+    names = {name.lower().strip("[]") for name in (*allowed, *(() if host in _ANY else (host,)))}
+    hosts = frozenset(names | (LOOPBACK_HOSTS if is_loopback else frozenset[str]()))
+    return Listening(opened, f"http://{shown_host}:{opened.getsockname()[1]}", hosts, is_loopback)
+
+
+def serve(
+    memory: Memory,
+    namespace: str,
+    listening: Listening,
+    tokens: TokenFile | None,
+    *,
+    rate: float,
+    work: bool,
+    announce: Callable[[], None],
+) -> None:
+    """Answer until SIGINT or SIGTERM; then end within two seconds, and close the memory. With `work`, outstanding work
+    is done in between. `announce` is called once it answers.
+    """
+    server: _Server | None = None
+    background = BackgroundWork(memory)
+    serving = Serving(
+        memory,
+        tokens,
+        namespace,
+        is_ending=lambda: server is not None and server.should_exit,
+        note_write=background.wake,
+    )
+    rules = RequestRules(listening.hosts, tokens, None if tokens else anybody(), MAX_BODY)
+    guard = Guard(build_app(serving), rules, RateLimit(rate, max(1, int(2 * rate))), serving.metrics)
+    config = uvicorn.Config(
+        guard, lifespan="off", http="h11", ws="none", loop="asyncio", interface="asgi3", log_config=None,
+        access_log=False, proxy_headers=False, server_header=False, timeout_graceful_shutdown=_GRACE,
+        timeout_keep_alive=_IDLE,
+    )  # fmt: skip
+    server = _Server(config, announce)
+    if work:
+        background.start()
+        background.wake()
+    server.run(sockets=[listening.socket])
+    background.stop()
+    end(memory)
+
+
+def anybody() -> AccessToken:
+    """Whoever reaches a server that asks for no token: a model, which destroys nothing."""
+    return AccessToken("none", "anybody", ("read", "write", "delete"), None, "model", system_clock())
+
+
+class _Server(uvicorn.Server):
+    """uvicorn's server, which would die of the signal after it has ended well."""
+
+    def __init__(self, config: uvicorn.Config, announce: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._announce = announce
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._announce()
+
+    @contextmanager
+    def capture_signals(self) -> Generator[None]:
+        def stop(_signal: int, _frame: FrameType | None) -> None:
+            self.should_exit = True
+
+        before = {each: signal.signal(each, stop) for each in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield
+        finally:
+            for each, handler in before.items():
+                signal.signal(each, handler)
+
+
+def end(memory: Memory) -> None:
+    """Close the memory. A call that still runs in a thread is not waited for: what it did not commit did not happen."""
+    closing = threading.Thread(target=memory.close, daemon=True)
+    closing.start()
+    closing.join(_CLOSE)
+    others = [each for each in threading.enumerate() if not each.daemon and each is not threading.main_thread()]
+    for each in others:
+        each.join(_CLOSE / len(others))
+    if closing.is_alive() or any(each.is_alive() for each in others):
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(0)
+
+
+def is_loopback_address(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False

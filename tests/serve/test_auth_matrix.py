@@ -1,0 +1,147 @@
+"""Every route of the table, with every kind of token: nothing is allowed that should not be."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import pytest
+from clocks import NOON, HandClock
+
+from perdure.auth.authorise import SCOPES, Scope
+from perdure.auth.token_file import TokenFile
+from perdure.http.app import TABLES
+from perdure.http.routing import Row
+
+if TYPE_CHECKING:
+    from serve.running import RunningServer
+
+ROWS = [row for table in TABLES for row in table.rows]
+SETS: list[tuple[Scope, ...]] = [chosen for size in range(1, 5) for chosen in combinations(SCOPES, size)]
+REFUSED = {"unauthenticated", "access_denied"}
+
+
+@pytest.fixture(scope="module")
+def tokens(shared: RunningServer) -> dict[str, str | None]:
+    """A token of each kind that must be refused everywhere."""
+    file = TokenFile(shared.store)
+    long_ago = TokenFile(shared.store, HandClock(NOON - timedelta(days=900)))
+    expires = NOON - timedelta(days=899)
+    _, expired = long_ago.create("expired", scopes=SCOPES, namespaces=None, writer="person", expires_at=expires)
+    _, revoked = file.create("revoked", scopes=SCOPES, namespaces=None, writer="person")
+    _, foreign = file.create("foreign", scopes=SCOPES, namespaces=("theirs",), writer="person")
+    file.revoke("revoked")
+    wrong = shared.owner[:-1] + ("a" if shared.owner[-1] != "a" else "b")
+    other_store = TokenFile(shared.store.with_name("other.db")).create("other", scopes=SCOPES, namespaces=None)[1]
+    return {
+        "none": None, "empty": "", "wrong": wrong, "of another store": other_store, "expired": expired,
+        "revoked": revoked, "foreign": foreign,
+    }  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def granted(shared: RunningServer) -> dict[tuple[Scope, ...], str]:
+    """A token for each set of scopes, good for the namespace `ours`."""
+    file = TokenFile(shared.store)
+    return {scopes: file.create("-".join(scopes), scopes=scopes, namespaces=("ours",))[1] for scopes in SETS}
+
+
+def ask(shared: RunningServer, row: Row, token: str | None, namespace: str | None = "ours") -> tuple[int, str]:
+    """The status and the code. The body is empty, so that what is allowed changes nothing."""
+    path = row.path.replace("{n}", "1")
+    for name in ("ref", "key", "name", "id"):
+        path = path.replace(f"{{{name}:path}}", "99999")
+    query = "" if namespace is None else f"?namespace={namespace}"
+    if row.path == "/v1/events":
+        with shared.stream(path + query, token) as response:
+            body = b"" if response.status == 200 else response.read()
+            return (
+                response.status,
+                "unauthenticated" if b'"unauthenticated"' in body else "access_denied" if body else "",
+            )
+    reply = shared(row.method, path + query, {} if row.method != "GET" else None, token=token)
+    return reply.status, reply.code
+
+
+def test_the_table_is_what_the_server_serves(shared: RunningServer):
+    described = shared("GET", "/openapi.json").json["paths"]
+    served = {(method.upper(), path) for path, methods in described.items() for method in methods}
+    table = {(row.method, row.path.replace(":path", "")) for row in ROWS}
+    assert served == table | {("GET", "/healthz")}
+    assert all(row.scopes for row in ROWS)
+    assert len(ROWS) >= 30
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.method} {row.path}")
+def test_no_route_is_open_to_a_token_that_does_not_count(
+    shared: RunningServer, tokens: dict[str, str | None], row: Row
+):
+    for kind, token in tokens.items():
+        status, code = ask(shared, row, token)
+        expected = (403, "access_denied") if kind == "foreign" else (401, "unauthenticated")
+        assert (status, code) == expected, kind
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.method} {row.path}")
+def test_a_route_is_open_to_exactly_the_scopes_that_it_names(
+    shared: RunningServer, granted: dict[tuple[Scope, ...], str], row: Row
+):
+    for scopes, token in granted.items():
+        allowed = set(row.scopes) <= set(scopes) and not row.whole_store
+        status, code = ask(shared, row, token)
+        assert (code in REFUSED) == (not allowed), (scopes, status, code)
+    assert ask(shared, row, shared.owner)[1] not in REFUSED
+    assert ask(shared, row, granted[SCOPES], "theirs")[1] == "access_denied"
+
+
+def test_what_a_body_names_is_authorised_too(shared: RunningServer, granted: dict[tuple[Scope, ...], str]):
+    token = granted[SCOPES]
+    asks: list[tuple[str, dict[str, object]]] = [
+        ("/v1/recall", {"query": "x", "namespaces": ["ours", "theirs"]}),
+        ("/v1/context", {"query": "x", "namespaces": ["theirs"]}),
+        ("/v1/triggers", {"prompt": "x", "namespaces": ["theirs"]}),
+        ("/v1/undo", {"session": "x", "everywhere": True}),
+        ("/v1/checkpoints", {"name": "x", "everything": True}),
+    ]
+    for path, body in asks:
+        assert shared("POST", path, body, token=token).code == "access_denied", path
+
+
+def test_a_checkpoint_of_everything_is_not_restored_or_deleted_with_a_token_of_one_namespace(
+    shared: RunningServer, granted: dict[tuple[Scope, ...], str]
+):
+    token = granted[SCOPES]
+    assert shared("POST", "/v1/checkpoints", {"name": "all", "everything": True}).status == 201
+    assert shared("POST", "/v1/checkpoints/all/restore", {}, token=token).code == "access_denied"
+    assert shared("DELETE", "/v1/checkpoints/all", token=token).code == "access_denied"
+    assert shared("DELETE", "/v1/checkpoints/all").status == 200
+
+
+def test_a_model_s_token_cannot_do_what_only_people_may(shared: RunningServer):
+    _, model = TokenFile(shared.store).create("model", scopes=SCOPES, namespaces=None, writer="model")
+    number = shared("POST", "/v1/memories", {"text": "Always be kind", "tier": "constitutional"}).json["record"][
+        "number"
+    ]
+    memory = f"/v1/memories/{number}"
+    only_people = [
+        ("POST", "/v1/erase", {"what": number}),
+        ("POST", "/v1/checkpoints", {"name": "m", "everything": True}),
+        ("POST", f"{memory}/promote", {"tier": "constitutional"}),
+        ("PATCH", memory, {"text": "Never be kind"}),
+        ("DELETE", memory, None),
+    ]
+    for method, path, body in only_people:
+        assert shared(method, path, body, token=model).code == "not_allowed", (method, path)
+    assert shared("GET", memory).json["text"] == "Always be kind"
+    written = shared("POST", "/v1/memories", {"text": "Be kind", "tier": "constitutional"}, token=model).json
+    assert written["record"]["tier"] != "constitutional"
+
+
+def test_what_is_written_is_noted_under_the_token_s_name_and_as_a_model(shared: RunningServer):
+    _, token = TokenFile(shared.store).create("agent-7", namespaces=("noted",))
+    shared("POST", "/v1/memories", {"text": "Tea"}, token=token, headers={"Perdure-Session": "monday"})
+    (line,) = shared("GET", "/v1/log", token=token).json["revisions"]
+    assert {name: line["change"][name] for name in ("actor", "surface", "session")} == {
+        "actor": "agent-7", "surface": "http (model)", "session": "monday",
+    }  # fmt: skip
