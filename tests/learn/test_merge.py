@@ -99,7 +99,7 @@ def test_a_merged_memory_inherits_what_both_have():
     [
         {"conversation_id": "c"}, {"spec_folder": "s"}, {"category": "goal"}, {"tier": "critical"},
         {"tier": "constitutional"}, {"invalid_at": "2999-01-01"}, {"metadata": {"speaker": "Ann"}},
-        {"key": "person:bob"},
+        {"key": "person:bob"}, {"source": "consolidation"},
     ],
     ids=str,
 )  # fmt: skip
@@ -398,3 +398,13 @@ def test_what_two_texts_say_together_holds_every_word_of_both(first: str, second
 )
 def test_nothing_is_said_twice(first: str, second: str, together: str):
     assert join_texts(first, second) == together
+
+
+def test_erasing_one_that_was_merged_erases_what_holds_its_words_and_brings_the_other_back(memory: Memory):
+    first = memory.save_memory(FAN).record
+    saved = memory.save_memory(LIKES)
+    denied = memory.save_memory("Bob does not like green tea a lot")
+    erased = memory.erase(first.number, confirm=True)
+    assert {record.number for record in erased.records} >= {first.number, saved.record.number}
+    assert sorted(record.text for record in memory.list()) == sorted([LIKES, denied.record.text])
+    assert all(FAN not in (record.text for record in (p.first, p.second)) for p in memory.review())

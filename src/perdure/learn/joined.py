@@ -6,7 +6,7 @@ import re
 from datetime import datetime
 from typing import Any, Final
 
-from perdure.ids import content_hash, new_id
+from perdure.ids import LEARNED, content_hash, new_id
 from perdure.learn.claim import read_claim
 from perdure.model import SCOPE_FIELDS, SPEAKER, Record
 from perdure.text.negation import NEGATIONS
@@ -116,12 +116,14 @@ def joined_record(one: Record, other: Record, text: str, at: datetime) -> Record
 
 def may_join(one: Record, other: Record) -> bool:
     """Whether two active memories may become one at all: neither has a key or an end, both are of one scope and one
-    speaker, of the same category or one of none, and neither stands so high that it should stay as it was said.
+    speaker, of the same category or one of none, and neither stands so high that it should stay as it was said. Facts
+    that were learned from conversations are left to consolidation, which knows what each rests on.
     """
     kept_apart = {"constitutional", "critical", "deprecated"}
     category = {record.category for record in (one, other)} - {None}
     return (
         all(record.key is None and record.invalid_at is None for record in (one, other))
+        and all(record.source != LEARNED for record in (one, other))
         and all(record.tier not in kept_apart for record in (one, other))
         and all(getattr(one, name) == getattr(other, name) for name in SCOPE_FIELDS)
         and len(category) <= 1

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from perdure.services import Services
 
 # How many of the memories that a search found are compared with the new one, nearest first.
-_COMPARED: Final = 5
+_COMPARED: Final = 3
 
 
 class Merge(NamedTuple):
@@ -104,14 +104,14 @@ class MergeLoop:
             if verdict.verdict is Verdict.CONFLICTS:
                 self._propose("conflict", other, verdict)
                 continue
-            text = join_texts(other.record.text, draft.record.text)
-            if verdict.verdict is Verdict.UNDECIDED:
-                text = None
-                if may_ask and other.cosine is not None:
-                    # S4 asks about the most similar one alone.
-                    may_ask, text = False, self._ask(other, draft.record.text)
-                else:
-                    self._leave_open(other, verdict)
+            text = None
+            if verdict.verdict is Verdict.SAME:
+                text = join_texts(other.record.text, draft.record.text)
+            elif may_ask and other.cosine is not None:
+                # S4 asks about the most similar one alone.
+                may_ask, text = False, self._ask(other, draft.record.text)
+            else:
+                self._leave_open(other, verdict)
             if text is not None and len(text.encode()) <= MAX_TEXT_BYTES:
                 return other, text
         return None

@@ -105,7 +105,8 @@ def propose(  # noqa: PLR0913 - all that a person wants to know before the answe
         "conversation_id": older.conversation_id if same_scope else None,
     }  # fmt: skip
     plan = plan_write(existing, older.namespace, fields, batch.at, force_new_version=True)
-    return apply_plan(services, writer, plan, batch).record
+    # A proposal is no reason to evict a memory: it goes first when room is made for something else.
+    return apply_plan(services, writer, plan, batch, room=False).record
 
 
 def find_proposal(reader: Reader, kind: ProposalKind, first: Record, second: Record) -> tuple[str, Record | None]:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 # Words and meaning, fused by rank as S4 has it.
 RECIPE: Final = "facts"
 # How many memories a search looks at: most of them may be kept apart by their scope or their key.
-_LOOKED_AT: Final = 24
+_LOOKED_AT: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
