@@ -408,3 +408,25 @@ def test_erasing_one_that_was_merged_erases_what_holds_its_words_and_brings_the_
     assert {record.number for record in erased.records} >= {first.number, saved.record.number}
     assert sorted(record.text for record in memory.list()) == sorted([LIKES, denied.record.text])
     assert all(FAN not in (record.text for record in (p.first, p.second)) for p in memory.review())
+
+
+def test_a_model_gets_no_tier_by_saying_again_what_was_merged(tmp_path: Path):
+    with Memory(tmp_path / "m.db", embedder=PlacedEmbedder(PLACES)) as memory:
+        memory.save_memory(FAN)
+        merged = memory.save_memory(LIKES).record
+    with Memory(tmp_path / "m.db", embedder=PlacedEmbedder(PLACES), writer="model") as model:
+        again = model.save_memory(FAN, tier="constitutional")
+        assert (again.outcome, again.record.number, again.record.tier) == ("observed", merged.number, "normal")
+        assert model.list(tier="constitutional").records == ()
+
+
+def test_a_memory_that_the_loop_passes_twice_is_proposed_once():
+    denied = "Bob does not like green tea a lot"
+    places = PLACES | {denied: near(0.8), BOTH: near(0.99, 3)}
+    with Memory(":memory:", embedder=PlacedEmbedder(places)) as memory:
+        memory.save_memory(denied)
+        memory.save_memory(FAN)
+        saved = memory.save_memory(LIKES)
+        assert saved.outcome == "merged"
+        assert len(memory.review("conflict")) == len({(p.first.number, p.second.number) for p in memory.review()})
+        assert all(p.second.number == saved.record.number for p in memory.review() if p.number in saved.proposals)

@@ -69,8 +69,9 @@ class MergeLoop:
 
     def run(self, draft: Draft) -> Draft:
         """The memory that stands for the draft in the end: the draft itself, or what it was merged into."""
-        found = self._search(draft)
-        for _ in range(self.services.settings.merge_rounds):
+        rounds = self.services.settings.merge_rounds
+        found = self._search(draft) if rounds else []
+        for _ in range(rounds):
             chosen = self._choose(draft, found)
             if chosen is None:
                 break
@@ -82,6 +83,8 @@ class MergeLoop:
                 break
             self.merges.append(merge)
             draft = merge.merged
+        absorbed = {merge.absorbed.number for merge in self.merges}
+        self.questions = [each for each in self.questions if each.other.record.number not in absorbed]
         return draft
 
     def _search(self, draft: Draft, *absorbed: Record) -> list[Similar]:
@@ -98,7 +101,7 @@ class MergeLoop:
             verdict = merge_verdict(says, body, other.cosine, always=settings.merge_always, never=settings.merge_never)
             if verdict.verdict is Verdict.DIFFERENT:
                 break
-            if normal_form(says) == normal_form(body):
+            if not self.merges and normal_form(says) == normal_form(body):
                 self.duplicate = other.record
                 return None
             if verdict.verdict is Verdict.CONFLICTS:
@@ -114,6 +117,8 @@ class MergeLoop:
                 self._leave_open(other, verdict)
             if text is not None and len(text.encode()) <= MAX_TEXT_BYTES:
                 return other, text
+            if text is not None:
+                self._step(other, "apart", ("together they are longer than a memory may be",))
         return None
 
     def _ask(self, other: Similar, text: str) -> str | None:
@@ -145,6 +150,9 @@ class MergeLoop:
             self._step(other, "apart", verdict.reasons)
 
     def _propose(self, kind: ProposalKind, other: Similar, verdict: Sameness) -> None:
+        """Once for each pair, however often the loop comes by."""
+        if any(question.other.record.number == other.record.number for question in self.questions):
+            return
         self.questions.append(OpenQuestion(kind, other, verdict.reasons))
         self._step(other, "conflict" if kind == "conflict" else "proposed", verdict.reasons)
 

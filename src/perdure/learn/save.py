@@ -11,12 +11,13 @@ something similar meanwhile it is planned again, and in the end the text is stor
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 from perdure.buggify import point
-from perdure.errors import InvalidInput
+from perdure.errors import InvalidInput, StoreDamaged
 from perdure.ids import MemoryId, Reference
 from perdure.learn.joined import ROLES, join_texts, may_join
 from perdure.learn.merge import MergeLoop
@@ -25,6 +26,7 @@ from perdure.learn.proposals import propose
 from perdure.learn.similar import Draft, draft_of
 from perdure.lifecycle.keywords import keywords_at_write
 from perdure.lifecycle.tier_policy import apply_tier
+from perdure.lifecycle.update import require_active
 from perdure.lifecycle.write import (
     Plan,
     WriteRequest,
@@ -88,12 +90,13 @@ def find_duplicate(reader: Reader, identity: Identity) -> Record | None:
     active = lookup(reader, identity)
     if active is not None:
         return active
-    same_words = reader.find(Reference(identity.content_hash, hash=identity.content_hash))
-    for record in same_words:
-        if record.state == "merged" and identity_of(record) == identity:
-            heir = merged_into(reader, record)
-            if heir is not None and heir.state == "active":
-                return heir
+    # What is damaged keeps no text from being saved.
+    with suppress(StoreDamaged):
+        for record in reader.find(Reference(identity.content_hash, hash=identity.content_hash)):
+            if record.state == "merged" and identity_of(record) == identity:
+                heir = merged_into(reader, record)
+                if heir is not None and heir.state == "active":
+                    return heir
     return None
 
 
@@ -135,12 +138,20 @@ def observe(
     """Count once more what is said already, in the words that it has."""
     if identity_of(known) == identity_of_fields(request.fields):
         return saved(remember(services, namespace, request), loop, notes)
-    fields = request.fields.copy()
-    fields |= {"text": known.text, "content_hash": known.content_hash}
-    return saved(apply_change(services, known, lambda current, at: plan_observation(current, fields, at)), loop, notes)
+
+    def plan(current: Record, at: datetime) -> Plan:
+        require_active(current, "observed")
+        fields = request.fields.copy()
+        fields |= {"text": current.text, "content_hash": current.content_hash}
+        allowed, told = apply_tier(services, fields, at, current)
+        planned = plan_observation(current, allowed, at)
+        return replace(planned, notes=(*told, *planned.notes))
+
+    return saved(apply_change(services, known, plan), loop, notes)
 
 
 def saved(done: Remembered, loop: MergeLoop, notes: tuple[str, ...]) -> Saved:
+    missing = loop.services.note_missing_embedder() if done.vector_pending else ()
     return Saved(
         done.record,
         "inserted" if done.outcome == "inserted" else "observed",
@@ -150,7 +161,7 @@ def saved(done: Remembered, loop: MergeLoop, notes: tuple[str, ...]) -> Saved:
         asked=loop.asked,
         vector_pending=done.vector_pending,
         evicted=done.evicted,
-        notes=(*notes, *loop.notes, *done.notes),
+        notes=(*notes, *loop.notes, *done.notes, *missing),
     )
 
 

@@ -46,7 +46,8 @@ class Draft:
 
 def draft_of(services: Services, plan: Plan, earlier: Draft | None = None) -> Draft:
     """With the vector of its text; that of an earlier draft of the same text is used again."""
-    return Draft(plan, prepare(services, plan, earlier.prepared if earlier else None))
+    same = earlier is not None and passage_hash(earlier.record) == passage_hash(plan.record)
+    return Draft(plan, prepare(services, plan, earlier.prepared if earlier and same else None))
 
 
 class Similar(NamedTuple):
