@@ -254,6 +254,14 @@ def test_with_none_only_the_memory_itself_goes_and_the_answer_names_the_others(m
     assert episodes(memory) == [episode]
 
 
+def test_what_a_fact_was_made_of_stays_and_is_named(memory: Memory):
+    message = plant(memory)
+    fact = next(one for one in memory.list(category="experience") if CANARY in one.text)
+    done = memory.erase(fact.number, confirm=True)
+    assert any(f"stays: #{message.number}." in note and "--related all" in note for note in done.notes)
+    assert memory.get(message.number) == message
+
+
 def test_with_all_a_fact_takes_along_the_messages_that_hold_its_words(memory: Memory, path: Path):
     message = plant(memory)
     fact = next(one for one in memory.list(category="experience") if CANARY in one.text)

@@ -39,6 +39,8 @@ RELATED: Final[tuple[Related, ...]] = get_args(Related)
 _SAID_IN_METADATA: Final = ("subject", "value", SPEAKER)
 # What an episode that is made anew keeps: how it was cut, how well it is remembered, that it was learned from.
 _KEPT: Final = (SURPRISE, BOUNDARY, STABILITY, DIFFICULTY, REVIEWED_AT, CONSOLIDATED_AT)
+# Of so many memories that are erased it is said what they were made of.
+_FEW: Final = 20
 _NO_WORDS: Final = frozenset[str]()
 
 
@@ -54,10 +56,11 @@ def related_changes(
     services: Services, related: Related, reader: Reader, records: Sequence[Record], at: datetime
 ) -> RelatedChanges:
     named: dict[str, Record] = {record.id: record for record in records}
-    if related == "all":
+    sources: dict[str, Record] = {}
+    if related == "all" or len(records) <= _FEW:
         for record in records:
-            named |= {source.id: source for source in sources_with_words(reader, record)}
-    search = DerivedSearch(reader, named)
+            sources |= {source.id: source for source in sources_with_words(reader, record)}
+    search = DerivedSearch(reader, sources | named if related == "all" else named)
     search.run()
     gone = search.erased
     replaced: dict[str, Record] = {
@@ -75,6 +78,7 @@ def related_changes(
         tuple(plans),
         tuple(parked_about(services, search)) if records else (),
         tuple(record.number for record, _ in search.replaced.values()),
+        tuple(sorted(source.number for source in sources.values() if source.id not in gone)),
     )
 
 

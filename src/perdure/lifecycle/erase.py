@@ -54,13 +54,14 @@ _COPIES: Final = (
 class RelatedChanges:
     """What erasing memories does to others: `records` go as well, `plans` say how others become, what is `parked` under
     these ids is thrown away. `replaced` are the numbers of those among the records in whose place one of the plans puts
-    a new memory, without what was erased.
+    a new memory, without what was erased; `sources` are those of what the erased memories were made of, which stays.
     """
 
     records: tuple[Record, ...] = ()
     plans: tuple[Plan, ...] = ()
     parked: tuple[int, ...] = ()
     replaced: tuple[int, ...] = ()
+    sources: tuple[int, ...] = ()
 
     @property
     def touched(self) -> frozenset[tuple[int, int]]:
@@ -78,6 +79,11 @@ class RelatedChanges:
             yield f"Made of what is erased, and kept, because others say it too: {numbers_in_words(kept)}."
         if back := [plan.record.number for plan in self.plans if plan.operation == "restore"]:
             yield f"Shown again, because what replaced it is erased: {numbers_in_words(back)}."
+        if self.sources:
+            yield (
+                f"What it was made of stays: {numbers_in_words(self.sources)}. "
+                "Erase that too with related='all' (--related all)."
+            )
 
 
 Follow: TypeAlias = Callable[[Reader, Sequence[Record], datetime], RelatedChanges]
