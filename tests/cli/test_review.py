@@ -53,3 +53,26 @@ def test_an_answer_needs_a_proposal(user: User, waiting: str):
     assert "is no proposal" in user.fails(3, "review", "reject", "1").err
     assert "There is no kind" in user.fails(2, "review", "--kind", "mergers").err
     assert waiting
+
+
+def test_an_accepted_merge_shows_what_became_of_the_memories(user: User, waiting: str):
+    answer = user.done("review", "accept", waiting)
+    assert f"Accepted #{waiting}." in answer.out
+    assert "Ada likes tea. Ada is fond of tea." in answer.out
+    assert "note: The gate" in answer.err
+    assert "take it back: perdure undo" in answer.err
+    assert [row[0] for row in user.done("list").rows] == ["4"]
+    assert "was accepted" in user.fails(4, "review", "accept", waiting).err
+    user.done("undo", "--yes")
+    assert len(user.done("list").rows) == 2
+
+
+def test_of_a_conflict_either_memory_can_be_kept(user: User, store: Path):
+    with Memory(store, embedder="none") as memory:
+        memory.save_memory("Alice lives in Osaka")
+        (number,) = memory.save_memory("Alice lives in Tokyo").proposals
+    page = user.screen("review", NO_COLOR="1")
+    assert "conflict: which of these two is true?" in page
+    document = user.done("review", "accept", str(number), "--keep", "1", "--json").json
+    assert [(record["number"], record["state"]) for record in document["records"]] == [(2, "superseded"), (1, "active")]
+    assert "--keep belongs to accept" in user.fails(2, "review", "--keep", "1").err
