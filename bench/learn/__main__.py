@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from bench.corpus import ORIGIN, DataMissing
+from bench.corpus import ORIGIN, DataMissing, load
 from bench.learn import duplicates, merging, statements
 from bench.ours import local_embedder
 from bench.recall.data import locomo
@@ -22,7 +22,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.sts is None and options.sick is None and options.locomo is None:
         print("The texts are not part of this repository. Name what you have: make bench-learn STS=folder SICK=folder")
         print("\n".join((f"LOCOMO=path. LOCOMO: {ORIGIN['locomo']}", *duplicates.ORIGIN.values())))
-    reached = merging.report() if options.merging else True
+    reached, corpus = True, None
     if options.sts or options.sick:
         embedder = Remembering(local_embedder(), options.cache)
         reached = duplicates.report(duplicates.load(options.sts, options.sick), embedder)
@@ -30,10 +30,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.locomo:
         try:
             conversations = locomo(options.locomo)
+            corpus = load(options.locomo, None, local_embedder(), options.cache, lambda _done, _total: None)
         except DataMissing as error:
             print(error, file=sys.stderr)
             return 2
         reached = statements.report(conversations, local_embedder()) and reached
+    if options.merging:
+        reached = merging.report(corpus) and reached
     return 0 if reached else 1
 
 

@@ -1,7 +1,7 @@
 """What saving costs where memories are merged: in a small store and in a large one, in turn, by processor time.
 
-Texts are made up and vectors are given, so that neither a data set nor a model is needed, and no embedding hides what
-the store does. Every other text is said a second time in other words, and so is merged.
+The vectors are given, so that no embedding hides what the store does; texts are made up, or real ones where they are
+named. Every text is said a second time in other words, and then it is merged.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Final
 
 import numpy as np
 
-from bench.corpus import Vectors
+from bench.corpus import Corpus, Vectors
 from bench.run import told
 from bench.synthetic import GivenVectors, fill, synthetic
 from bench.turns import Clock, Samples, in_turn
@@ -35,21 +35,19 @@ _TWIN: Final = 0.97
 class Saver:
     """Saves texts that were never said, and after each the same in other words."""
 
-    def __init__(self, path: Path, size: int, opened: ExitStack) -> None:
-        corpus = synthetic(DIMENSIONS)
+    def __init__(self, path: Path, corpus: Corpus, size: int, opened: ExitStack) -> None:
         self._given = GivenVectors(DIMENSIONS)
         self._memory = opened.enter_context(Memory(path, embedder=self._given))
         fill(self._memory, self._given, corpus.batches(size))
-        # Of the same topics as the stored texts, and as near to them as those are to each other.
-        self._vectors = corpus.question_vectors
-        self._texts, _ = corpus.unseen(len(self._vectors))
+        # Questions are about the stored texts, as what is said next mostly is.
+        self._texts, self._vectors = corpus.questions, corpus.question_vectors
         self._rng = np.random.default_rng(1)
         self._numbers = count()
         self.saved: list[Saved] = []
 
     def save(self, turn: int) -> None:
         """A new text in an even turn, its twin in the odd one behind it."""
-        number = next(self._numbers) // 2
+        number = next(self._numbers) // 2 % len(self._texts)
         text, vector = self._texts[number], self._vectors[number]
         other = _unit(self._rng.standard_normal(DIMENSIONS).astype(np.float32))
         near = _unit(_TWIN * vector + np.sqrt(1 - _TWIN**2) * other)
@@ -63,21 +61,22 @@ def _unit(vector: Vectors) -> Vectors:
     return (vector / np.linalg.norm(vector)).astype(np.float32)
 
 
-def measure(directory: Path, sizes: tuple[int, int], clock: Clock) -> tuple[Samples, dict[int, Saver]]:
+def measure(directory: Path, corpus: Corpus, sizes: tuple[int, int], clock: Clock) -> tuple[Samples, dict[int, Saver]]:
     with ExitStack() as opened:
         savers: dict[int, Saver] = {}
         for size in sizes:
             with told(f"{size:,} memories"):
-                savers[size] = Saver(directory / f"{size}.db", size, opened)
+                savers[size] = Saver(directory / f"{size}.db", corpus, size, opened)
         sides = {f"{size}": saver.save for size, saver in savers.items()}
         return in_turn(sides, 2 * _ROUNDS, clock, warming=2 * _WARMING), savers
 
 
-def report(sizes: tuple[int, int] = (SMALL, LARGE)) -> bool:
+def report(corpus: Corpus | None = None, sizes: tuple[int, int] = (SMALL, LARGE)) -> bool:
+    texts = "made-up texts" if corpus is None else "real texts, recombined"
     with tempfile.TemporaryDirectory(prefix="perdure-bench-") as place:
-        samples, savers = measure(Path(place), sizes, time.thread_time)
+        samples, savers = measure(Path(place), corpus or synthetic(DIMENSIONS), sizes, time.thread_time)
     small, large = ([*samples[f"{size}"]] for size in sizes)
-    print(f"Saving with merging, {DIMENSIONS} dimensions, {2 * _ROUNDS} saves, processor time, medians")
+    print(f"Saving with merging, {texts}, {DIMENSIONS} dimensions, {2 * _ROUNDS} saves, processor time, medians")
     for name, which in (("a new text", 0), ("one that is merged", 1), ("all", None)):
         values = [each if which is None else each[which::2] for each in (small, large)]
         few, many = map(median, values)
