@@ -3,6 +3,7 @@ PYTHON ?= python3
 UV     ?= uv
 VENV   := .venv
 BENCH  := .venv-bench
+CLIENTS := .venv-clients
 BIN    := $(VENV)/bin
 PIP    := -m pip install -qq --disable-pip-version-check --no-deps
 
@@ -16,7 +17,7 @@ UPGRADE ?=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test check format docs fuzz soak bench bench-lives bench-triggers bench-recall bench-learn bench-keywords bench-warm bench-secrets bench-peers bench-embedder lock build clean
+.PHONY: help setup demo test test-clients check format docs fuzz soak bench bench-lives bench-triggers bench-recall bench-learn bench-keywords bench-warm bench-secrets bench-peers bench-embedder lock build clean
 
 help:  ## List these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -42,6 +43,9 @@ demo: setup  ## A small story: remember, recall, correct, history, forget, undo
 test: check  ## Everything CI checks: lint, types, architecture, tests, coverage
 	PYTHONWARNDEFAULTENCODING=1 $(BIN)/pytest -n $(JOBS) --cov --cov-report=term:skip-covered
 
+test-clients: setup $(CLIENTS)/.ready  ## Clients of others, in Python and Node, against `perdure mcp`
+	PERDURE_CLIENTS=$(CLIENTS) $(BIN)/pytest tests/clients
+
 check: setup  ## Lint, format, types, architecture and docs; no tests
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
@@ -59,8 +63,8 @@ docs: setup  ## Write docs/reference again, from the code
 fuzz: setup  ## Try new examples for five minutes (FUZZ=seconds); a failure says how to repeat it
 	$(BIN)/python tools/fuzz.py --seconds $(FUZZ)
 
-soak: setup  ## Kill writers 1,000 times (KILLS=n) and count what survived
-	PERDURE_KILLS=$(KILLS) PYTHONWARNDEFAULTENCODING=1 $(BIN)/pytest -m soak -s
+soak: setup  ## Kill writers 1,000 times (KILLS=n) and count what survived; 20,000 malformed messages, 50 orphaned servers
+	PERDURE_KILLS=$(KILLS) PERDURE_MESSAGES=20000 PERDURE_CALLS=500 PERDURE_ORPHANS=50 PYTHONWARNDEFAULTENCODING=1 $(BIN)/pytest -m soak -s
 
 bench: setup  ## Measure Perdure on this machine; LOCOMO=path names the texts
 	$(BIN)/python -m bench
@@ -103,14 +107,30 @@ $(BENCH)/.ready: requirements/bench.txt pyproject.toml
 	@touch $@
 
 lock: COMPILE = $(UV) pip compile --quiet $(UPGRADE) --universal --python-version 3.11 --generate-hashes --no-header --extra local --extra server pyproject.toml requirements/model.in
+$(CLIENTS)/.ready: requirements/clients.txt requirements/clients-1.txt requirements/node/package.json requirements/node/package-lock.json
+	@echo "clients: environments in $(CLIENTS), apart from Perdure's own"
+	@$(PYTHON) -m venv --clear $(CLIENTS)
+	@$(PYTHON) -m venv --clear $(CLIENTS)/1
+	@echo "clients: locked packages, each checked by its hash (the first time about 150 MB to download)"
+	@$(CLIENTS)/bin/python $(PIP) --require-hashes -r requirements/clients.txt
+	@$(CLIENTS)/1/bin/python $(PIP) --require-hashes -r requirements/clients-1.txt
+	@mkdir -p $(CLIENTS)/node
+	@cp requirements/node/package.json requirements/node/package-lock.json $(CLIENTS)/node
+	@cd $(CLIENTS)/node && PATH="$(CURDIR)/$(CLIENTS)/bin:$$PATH" npm install --no-save --ignore-scripts --no-audit --no-fund --silent
+	@touch $@
+
+lock: LOCK = $(UV) pip compile --quiet $(UPGRADE) --universal --python-version 3.11 --generate-hashes --no-header
+lock: COMPILE = $(LOCK) --extra local pyproject.toml requirements/model.in
 lock:  ## Renew the locks from pyproject.toml and requirements/*.in (needs uv)
 	$(COMPILE) --excludes requirements/excludes.txt -o requirements/runtime.txt
 	$(COMPILE) --excludes requirements/excludes.txt -c requirements/runtime.txt requirements/dev.in -o requirements/dev.txt
 	$(COMPILE) --excludes requirements/bench-excludes.txt -c requirements/runtime.txt --no-emit-package torch requirements/bench.in -o requirements/bench.txt
+	$(LOCK) requirements/clients.in -o requirements/clients.txt
+	$(LOCK) requirements/clients-1.in -o requirements/clients-1.txt
 
 build: setup  ## Build the wheel into dist/
 	$(BIN)/hatchling build --target wheel
 
 clean:  ## Remove everything that make has built
-	rm -rf $(VENV) $(BENCH) bench/.cache dist .coverage* .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(BENCH) $(CLIENTS) bench/.cache dist .coverage* .pytest_cache .ruff_cache .hypothesis
 	find src tests tools bench -name __pycache__ -type d -prune -exec rm -rf {} +

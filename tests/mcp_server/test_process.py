@@ -169,6 +169,7 @@ def test_a_host_that_no_longer_reads_ends_it(options: tuple[str, ...]):
         process.stdin.close()
 
 
+@pytest.mark.soak
 def test_servers_whose_host_died_end_though_their_pipe_stays_open(options: tuple[str, ...]):
     """The host's end of each pipe is held by us, so that only its death can tell them."""
     command = [sys.executable, "-m", "perdure", "mcp", *options]

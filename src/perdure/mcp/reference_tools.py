@@ -84,7 +84,7 @@ def memory_match_triggers(call: ToolCall, *, prompt: str, limit: int) -> ToolAns
         )
         for each in triggered
     ]
-    first = matches[0].beside if matches else None
+    first = matches[0].more if matches else None
     return found_answer(matches, more={"matched": bool(matches), **(first or {})})
 
 

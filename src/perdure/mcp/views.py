@@ -61,10 +61,10 @@ def answer(data: dict[str, Any], *lines: str) -> ToolAnswer:
 
 
 class Found(NamedTuple):
-    """A memory, and what stands beside it in the data; its text says that as well."""
+    """A memory, and what more there is in the data; its text says that as well."""
 
     item: ContextItem
-    beside: Mapping[str, Any] = NOTHING
+    more: Mapping[str, Any] = NOTHING
 
 
 def found_answer(found: Sequence[Found], notes: Sequence[str] = (), more: Mapping[str, Any] = NOTHING) -> ToolAnswer:
@@ -79,7 +79,7 @@ def found_answer(found: Sequence[Found], notes: Sequence[str] = (), more: Mappin
     data = {
         "notice": NOTICE,
         **more,
-        "memories": [{**item_values(each), **beside} for each, beside in found[:shown]],
+        "memories": [{**item_values(each), **own} for each, own in found[:shown]],
         **_filled(omitted=[record.number for record in omitted], notes=list(notes)),
     }
     text = enclosed(each for each, _ in found[:shown]) if found else "No memories."
