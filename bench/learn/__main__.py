@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bench.corpus import ORIGIN, DataMissing, load
-from bench.learn import duplicates, merging, statements
+from bench.learn import duplicates, episodes, merging, statements
 from bench.ours import local_embedder
 from bench.recall.data import locomo
 from bench.recall.vectors import Remembering
@@ -35,6 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(error, file=sys.stderr)
             return 2
         reached = statements.report(conversations, local_embedder()) and reached
+        reached = episodes.report(conversations, local_embedder()) and reached
     if options.merging:
         reached = merging.report(corpus) and reached
     return 0 if reached else 1

@@ -25,7 +25,7 @@ from perdure.episodes.metadata import (
 )
 from perdure.episodes.surprise import telling_terms
 from perdure.ids import EPISODE, content_hash
-from perdure.lifecycle.summary import Material, Sentence, rank
+from perdure.lifecycle.summary import Material, Sentence, rank, telling_sentences
 from perdure.model import SPEAKER, Record
 from perdure.text.tokens import TokenCounter
 from perdure.validation import RecordFields
@@ -81,8 +81,16 @@ def episode_fields(conversation: str, messages: Sequence[Record], about: Episode
     return cast("RecordFields", fields)
 
 
-def summary_of(messages: Sequence[Record], counter: TokenCounter) -> tuple[str, str]:
-    """A title and a text: the most telling sentences, as they were said; the title is the best of them."""
+class Extract(NamedTuple):
+    """What rules make of messages: a title, a text, and all the terms that tell something."""
+
+    title: str
+    text: str
+    terms: frozenset[str]
+
+
+def extract(messages: Sequence[Record], counter: TokenCounter) -> Extract:
+    """The most telling sentences, as they were said; the title is the best of them."""
     names = telling_terms(str(message.metadata.get(SPEAKER)) for message in messages)
     # As of its own time: whenever an episode is made, it says the same.
     ended = max(map(said_at, messages))
@@ -96,7 +104,14 @@ def summary_of(messages: Sequence[Record], counter: TokenCounter) -> tuple[str, 
         spoken.setdefault(sentence.record.number, []).append(sentence.text)
     by_number = {message.number: message for message in messages}
     lines = [f"{by_number[number].metadata.get(SPEAKER)}: {' '.join(texts)}" for number, texts in spoken.items()]
-    return title_of(chosen[0].text), "\n".join(lines)
+    told = frozenset(term for sentence in ranked for term in sentence.weights)
+    return Extract(title_of(chosen[0].text), "\n".join(lines), told)
+
+
+def terms_of(messages: Sequence[Record]) -> frozenset[str]:
+    """The same terms as in an extract."""
+    sentences = (sentence for message in messages for sentence in telling_sentences(message.text))
+    return frozenset(term for _, _, terms in sentences for term in terms)
 
 
 def title_of(text: str) -> str:

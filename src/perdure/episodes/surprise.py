@@ -9,7 +9,7 @@ from collections.abc import Set as AbstractSet
 from math import exp
 from typing import Final
 
-from perdure.text.stopwords import STOPWORDS
+from perdure.lifecycle.summary import stopword_terms
 from perdure.text.words import searchable, terms
 
 # How many episodes before this one count as recent.
@@ -18,11 +18,10 @@ RECENT: Final = 10
 UNKNOWN: Final = 0.5
 _CENTRE: Final = 0.588
 _SPREAD: Final = 0.044
-_STOPWORDS: Final = frozenset(terms(" ".join(STOPWORDS)))
 
 
 def telling_terms(texts: Iterable[str]) -> frozenset[str]:
-    return frozenset(terms(searchable("\n".join(texts)))) - _STOPWORDS
+    return frozenset(terms(searchable("\n".join(texts)))) - stopword_terms()
 
 
 def novelty(said: AbstractSet[str], recent: Collection[AbstractSet[str]], known: AbstractSet[str]) -> float | None:

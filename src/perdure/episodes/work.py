@@ -11,10 +11,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from perdure.buggify import point
-from perdure.episodes.episode import EpisodeWords, episode_fields, said_at, summary_of
+from perdure.episodes.episode import EpisodeWords, episode_fields, extract, said_at, terms_of
 from perdure.episodes.episode_model import Background, EpisodeModel, model_to_ask
 from perdure.episodes.keys import conversations, last_position, numbers_by_position, position_of
 from perdure.episodes.lookup import messages_after
@@ -23,7 +23,7 @@ from perdure.episodes.segment import Cut, Rules, Said, first_cut
 from perdure.episodes.surprise import RECENT, surprise, telling_terms
 from perdure.errors import StoreReadOnly
 from perdure.ids import EPISODE, LEARNED, MESSAGE
-from perdure.lifecycle.write import Plan, PreparedWrite, apply_plan, is_unchanged, plan_write
+from perdure.lifecycle.write import Plan, PreparedWrite, apply_plan, is_same, plan_write
 from perdure.model import FACT_CATEGORIES, Filter, Record, identity_of
 from perdure.store.port import Progress, Reader
 from perdure.text.entry import entry_of
@@ -36,13 +36,27 @@ if TYPE_CHECKING:
 _FACTS: Final = 100
 _FACTS_SHOWN: Final = 20
 _EPISODES_SHOWN: Final = 3
-# So much of a message is looked at.
-_MOST_READ: Final = 16_384
+# So many are stored at once.
+_GROUP: Final = 16
 _WAITING: Final = (
     "Some conversations wait for the language model, which was asked often enough; run `perdure work` again."
 )
 
-Stored: TypeAlias = Literal["stored", "erased", "changed"]
+
+class Found(NamedTuple):
+    """An episode that is over: where it ends, its messages, what it says of itself, and its telling terms."""
+
+    cut: Cut
+    messages: Sequence[Record]
+    about: EpisodeWords
+    terms: frozenset[str]
+
+
+class NewEpisode(NamedTuple):
+    """An episode that is not stored yet, and the messages that it is made of."""
+
+    plan: Plan
+    messages: Sequence[Record]
 
 
 class EpisodeWork(NamedTuple):
@@ -140,28 +154,28 @@ class EpisodeMaker:
         said = [Said(said_at(message), len(message.text.strip())) for message in messages]
         before = Before(self, conversation, last)
         made = start = 0
+        waiting: list[NewEpisode] = []
         while not self.model.is_exhausted:
             window = slice(start, start + max(self.rules.max_messages, self.rules.min_messages))
             found = self._next_episode(messages[window], said[window], before)
+            if found is not None:
+                fields = episode_fields(conversation, found.messages, found.about, found.cut.boundary)
+                plan = plan_write(None, self.namespace, fields, self.batch.at)
+                waiting.append(NewEpisode(plan, found.messages))
+                before.add(found)
+                start += found.cut.end
+            # What a model said took long, and is kept at once.
+            if waiting and (found is None or self.model.name or len(waiting) >= _GROUP):
+                stored = store_episodes(self.services, waiting, last, self.batch)
+                if stored is None:
+                    break
+                made, last, waiting = made + len(stored), max([last, *stored]), []
             if found is None:
                 break
-            cut, about = found
-            group = messages[start : start + cut.end]
-            fields = episode_fields(conversation, group, about, cut.boundary)
-            plan = plan_write(None, self.namespace, fields, self.batch.at)
-            outcome = store_episode(self.services, plan, group, last, self.batch)
-            if outcome == "changed":
-                break
-            before.add(group, about)
-            start += cut.end
-            if outcome == "stored":
-                last, made = position_of(group[-1].key or "") or last, made + 1
         self.still_open.update(str(message.number) for message in messages[start : start + 1])
         return made
 
-    def _next_episode(
-        self, messages: Sequence[Record], said: Sequence[Said], before: Before
-    ) -> tuple[Cut, EpisodeWords] | None:
+    def _next_episode(self, messages: Sequence[Record], said: Sequence[Said], before: Before) -> Found | None:
         """The first episode of what is open, if it is over."""
         about: EpisodeWords | None = None
 
@@ -185,9 +199,10 @@ class EpisodeMaker:
         group = messages[: cut.end]
         if about is None and self.model.name:
             about = self.model.describe(group, before.background)
-        if about is None:
-            about = EpisodeWords(*summary_of(group, self.services.tokens), before.surprise_of(group))
-        return cut, about
+        if about is not None:
+            return Found(cut, group, about, terms_of(group))
+        made = extract(group, self.services.tokens)
+        return Found(cut, group, EpisodeWords(made.title, made.text, before.surprise_of(made.terms)), made.terms)
 
     def facts_of(self, reader: Reader, conversation: str) -> list[Record]:
         """What is known, the newest first. Where no conversation has any facts, that is found out once."""
@@ -217,48 +232,57 @@ class Before:
         with self.maker.services.store.read(self.maker.namespace) as reader:
             return self.maker.facts_of(reader, self.conversation)
 
-    def surprise_of(self, messages: Sequence[Record]) -> float:
-        # What was learned from the conversation says nothing but what was said. When it was learned depends on when
-        # somebody worked, and an episode must not.
-        told = (fact.text for fact in self._facts if fact.source != LEARNED)
-        return surprise(terms_of(messages), self._episodes[0], telling_terms(told))
+    @cached_property
+    def _known(self) -> frozenset[str]:
+        """Without what was learned from the conversation: that says nothing but what was said, and when it was learned
+        depends on when somebody worked, on which no episode must depend.
+        """
+        return telling_terms(fact.text for fact in self._facts if fact.source != LEARNED)
+
+    def surprise_of(self, terms: frozenset[str]) -> float:
+        return surprise(terms, self._episodes[0], self._known)
 
     @property
     def background(self) -> Background:
         return Background(list(self._episodes[1]), [fact.text for fact in self._facts[:_FACTS_SHOWN]])
 
-    def add(self, messages: Sequence[Record], about: EpisodeWords) -> None:
+    def add(self, found: Found) -> None:
         terms, texts = self._episodes
-        terms.append(terms_of(messages))
-        texts.append(about.text)
+        terms.append(found.terms)
+        texts.append(found.about.text)
 
 
-def terms_of(messages: Sequence[Record]) -> frozenset[str]:
-    return telling_terms(message.text[:_MOST_READ] for message in messages)
-
-
-def store_episode(services: Services, plan: Plan, messages: Sequence[Record], last: int, batch: WriteBatch) -> Stored:
-    """Nothing is stored when somebody else was faster, or changed one of the messages: the next run looks at them
-    again. An episode that was erased does not come back.
+def store_episodes(
+    services: Services, episodes: Sequence[NewEpisode], last: int, batch: WriteBatch
+) -> list[int] | None:
+    """The positions of those that were stored, all in one transaction. None when somebody else was faster, or changed
+    one of the messages: then nothing is stored, and the next run looks at them again. An episode that was erased does
+    not come back.
     """
     batch = replace(batch, at=services.context.clock())
-    entry = PreparedWrite(entry_of(plan.record, services.tokens.count))
-    record = plan.record
-    with services.store.write(record.namespace) as writer:
-        if last_position(writer, EPISODE, record.conversation_id or "") != last:
-            return "changed"
-        if not all(is_unchanged(writer, message) for message in messages):
-            return "changed"
-        if writer.tombstone_since(identity_of(record)) is not None:
-            return "erased"
-        apply_plan(services, writer, plan, batch, entry)
-        point("episode put")
-    point("episode stored")
-    return "stored"
+    entries = [PreparedWrite(entry_of(plan.record, services.tokens.count)) for plan, _ in episodes]
+    messages = [message for _, group in episodes for message in group]
+    first = episodes[0].plan.record
+    stored: list[int] = []
+    with services.store.write(first.namespace) as writer:
+        if last_position(writer, EPISODE, first.conversation_id or "") != last:
+            return None
+        current = writer.fetch([message.number for message in messages])
+        if len(current) != len(messages) or not all(map(is_same, current, messages)):
+            return None
+        for (plan, _), entry in zip(episodes, entries, strict=True):
+            if writer.tombstone_since(identity_of(plan.record)) is None:
+                apply_plan(services, writer, plan, batch, entry)
+                stored.append(position_of(plan.record.key or "") or 0)
+                point("episode put")
+    point("episodes stored")
+    return stored
 
 
 def recent_episodes(reader: Reader, conversation: str, last: int) -> tuple[deque[frozenset[str]], deque[str]]:
     """What was said in each of the last episodes, as terms; and what the very last ones say."""
+    if not last:
+        return deque(maxlen=RECENT), deque(maxlen=_EPISODES_SHOWN)
     episodes = list(numbers_by_position(reader, EPISODE, conversation))[-RECENT - 1 :]
     ends = [position for position, _ in episodes]
     begin = ends[0] if len(ends) > RECENT else 0

@@ -15,7 +15,7 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, get_args
 
-from perdure.episodes.episode import EpisodeWords, episode_fields, summary_of
+from perdure.episodes.episode import EpisodeWords, episode_fields, extract
 from perdure.episodes.lookup import messages_of_episode
 from perdure.episodes.metadata import BOUNDARY, CONSOLIDATED_AT, DIFFICULTY, REVIEWED_AT, STABILITY, SURPRISE
 from perdure.episodes.surprise import UNKNOWN, telling_terms
@@ -253,7 +253,8 @@ def episode_without(services: Services, episode: Record, left: Sequence[Record],
     told = episode.metadata
     surprise = told.get(SURPRISE)
     surprise = surprise if isinstance(surprise, int | float) else UNKNOWN
-    about = EpisodeWords(*summary_of(left, services.tokens), surprise)
+    made = extract(left, services.tokens)
+    about = EpisodeWords(made.title, made.text, surprise)
     fields = episode_fields(episode.conversation_id or "", left, about, str(told.get(BOUNDARY)))
     record = plan_write(None, episode.namespace, {**fields, "key": episode.key}, at).record
     kept = {name: told[name] for name in _KEPT if name in told}

@@ -9,10 +9,11 @@ from __future__ import annotations
 import heapq
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import cache
 from itertools import chain
 from math import log1p
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
@@ -159,16 +160,24 @@ def summarize(
     return Summary(text, count(text) if text else 0, limit, sources, omitted, counter.name)
 
 
+@cache
+def stopword_terms() -> frozenset[str]:
+    return frozenset(terms(" ".join(STOPWORDS)))
+
+
+def telling_sentences(text: str) -> Iterator[tuple[int, str, tuple[str, ...]]]:
+    """The sentences of a text, each with its position and its telling terms; of a long text the first ones."""
+    stopwords = stopword_terms()
+    for index, sentence in enumerate(sentences(text[:_MAX_CHARACTERS])[:_MAX_SENTENCES]):
+        shown = sentence if len(sentence) <= _MAX_SENTENCE else sentence[:_MAX_SENTENCE].rstrip() + _MORE
+        # A tuple keeps the order: sets of strings differ from one process to the next, and so would sums.
+        telling = dict.fromkeys(term for term in terms(searchable(shown)) if term not in stopwords)
+        yield index, shown, tuple(telling)
+
+
 def rank(material: Iterable[Material], now: datetime) -> list[Sentence]:
     """Score every sentence: by its memory, by how central its terms are, by relations and by its position."""
-    stopwords = frozenset(terms(" ".join(STOPWORDS)))
-    split: list[tuple[Material, int, str, tuple[str, ...]]] = []
-    for each in material:
-        for index, text in enumerate(sentences(each.record.text[:_MAX_CHARACTERS])[:_MAX_SENTENCES]):
-            shown = text if len(text) <= _MAX_SENTENCE else text[:_MAX_SENTENCE].rstrip() + _MORE
-            # A tuple keeps the order: sets of strings differ from one process to the next, and so would sums.
-            telling = dict.fromkeys(term for term in terms(searchable(shown)) if term not in stopwords)
-            split.append((each, index, shown, tuple(telling)))
+    split = [(each, *sentence) for each in material for sentence in telling_sentences(each.record.text)]
     containing = Counter(term for *_, telling in split for term in telling)
     most = log1p(max(containing.values(), default=1))
     # The names that keys give to things, each as its terms, by the first of them: location:new_york under `new`.
