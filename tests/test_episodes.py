@@ -14,6 +14,8 @@ import pytest
 from clocks import NOON, HandClock
 
 from perdure import Memory, Record
+from perdure.episodes import work
+from perdure.errors import TextTooLong
 from perdure.testing.buggify import VARIABLE
 
 WORK = """
@@ -69,7 +71,7 @@ def test_several_workers_make_every_episode_once(tmp_path: Path):
 
 
 @pytest.mark.parametrize("point", POINTS)
-@pytest.mark.parametrize("nth", [1, 4])
+@pytest.mark.parametrize("nth", [1, 3])
 def test_a_worker_that_dies_leaves_whole_episodes(tmp_path: Path, point: str, nth: int):
     path = tmp_path / "m.db"
     with Memory(path, embedder="none") as memory:
@@ -128,6 +130,8 @@ def test_episodes_come_with_an_export(memory: Memory, clock: HandClock):
     with Memory(":memory:", embedder="none", clock=clock) as other:
         other.import_(file, trusted=True)
         assert len(other.list(key_type="episode")) == 5
+        # What they are made of is there, too, by the same ids.
+        assert covered(other, "c0") == list(range(1, 41))
         assert other.work().episodes_made == 0
 
 
@@ -158,3 +162,82 @@ def test_what_somebody_wrote_into_an_episode_does_not_stop_work(
     assert memory.work().episodes_reviewed == 0
     memory.forget(one.number)
     assert memory.work().episodes_reviewed == 0
+
+
+def test_a_forgotten_message_is_left_out_of_a_new_episode(memory: Memory):
+    fill(memory, 1, 2)
+    first, second, *_ = memory.conversation("c0").messages()
+    memory.forget(second.number)
+    memory.erase(first.number)
+    assert memory.work().episodes_made == 1
+    assert covered(memory, "c0") == list(range(3, 9))
+    [episode] = memory.list(key_type="episode").records
+    assert first.text not in episode.text
+    assert second.text not in episode.text
+
+
+def test_a_message_that_changes_meanwhile_is_looked_at_again(memory: Memory, monkeypatch: pytest.MonkeyPatch):
+    fill(memory, 1, 2)
+    changed = memory.conversation("c0").messages()[2]
+    original = work.store_episodes
+
+    def somebody_forgets_first(*arguments: Any) -> Any:
+        monkeypatch.undo()
+        memory.forget(changed.number)
+        return original(*arguments)
+
+    monkeypatch.setattr(work, "store_episodes", somebody_forgets_first)
+    assert memory.work().episodes_made == 0
+    assert memory.work().episodes_made == 1
+    assert covered(memory, "c0") == [1, 2, 4, 5, 6, 7, 8]
+
+
+def test_an_erased_episode_does_not_come_back_while_its_messages_stay(memory: Memory):
+    fill(memory, 1, 3)
+    memory.work()
+    newest, *_ = memory.list(key_type="episode").records
+    memory.erase(newest.number, confirm=True)
+    assert memory.work().episodes_made == 0
+    assert len(memory.conversation("c0").messages()) == 24
+
+
+def test_a_huge_message_is_part_of_an_episode_like_any_other(memory: Memory):
+    huge = "The flood rose to the second floor. " + "water and mud " * 70_000
+    talk = memory.conversation("c")
+    with pytest.raises(TextTooLong):
+        talk.add_message("user", 10 * huge)
+    for n in range(6):
+        talk.add_message("user", huge if n == 2 else f"We carried chair {n} upstairs", at=NOON + timedelta(minutes=n))
+    talk.add_message("user", "Much later", at=NOON + timedelta(hours=1))
+    assert memory.work().episodes_made == 1
+    [episode] = memory.list(key_type="episode").records
+    assert len(episode.evidence) == 6
+    assert len(episode.text) < 2000
+
+
+def test_signs_alone_make_an_episode_too(memory: Memory):
+    talk = memory.conversation("c")
+    talk.add_messages({"role": "user", "content": "!?" * n, "at": NOON + timedelta(hours=n)} for n in range(1, 9))
+    assert memory.work().episodes_made == 1
+
+
+def test_facts_that_somebody_told_make_an_episode_less_surprising(clock: HandClock):
+    surprise: list[float] = []
+    for known in (False, True):
+        with Memory(":memory:", embedder="none", clock=clock) as memory:
+            if known:
+                memory.remember(
+                    "Bea restores harpsichords in Leuven with gold leaf", category="experience", conversation_id="c"
+                )
+            for sitting, text in enumerate(
+                ("We talked of the weather", "Bea restores harpsichords in Leuven, gold leaf")
+            ):
+                memory.conversation("c").add_messages(
+                    {"role": "user", "content": f"{text} {n}", "at": NOON + timedelta(hours=sitting, minutes=n)}
+                    for n in range(6)
+                )
+            memory.conversation("c").add_message("user", "Later", at=NOON + timedelta(hours=9))
+            memory.work()
+            newest, *_ = memory.list(key_type="episode").records
+            surprise.append(float(str(newest.metadata["surprise"])))
+    assert surprise[1] < surprise[0]
