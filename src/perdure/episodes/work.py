@@ -43,7 +43,7 @@ _WAITING: Final = (
 )
 
 
-class Found(NamedTuple):
+class EndedEpisode(NamedTuple):
     """An episode that is over: where it ends, its messages, what it says of itself, and its telling terms."""
 
     cut: Cut
@@ -175,7 +175,7 @@ class EpisodeMaker:
         self.still_open.update(str(message.number) for message in messages[start : start + 1])
         return made
 
-    def _next_episode(self, messages: Sequence[Record], said: Sequence[Said], before: Before) -> Found | None:
+    def _next_episode(self, messages: Sequence[Record], said: Sequence[Said], before: Before) -> EndedEpisode | None:
         """The first episode of what is open, if it is over."""
         about: EpisodeWords | None = None
 
@@ -200,9 +200,9 @@ class EpisodeMaker:
         if about is None and self.model.name:
             about = self.model.describe(group, before.background)
         if about is not None:
-            return Found(cut, group, about, terms_of(group))
+            return EndedEpisode(cut, group, about, terms_of(group))
         made = extract(group, self.services.tokens)
-        return Found(cut, group, EpisodeWords(made.title, made.text, before.surprise_of(made.terms)), made.terms)
+        return EndedEpisode(cut, group, EpisodeWords(made.title, made.text, before.surprise_of(made.terms)), made.terms)
 
     def facts_of(self, reader: Reader, conversation: str) -> list[Record]:
         """What is known, the newest first. Where no conversation has any facts, that is found out once."""
@@ -246,7 +246,7 @@ class Before:
     def background(self) -> Background:
         return Background(list(self._episodes[1]), [fact.text for fact in self._facts[:_FACTS_SHOWN]])
 
-    def add(self, found: Found) -> None:
+    def add(self, found: EndedEpisode) -> None:
         terms, texts = self._episodes
         terms.append(found.terms)
         texts.append(found.about.text)
