@@ -430,3 +430,13 @@ def test_a_memory_that_the_loop_passes_twice_is_proposed_once():
         assert saved.outcome == "merged"
         assert len(memory.review("conflict")) == len({(p.first.number, p.second.number) for p in memory.review()})
         assert all(p.second.number == saved.record.number for p in memory.review() if p.number in saved.proposals)
+
+
+@pytest.mark.parametrize(("cosine", "outcome"), [(0.89, "apart"), (0.91, "proposed")])
+def test_where_the_words_are_in_doubt_a_person_is_asked_only_about_what_is_very_near(cosine: float, outcome: str):
+    old, new = "Bob may move to the coast", "Bob moves to the coast"
+    with Memory(":memory:", embedder=PlacedEmbedder({old: near(cosine), new: near(1)})) as memory:
+        memory.save_memory(old)
+        (step,) = memory.save_memory(new).steps
+        assert step.outcome == outcome
+        assert step.reasons

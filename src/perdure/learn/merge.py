@@ -15,7 +15,7 @@ from perdure.learn.joined import join_texts, joined_record, lost_words, split_ro
 from perdure.learn.merge_model import LONGEST, ask_to_merge
 from perdure.learn.merge_results import MergeOutcome, MergeStep
 from perdure.learn.proposals import ProposalKind
-from perdure.learn.sameness import Sameness, Verdict, merge_verdict, normal_form
+from perdure.learn.sameness import Verdict, merge_verdict, normal_form
 from perdure.learn.similar import Draft, Similar, draft_of, similar_memories
 from perdure.lifecycle.write import Plan
 from perdure.model import Record
@@ -105,33 +105,33 @@ class MergeLoop:
                 self.duplicate = other.record
                 return None
             if verdict.verdict is Verdict.CONFLICTS:
-                self._propose("conflict", other, verdict)
+                self._propose("conflict", other, verdict.reasons)
                 continue
             text = None
             if verdict.verdict is Verdict.SAME:
                 text = join_texts(other.record.text, draft.record.text)
             elif may_ask and other.cosine is not None:
                 # S4 asks about the most similar one alone.
-                may_ask, text = False, self._ask(other, draft.record.text)
+                may_ask, text = False, self._ask(other, draft.record.text, agreed=not verdict.reasons)
             else:
-                self._leave_open(other, verdict)
+                self._leave_open(other, verdict.reasons, agreed=not verdict.reasons)
             if text is not None and len(text.encode()) <= MAX_TEXT_BYTES:
                 return other, text
             if text is not None:
                 self._step(other, "apart", ("together they are longer than a memory may be",))
         return None
 
-    def _ask(self, other: Similar, text: str) -> str | None:
+    def _ask(self, other: Similar, text: str, *, agreed: bool) -> str | None:
         """What the language model makes of both; None where they stay two."""
         if max(len(other.record.text), len(text)) > LONGEST:
-            self._leave_open(other, Sameness(Verdict.UNDECIDED, ("a language model is not asked about long texts",)))
+            self._leave_open(other, ("a language model is not asked about long texts",), agreed=agreed)
             return None
         self.asked += 1
         try:
             worded = ask_to_merge(self.services, other.record.text, text)
         except (ProviderUnavailable, SettingsInvalid, InvalidInput) as error:
             self.notes.append(f"{error.sentence} {error.remedy}")
-            self._leave_open(other, Sameness(Verdict.UNDECIDED, ("the language model did not decide it",)))
+            self._leave_open(other, ("the language model did not decide it",), agreed=agreed)
             return None
         if worded is None:
             self._step(other, "apart", ("the language model keeps them apart",))
@@ -141,20 +141,24 @@ class MergeLoop:
             return None
         return worded
 
-    def _leave_open(self, other: Similar, verdict: Sameness) -> None:
-        """Without anybody who decides, what is close enough is proposed to a person: of several, the nearest."""
+    def _leave_open(self, other: Similar, reasons: tuple[str, ...], *, agreed: bool) -> None:
+        """Without anybody who decides, what is close enough is proposed to a person: of several, the nearest. Where the
+        words have something against it (not `agreed`), only what would be merged without them is close enough.
+        """
+        settings, cosine = self.services.settings, other.cosine
         asked = any(question.kind == "merge" for question in self.questions)
-        if not asked and other.cosine is not None and other.cosine >= self.services.settings.merge_propose:
-            self._propose("merge", other, verdict)
+        close = cosine is not None and cosine >= settings.merge_propose
+        if close and not asked and (agreed or (cosine or 0) > settings.merge_always):
+            self._propose("merge", other, reasons)
         else:
-            self._step(other, "apart", verdict.reasons)
+            self._step(other, "apart", reasons)
 
-    def _propose(self, kind: ProposalKind, other: Similar, verdict: Sameness) -> None:
+    def _propose(self, kind: ProposalKind, other: Similar, reasons: tuple[str, ...]) -> None:
         """Once for each pair, however often the loop comes by."""
         if any(question.other.record.number == other.record.number for question in self.questions):
             return
-        self.questions.append(OpenQuestion(kind, other, verdict.reasons))
-        self._step(other, "conflict" if kind == "conflict" else "proposed", verdict.reasons)
+        self.questions.append(OpenQuestion(kind, other, reasons))
+        self._step(other, "conflict" if kind == "conflict" else "proposed", reasons)
 
     def _pass_gate(self, merge: Merge, other: Similar) -> list[Similar] | None:
         """What the merged memory may be merged with next, or None where the gate rejects it; then both stay as they
