@@ -108,10 +108,10 @@ def test_a_correction_takes_the_place_of_what_was_said_before(memory: Memory):
 
 def test_what_was_superseded_is_found_only_where_the_past_is_asked_for(memory: Memory):
     tell(memory, (0, "I live in Osaka."), (5, "I live in Tokyo."))
-    question, facts = "where does Ada live", {"category": "identity"}
-    assert [hit.record.text for hit in memory.recall(question, **facts)] == ["Ada lives in Tokyo"]
+    question = "where does Ada live"
+    assert [hit.record.text for hit in memory.recall(question, category="identity")] == ["Ada lives in Tokyo"]
     assert "Ada lives in Osaka" not in memory.context(question).text
-    before = memory.recall(question, as_of=day(1), **facts)
+    before = memory.recall(question, as_of=day(1), category="identity")
     assert [hit.record.text for hit in before] == ["Ada lives in Osaka"]
     assert known(memory, history=True) == {"Ada lives in Tokyo"}
     assert [one.text for one in memory.facts(question, history=True)[0].earlier] == ["Ada lives in Osaka"]
@@ -185,6 +185,25 @@ def test_what_was_said_at_one_moment_is_left_to_a_person(memory: Memory):
     [conflict] = memory.conflicts()
     assert {conflict.first.text, conflict.second.text} == known(memory)
     assert conflict.reasons == ("both were said at the same time",)
+
+
+@pytest.mark.parametrize(
+    ("kept", "gone"), [("Ada lives in Osaka", "Ada lives in Tokyo"), ("Ada lives in Tokyo", "Ada lives in Osaka")]
+)
+def test_what_a_person_decided_stays_decided(memory: Memory, clock: HandClock, kept: str, gone: str):
+    """Until something else is said after that."""
+    tell(memory, (1, "I live in Osaka."), (1, "I live in Tokyo."))
+    [conflict] = memory.conflicts()
+    clock.now = day(3)
+    memory.accept(conflict, keep=current(memory, kept).number)
+    tell(memory, (2, "I don't live in Rome."))
+    assert known(memory) == {kept, "Ada doesn't live in Rome"}
+    [fact] = [fact for fact in memory.facts(history=True) if fact.record.text == kept]
+    assert [one.text for one in fact.earlier] == [gone]
+    assert memory.conflicts() == []
+    clock.now = day(5)
+    tell(memory, (4, gone.replace("Ada lives", "I live")))
+    assert known(memory) == {gone, "Ada doesn't live in Rome"}
 
 
 def test_a_later_statement_decides_what_was_undecided(memory: Memory):

@@ -87,7 +87,9 @@ def known_facts(changes: FactChanges, topics: Collection[Topic]) -> dict[Topic, 
 
 
 def known_fact(record: Record, topic: Topic, lines: Sequence[Revision]) -> KnownFact:
-    """What a person changed since it was learned is settled. Other words that cannot be read agree with nothing."""
+    """What holds, and a person changed since it was learned, is settled. Other words that cannot be read agree with
+    nothing.
+    """
     assertion, said = assertion_in(record), tuple(moments_said(record)) or (Moment(begins(record)),)
     settled_at, is_reworded = None, False
     for before, after in pairwise(lines):
@@ -95,7 +97,7 @@ def known_fact(record: Record, topic: Topic, lines: Sequence[Revision]) -> Known
         if is_by_person(after.change) and (None in told or told[0] != told[1]):
             settled_at = after.change.at
             is_reworded |= before.version != after.version
-    if settled_at is None:
+    if settled_at is None or record.state != "active":
         return KnownFact(record, assertion, said, is_settled=record.tier == ONLY_PEOPLE)
     if is_reworded:
         assertion = read_again(record, topic) or Assertion(record.text)
@@ -121,9 +123,10 @@ class TopicChanges:
         order = sorted(range(len(placed)), key=lambda index: placed[index].known is None)
         ids = {index: self._write(placed[index]) for index in order}
         records |= {id: self.changes.plans[id].record for id in ids.values() if id in self.changes.plans}
+        decided = {ids[other] for fact in placed for other in fact.supersedes}
         for index, fact in enumerate(placed):
             supersedes = [ids[other] for other in fact.supersedes if ids[other] != ids[index]]
-            self._link(records.get(ids[index]), supersedes, records)
+            self._link(records.get(ids[index]), supersedes, decided)
             for other in fact.conflicts:
                 self._conflict(ids[index], ids[other], fact, placed[other])
 
@@ -167,8 +170,8 @@ class TopicChanges:
             return record.id
         return (changes.add(first, record) or record).id
 
-    def _link(self, record: Record | None, supersedes: Sequence[str], own: Collection[str]) -> None:
-        """What it superseded of other topics stays."""
+    def _link(self, record: Record | None, supersedes: Sequence[str], decided: Collection[str]) -> None:
+        """What it superseded for another reason than what was said stays."""
         if record is None:
             return
         changes = self.changes
@@ -176,7 +179,7 @@ class TopicChanges:
         told = {one for change in news for one in (change.id, change.replaced)}
         changes.decided[:] = [one for one in changes.decided if one.action != "new" or one.id not in told]
         changes.decided += news
-        others = tuple(other for other in record.supersedes if other not in own)
+        others = tuple(other for other in record.supersedes if other not in decided)
         self._change(record, {"supersedes": (*others, *supersedes)})
 
     def _conflict(self, id: str, other: str, fact: PlacedFact, against: PlacedFact) -> None:
