@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Final, NamedTuple, TypeAlias, cast
 
-from perdure.cli.terminal import glyphs, safe
+from perdure.cli.terminal import dim, glyphs, safe
 
 if TYPE_CHECKING:
     from perdure.cli.demo import Demo
@@ -45,15 +45,15 @@ _CORRECTED: Final = "Bob gets hives from peanuts and from shellfish"
 _NONSENSE: Final = "Peanuts are safe for everybody"
 _NOTES: Final = tuple(f"Note {number}: measurement {number * 7919 % 1000} of the night run" for number in range(1, 601))
 _ACKNOWLEDGED: Final = 40
-# Day of the year, and what Ada and her assistant said in one sitting.
+# The day, and what Ada and her assistant said then.
 _TALKS: Final = (
-    ("01-09", ("Hi! I live in Osaka and I work as a nurse.", "Nice to meet you, Ada!", "I'm allergic to shellfish.",
-               "Noted.", "Please always answer in English.")),
-    ("02-14", ("I moved to Tokyo last week!", "Congratulations!", "My sister Mina helped me.", "How kind of her.",
-               "I love the river here.")),
-    ("03-21", ("Good morning, I started learning the cello.", "Wonderful!", "My sister Mina plays the violin.",
-               "A duet, then?", "One day.")),
-    ("04-02", ("Hello again!",)),
+    ("2026-01-09", ("Hi! I live in Osaka and I work as a nurse.", "Nice to meet you, Ada!",
+                    "I'm allergic to shellfish.", "Noted.", "Please always answer in English.")),
+    ("2026-02-14", ("I live in Tokyo now, near the river.", "How do you like it?", "My sister Mina is a baker there.",
+                    "Then there is always bread.", "I love the quiet streets.")),
+    ("2026-03-21", ("Good morning! I started learning the cello.", "Wonderful!", "Mina plays the violin.",
+                    "A duet, then?", "One day, yes.")),
+    ("2026-04-02", ("Hello again!",)),
 )  # fmt: skip
 
 
@@ -103,21 +103,17 @@ def kill_a_writer(demo: Demo) -> Iterator[str]:
 
 
 def write_chat(demo: Demo) -> Iterator[str]:
-    """A conversation of some months, as JSON Lines."""
+    """The conversation as JSON Lines, and what of it matters for the story."""
     said = [
         {
             "conversation_id": "ada", "role": "assistant" if place % 2 else "user", "content": text,
-            "speaker": "Assistant" if place % 2 else "Ada", "at": f"2026-{day}T09:{place:02}:00Z",
+            "speaker": "Assistant" if place % 2 else "Ada", "at": f"{day}T09:{place:02}:00Z",
         }
         for day, texts in _TALKS
         for place, text in enumerate(texts)
     ]  # fmt: skip
     demo.file("chat.jsonl").write_text("".join(f"{json.dumps(one)}\n" for one in said), "utf-8")
-    yield demo.prompt("cat chat.jsonl")
-    yield from (f"{one['speaker']}: {one['content']}" for one in said[:1])
-    yield glyphs().more
-    yield from (f"{one['speaker']}: {one['content']}" for one in said[5:6])
-    yield glyphs().more
+    yield from (dim(f"{one['at'][:10]}  Ada: {one['content']}") for one in said if " live in " in one["content"])
 
 
 STORY: Final = (
@@ -172,9 +168,9 @@ STORY: Final = (
         "perdure chat import chat.jsonl",
         "perdure work",
         "perdure facts --conversation ada --history",
-        Check(lambda demo: demo.facts("where does Ada live?")[0].startswith("Ada moved to Tokyo")
-              and "Ada lives in Osaka" not in "\n".join(demo.facts()),
-              "She lives in Tokyo now, and it is known since when she did not.", "The old address is still a fact!"),
+        Check(lambda demo: "Ada lives in Tokyo now, near the river" in demo.facts()
+              and "Ada lives in Osaka" not in demo.facts(),
+              "She lives in Tokyo, and Osaka is history.", "The old address is still a fact!"),
     )),
     Chapter("Outlive the session", "wednesday", "Every command was a process of its own. So is this Python program.", (
         """python -c 'from perdure import Memory; print(Memory().recall("{question}")[0].record.text)'""",
