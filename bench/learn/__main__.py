@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bench.corpus import ORIGIN, DataMissing, load
-from bench.learn import duplicates, episodes, merging, statements
+from bench.learn import cost, duplicates, episodes, merging, recall, statements
 from bench.ours import local_embedder
 from bench.recall.data import locomo
 from bench.recall.vectors import Remembering
@@ -34,8 +34,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         except DataMissing as error:
             print(error, file=sys.stderr)
             return 2
-        reached = statements.report(conversations, local_embedder()) and reached
+        reached = statements.report(conversations) and reached
         reached = episodes.report(conversations, local_embedder()) and reached
+        reached = cost.report(conversations, local_embedder()) and reached
+        remembering = Remembering(local_embedder(), options.cache)
+        reached = recall.report(conversations, remembering) and reached
+        remembering.keep()
     if options.merging:
         reached = merging.report(corpus) and reached
     return 0 if reached else 1

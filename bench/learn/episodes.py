@@ -10,7 +10,7 @@ from statistics import median
 from time import process_time
 from typing import Final
 
-from bench.learn.statements import MOST_TIME
+from bench.learn.cost import MOST_TIME
 from bench.recall.data import Collection
 from perdure import Memory, Record
 from perdure.embed.port import Embedder

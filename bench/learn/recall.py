@@ -15,6 +15,7 @@ import math
 import tempfile
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from statistics import mean
 from typing import Final, TypeAlias
@@ -58,27 +59,30 @@ def report(conversations: Sequence[Collection], embedder: Embedder) -> bool:
 def _stored(conversations: Sequence[Collection], embedder: Embedder, *, learns: bool) -> Generator[Memory]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "memory.db"
-        settings = Settings(store=path, cache=Path(folder), actor="bench", learn="rules" if learns else "off")
+        settings = Settings(store=path, cache=Path(folder), actor="bench", learn="rules")
         if not learns:
-            settings = Settings(
-                store=path, cache=Path(folder), actor="bench", learn="off", episode_min_messages=_NO_EPISODES,
-                episode_max_messages=_NO_EPISODES,
-            )  # fmt: skip
+            settings = replace(
+                settings, learn="off", episode_min_messages=_NO_EPISODES, episode_max_messages=_NO_EPISODES
+            )
         with Memory(path, embedder=embedder, settings=settings) as memory:
-            for conversation in conversations:
-                space = memory.namespace(conversation.name)
-                space.import_messages(
-                    {
-                        "conversation_id": conversation.name, "id": one["metadata"]["name"], "role": "user",
-                        "content": one["text"], "speaker": one["metadata"]["speaker"], "at": one["valid_at"],
-                        "session_id": one["session_id"],
-                    }
-                    for one in conversation.memories
-                )  # fmt: skip
+            import_turns(memory, conversations)
             worked = memory.work()
             if worked.vectors_pending or learns != bool(worked.facts_changed):
                 raise RuntimeError(f"This was not stored as it should be: {worked}.")
             yield memory
+
+
+def import_turns(memory: Memory, conversations: Sequence[Collection]) -> None:
+    """Each conversation as messages, in a namespace of its own."""
+    for conversation in conversations:
+        memory.namespace(conversation.name).import_messages(
+            {
+                "conversation_id": conversation.name, "id": one["metadata"]["name"], "role": "user",
+                "content": one["text"], "speaker": one["metadata"]["speaker"], "at": one["valid_at"],
+                "session_id": one["session_id"],
+            }
+            for one in conversation.memories
+        )  # fmt: skip
 
 
 def _recalled(memory: Memory, question: str) -> list[Record]:

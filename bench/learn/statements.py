@@ -14,21 +14,17 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from datetime import datetime
 from statistics import mean, median
-from time import process_time
 from typing import Any, Final
 
 from bench.recall.data import Collection, Question
-from perdure.embed.port import Embedder
 from perdure.learn.statements import Statement, statements
 from perdure.learn.worth import MOST_FACTS, choose, worth
 
 CATEGORIES: Final = (1, 2, 4)
 LEAST_COVERED: Final = 0.7
-MOST_TIME: Final = 0.1
 _FITTED: Final = 5
 _SESSIONS: Final = 3
 _DRAWS: Final = 20
-_EMBEDDED: Final = 10
 _SHOWN: Final = 40
 _SEED: Final = 11
 
@@ -84,11 +80,9 @@ def covered(questions: Sequence[Question], sources: AbstractSet[str], category: 
     return sum(not one.gold.isdisjoint(sources) for one in asked) / len(asked)
 
 
-def report(conversations: Sequence[Collection], embedder: Embedder) -> bool:
+def report(conversations: Sequence[Collection]) -> bool:
     """Prints it; whether the goals are reached."""
-    start = process_time()
     extracted = [extract(conversation) for conversation in conversations]
-    rules = process_time() - start
     print(
         f"statements: of {sum(len(one.turns) for one in extracted)} turns; questions of the categories 1, 2 and 4 with"
     )
@@ -105,18 +99,12 @@ def report(conversations: Sequence[Collection], embedder: Embedder) -> bool:
     _print_row("all", extracted, chance)
     rates = [one.rate for one in extracted]
     print(f"\nfacts per 100 turns: from {min(rates):.1f} to {max(rates):.1f}, at most {MOST_FACTS}")
-    part = [turn for one in extracted for turn in one.turns][::_EMBEDDED]
-    start = process_time()
-    embedder.embed_passages([turn.text for turn in part])
-    embedding = (process_time() - start) * _EMBEDDED
-    turns = sum(len(one.turns) for one in extracted)
-    print(f"processor time: {1e6 * rules / turns:.0f} µs a turn, {rules / embedding:.4f} of embedding the same turns\n")
     for turn, statement in chance.sample([row for one in extracted for row in one.kept], _SHOWN):
         slot = f" {statement.slot}={statement.value}" if statement.slot else ""
         denied = "" if statement.affirmed else " (not)"
         said = f"{turn.name}, {statement.valid_at:%Y-%m-%d}, {statement.category}, {statement.subject}{slot}{denied}"
         print(f"  {statement.fact}\n      {said}, worth {worth(statement):.2f}, sure {statement.confidence}")
-    return share >= LEAST_COVERED and max(rates) <= MOST_FACTS and rules <= MOST_TIME * embedding
+    return share >= LEAST_COVERED and max(rates) <= MOST_FACTS
 
 
 def extract(conversation: Collection) -> Extraction:

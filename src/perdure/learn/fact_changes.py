@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 from perdure.ids import parse_reference
 from perdure.learn.actions import Action, FactAction
 from perdure.learn.known_facts import KnownFacts, is_fact
-from perdure.learn.sameness import Verdict, duplicate_verdict
+from perdure.learn.sameness import Verdict, duplicate_verdict, normal_form
 from perdure.lifecycle.import_export import is_blocked
 from perdure.lifecycle.tier_policy import ONLY_PEOPLE
 from perdure.lifecycle.write import Plan
@@ -141,12 +141,14 @@ class FactChanges:
         if twin := self._twin(record):
             return self.reinforce(twin, planned)
         conflicts: list[ConflictingPair] = []
-        least = self.settings.duplicate_cosine
+        least, says = self.settings.duplicate_cosine, normal_form(record.text)
         for near, cosine in self.known.nearest(record.text, planned.vector, self.settings.duplicate_candidates):
+            if (cosine is None or cosine < least) and normal_form(near.text) != says:
+                continue
             verdict, reasons = duplicate_verdict(near.text, record.text, cosine, at_least=least)
             if verdict is Verdict.SAME:
                 return self.reinforce(near, planned)
-            if verdict is Verdict.CONFLICTS and cosine is not None and cosine >= least:
+            if verdict is Verdict.CONFLICTS:
                 conflicts.append(ConflictingPair(near.id, record.id, reasons, cosine))
         self.insert(record, planned.vector)
         self.decided.append(DecidedChange("new", record.id))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
@@ -49,6 +49,7 @@ class KnownFacts:
         self.conversation, self.generation, self._now = conversation, generation, now
         self.records: dict[str, Record] = {}
         self._vectors: dict[str, NDArray[np.float32]] = {}
+        self._words: dict[str, frozenset[str]] = {}
         self._read(reader, reader.numbers(fact_filter(conversation)))
 
     def refresh(self, reader: Reader, seq: int) -> None:
@@ -74,8 +75,21 @@ class KnownFacts:
         cosines = np.array([self._vectors[id] for id in ids]) @ vector if ids and vector is not None else np.array([])
         order = np.argsort(-cosines, kind="stable")[:limit]
         near = [NearFact(self.records[ids[place]], round(float(cosines[place]), _DIGITS)) for place in order]
-        others = [self.records[id] for id in self.records.keys() - set(ids)]
-        return [*near, *(NearFact(record, None) for record in by_words(text, others, limit))]
+        others = self.records.keys() - set(ids)
+        return [*near, *(NearFact(record, None) for record in self._by_words(text, others, limit))]
+
+    def _by_words(self, text: str, ids: Collection[str], limit: int) -> list[Record]:
+        """Those that share the largest part of their words with the text, best first."""
+        said = set(terms(searchable(text))) if ids else set[str]()
+        shares: list[tuple[float, int, Record]] = []
+        for id in ids:
+            record = self.records[id]
+            if id not in self._words:
+                self._words[id] = frozenset(terms(searchable(record.text)))
+            own = self._words[id]
+            if shared := len(own & said) / max(len(own), 1):
+                shares.append((-shared, record.number, record))
+        return [record for _, _, record in sorted(shares, key=lambda row: row[:2])[:limit]]
 
     def _read(self, reader: Reader, numbers: Sequence[int]) -> None:
         found = [one for one in reader.fetch(sorted(numbers)) if is_fact(one, self.conversation, self._now)]
@@ -86,14 +100,3 @@ class KnownFacts:
         for record in found:
             vector = stored.get(hashes[record.id])
             self.add(record, None if vector is None else np.frombuffer(vector, dtype=np.float32))
-
-
-def by_words(text: str, records: Iterable[Record], limit: int) -> list[Record]:
-    """Those that share the largest part of their words with the text, best first."""
-    said = set(terms(searchable(text)))
-    shares: list[tuple[float, int, Record]] = []
-    for record in records:
-        own = set(terms(searchable(record.text)))
-        if shared := len(own & said) / max(len(own), 1):
-            shares.append((-shared, record.number, record))
-    return [record for _, _, record in sorted(shares, key=lambda row: row[:2])[:limit]]

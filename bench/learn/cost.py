@@ -1,0 +1,76 @@
+"""What learning costs beside embedding, in processor time on LoCoMo.
+
+`deciding`: cutting a conversation into episodes, their summaries and surprise, and the facts that rules find in them,
+without a store. `work`: all of it through `Memory.work`, reading and writing included, but no vectors. Both as shares
+of the time in which the packaged model embeds the same turns.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections import deque
+from collections.abc import Sequence
+from pathlib import Path
+from time import process_time
+from typing import Final
+
+from bench.learn.recall import import_turns
+from bench.recall.data import Collection
+from perdure import Memory, Record
+from perdure.embed.port import Embedder
+from perdure.episodes.episode import said_at, summary_of
+from perdure.episodes.segment import Rules, Said, first_cut
+from perdure.episodes.surprise import surprise, telling_terms
+from perdure.learn.rules_engine import facts_told
+from perdure.learn.worth import choose
+from perdure.settings import Settings
+from perdure.text.tokens import counter_of
+
+MOST_TIME: Final = 0.1
+# One turn of so many is embedded.
+_PART: Final = 10
+_RECENT: Final = 5
+
+
+def report(conversations: Sequence[Collection], embedder: Embedder) -> bool:
+    """Prints it; whether deciding takes at most a tenth of embedding."""
+    texts = [one["text"] for each in conversations for one in each.memories]
+    embedder.embed_passages(texts[:1])
+    start = process_time()
+    embedder.embed_passages(texts[::_PART])
+    embedding = (process_time() - start) * len(texts) / len(texts[::_PART])
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "memory.db"
+        settings = Settings(store=path, cache=Path(folder), actor="bench", embedder="none", learn="rules")
+        with Memory(path, settings=settings) as memory:
+            memory.work()
+            import_turns(memory, conversations)
+            talks = [memory.namespace(each.name).conversation(each.name).messages() for each in conversations]
+            start = process_time()
+            for talk in talks:
+                _decide(talk)
+            deciding = process_time() - start
+            start = process_time()
+            memory.work()
+            working = process_time() - start
+    print(
+        f"\ncost of {len(texts)} turns, in processor time: embedding {1e6 * embedding / len(texts):.0f} µs a turn;",
+        end="",
+    )
+    print(f" deciding {deciding / embedding:.3f} of it (goal {MOST_TIME}), work {working / embedding:.3f}")
+    return deciding <= MOST_TIME * embedding
+
+
+def _decide(talk: Sequence[Record]) -> None:
+    counter, recent = counter_of(None), deque[frozenset[str]](maxlen=_RECENT)
+    said = [Said(said_at(message), len(message.text.strip())) for message in talk]
+    start, rules = 0, Rules()
+    while cut := first_cut(said[start : start + rules.max_messages], rules):
+        group = talk[start : start + cut.end]
+        summary_of(group, counter)
+        terms = telling_terms(message.text for message in group)
+        surprise(terms, recent, frozenset())
+        recent.append(terms)
+        for _, statement in choose(list(facts_told(group))):
+            _ = statement.keywords
+        start += cut.end
