@@ -25,7 +25,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     reached, corpus = True, None
     if options.sts or options.sick:
         embedder = Remembering(local_embedder(), options.cache)
-        reached = duplicates.report(duplicates.load(options.sts, options.sick), embedder)
+        reached = duplicates.report(duplicates.load(options.sts, options.sick), embedder) and reached
         embedder.keep()
     if options.locomo:
         try:

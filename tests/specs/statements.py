@@ -299,6 +299,16 @@ S2: Final = {
     "S2 no write API": "no direct write API",
     "S2 rollback": "Safe rollback if consolidation produced incorrect invalidations",
     "S2 thresholds": "Thresholds Reference",
+    "S2 identity": "Name, location, occupation, age, demographic facts",
+    "S2 preference": "Likes, dislikes, favorites, rankings",
+    "S2 interest": "Topics, hobbies, domains the person engages with",
+    "S2 personality": "Communication style, emotional tendencies, traits",
+    "S2 relationship": "Dynamics between user and assistant, shared references, routines",
+    "S2 experience": "Skills, past events, professional background",
+    "S2 goal": "Desires, plans, aspirations",
+    "S2 guideline": "How the assistant *should* behave",
+    "S2 two cities": 'Old fact: { category: "identity", fact: "User lives in Osaka", invalid_at: NULL }',
+    "S2 cross-episode": "Allows cross-episode pattern detection (multiple mentions = stronger signal)",
     "S2 duplicate threshold": "cosine similarity above which facts are considered true duplicates",
 }
 
