@@ -20,7 +20,7 @@ from perdure.learn.model_engine import INSTRUCTIONS
 from perdure.learn.run import apply_actions, fingerprint, read_episode
 from perdure.learn.task import ConsolidationTask
 from perdure.llm.structured import read_answer
-from perdure.model import Record
+from perdure.model import replace_record
 
 if TYPE_CHECKING:
     from perdure.learn.results import Consolidation
@@ -74,10 +74,12 @@ def read_token(services: Services, namespace: str, token: object) -> Consolidati
         by_number = {record.number: record for record in reader.fetch([number for number, _ in content["facts"]])}
     if [[one.record.number, fingerprint(one)] for one in episodes] != content["episodes"]:
         raise _too_late()
-    facts: list[Record] = [
-        by_number[number] for number, words in content["facts"]
-        if number in by_number and by_number[number].content_hash == words
-    ]  # fmt: skip
+    # With the words that were shown: a fact that says something else by now is not the one that is meant.
+    facts = [
+        replace_record(by_number[number], content_hash=words)
+        for number, words in content["facts"]
+        if number in by_number
+    ]
     return ConsolidationTask(namespace, content["conversation"], episodes, tuple(facts), token=str(token))
 
 

@@ -21,7 +21,7 @@ from perdure.episodes.retry import retry_episode
 from perdure.errors import ModelOutputInvalid, ModelUnavailable, ProviderUnavailable, SettingsInvalid
 from perdure.ids import EPISODE, MAX_NUMBER
 from perdure.learn.actions import check_actions
-from perdure.learn.model_engine import MOST_EPISODES, PURPOSE, ModelEngine
+from perdure.learn.model_engine import MOST_EPISODES, PREVIEW, PURPOSE, ModelEngine
 from perdure.learn.results import Consolidation, total
 from perdure.learn.rules_engine import RulesEngine
 from perdure.learn.run import apply_actions, full_note, has_room, read_task
@@ -42,11 +42,11 @@ _MOST_INVALID: Final = 3
 _NAME_A_MODEL: Final = "Name one in the setting `llm`, or throw away what is parked."
 
 
-def engine_of(services: Services) -> Engine | None:
-    """Who consolidates; None: nobody here."""
+def engine_of(services: Services, *, keeps: bool = False) -> Engine | None:
+    """Who consolidates; None: nobody here. `keeps`: what a model answers is kept for the next time."""
     settings = services.settings
     if settings.learn == "auto" and settings.llm != "none":
-        return ModelEngine(services, settings.llm)
+        return ModelEngine(services, settings.llm, keeps)
     return RulesEngine() if settings.learn in {"auto", "rules"} else None
 
 
@@ -160,7 +160,7 @@ def consolidate(
     """All episodes that wait in this namespace, or in one conversation of it, however few."""
     most = MAX_NUMBER if limit is None else check_int(limit, "limit", 1, MAX_NUMBER)
     name = None if conversation is None else check_conversation(services, conversation)
-    engine = engine_of(services)
+    engine = engine_of(services, keeps=dry_run)
     if engine is None:
         who = "learning is switched off" if services.settings.learn == "off" else "the agent itself consolidates"
         return Consolidation(notes=(f"Nothing was done: {who} (the setting `learn`).",), done=not dry_run)
@@ -223,7 +223,7 @@ def park(services: Services, episode: Record, model: str, error: ModelOutputInva
 def unpark(services: Services, task: ConsolidationTask) -> None:
     numbers = {episode.record.number for episode in task.episodes}
     for item in services.store.parked(task.namespace):
-        if item.purpose == PURPOSE and item.memory in numbers:
+        if item.purpose in {PURPOSE, PREVIEW} and item.memory in numbers:
             services.store.unpark(task.namespace, item.id)
 
 
@@ -269,5 +269,10 @@ def open_consolidation(
     return with_token(services, read_task(services, namespace, first[0], first[1][:most]))
 
 
+def ask_anew(services: Services, parked: Parked, _: WriteBatch) -> bool:
+    """What a preview kept is thrown away: the next consolidation asks."""
+    return services.store.unpark(parked.namespace, parked.id)
+
+
 # What `Memory.retry_parked` knows besides what the lifecycle asks itself.
-RETRIES: Final[Retries] = {PURPOSE: retry, episode_model.PURPOSE: retry_episode}
+RETRIES: Final[Retries] = {PURPOSE: retry, PREVIEW: ask_anew, episode_model.PURPOSE: retry_episode}

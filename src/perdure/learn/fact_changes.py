@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
+from perdure.episodes.surprise import telling_terms
 from perdure.ids import parse_reference
 from perdure.learn.actions import Action, FactAction
 from perdure.learn.known_facts import KnownFacts, is_fact
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from perdure.learn.task import TaskEpisode
     from perdure.settings import Settings
 
 # A fact that ended the moment it began would never have been true.
@@ -34,15 +36,27 @@ _MOMENT: Final = timedelta(microseconds=1)
 @dataclass(frozen=True, slots=True)
 class PlannedAction:
     """An action with everything that could be found out before the transaction. `record` is the new fact, if it makes
-    one. `evidence` are the ids of the episodes that say so, the first of which began at `since`; it holds from `at` on.
+    one. `episodes` say so, and it holds from `at` on.
     """
 
     action: FactAction
-    evidence: tuple[str, ...]
-    since: datetime
+    episodes: tuple[TaskEpisode, ...]
     at: datetime
     record: Record | None = None
     vector: NDArray[np.float32] | None = None
+
+    @property
+    def evidence(self) -> tuple[str, ...]:
+        return tuple(episode.record.id for episode in self.episodes)
+
+    @property
+    def said_at(self) -> datetime:
+        """When it was last said: by the message that shares most words with it, else when the newest episode began."""
+        words = telling_terms([self.action.fact])
+        said = [message for episode in self.episodes for message in episode.messages]
+        shared = [(len(words & telling_terms([one.text])), one.valid_at or one.created_at) for one in said]
+        most, at = max(shared, default=(0, self.at))
+        return at if most else max(episode.since for episode in self.episodes)
 
 
 class ConflictingPair(NamedTuple):
@@ -127,16 +141,17 @@ class FactChanges:
         self.left_out += 1
         self.notes.append(note)
 
-    def is_forgotten(self, record: Record, since: datetime) -> bool:
+    def is_forgotten(self, record: Record, planned: PlannedAction) -> bool:
         """Whether these words were forgotten or corrected after they were said."""
-        blocked = is_blocked(self.reader.tombstone_since(identity_of(record)), since)
-        if blocked:
-            self.skip("A fact that was forgotten or corrected after it was said is not learned again.")
-        return blocked
+        gone = self.reader.tombstone_since(identity_of(record))
+        if gone is None or not is_blocked(gone, planned.said_at):
+            return False
+        self.skip("A fact that was forgotten or corrected after it was said is not learned again.")
+        return True
 
     def add(self, planned: PlannedAction, record: Record) -> Record | None:
         """A new fact, unless it is known already: the fact that says so now. None where it was forgotten."""
-        if self.is_forgotten(record, planned.since):
+        if self.is_forgotten(record, planned):
             return None
         if twin := self._twin(record):
             return self.reinforce(twin, planned)
@@ -177,7 +192,7 @@ class FactChanges:
         """What is true now takes the place of what was; what is said now but was true earlier only precedes it."""
         if fact.content_hash == record.content_hash:
             self.reinforce(fact, planned)
-        elif self.is_forgotten(record, planned.since):
+        elif self.is_forgotten(record, planned):
             pass
         elif planned.at < begins(fact):
             self._insert_before(fact, planned, record)

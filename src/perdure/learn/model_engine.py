@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
 from perdure.clock import format_time
 from perdure.episodes.messages import ROLE
+from perdure.errors import StoreReadOnly
 from perdure.learn.actions import SCHEMA, FactAction, parse_actions
 from perdure.llm.port import Question
-from perdure.llm.structured import ask
-from perdure.model import SPEAKER, Record
+from perdure.llm.structured import ask, read_answer
+from perdure.model import SPEAKER, Json, Record
 
 if TYPE_CHECKING:
     from perdure.learn.task import ConsolidationTask, TaskEpisode
     from perdure.services import Services
 
 PURPOSE: Final = "consolidation"
+# What a preview was made of is kept under this purpose, so that what was shown is what happens.
+PREVIEW: Final = "consolidation preview"
+_KEPT: Final = "A preview was made of this answer: the next consolidation of these episodes uses it."
 # What one question is about.
 MOST_EPISODES: Final = 10
 # Of one message. What is longer is a document, and what it says of somebody stands at its beginning.
@@ -54,23 +60,48 @@ of a fact that is listed. If there is nothing worth keeping, facts is an empty l
 
 @dataclass(frozen=True, slots=True)
 class ModelEngine:
-    """The language model of this name, such as `ollama:qwen3`."""
+    """The language model of this name, such as `ollama:qwen3`. With `keeps` its answer is kept for the next time that
+    the same is asked.
+    """
 
     services: Services
     name: str
+    keeps: bool = False
     needs_facts: bool = True
     most_episodes: int = MOST_EPISODES
 
     def actions(self, task: ConsolidationTask) -> Sequence[FactAction]:
-        question = Question(
-            purpose=PURPOSE,
-            instructions=INSTRUCTIONS,
-            text=task_text(self.services, task),
-            schema=SCHEMA,
-            max_output_tokens=_MOST_TOKENS,
-        )
-        model = self.services.language_model(self.name)
-        return parse_actions(ask(model, question, seconds=self.services.settings.consolidation_seconds))
+        text = task_text(self.services, task)
+        asked = sha256(f"{self.name}\n{text}".encode()).hexdigest()
+        answer = self._kept(task, asked)
+        if answer is None:
+            question = Question(
+                purpose=PURPOSE, instructions=INSTRUCTIONS, text=text, schema=SCHEMA, max_output_tokens=_MOST_TOKENS
+            )
+            model = self.services.language_model(self.name)
+            answer = ask(model, question, seconds=self.services.settings.consolidation_seconds)
+        if self.keeps:
+            self._keep(task, asked, answer)
+        return parse_actions(answer)
+
+    def _kept(self, task: ConsolidationTask, asked: str) -> dict[str, Json] | None:
+        first = task.episodes[0].record.number
+        for item in self.services.store.parked(task.namespace):
+            if item.purpose == PREVIEW and item.memory == first:
+                with suppress(ValueError, KeyError, TypeError):
+                    kept = json.loads(item.output)
+                    return read_answer(json.dumps(kept["answer"]), SCHEMA) if kept["asked"] == asked else None
+        return None
+
+    def _keep(self, task: ConsolidationTask, asked: str, answer: Mapping[str, Json]) -> None:
+        """Where erasing what it is about erases it, too."""
+        services = self.services
+        output = services.redact(json.dumps({"asked": asked, "answer": answer}, ensure_ascii=False)).text
+        with suppress(StoreReadOnly):
+            services.store.park(
+                task.namespace, purpose=PREVIEW, memory=task.episodes[0].record.number, model=self.name, error=_KEPT,
+                output=output, attempts=1, at=services.context.clock(),
+            )  # fmt: skip
 
 
 def task_text(services: Services, task: ConsolidationTask) -> str:

@@ -44,7 +44,7 @@ def place_statements(changes: FactChanges, planned: Sequence[PlannedAction]) -> 
     by_topic: defaultdict[Topic, list[PlannedAction]] = defaultdict(list)
     for one in sorted(planned, key=lambda one: (one.at, one.action.fact)):
         topic = topic_of(one.action)
-        if topic and one.record and not changes.is_forgotten(one.record, one.at):
+        if topic and one.record and not changes.is_forgotten(one.record, one):
             by_topic[topic].append(one)
     known = known_facts(changes, [topic for topic in by_topic if topic.slot])
     for topic, told in by_topic.items():

@@ -107,10 +107,8 @@ def plan_actions(
     planned: list[PlannedAction] = []
     for action in actions:
         chosen = [one for one in task.episodes if not action.evidence or one.record.number in action.evidence]
-        evidence = chosen or list(task.episodes)
-        newest = max(evidence, key=lambda episode: episode.until)
-        ids = tuple(episode.record.id for episode in evidence)
-        one = PlannedAction(action, ids, newest.since, action.valid_at or newest.until)
+        evidence = tuple(chosen) or task.episodes
+        one = PlannedAction(action, evidence, action.valid_at or max(episode.until for episode in evidence))
         if action.action in {"new", "update"}:
             metadata = {**action.metadata, LEARNED_BY: learned_by}
             given = {"category": action.category, "keywords": action.keywords, "metadata": metadata}
@@ -122,7 +120,7 @@ def plan_actions(
             notes += found
             low = any(episode.record.trust == "low" for episode in evidence)
             own = {
-                "content_hash": content_hash(cast("Any", fields)["text"]), "source": LEARNED, "evidence": ids,
+                "content_hash": content_hash(cast("Any", fields)["text"]), "source": LEARNED, "evidence": one.evidence,
                 "conversation_id": task.conversation_id, "session_id": LEARNED_SESSION,
                 "trust": "low" if low else "normal", "valid_at": one.at,
                 "confidence": action.confidence,
