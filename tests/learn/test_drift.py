@@ -75,7 +75,7 @@ def test_no_original_is_lost_to_a_model_that_loses_words(
         assert ended > CYCLES
         missing = [record.number for record in learned.values() if not is_there(memory, record)]
         assert missing == []
-        assert len({record.state for record in map(memory.get, learned)}) == 2
+        assert "superseded" in {record.state for record in map(memory.get, learned)}
         assert [finding.sentence for finding in memory.doctor() if finding.level == "problem"] == []
 
 
