@@ -269,10 +269,10 @@ def open_consolidation(
     return with_token(services, read_task(services, namespace, first[0], first[1][:most]))
 
 
-def ask_anew(services: Services, parked: Parked, _: WriteBatch) -> bool:
+def discard_preview(services: Services, parked: Parked, _: WriteBatch) -> bool:
     """What a preview kept is thrown away: the next consolidation asks."""
     return services.store.unpark(parked.namespace, parked.id)
 
 
 # What `Memory.retry_parked` knows besides what the lifecycle asks itself.
-RETRIES: Final[Retries] = {PURPOSE: retry, PREVIEW: ask_anew, episode_model.PURPOSE: retry_episode}
+RETRIES: Final[Retries] = {PURPOSE: retry, PREVIEW: discard_preview, episode_model.PURPOSE: retry_episode}
