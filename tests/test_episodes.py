@@ -242,3 +242,10 @@ def test_facts_that_somebody_told_make_an_episode_less_surprising(clock: HandClo
             newest, *_ = memory.list(key_type="episode").records
             surprise.append(float(str(newest.metadata["surprise"])))
     assert surprise[1] < surprise[0]
+
+
+def test_an_episode_tells_what_was_said_in_it(memory: Memory, one: Record):
+    talk = memory.conversation("c0")
+    assert talk.messages(episode=one) == talk.messages()[:8]
+    assert talk.messages(episode=one, limit=2) == talk.messages()[6:8]
+    assert memory.conversation("other").messages(episode=one) == []

@@ -24,7 +24,7 @@ _COLUMNS: Final[tuple[Column[Record], ...]] = (
     Column("#", lambda record: str(record.number), "bold cyan", number=True),
     Column("episode", lambda record: record.title or record.text, share=True),
     Column("conversation", lambda record: record.conversation_id or "", fold=True),
-    Column("surprise", lambda record: f"{record.metadata.get(SURPRISE, 0):.2f}", number=True),
+    Column("surprise", lambda record: str(record.metadata.get(SURPRISE, "")), number=True),
     Column("age", lambda record: age(record.valid_at or record.created_at), "dim"),
 )
 
@@ -56,11 +56,7 @@ def main(target: Target, *, query: str | None, conversation: str | None, limit: 
             )
             for each in found
         ),
-        after=_next_steps(target, found),
+        after=(dim(f"all of it: {target.hint('show', found[0].number)}"),) if found else empty_answer(
+            "There is no such episode.", f"Make episodes of what was said: {target.hint('work')}"
+        ),
     )  # fmt: skip
-
-
-def _next_steps(target: Target, found: list[Record]) -> tuple[str, ...]:
-    if found:
-        return (dim(f"all that was said in it: {target.hint('show', found[0].number)}"),)
-    return empty_answer("There is no such episode.", f"Make episodes of what was said: {target.hint('work')}")

@@ -75,12 +75,18 @@ class Conversation:
                 raise InvalidInput(f"Message {place}: {error.sentence}", remedy=error.remedy) from error
         return add_messages(self._services, self._namespace, checked)
 
-    def messages(self, *, limit: int | None = None) -> list[Record]:
-        """List the messages in the order in which they were said; with a limit, the last ones. `metadata` has the role
-        and the speaker of each, `valid_at` when it was said.
+    def messages(self, *, limit: int | None = None, episode: Record | None = None) -> list[Record]:
+        """List the messages in the order in which they were said, of the whole conversation or of one of its episodes;
+        with a limit, the last ones. `metadata` has the role and the speaker of each, `valid_at` when it was said.
         """
         most = None if limit is None else check_int(limit, "limit", 1, MAX_NUMBER)
-        return messages_of(self._services, self._namespace, self.id, most)
+        if episode is None:
+            return messages_of(self._services, self._namespace, self.id, most)
+        from perdure.episodes.lookup import messages_of_episode
+
+        with self._services.store.read(self._namespace) as reader:
+            found = messages_of_episode(reader, episode) if episode.conversation_id == self.id else []
+        return found[-(most or len(found)) :]
 
     def __repr__(self) -> str:
         return f"<Conversation {self.id!r}>"
