@@ -4,6 +4,7 @@ UV     ?= uv
 VENV   := .venv
 BENCH  := .venv-bench
 CLIENTS := .venv-clients
+API    := .venv-api
 BIN    := $(VENV)/bin
 PIP    := -m pip install -qq --disable-pip-version-check --no-deps
 
@@ -11,13 +12,15 @@ PIP    := -m pip install -qq --disable-pip-version-check --no-deps
 JOBS  ?= 2
 KILLS ?= 1000
 FUZZ  ?= 300
+# How many requests `make test-api` makes up for each operation.
+EXAMPLES ?= 200
 
 # make lock UPGRADE=--upgrade takes newer versions, too.
 UPGRADE ?=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test test-clients check format docs fuzz soak bench bench-lives bench-triggers bench-recall bench-learn bench-keywords bench-warm bench-secrets bench-peers bench-embedder lock build clean
+.PHONY: help setup demo test test-clients check format docs fuzz test-api soak bench bench-lives bench-triggers bench-recall bench-learn bench-keywords bench-warm bench-secrets bench-peers bench-embedder lock build clean
 
 help:  ## List these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -62,6 +65,15 @@ docs: setup  ## Write docs/reference again, from the code
 
 fuzz: setup  ## Try new examples for five minutes (FUZZ=seconds); a failure says how to repeat it
 	$(BIN)/python tools/fuzz.py --seconds $(FUZZ)
+
+test-api: setup $(API)/.ready  ## Ask a real server all that its OpenAPI document allows, and what it does not (EXAMPLES=n)
+	$(BIN)/python tools/test_api.py $(API)/bin/st --examples $(EXAMPLES)
+
+$(API)/.ready: requirements/api.txt
+	@echo "test-api: environment with schemathesis in $(API), apart from Perdure's own"
+	@$(PYTHON) -m venv --clear $(API)
+	@$(API)/bin/python $(PIP) --require-hashes -r $<
+	@touch $@
 
 soak: setup  ## Kill writers 1,000 times (KILLS=n) and count what survived; 20,000 malformed messages, 50 orphaned servers
 	PERDURE_KILLS=$(KILLS) PERDURE_MESSAGES=20000 PERDURE_CALLS=500 PERDURE_ORPHANS=50 PYTHONWARNDEFAULTENCODING=1 $(BIN)/pytest -m soak -s
@@ -127,10 +139,11 @@ lock:  ## Renew the locks from pyproject.toml and requirements/*.in (needs uv)
 	$(COMPILE) --excludes requirements/bench-excludes.txt -c requirements/runtime.txt --no-emit-package torch requirements/bench.in -o requirements/bench.txt
 	$(LOCK) requirements/clients.in -o requirements/clients.txt
 	$(LOCK) requirements/clients-1.in -o requirements/clients-1.txt
+	$(LOCK) requirements/api.in -o requirements/api.txt
 
 build: setup  ## Build the wheel into dist/
 	$(BIN)/hatchling build --target wheel
 
 clean:  ## Remove everything that make has built
-	rm -rf $(VENV) $(BENCH) $(CLIENTS) bench/.cache dist .coverage* .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(BENCH) $(CLIENTS) $(API) bench/.cache dist .coverage* .pytest_cache .ruff_cache .hypothesis
 	find src tests tools bench -name __pycache__ -type d -prune -exec rm -rf {} +

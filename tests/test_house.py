@@ -274,7 +274,7 @@ def test_no_file_names_a_machine():
 
 
 def test_every_lock_checks_hashes_and_names_no_host():
-    for lock in ("runtime", "dev", "bench", "clients", "clients-1"):
+    for lock in ("runtime", "dev", "bench", "clients", "clients-1", "api"):
         content = (REPOSITORY / "requirements" / f"{lock}.txt").read_text(encoding="utf-8")
         pinned = re.findall(r"^[A-Za-z0-9._-]+==\S+.*$", content, re.MULTILINE)
         assert pinned

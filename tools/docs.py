@@ -328,7 +328,7 @@ def http_page() -> str:
     for routes in TABLES:
         rows = (
             (
-                code(f"{row.method} {row.path.replace(':path', '')}"),
+                code(f"{row.method} {row.shown_path}"),
                 codes(row.scopes) + (" on the whole store" if row.whole_store else ""),
                 " ".join(filter(None, (f"{row.options['summary']}.", inspect.getdoc(row.endpoint)))),
             )

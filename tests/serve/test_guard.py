@@ -193,7 +193,7 @@ def test_metrics_are_for_the_owner_and_count_by_route(store: Path):
         server("GET", "/made-up-by-somebody")
         text = server("GET", "/metrics").body.decode()
     lines = text.splitlines()
-    assert 'perdure_http_requests_total{method="GET",route="/v1/memories/{ref:path}",status="404"} 2' in lines
+    assert 'perdure_http_requests_total{method="GET",route="/v1/memories/{ref:name}",status="404"} 2' in lines
     assert 'perdure_http_requests_total{method="GET",route="none",status="404"} 1' in lines
     assert "made-up-by-somebody" not in text
     assert "perdure_http_request_seconds_count 3" in lines

@@ -273,6 +273,21 @@ def test_conversations_and_their_episodes(client: Client):
     ]
 
 
+def test_facts_are_found_with_what_they_took_the_place_of_and_conflicts_listed(client: Client):
+    client.remember("User lives in Tokyo", category="identity", conversation_id="c")
+    client.remember("User likes tea", category="preference", conversation_id="c")
+    client.remember("No fact")
+    assert [fact["record"]["number"] for fact in client("GET", "/v1/facts").json["facts"]] == [2, 1]
+    found = client("GET", "/v1/facts", query="where does she live? Tokyo", category="identity", conversation_id="c")
+    assert [(fact["record"]["text"], fact["earlier"]) for fact in found.json["facts"]] == [("User lives in Tokyo", [])]
+    assert client("GET", "/v1/facts", category="nowhere").code == "unknown_choice"
+    assert client("GET", "/v1/conflicts").json == {"proposals": []}
+    assert client("GET", "/v1/review").json == {"proposals": []}
+    for answer in ("accept", "reject"):
+        assert client("POST", f"/v1/review/1/{answer}", {}).status in {404, 409, 422}
+    assert client("POST", "/v1/consolidate", {"dry_run": True}).status == 200
+
+
 def test_an_export_is_streamed_and_can_be_imported(client: Client, tmp_path_factory: pytest.TempPathFactory):
     texts = [f"Memory {n}: ünïcödé" for n in range(300)]
     with client.memory() as memory:
@@ -416,6 +431,9 @@ def test_what_is_known_of_the_other_methods_is_that_there_are_none(shared: Runni
     assert shared("GET", "/nothing").code == "no_route"
     reply = shared("PATCH", "/v1/recall", {})
     assert (reply.status, reply.code, reply.headers["allow"]) == (405, "no_route", "POST")
+    assert shared("PATCH", "/v1/memories", {}).headers["allow"] == "GET, POST"
+    for path in ("/v1/memories/1/history", "/v1/memories/a:b/c/versions/1", "/v1/checkpoints/x/restore"):
+        assert shared("DELETE", path).status == 405, path
 
 
 def test_the_description_has_an_example_for_every_body_and_a_problem_for_every_route(shared: RunningServer):

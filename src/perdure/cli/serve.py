@@ -42,7 +42,7 @@ def main(
         raise InvalidInput(
             "`perdure serve` needs packages that are not installed.", remedy="pip install 'perdure[server]'"
         )
-    from perdure.http.server import listen, serve
+    from perdure.http.listening import listen
     from perdure.memory import Memory
     from perdure.settings import load
 
@@ -54,6 +54,8 @@ def main(
             f"Without a token the server would be open to everybody who reaches {host}.",
             remedy="Leave --no-auth out, or listen on 127.0.0.1.",
         )
+    from perdure.http.server import serve
+
     memory = Memory(settings=settings, surface="http")
     secret = None if no_auth or tokens.list() else first_token(tokens)
 

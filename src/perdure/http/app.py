@@ -9,6 +9,7 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
+from starlette.routing import Match
 
 from perdure import __version__, errors
 from perdure.errors import BadRequest, InvalidInput, NoRoute, PerdureError, shown
@@ -83,15 +84,16 @@ async def invalid_input(_request: Request, error: Exception) -> Response:
     return problem(InvalidInput(f"{shown(place)} is wrong: {first.get('msg', 'it cannot be read')}."))
 
 
-async def http_refusal(_request: Request, error: Exception) -> Response:
+async def http_refusal(request: Request, error: Exception) -> Response:
     refused = cast("HTTPException", error)
     answers: dict[int, PerdureError] = {
         404: NoRoute(),
         405: NoRoute("That cannot be done at this address."),
     }
     answer = problem(answers.get(refused.status_code, BadRequest()), refused.status_code)
-    if refused.headers:
-        answer.headers.update(refused.headers)
+    if refused.status_code == 405:  # noqa: PLR2004 - it says what else may be done there, by whichever route
+        routes = [each for each in request.app.routes if each.matches(request.scope)[0] is not Match.NONE]
+        answer.headers["Allow"] = ", ".join(sorted({method for each in routes for method in each.methods or ()}))
     return answer
 
 

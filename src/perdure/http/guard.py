@@ -35,7 +35,6 @@ from perdure.http.rate_limit import RateLimit
 TOKEN: Final = "perdure.token"  # noqa: S105 - a name
 # What may be asked without a token, because it tells nothing about anybody.
 PUBLIC: Final = frozenset({"/healthz", "/openapi.json"})
-LOOPBACK_HOSTS: Final = frozenset({"127.0.0.1", "::1", "localhost"})
 _HOST: Final = re.compile(r"(?:\[([0-9a-f:.]+)\]|([a-z0-9.-]+))(?::\d{1,5})?")
 _BEARER: Final = "bearer"
 # The longest that a body may take to arrive.

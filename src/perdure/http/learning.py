@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Final, Literal
+from typing import Annotated, Any, Final, Literal
 
+from fastapi import Query
 from starlette.responses import Response
 
 from perdure.http.bodies import ConsolidationRequest, ProposalAnswer
@@ -18,6 +19,28 @@ LEARNING: Final = Routes("learning")
 def consolidate(caller: Asking, body: ConsolidationRequest) -> Response:
     """Facts are added, get more evidence, or end and are superseded; none is deleted. Undo takes it back."""
     return json_response(caller.memory.consolidate(**body.given()))
+
+
+@LEARNING.add("GET", "/v1/facts", "read", summary="Find facts, or list the newest")
+def facts(
+    caller: Asking,
+    *,
+    query: str | None = None,
+    conversation_id: str | None = None,
+    category: Annotated[list[str] | None, Query(description="Repeated: any of them.")] = None,
+    history: Annotated[bool, Query(description="Also facts that ended.")] = False,
+    limit: Page = 20,
+) -> Response:
+    """Each with how many episodes it is known from, and with the facts that it took the place of."""
+    filters: Any = {"conversation_id": conversation_id, "category": category}
+    given = {name: value for name, value in filters.items() if value is not None}
+    return json_response(list_document("facts", caller.memory.facts(query, limit=limit, history=history, **given)))
+
+
+@LEARNING.add("GET", "/v1/conflicts", "read", summary="List the pairs of memories that cannot both be true")
+def conflicts(caller: Asking, limit: Page = 20) -> Response:
+    """Until somebody has decided: `/v1/review` accepts and rejects."""
+    return json_response(list_document("proposals", caller.memory.conflicts(limit=limit)))
 
 
 @LEARNING.add("GET", "/v1/review", "read", summary="List what waits for a person")

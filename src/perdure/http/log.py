@@ -59,7 +59,7 @@ def create_checkpoint(caller: Asking, body: NewCheckpoint) -> Response:
     return json_response(caller.memory.checkpoint(body.name, **fields), 201)
 
 
-@LOG.add("POST", "/v1/checkpoints/{name:path}/restore", "write", "delete", summary="Go back to a checkpoint")
+@LOG.add("POST", "/v1/checkpoints/{name:name}/restore", "write", "delete", summary="Go back to a checkpoint")
 def restore_checkpoint(caller: Asking, name: str, body: CheckpointRestore) -> Response:
     """What came later stays, unless `clear_existing` removes it. The answer's batch undoes it."""
     if _is_of_everything(caller, name):
@@ -67,7 +67,7 @@ def restore_checkpoint(caller: Asking, name: str, body: CheckpointRestore) -> Re
     return json_response(revert_document(caller.memory.restore_checkpoint(name, **body.given())))
 
 
-@LOG.add("DELETE", "/v1/checkpoints/{name:path}", "delete", summary="Delete the name of a state; the memories stay")
+@LOG.add("DELETE", "/v1/checkpoints/{name:name}", "delete", summary="Delete the name of a state; the memories stay")
 def delete_checkpoint(caller: Asking, name: str) -> Response:
     if _is_of_everything(caller, name):
         caller.authorise(None)

@@ -22,7 +22,10 @@ Match = Annotated[str | None, Header(description='The version that it must have 
 Page = Annotated[int, Query(ge=1, le=MAX_LIMIT)]
 
 
-@MEMORIES.add("POST", "/v1/memories", "write", repeatable=True, status_code=201, summary="Store a memory")
+@MEMORIES.add(
+    "POST", "/v1/memories", "write", repeatable=True, status_code=201, responses={200: {"description": "It was known"}},
+    summary="Store a memory",
+)  # fmt: skip
 def remember(caller: Asking, body: NewMemory, idempotency_key: Key = None) -> Response:
     """The same text again is one more observation of the same memory (200); under the same `key` another text makes a
     new version.
@@ -63,7 +66,10 @@ def list_memories(  # noqa: PLR0913 - one for each thing a caller may decide
     return json_response(past_document(page))
 
 
-@MEMORIES.add("PUT", "/v1/keys/{key:path}", "write", repeatable=True, summary="Store a memory under a key")
+@MEMORIES.add(
+    "PUT", "/v1/keys/{key:path}", "write", repeatable=True, responses={201: {"description": "It is new"}},
+    summary="Store a memory under a key",
+)  # fmt: skip
 def upsert(
     caller: Asking,
     key: str,
@@ -82,58 +88,58 @@ def upsert(
     )
 
 
-@MEMORIES.add("GET", "/v1/memories/{ref:path}/versions/{n}", "read", summary="Get one version of a memory")
+@MEMORIES.add("GET", "/v1/memories/{ref:name}/versions/{n}", "read", summary="Get one version of a memory")
 def version(caller: Asking, ref: str, n: int) -> Response:
     return json_response(caller.memory.version(ref, n))
 
 
-@MEMORIES.add("GET", "/v1/memories/{ref:path}/versions", "read", summary="List the versions of a memory")
+@MEMORIES.add("GET", "/v1/memories/{ref:name}/versions", "read", summary="List the versions of a memory")
 def versions(caller: Asking, ref: str) -> Response:
     return json_response(list_document("versions", caller.memory.versions(ref)))
 
 
-@MEMORIES.add("GET", "/v1/memories/{ref:path}/history", "read", summary="List everything that happened to a memory")
+@MEMORIES.add("GET", "/v1/memories/{ref:name}/history", "read", summary="List everything that happened to a memory")
 def history(caller: Asking, ref: str) -> Response:
     return json_response(list_document("revisions", caller.memory.history(ref)))
 
 
-@MEMORIES.add("GET", "/v1/memories/{ref:path}/diff", "read", summary="Compare two versions of a memory")
+@MEMORIES.add("GET", "/v1/memories/{ref:name}/diff", "read", summary="Compare two versions of a memory")
 def diff(caller: Asking, ref: str, before: int | None = None, after: int | None = None) -> Response:
     """Without numbers, the current version with the one that it was made from."""
     return json_response(caller.memory.diff(ref, before, after))
 
 
-@MEMORIES.add("POST", "/v1/memories/{ref:path}/restore", "write", summary="Bring a forgotten memory back")
+@MEMORIES.add("POST", "/v1/memories/{ref:name}/restore", "write", summary="Bring a forgotten memory back")
 def restore(caller: Asking, ref: str) -> Response:
     return _written(caller.memory.restore(ref))
 
 
-@MEMORIES.add("POST", "/v1/memories/{ref:path}/validate", "write", summary="Say whether a memory was useful")
+@MEMORIES.add("POST", "/v1/memories/{ref:name}/validate", "write", summary="Say whether a memory was useful")
 def validate(caller: Asking, ref: str, body: Usefulness) -> Response:
     return _written(caller.memory.validate(ref, body.useful))
 
 
-@MEMORIES.add("POST", "/v1/memories/{ref:path}/promote", "write", summary="Give a memory another tier")
+@MEMORIES.add("POST", "/v1/memories/{ref:name}/promote", "write", summary="Give a memory another tier")
 def promote(caller: Asking, ref: str, body: Promotion) -> Response:
     """Only a person makes one constitutional."""
     return _written(caller.memory.promote(ref, body.tier))
 
 
-@MEMORIES.add("GET", "/v1/memories/{ref:path}", "read", summary="Get a memory by any reference")
+@MEMORIES.add("GET", "/v1/memories/{ref:name}", "read", summary="Get a memory by any reference")
 def get(caller: Asking, ref: str, known_at: str | None = None) -> Response:
     """`ref` is a number, an id, a content hash or a key. The `ETag` is the version."""
     record = caller.memory.get(ref, known_at=known_at)
     return json_response(record, headers=version_tag(record))
 
 
-@MEMORIES.add("PATCH", "/v1/memories/{ref:path}", "write", summary="Correct a memory")
+@MEMORIES.add("PATCH", "/v1/memories/{ref:name}", "write", summary="Correct a memory")
 def update(caller: Asking, ref: str, body: Correction, if_match: Match = None) -> Response:
     """Other words make a new version, anything else a revision of the same one."""
     fields: Any = body.given()
     return _written(caller.memory.update(ref, expected_version=_expected(if_match), **fields))
 
 
-@MEMORIES.add("DELETE", "/v1/memories/{ref:path}", "delete", summary="Forget a memory; it can be restored")
+@MEMORIES.add("DELETE", "/v1/memories/{ref:name}", "delete", summary="Forget a memory; it can be restored")
 def forget(caller: Asking, ref: str, if_match: Match = None) -> Response:
     memory, expected = caller.memory, _expected(if_match)
     # A sentence names no memory, and what looks like one must not select others.

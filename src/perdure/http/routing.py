@@ -5,12 +5,14 @@ byte of the body is looked at. A route that does not say what it needs is refuse
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Final, Literal, TypeAlias, TypeVar
 
 from fastapi import Depends, FastAPI, Header, Query, Request
 from fastapi.routing import APIRoute
+from starlette.convertors import Convertor, register_url_convertor
 from starlette.responses import Response
 
 from perdure.auth.authorise import AccessToken, Action, Scope, authorise
@@ -78,6 +80,11 @@ class Row:
     whole_store: bool
     repeatable: bool
     options: Mapping[str, Any]
+
+    @property
+    def shown_path(self) -> str:
+        """As people and the OpenAPI document write it."""
+        return re.sub(r":\w+", "", self.path)
 
 
 class Routes:
@@ -162,6 +169,23 @@ def namespace_of(request: Request, serving: Serving, token: AccessToken | None) 
     return serving.namespace
 
 
+class _Name(Convertor[str]):
+    """A name in an address. It may hold slashes, as keys do, but none of the words that stand behind names: with those,
+    `DELETE …/7/history` would be about a memory called `7/history`.
+    """
+
+    regex = r"(?:(?!/(?:diff|history|promote|restore|validate|versions)(?:/|$)).)+"
+
+    def convert(self, value: str) -> str:
+        return value
+
+    def to_string(self, value: str) -> str:
+        return value
+
+
+register_url_convertor("name", _Name())
+
+
 def add_routes(app: FastAPI, *tables: Routes) -> None:
     for row in (row for table in tables for row in table.rows):
         if not row.scopes:
@@ -176,8 +200,9 @@ def add_routes(app: FastAPI, *tables: Routes) -> None:
             response_model=None,
             route_class_override=AuthorisedRoute,
             openapi_extra=extra,
-            responses={"4XX": {"description": "A problem", "content": {PROBLEM: {"schema": {"$ref": PROBLEM_SCHEMA}}}}},
-            **row.options,
+            responses={"4XX": {"description": "A problem", "content": {PROBLEM: {"schema": {"$ref": PROBLEM_SCHEMA}}}}}
+            | row.options.get("responses", {}),
+            **{name: value for name, value in row.options.items() if name != "responses"},
         )
 
 
@@ -187,10 +212,16 @@ PROBLEM_SCHEMA: Final = "#/components/schemas/Problem"
 def caller_of(
     request: Request,
     namespace: Annotated[  # noqa: ARG001 - the route has read it; this is for the documentation
-        str | None, Query(description="The namespace; without one, the only one that the token is good for.")
+        str | None,
+        Query(
+            min_length=1,
+            max_length=200,
+            description="The namespace; without one, the only one that the token is good for.",
+        ),
     ] = None,
     perdure_session: Annotated[  # noqa: ARG001
-        str | None, Header(description="The session that writes are noted under; `undo` can take back all of it.")
+        str | None,
+        Header(min_length=1, description="The session that writes are noted under; `undo` can take back all of it."),
     ] = None,
 ) -> Caller:
     return request.state.caller

@@ -9,8 +9,6 @@ import sys
 import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from ipaddress import ip_address
 from types import FrameType
 from typing import Final
 
@@ -19,10 +17,10 @@ import uvicorn
 from perdure.auth.authorise import AccessToken
 from perdure.auth.token_file import TokenFile
 from perdure.clock import system_clock
-from perdure.errors import InvalidInput, shown
 from perdure.http.app import build_app
 from perdure.http.background import BackgroundWork
-from perdure.http.guard import LOOPBACK_HOSTS, Guard, RequestRules
+from perdure.http.guard import Guard, RequestRules
+from perdure.http.listening import Listening
 from perdure.http.rate_limit import RateLimit
 from perdure.http.routing import Serving
 from perdure.memory import Memory
@@ -31,48 +29,8 @@ MAX_BODY: Final = 4 << 20
 # How long requests that run may take to end, and then the memory to close. Whatever was acknowledged is on disk before.
 _GRACE: Final = 1
 _CLOSE: Final = 0.4
-_BACKLOG: Final = 1024
 # How long a connection may say nothing: longer than clients and proxies keep theirs, so that they close it first.
 _IDLE: Final = 75
-_ANY: Final = frozenset({"0.0.0.0", "::", ""})  # noqa: S104 - these are what has to be recognised
-
-
-@dataclass(frozen=True, slots=True)
-class Listening:
-    """Where a server listens, and whom it answers."""
-
-    socket: socket.socket
-    url: str
-    hosts: frozenset[str]
-    is_loopback: bool
-
-
-def listen(host: str, port: int, allowed: tuple[str, ...] = ()) -> Listening:
-    """Open the port. Requests are answered for the hosts that are allowed, and on this machine for its own names."""
-    is_loopback = host in LOOPBACK_HOSTS or is_loopback_address(host)
-    if host in _ANY and not allowed:
-        raise InvalidInput(
-            f"{shown(host)} is every address of this machine, and the server has to know its names.",
-            remedy="Say by which names it is reached: --allow-host memory.example.org",
-        )
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # The protocol is named because asyncio sends small answers at once only on sockets that say that they are TCP:
-    # without it every answer waits 40 ms for the reader's system to confirm its first half.
-    opened = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    try:
-        opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        opened.bind((host, port))
-        opened.listen(_BACKLOG)
-    except OSError as error:
-        opened.close()
-        reason = getattr(error, "strerror", None) or str(error)
-        raise InvalidInput(
-            f"{host}:{port} cannot be listened on: {reason}.", remedy="Choose another address, or another --port."
-        ) from error
-    shown_host = f"[{host}]" if ":" in host else host
-    names = {name.lower().strip("[]") for name in (*allowed, *(() if host in _ANY else (host,)))}
-    hosts = frozenset(names | (LOOPBACK_HOSTS if is_loopback else frozenset[str]()))
-    return Listening(opened, f"http://{shown_host}:{opened.getsockname()[1]}", hosts, is_loopback)
 
 
 def serve(
@@ -101,6 +59,7 @@ def serve(
     guard = Guard(build_app(serving), rules, RateLimit(rate, max(1, int(2 * rate))), serving.metrics)
     config = uvicorn.Config(
         guard, lifespan="off", http="h11", ws="none", loop="asyncio", interface="asgi3", log_config=None,
+        log_level="critical",
         access_log=False, proxy_headers=False, server_header=False, timeout_graceful_shutdown=_GRACE,
         timeout_keep_alive=_IDLE,
     )  # fmt: skip
@@ -154,10 +113,3 @@ def end(memory: Memory) -> None:
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(0)
-
-
-def is_loopback_address(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return False
