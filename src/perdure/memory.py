@@ -474,9 +474,9 @@ class Memory(LearningMemory):
         progress: Progress | None = None,
     ) -> model.MaintenanceResult:
         """Do what is outstanding, in every namespace: expire memories that are due, purge evicted ones whose grace
-        period is over, make episodes of messages and review the episodes that were retrieved, find keywords for
-        learnings, compute vectors for the memories that have none. If the clock leapt, purging waits until a week of
-        writes has followed, or until `purge=True` says that the clock is right; `purge=False` purges nothing.
+        period is over, make episodes of messages and facts of episodes, review the episodes that were retrieved, find
+        keywords for learnings, compute vectors for the memories that have none. If the clock leapt, purging waits until
+        a week of writes has followed, or until `purge=True` says that the clock is right; `purge=False` purges nothing.
         `drop_old_vectors` deletes the vectors of models that were in use before.
         """
         from perdure.work import work

@@ -18,6 +18,7 @@ from perdure.testing.embedder import WordEmbedder
 
 if TYPE_CHECKING:
     from clocks import HandClock
+    from providers.cloud import Cloud
     from providers.server import FaultServer
 
     from perdure.learn.task import ConsolidationTask
@@ -232,6 +233,16 @@ def test_contradictions_are_no_duplicates(memory: Memory, clock: HandClock):
     assert (proposal.first.number, proposal.second.number) == tuple(fact.number for fact in facts(memory))
 
 
+def test_what_is_ended_after_all_is_no_conflict(memory: Memory, clock: HandClock):
+    drinks = "User drinks coffee and tea and milk and juice and water every single morning"
+    teach(memory, clock, action("new", drinks))
+    number = facts(memory)[0].number
+    told = [action("new", drinks.replace("drinks", "never drinks")), action("invalidate", existing=number)]
+    done = teach(memory, clock, *told)
+    assert (done.learned, done.invalidated, done.proposed) == (1, 1, 0)
+    assert memory.review("conflict") == []
+
+
 def test_one_answer_about_one_fact_counts(memory: Memory, clock: HandClock):
     teach(memory, clock, action("new", "User lives in Osaka"))
     number = facts(memory)[0].number
@@ -319,3 +330,22 @@ def test_a_preview_changes_nothing_and_comes_true(memory: Memory, path: Path, cl
     ]
     assert (done.updated, done.learned, done.reinforced) == (1, 1, 1)
     assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [({"egress": "api.openai.com", "daily_tokens": 10}, "Background work stops for today"), ({}, "egress")],
+    ids=["budget", "egress"],
+)
+def test_nothing_is_sent_beyond_the_budget_and_to_hosts_that_are_not_named(
+    memory: Memory, path: Path, clock: HandClock, cloud: Cloud, monkeypatch: pytest.MonkeyPatch, given: Any, said: str
+):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+    provider = cloud("api.openai.com")
+    episodes(memory, clock, 3)
+    memory.work()
+    with open_memory(path, clock, llm="openai:gpt-5-mini", **given) as listening:
+        done = listening.work()
+        assert any(said in note and "The episodes wait." in note for note in done.notes)
+    assert provider.requests == []
+    assert facts(memory) == []

@@ -159,6 +159,8 @@ def apply_actions(
             if not topic_of(one.action):
                 changes.apply(one)
         place_statements(changes, [one for one in planned if topic_of(one.action)])
+        # What was ended after all is no conflict any more.
+        changes.conflicts = [pair for pair in changes.conflicts if {pair.first, pair.second} <= known.records.keys()]
         return changes
 
     if dry_run:
