@@ -8,6 +8,7 @@ import pytest
 from learn.proposals import only, pair, proposed
 
 from perdure import Memory, errors
+from perdure.testing.embedder import WordEmbedder
 
 
 def test_a_proposal_names_both_memories_and_says_why_it_asks(memory: Memory):
@@ -85,6 +86,31 @@ def test_what_is_no_proposal_is_not_answered(memory: Memory):
         memory.reject("proposal:mine")
     with pytest.raises(errors.UnknownChoice):
         memory.review("mergers")
+
+
+def test_a_proposal_is_shown_only_where_it_is_asked_for():
+    with Memory(":memory:", embedder=WordEmbedder()) as memory:
+        first, second = pair(memory)
+        proposal = proposed(memory, first, second)
+        assert proposal
+        answer = memory.recall("Ada likes tea", min_relevance=0)
+        assert {hit.record.number for hit in answer} == {first.number, second.number}
+        assert answer.notes == (), "that it waits for a vector concerns nobody"
+        assert {record.number for record in memory.list()} == {first.number, second.number}
+        assert [record.number for record in memory.list(key_type="proposal")] == [proposal.number]
+
+
+def test_a_proposal_evicts_no_memory_and_goes_first():
+    with Memory(":memory:", embedder="none") as memory:
+        first, second = pair(memory)
+        memory.capacity(max_items=2)
+        proposal = proposed(memory, first, second)
+        assert proposal
+        assert len(memory.list()) == 2
+        memory.capacity(max_items=3)
+        evicted = memory.remember("Ada has a cat").evicted
+        assert [record.number for record in evicted] == [proposal.number]
+        assert proposed(memory, first, second), "what was evicted can be proposed again"
 
 
 def test_many_proposals_that_are_over_do_not_hide_one_that_waits(memory: Memory):
