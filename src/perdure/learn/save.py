@@ -26,7 +26,6 @@ from perdure.learn.proposals import propose
 from perdure.learn.similar import Draft, draft_of
 from perdure.lifecycle.keywords import keywords_at_write
 from perdure.lifecycle.tier_policy import apply_tier
-from perdure.lifecycle.update import require_active
 from perdure.lifecycle.write import (
     Plan,
     WriteRequest,
@@ -60,6 +59,10 @@ _NEW_LINES: Final = 100
 _LONGEST_LINE: Final = 1000
 
 
+class MergeConflict(Exception):
+    """What was planned cannot be done any more; it is planned again."""
+
+
 def save_memory(services: Services, namespace: str, text: str, role: str | None, fields: Mapping[str, object]) -> Saved:
     if fields.get("key") is not None:
         raise InvalidInput("A memory with a key is not merged.", remedy="Use upsert, or leave the key out.")
@@ -71,12 +74,16 @@ def save_memory(services: Services, namespace: str, text: str, role: str | None,
         with services.store.read(namespace) as reader:
             known = find_duplicate(reader, identity_of_fields(request.fields))
         if known is not None:
-            return observe(services, namespace, request, known, loop, notes)
+            if observation := observe(services, namespace, request, known, loop, notes):
+                return observation
+            continue
         batch = services.context.batch(request.fields.get("session_id"))
         draft, told = plan_draft(services, namespace, request, batch.at, draft)
         final = loop.again().run(draft) if may_join(draft.record, draft.record) else draft
         if loop.duplicate is not None:
-            return observe(services, namespace, request, loop.duplicate, loop, notes)
+            if observation := observe(services, namespace, request, loop.duplicate, loop, notes):
+                return observation
+            continue
         point("merge: planned")
         with services.store.write(namespace) as writer:
             if is_current(writer, loop, draft, final, seq):
@@ -134,20 +141,26 @@ def observe(
     known: Record,
     loop: MergeLoop,
     notes: tuple[str, ...],
-) -> Saved:
-    """Count once more what is said already, in the words that it has."""
+) -> Saved | None:
+    """Count once more what is said already, in the words that it has. None when it is not active any more, because
+    somebody else merged or forgot it meanwhile.
+    """
     if identity_of(known) == identity_of_fields(request.fields):
         return saved(remember(services, namespace, request), loop, notes)
 
     def plan(current: Record, at: datetime) -> Plan:
-        require_active(current, "observed")
+        if current.state != "active":
+            raise MergeConflict
         fields = request.fields.copy()
         fields |= {"text": current.text, "content_hash": current.content_hash}
         allowed, told = apply_tier(services, fields, at, current)
         planned = plan_observation(current, allowed, at)
         return replace(planned, notes=(*told, *planned.notes))
 
-    return saved(apply_change(services, known, plan), loop, notes)
+    try:
+        return saved(apply_change(services, known, plan), loop, notes)
+    except MergeConflict:
+        return None
 
 
 def saved(done: Remembered, loop: MergeLoop, notes: tuple[str, ...]) -> Saved:
