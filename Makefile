@@ -21,6 +21,7 @@ UPGRADE ?=
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help setup demo test test-clients check format docs fuzz test-api soak bench bench-lives bench-triggers bench-recall bench-learn bench-keywords bench-warm bench-secrets bench-peers bench-embedder lock build clean
+.PHONY: help setup demo test test-clients bench-serve check format docs fuzz soak bench bench-lives bench-triggers bench-recall bench-learn bench-keywords bench-warm bench-secrets bench-peers bench-embedder lock build clean
 
 help:  ## List these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -104,6 +105,9 @@ bench-secrets: setup  ## How many planted secrets are found, and what harmless t
 
 bench-peers: $(BENCH)/.ready  ## The same, in one run with chromadb, lancedb, sqlite-vec and txtai
 	$(BENCH)/bin/python -m bench --peers
+
+bench-serve: setup $(CLIENTS)/.ready  ## How fast `perdure mcp` starts and answers, beside other servers, as ratios
+	$(BIN)/python -m bench.serve
 
 bench-embedder: setup  ## Agreement of the int8 model with float32; LOCOMO=path names the texts
 	$(BIN)/python bench/embedder_agreement.py $(LOCOMO)

@@ -12,6 +12,7 @@ from jsonschema import Draft202012Validator
 from mcp_server.host import Host, ToolFailed, faults, served
 
 from perdure import Memory
+from perdure.embed.local import unavailable
 from perdure.mcp.origin import Origin
 
 CORE = ["remember", "store_memory", "recall", "recall_detail", "memory_update", "forget", "consolidate"]
@@ -54,6 +55,20 @@ def test_the_same_text_again_is_one_more_observation(host: Host):
     first, again = (host.call("remember", text="Alice lives in Osaka") for _ in range(2))
     assert (first["outcome"], again["outcome"]) == ("inserted", "observed")
     assert first["number"] == again["number"]
+
+
+def test_what_says_nearly_the_same_becomes_one_if_that_is_asked_for(store: Path, monkeypatch: pytest.MonkeyPatch):
+    if unavailable() is not None:
+        pytest.skip("no local model")
+    monkeypatch.setenv("PERDURE_EMBEDDER", "local")
+    with served(store) as host:
+        host.call("remember", text="Alice prefers the dark mode of the editor")
+        schema = host.tools()["remember"]["outputSchema"]
+        merged = host.call("remember", text="Alice prefers the editor's dark mode", merge=True)
+        assert faults(schema, merged) == []
+        assert (merged["outcome"], merged["absorbed"]) == ("merged", [1])
+        said = host.call("remember", text="Carol lives in Porto", role="user")
+        assert "user: Carol lives in Porto" in host.text("recall_detail", ids=[said["number"]])
 
 
 def test_a_learning_without_words_or_of_another_kind_is_refused(host: Host):

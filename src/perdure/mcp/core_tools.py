@@ -5,7 +5,20 @@ from __future__ import annotations
 from typing import Any, Final
 
 from perdure.mcp import schemas
-from perdure.mcp.tool import LIMIT, NUMBER, NUMBERS, SHARE, TEXT, TEXTS, Parameter, Tool, ToolAnswer, ToolCall, choice
+from perdure.mcp.tool import (
+    LIMIT,
+    NUMBER,
+    NUMBERS,
+    SHARE,
+    SWITCH,
+    TEXT,
+    TEXTS,
+    Parameter,
+    Tool,
+    ToolAnswer,
+    ToolCall,
+    choice,
+)
 
 _LEARNINGS: Final = ("anti-patterns", "patterns", "heuristics")
 _FACTS: Final = (
@@ -18,9 +31,11 @@ ID_ALIASES: Final = ("number", "memory", "memoryId", "ref", "reference", "key")
 _SOURCE: Final = "session-capture"
 
 
-def remember(call: ToolCall, *, text: str, **fields: Any) -> ToolAnswer:
-    from perdure.mcp.views import written_answer
+def remember(call: ToolCall, *, text: str, merge: bool = False, role: str | None = None, **fields: Any) -> ToolAnswer:
+    from perdure.mcp.views import saved_answer, written_answer
 
+    if merge or role:
+        return saved_answer(call.memory.save_memory(text, role=role, source=_SOURCE, **call.origin.fields, **fields))
     return written_answer(call.memory.remember(text, source=_SOURCE, **call.origin.fields, **fields))
 
 
@@ -144,6 +159,8 @@ CORE_TOOLS: Final = (
             _TAGS,
             Parameter("key", TEXT, "type:identifier, such as person:alice; the same key again makes a new version."),
             Parameter("importance", SHARE, "From 0 to 1; 0.5 if left out.", aliases=("importanceWeight",)),
+            Parameter("merge", SWITCH, "Make it one with memories that say the same.", default=False),
+            Parameter("role", choice("user", "assistant"), "Who said it, if it is merged."),
             Parameter("validAt", TEXT, "Since when it is true, if not now: 2026-03-14, yesterday.", aliases=("date",)),
         ),
         schemas.WRITTEN,

@@ -65,6 +65,8 @@ WRITTEN: Final = object_of(
     validations=NUMBER,
     expires=TEXT,
     offered=TEXT,
+    absorbed=NUMBERS,
+    proposals=NUMBERS,
     evicted=NUMBERS,
     notes=TEXTS,
 )

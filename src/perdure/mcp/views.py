@@ -27,6 +27,7 @@ from perdure.recall.envelope import PLAIN, enclose, item, item_values, unused_ma
 from perdure.text.preview import abstract
 
 if TYPE_CHECKING:
+    from perdure.learn.merge_results import Saved
     from perdure.learn.results import Consolidation
     from perdure.learn.task import ConsolidationTask
 
@@ -154,6 +155,28 @@ def written_answer(done: Remembered, **more: Any) -> ToolAnswer:
     )
     gone = f"Evicted to make room: {numbers(done.evicted)}." if done.evicted else ""
     return answer(data, f"Memory #{record.number} {outcome} ({said}).", gone)
+
+
+def saved_answer(saved: Saved) -> ToolAnswer:
+    """What was saved, and with which memories it became one. What the whole says now, recall_detail tells."""
+    record, absorbed = saved.record, saved.absorbed
+    data = {
+        "number": record.number,
+        "outcome": saved.outcome,
+        "version": record.version,
+        "tier": record.tier,
+        **_filled(
+            absorbed=[each.number for each in absorbed],
+            proposals=list(saved.proposals),
+            evicted=[each.number for each in saved.evicted],
+            notes=list(saved.notes),
+        ),
+    }
+    merged = f"Merged with {numbers(absorbed)}." if absorbed else ""
+    asked = f"A person decides about proposals {', '.join(map(str, saved.proposals))}." if saved.proposals else ""
+    gone = f"Evicted to make room: {numbers(saved.evicted)}." if saved.evicted else ""
+    said = f"Memory #{record.number} {saved.outcome} (version {record.version}, tier {record.tier})."
+    return answer(data, said, merged, asked, gone)
 
 
 def forgotten_answer(done: Forgotten, confirm: str = "") -> ToolAnswer:
