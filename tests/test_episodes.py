@@ -16,6 +16,7 @@ from clocks import NOON, HandClock
 from perdure import Memory, Record
 from perdure.episodes import work
 from perdure.errors import TextTooLong
+from perdure.settings import load
 from perdure.testing.buggify import VARIABLE
 
 WORK = """
@@ -249,3 +250,22 @@ def test_an_episode_tells_what_was_said_in_it(memory: Memory, one: Record):
     assert talk.messages(episode=one) == talk.messages()[:8]
     assert talk.messages(episode=one, limit=2) == talk.messages()[6:8]
     assert memory.conversation("other").messages(episode=one) == []
+
+
+def test_only_what_changed_is_looked_at_again_and_everything_by_other_rules(tmp_path: Path):
+    path = tmp_path / "m.db"
+
+    def worked(**settings: Any) -> int:
+        with Memory(path, settings=load(store=path, embedder="none", learn="off", **settings)) as memory:
+            return memory.work().episodes_made
+
+    with Memory(path, embedder="none") as memory:
+        fill(memory, conversations=5)
+    assert worked() == 25
+    assert worked() == 0
+    with Memory(path, embedder="none") as memory:
+        memory.conversation("c3").add_message("user", "Years later")
+    assert worked() == 1
+    assert worked() == 0
+    # Of each conversation eight messages are open, or one.
+    assert worked(episode_max_messages=8) == 4

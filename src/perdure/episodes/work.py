@@ -8,7 +8,7 @@ import json
 from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import astuple, dataclass, field, replace
 from datetime import timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -38,6 +38,9 @@ _FACTS_SHOWN: Final = 20
 _EPISODES_SHOWN: Final = 3
 # So many are stored at once.
 _GROUP: Final = 16
+_READ_AT_ONCE: Final = 500
+# So few new lines of the log are looked at again each time.
+_FEW_LINES: Final = 200
 _WAITING: Final = (
     "Some conversations wait for the language model, which was asked often enough; run `perdure work` again."
 )
@@ -74,13 +77,16 @@ def work_on_episodes(services: Services, progress: Progress | None = None) -> Ep
     model = EpisodeModel(services, model_to_ask(services.settings))
     made = done = 0
     for namespace in services.store.namespaces():
-        waiting = with_open_messages(services, namespace)
         maker = EpisodeMaker(services, namespace, making, model)
-        for place, conversation in enumerate(waiting, 1):
+        waiting = open_conversations(services, namespace, maker.rules)
+        for place, conversation in enumerate(waiting.names, 1):
             made += maker.make_episodes(conversation)
             if progress and made:
-                progress(place, len(waiting))
+                progress(place, len(waiting.names))
         maker.note_questions()
+        if waiting.is_news and maker.is_done:
+            with suppress(StoreReadOnly):
+                services.store.put_note(waiting.note, waiting.position)
         done += review_episodes(services, namespace, reviewing)
     notes = [*model.notes, *([_WAITING] if model.is_exhausted else ())]
     if model.parked:
@@ -99,17 +105,41 @@ def rules_of(services: Services) -> Rules:
     )
 
 
-def with_open_messages(services: Services, namespace: str) -> list[str]:
-    """The conversations that have enough messages behind their last episode."""
-    least = services.settings.episode_min_messages
-    with services.store.read(namespace) as reader:
-        found: list[str] = []
-        for number in [number for _, number in conversations(reader, MESSAGE)]:
-            [record] = reader.fetch([number]) or [None]
-            name = record.conversation_id if record else None
-            if name and last_position(reader, MESSAGE, name) - last_position(reader, EPISODE, name) >= least:
-                found.append(name)
-    return found
+class OpenConversations(NamedTuple):
+    """The conversations that changed and have enough messages behind their last episode; `position` is what the note
+    `note` should say when all of them were looked at.
+    """
+
+    names: Sequence[str]
+    note: str
+    position: str
+    is_news: bool
+
+
+def open_conversations(services: Services, namespace: str, rules: Rules) -> OpenConversations:
+    store, now = services.store, services.store.position(namespace, None).seq
+    note, decided_by = f"episodes seen {namespace}", [*map(str, astuple(rules)), model_to_ask(services.settings)]
+    try:
+        seen, decided_before = json.loads(store.note(note) or "")
+    except (ValueError, TypeError):
+        seen, decided_before = 0, decided_by
+    if decided_before != decided_by or seen > now:
+        seen = 0
+    with store.read(namespace) as reader:
+        numbers = reader.changed_after(seen) if seen else [number for _, number in conversations(reader, MESSAGE)]
+        changed = {
+            record.conversation_id: None
+            for start in range(0, len(numbers), _READ_AT_ONCE)
+            for record in reader.fetch(numbers[start : start + _READ_AT_ONCE])
+            if record.conversation_id and (record.key or "").startswith(f"{MESSAGE}:")
+        }
+        found = [
+            name
+            for name in changed
+            if last_position(reader, MESSAGE, name) - last_position(reader, EPISODE, name) >= rules.min_messages
+        ]
+    # Looking at a few lines again costs less than writing down that they were looked at.
+    return OpenConversations(found, note, json.dumps([now, decided_by]), is_news=now - seen > _FEW_LINES)
 
 
 @dataclass
@@ -127,7 +157,8 @@ class EpisodeMaker:
 
     def __post_init__(self) -> None:
         self.rules = rules_of(self.services)
-        self.still_open: set[str] = set()
+        self.wanted = self.model.name
+        self.was_disturbed = False
         if self.model.name:
             with suppress(ValueError, TypeError, AttributeError):
                 noted = json.loads(self.services.store.note(self._note) or "{}")
@@ -138,10 +169,13 @@ class EpisodeMaker:
     def _note(self) -> str:
         return f"episodes {self.namespace}"
 
+    @property
+    def is_done(self) -> bool:
+        """Whether everything was looked at, and by the model, where one was to be asked."""
+        return not self.was_disturbed and not self.model.is_exhausted and self.model.name == self.wanted
+
     def note_questions(self) -> None:
         """Note what the model need not be asked again."""
-        if self.model.name and not self.model.is_exhausted:
-            self.questions = {first: asked for first, asked in self.questions.items() if first in self.still_open}
         if self.questions != self.noted:
             with suppress(StoreReadOnly):
                 self.services.store.put_note(self._note, json.dumps(self.questions))
@@ -163,16 +197,17 @@ class EpisodeMaker:
                 plan = plan_write(None, self.namespace, fields, self.batch.at)
                 waiting.append(NewEpisode(plan, found.messages))
                 before.add(found)
+                self.questions.pop(str(found.messages[0].number), None)
                 start += found.cut.end
             # What a model said took long, and is kept at once.
             if waiting and (found is None or self.model.name or len(waiting) >= _GROUP):
                 stored = store_episodes(self.services, waiting, last, self.batch)
                 if stored is None:
+                    self.was_disturbed = True
                     break
                 made, last, waiting = made + len(stored), max([last, *stored]), []
             if found is None:
                 break
-        self.still_open.update(str(message.number) for message in messages[start : start + 1])
         return made
 
     def _next_episode(self, messages: Sequence[Record], said: Sequence[Said], before: Before) -> EndedEpisode | None:
