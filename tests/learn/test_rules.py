@@ -241,6 +241,32 @@ def test_what_a_person_remembered_is_not_superseded_by_rules(memory: Memory, clo
     assert (conflict.first.number, conflict.second.text) == (own.number, "Ada lives in Tokyo")
 
 
+@pytest.mark.parametrize("later", ["Rome", "Oslo", "Lima"])
+def test_what_a_person_ended_stays_ended_and_ends_nothing(memory: Memory, clock: HandClock, later: str):
+    tell(memory, (0, "I live in Rome."), (0, "I live in Oslo."))
+    clock.now = day(3)
+    memory.accept(memory.conflicts()[0], keep=current(memory, "Ada lives in Rome").number)
+    settled = [span for span in spans(memory) if span[1] == "superseded"]
+    tell(memory, (5, f"I live in {later}."))
+    assert known(memory) == {f"Ada lives in {later}"}
+    assert set(settled) < set(spans(memory))
+    until = None if later == "Rome" else day(5)
+    assert ("Ada lives in Rome", day(0), until) in [(text, since, end) for text, _, since, end in spans(memory)]
+    assert "Ada lives in Oslo" in {one.text for one in memory.facts()[0].earlier}
+    assert memory.conflicts() == []
+
+
+def test_learning_goes_on_after_an_undo_was_taken_back(memory: Memory, clock: HandClock):
+    tell(memory, (0, "I live in Rome."), (1, "I live in Oslo."))
+    clock.now = day(3)
+    undone = memory.undo(memory.history(current(memory, "Ada lives in Oslo").number)[0].change.batch)
+    memory.undo(undone.batch)
+    tell(memory, (5, "I live in Lima."))
+    assert spans(memory)[-1] == ("Ada lives in Rome", "superseded", day(0), day(1))
+    [conflict] = memory.conflicts()
+    assert {conflict.first.text, conflict.second.text} == {"Ada lives in Oslo", "Ada lives in Lima"}
+
+
 def test_what_was_forgotten_is_not_learned_again_from_what_was_said_before(memory: Memory, clock: HandClock):
     tell(memory, (0, "I live in Osaka."))
     clock.now = day(3)
