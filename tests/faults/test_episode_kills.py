@@ -107,7 +107,7 @@ def check_episodes(memory: Memory) -> int:
             times = [
                 line.record.metadata["reviewed_at"]
                 for line in memory.history(episode.number)
-                if line.record and line.change.operation in {"insert", "annotate"}
+                if line.record and (line.change.operation == "insert" or "grade" in line.change.provenance)
             ]
             moments = [datetime.fromisoformat(str(moment)) for moment in times]
             assert all(later - earlier >= timedelta(days=1) for earlier, later in pairwise(moments))
