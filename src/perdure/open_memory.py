@@ -52,12 +52,19 @@ class OpenMemory:
         other._services = self._services
         return other
 
-    def writing_as(self, actor: str, *, writer: Literal["person", "model"], session: str | None = None) -> Self:
+    def writing_as(
+        self,
+        actor: str,
+        *,
+        writer: Literal["person", "model"],
+        session: str | None = None,
+        surface: str | None = None,
+    ) -> Self:
         """The same memory written by somebody else: what a server does for each of its callers. It shares this one's
         store; closing either closes both.
         """
         own = self._services.context
-        context = WriteContext.checked(actor, own.surface, session, writer, own.clock)
+        context = WriteContext.checked(actor, surface or own.surface, session, writer, own.clock)
         other = object.__new__(type(self))
         other._namespace = self._namespace
         other._services = self._services.written_by(context)

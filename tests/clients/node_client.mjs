@@ -5,12 +5,20 @@ const { Client } = await import(first ? "@modelcontextprotocol/sdk/client/index.
 const { StdioClientTransport } = await import(
   first ? "@modelcontextprotocol/sdk/client/stdio.js" : "@modelcontextprotocol/client/stdio"
 );
+const { StreamableHTTPClientTransport } = await import(
+  first ? "@modelcontextprotocol/sdk/client/streamableHttp.js" : "@modelcontextprotocol/client"
+);
 const negotiation = mode === "auto" || mode === "legacy" ? mode : { pin: mode };
 const client = new Client(
   { name: "node-client", version: "1" },
   first ? {} : { versionNegotiation: { mode: negotiation } },
 );
-await client.connect(new StdioClientTransport({ command, args, env: process.env }));
+const headers = { Authorization: `Bearer ${process.env.PERDURE_TOKEN}` };
+await client.connect(
+  command.startsWith("http")
+    ? new StreamableHTTPClientTransport(new URL(command), { requestInit: { headers } })
+    : new StdioClientTransport({ command, args, env: process.env }),
+);
 const call = (name, given) => client.callTool({ name, arguments: given });
 const tools = (await client.listTools()).tools.map((tool) => tool.name);
 const stored = await call("remember", { text: "Alice prefers dark mode", tags: ["ui"] });

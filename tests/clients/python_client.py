@@ -12,7 +12,12 @@ from typing import Any
 
 async def main(mode: str, command: list[str]) -> dict[str, Any]:
     mcp: Any = import_module("mcp")
-    server = mcp.StdioServerParameters(command=command[0], args=command[1:], env=dict(os.environ))
+    if command[0].startswith("http"):
+        headers = {"Authorization": f"Bearer {os.environ['PERDURE_TOKEN']}"}
+        http = import_module("httpx2").AsyncClient(headers=headers)
+        server = import_module("mcp.client.streamable_http").streamable_http_client(command[0], http_client=http)
+    else:
+        server = mcp.StdioServerParameters(command=command[0], args=command[1:], env=dict(os.environ))
     async with mcp.Client(server, mode=mode) as talk:
         tools = [tool.name for tool in (await talk.list_tools()).tools]
         stored = await talk.call_tool("remember", {"text": "Alice prefers dark mode", "tags": ["ui"]})

@@ -12,9 +12,13 @@ from typing import Any
 
 async def main(command: list[str]) -> dict[str, Any]:
     mcp: Any = import_module("mcp")
-    stdio: Any = import_module("mcp.client.stdio")
-    server = mcp.StdioServerParameters(command=command[0], args=command[1:], env=dict(os.environ))
-    async with stdio.stdio_client(server) as streams, mcp.ClientSession(*streams) as talk:
+    if command[0].startswith("http"):
+        headers = {"Authorization": f"Bearer {os.environ['PERDURE_TOKEN']}"}
+        connection = import_module("mcp.client.streamable_http").streamablehttp_client(command[0], headers=headers)
+    else:
+        server = mcp.StdioServerParameters(command=command[0], args=command[1:], env=dict(os.environ))
+        connection = import_module("mcp.client.stdio").stdio_client(server)
+    async with connection as streams, mcp.ClientSession(*streams[:2]) as talk:
         await talk.initialize()
         tools = [tool.name for tool in (await talk.list_tools()).tools]
         stored = await talk.call_tool("remember", {"text": "Alice prefers dark mode", "tags": ["ui"]})

@@ -7,10 +7,12 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from serve.running import RunningServer
 
 HERE = Path(__file__).parent
 CLIENTS = Path(os.environ.get("PERDURE_CLIENTS", "none")).absolute()
@@ -51,8 +53,9 @@ def output_of(command: list[str], environment: dict[str, str]) -> Any:
         ("node", "1"),
     ],
 )
+@pytest.mark.parametrize("transport", ["stdio", "http"])
 def test_a_client_of_others_does_what_it_does_with_any_server(
-    client: str, mode: str, environment: dict[str, str], tmp_path: Path
+    client: str, mode: str, transport: str, environment: dict[str, str], tmp_path: Path
 ):
     programs = {
         "python": [str(CLIENTS / "bin" / "python"), str(HERE / "python_client.py")],
@@ -62,7 +65,12 @@ def test_a_client_of_others_does_what_it_does_with_any_server(
     # Node looks for packages beside the script.
     shutil.copy(HERE / "node_client.mjs", tmp_path)
     (tmp_path / "node_modules").symlink_to(CLIENTS / "node" / "node_modules")
-    saw = output_of([*programs[client], mode, *SERVER], environment)
+    if transport == "http":
+        with RunningServer(tmp_path / "memory.db") as server:
+            environment = {**environment, "PERDURE_TOKEN": server.owner}
+            saw = output_of([*programs[client], mode, f"{server.started['url']}/mcp"], environment)
+    else:
+        saw = output_of([*programs[client], mode, *SERVER], environment)
     assert saw["tools"] == CORE
     assert saw["stored"]["number"] == 1
     assert saw["recalled"]["memories"][0]["text"] == "Alice prefers dark mode"
@@ -80,6 +88,23 @@ def test_the_inspector_finds_nothing_to_complain_about(era: str, environment: di
     def inspect(*options: str) -> Any:
         return output_of([*inspector, *SERVER, "--tools", "all", "--protocol-era", era, *options], environment)
 
+    check_inspected(inspect)
+
+
+@pytest.mark.parametrize("era", ["legacy", "auto", "modern"])
+def test_nor_does_it_over_http(era: str, environment: dict[str, str], tmp_path: Path):
+    inspector = str(CLIENTS / "node" / "node_modules" / ".bin" / "mcp-inspector")
+    with RunningServer(tmp_path / "memory.db") as server:
+        where = ["--transport", "http", "--header", f"Authorization: Bearer {server.owner}"]
+        url = f"{server.started['url']}/mcp?tools=all"
+
+        def inspect(*options: str) -> Any:
+            return output_of([inspector, "--cli", *where, url, "--protocol-era", era, *options], environment)
+
+        check_inspected(inspect)
+
+
+def check_inspected(inspect: Callable[..., Any]) -> None:
     assert len(inspect("--method", "tools/list", "--strict")["tools"]) == 18
     arguments = ("--method", "tools/call", "--tool-name", "remember", "--tool-arg", "text=Alice likes tea")
     assert inspect(*arguments)["structuredContent"]["number"] == 1

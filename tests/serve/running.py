@@ -82,7 +82,7 @@ class RunningServer:
         path: str,
         body: object = None,
         *,
-        token: str | None = "owner",  # noqa: S107
+        token: str | None = "owner",
         raw: bytes | None = None,
         headers: Mapping[str, str] | None = None,
         **query: object,
@@ -107,7 +107,7 @@ class RunningServer:
     def stream(
         self,
         path: str,
-        token: str | None = "owner",  # noqa: S107
+        token: str | None = "owner",
         headers: Mapping[str, str] | None = None,
     ) -> Generator[HTTPResponse]:
         """A response that is read as it comes, on a connection of its own."""

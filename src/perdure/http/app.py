@@ -19,12 +19,23 @@ from perdure.http.events import EVENTS
 from perdure.http.finding import FINDING
 from perdure.http.learning import LEARNING
 from perdure.http.log import LOG
+from perdure.http.mcp_endpoint import MCP
 from perdure.http.memories import MEMORIES
 from perdure.http.problems import problem, unexpected
 from perdure.http.routing import Routes, Serving, add_routes
 from perdure.http.upkeep import UPKEEP, add_health
 
-TABLES: Final[tuple[Routes, ...]] = (MEMORIES, FINDING, CONVERSATIONS, LEARNING, LOG, EVENTS, UPKEEP, CONVERSATION_API)
+TABLES: Final[tuple[Routes, ...]] = (
+    MEMORIES,
+    FINDING,
+    CONVERSATIONS,
+    LEARNING,
+    LOG,
+    EVENTS,
+    UPKEEP,
+    CONVERSATION_API,
+    MCP,
+)
 
 _ABOUT: Final = """\
 One durable, versioned, searchable memory. Every route but `/healthz` wants a token: `Authorization: Bearer …`.

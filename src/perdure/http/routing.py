@@ -50,6 +50,8 @@ class Serving:
     clock: Clock = system_clock
     # Whether the server is about to end: who streams has to stop.
     is_ending: Callable[[], bool] = lambda: False
+    # What `consolidate` handed out to models, by the id of their token.
+    tasks: dict[str, dict[str, str]] = field(default_factory=dict[str, dict[str, str]])
     # Told after every request that may have written.
     note_write: Callable[[], None] = lambda: None
 
@@ -63,6 +65,7 @@ class Caller:
     namespace: str
     token: AccessToken
     action: Action
+    session: str | None
 
     def authorise(self, namespace: str | None) -> None:
         """For what a body asks for beyond the request's own namespace; None is the whole store."""
@@ -134,7 +137,7 @@ class AuthorisedRoute(APIRoute):
                     self._check_headers(request, repeatable=repeatable)
                 session = request.headers.get("perdure-session")
                 memory = serving.memory.writing_as(allowed.name, writer=allowed.writer, session=session)
-                request.state.caller = Caller(serving, memory.namespace(namespace), namespace, allowed, action)
+                request.state.caller = Caller(serving, memory.namespace(namespace), namespace, allowed, action, session)
                 response = await answer(request)
                 if request.method in _UNSAFE:
                     serving.note_write()

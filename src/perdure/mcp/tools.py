@@ -37,7 +37,7 @@ def call_tool(
 
     tool = tools.get(name) if isinstance(name, str) else None
     if tool is None:
-        return _failure("unknown_choice", f"There is no tool {shown(name)}.", f"The tools are: {', '.join(tools)}.")
+        return tool_failure("unknown_choice", f"There is no tool {shown(name)}.", f"The tools are: {', '.join(tools)}.")
     try:
         run = partial(tool.run, **tool.arguments(given))
         opened = memory.open()
@@ -49,16 +49,16 @@ def call_tool(
             answer = run(ToolCall(memory.open(), origin, memory.tasks))
     except PerdureError as error:
         remedy = _REMEDIES.get(error.code, error.remedy) if error.remedy == error.default_remedy else error.remedy
-        return _failure(error.code, error.sentence, remedy, retryable=error.retryable)
+        return tool_failure(error.code, error.sentence, remedy, retryable=error.retryable)
     except Exception as error:  # noqa: BLE001 - a server answers whatever happens
         if os.environ.get("PERDURE_TRACEBACK"):
             sys.excepthook(type(error), error, error.__traceback__)
         sentence = f"Something unexpected happened in Perdure: {type(error).__name__}."
-        return _failure("unexpected", sentence, "A person can run `perdure doctor`, and report it.")
+        return tool_failure("unexpected", sentence, "A person can run `perdure doctor`, and report it.")
     return {"content": [{"type": "text", "text": answer.text}], "structuredContent": answer.data, "isError": False}
 
 
-def _failure(code: str, sentence: str, remedy: str, *, retryable: bool = False) -> dict[str, Any]:
+def tool_failure(code: str, sentence: str, remedy: str, *, retryable: bool = False) -> dict[str, Any]:
     """Without structured content: clients would hold it against the schema of an answer."""
     return {
         "content": [{"type": "text", "text": f"{sentence} {remedy} ({code})"}],

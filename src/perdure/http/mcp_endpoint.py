@@ -1,0 +1,198 @@
+"""The tools of `perdure mcp` over HTTP, for hosts that reach a server by its address: each message is one request, and
+is answered whole. There are no sessions, so that any server may answer any message.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Annotated, Any, Final, Literal, cast
+
+from anyio.to_thread import run_sync
+from fastapi import Query, Request
+from starlette.responses import Response
+
+from perdure.auth.authorise import Action, authorise
+from perdure.errors import AccessDenied, BadRequest
+from perdure.http.routing import Asking, Caller, Routes, json_response
+from perdure.mcp.lazy_memory import LazyMemory
+from perdure.mcp.origin import Origin
+from perdure.mcp.protocol import (
+    BATCH_VERSION,
+    HANDSHAKE_VERSIONS,
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    METHOD_NOT_FOUND,
+    PARSE_ERROR,
+    STATELESS_VERSIONS,
+    UNSUPPORTED_VERSION,
+    Protocol,
+    ProtocolError,
+    failure,
+    read_request,
+)
+from perdure.mcp.protocol import Request as McpRequest
+from perdure.mcp.tool import Tool, is_object
+from perdure.mcp.tools import tool_failure
+from perdure.memory import Memory
+
+MCP: Final = Routes("Model Context Protocol")
+HEADER_MISMATCH: Final = -32020
+_STATUS: Final = {
+    PARSE_ERROR: 400, INVALID_REQUEST: 400, INVALID_PARAMS: 400, HEADER_MISMATCH: 400, UNSUPPORTED_VERSION: 400,
+    METHOD_NOT_FOUND: 404,
+}  # fmt: skip
+# Which parameter of a method the header `Mcp-Name` repeats.
+_NAMED: Final = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+_ENCODED: Final = ("=?base64?", "?=")
+_MOST_IN_A_LIST: Final = 50
+# Of one caller; the oldest are forgotten, and can be handed out again.
+_MOST_TASKS: Final = 100
+
+
+@MCP.add("POST", "/mcp", "read", summary="A message of the Model Context Protocol")
+async def mcp(
+    request: Request, caller: Asking, tools: Annotated[Literal["core", "reference", "all"], Query()] = "core"
+) -> Response:
+    """`tools` chooses the set of tools; a tool that writes needs `write` as well, one that forgets or goes back also
+    `delete`. Whatever is written counts as a model's.
+    """
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/json":
+        raise BadRequest("A message must be JSON.", remedy="Send it with Content-Type: application/json.")
+    version = request.headers.get("mcp-protocol-version")
+    if version is not None and version not in (*HANDSHAKE_VERSIONS, *STATELESS_VERSIONS):
+        supported = {"supported": [*HANDSHAKE_VERSIONS, *STATELESS_VERSIONS], "requested": version[:40]}
+        return _failed(None, ProtocolError(UNSUPPORTED_VERSION, "That revision is not served here.", supported))
+    try:
+        message: Any = json.loads(await request.body())
+    except (ValueError, RecursionError):
+        return _failed(None, ProtocolError(PARSE_ERROR, "That is not JSON in UTF-8."))
+    protocol = CallerProtocol(caller, tools)
+    if not isinstance(message, list):
+        return await run_sync(partial(protocol.respond, message, request.headers))
+    messages = cast("list[object]", message)
+    if version not in (None, BATCH_VERSION) or not 0 < len(messages) <= _MOST_IN_A_LIST:
+        return _failed(None, ProtocolError(INVALID_REQUEST, "A list of messages belongs to revision 2025-03-26 alone."))
+    return await run_sync(protocol.respond_to_all, messages)
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A response, or None for what gets none. `by_status`: an error of it is one of HTTP as well. Before the revision
+    without sessions, what a method refused was an ordinary answer.
+    """
+
+    response: dict[str, Any] | None
+    by_status: bool = True
+
+
+class CallerProtocol(Protocol):
+    """What one caller gets answered: the tools that the token allows, in its namespace, and in its name."""
+
+    def __init__(self, caller: Caller, tool_set: str) -> None:
+        super().__init__(CallerMemory(caller), Origin(session=caller.session), tool_set)
+        self._caller = caller
+
+    def respond(self, message: object, headers: Mapping[str, str]) -> Response:
+        answered = self._answered(message, headers)
+        if answered.response is None:
+            return Response(status_code=202)
+        error = answered.response.get("error")
+        return json_response(
+            answered.response, _STATUS.get(error["code"], 200) if error and answered.by_status else 200
+        )
+
+    def respond_to_all(self, messages: list[object]) -> Response:
+        answers = [each.response for each in map(self._answered, messages) if each.response is not None]
+        return json_response(answers) if answers else Response(status_code=202)
+
+    def _answered(self, message: object, headers: Mapping[str, str] | None = None) -> Answered:
+        try:
+            request = read_request(message)
+        except ProtocolError as error:
+            return Answered(failure(message.get("id") if is_object(message) else None, error))
+        if request is None or request.id is None:
+            return Answered(None)
+        if request.is_stateless and headers is not None and (wrong := foreign_header(request, headers)):
+            error = ProtocolError(HEADER_MISMATCH, f"The header {wrong} does not say what the message says.")
+            return Answered(failure(request.id, error))
+        return Answered(self.answer(request), request.is_stateless)
+
+    def _list_tools(self, request: McpRequest) -> Mapping[str, Any]:
+        listed = super()._list_tools(request)
+        allowed = {name for name, tool in self._tools.items() if self._refusal(tool) is None}
+        return {**listed, "tools": [each for each in listed["tools"] if each["name"] in allowed]}
+
+    def _call_tool(self, request: McpRequest) -> Mapping[str, Any]:
+        name = request.params.get("name")
+        tool = self._tools.get(name) if isinstance(name, str) else None
+        refusal = None if tool is None else self._refusal(tool)
+        if refusal is not None:
+            return tool_failure(refusal.code, refusal.sentence, refusal.remedy)
+        return super()._call_tool(request)
+
+    def _refusal(self, tool: Tool) -> AccessDenied | None:
+        try:
+            authorise(self._caller.token, tool_action(tool), self._caller.namespace, self._caller.serving.clock())
+        except AccessDenied as error:
+            return error
+        return None
+
+
+def tool_action(tool: Tool) -> Action:
+    """What a tool needs, by what it says about itself."""
+    if not tool.writes:
+        return Action(tool.name, ("read",))
+    return Action(tool.name, ("read", "write", "delete") if tool.destroys else ("read", "write"))
+
+
+class CallerMemory(LazyMemory):
+    """The server's own memory, in the name of whoever asks. It stays open when they have gone."""
+
+    def __init__(self, caller: Caller) -> None:
+        super().__init__(None, caller.namespace, caller.session)
+        self.tasks = caller.serving.tasks.setdefault(caller.token.id, {})
+        while len(self.tasks) > _MOST_TASKS:
+            self.tasks.pop(next(iter(self.tasks)), None)
+        shared, name = caller.serving.memory, caller.token.name
+        self._given = shared.writing_as(name, writer="model", session=caller.session, surface="mcp").namespace(
+            caller.namespace
+        )
+
+    def open(self) -> Memory:
+        return self._given
+
+    def discard(self, memory: Memory) -> None:
+        """The server's memory is not the caller's to close."""
+
+    def close(self) -> None:
+        """Nor to end."""
+
+
+def foreign_header(request: McpRequest, headers: Mapping[str, str]) -> str | None:
+    """The name of a header that says something else than the message; proxies decide by headers."""
+    version = request.meta.get("io.modelcontextprotocol/protocolVersion")
+    expected: dict[str, object] = {"mcp-protocol-version": version, "mcp-method": request.method}
+    named = _NAMED.get(request.method)
+    if named is not None and request.params.get(named) is not None:
+        expected["mcp-name"] = request.params.get(named)
+    return next((name for name, value in expected.items() if _decoded(headers.get(name)) != value), None)
+
+
+def _decoded(value: str | None) -> str | None:
+    """A header may hold what no header may, in base64."""
+    begin, end = _ENCODED
+    if value is None or not (value.startswith(begin) and value.endswith(end)):
+        return value
+    try:
+        return base64.b64decode(value[len(begin) : -len(end)], validate=True).decode()
+    except ValueError:
+        return value
+
+
+def _failed(id: object, error: ProtocolError) -> Response:
+    return json_response(failure(id, error), _STATUS.get(error.code, 200))

@@ -1,0 +1,156 @@
+"""The tools over HTTP: both eras of the protocol, and the same authoriser as every route."""
+
+from __future__ import annotations
+
+import base64
+import json
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from perdure.auth.authorise import SCOPES, Scope
+from perdure.auth.token_file import TokenFile
+from perdure.http.mcp_endpoint import tool_action
+from perdure.mcp.tools import TOOLS
+
+if TYPE_CHECKING:
+    from serve.running import Reply, RunningServer
+
+MODERN = "2026-07-28"
+META = {
+    "io.modelcontextprotocol/protocolVersion": MODERN,
+    "io.modelcontextprotocol/clientCapabilities": {},
+    "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+}
+SETS: list[tuple[Scope, ...]] = [
+    chosen for size in range(4) for chosen in combinations(("write", "delete", "admin"), size)
+]
+
+
+def send(
+    shared: RunningServer, message: object, *, token: str | None = "owner", path: str = "/mcp", **headers: str
+) -> Reply:
+    return shared(
+        "POST", path, message, token=token, headers={name.replace("_", "-"): v for name, v in headers.items()}
+    )
+
+
+def legacy(method: str, **params: Any) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "id": 7, "method": method, "params": params}
+
+
+def modern(shared: RunningServer, method: str, headers: dict[str, str] | None = None, **params: Any) -> Reply:
+    name = params.get("name", params.get("uri"))
+    right = {"MCP-Protocol-Version": MODERN, "Mcp-Method": method, **({"Mcp-Name": str(name)} if name else {})}
+    return shared("POST", "/mcp", legacy(method, _meta=META, **params), headers={**right, **(headers or {})})
+
+
+def call(shared: RunningServer, name: str, token: str | None = "owner", /, **arguments: Any) -> dict[str, Any]:
+    reply = send(shared, legacy("tools/call", name=name, arguments=arguments), token=token, path="/mcp?tools=all")
+    assert reply.status == 200, reply
+    return reply.json["result"]
+
+
+def test_a_handshake_and_a_call_need_no_session(shared: RunningServer):
+    hello = legacy(
+        "initialize", protocolVersion="2025-06-18", capabilities={}, clientInfo={"name": "x", "version": "1"}
+    )
+    reply = send(shared, hello)
+    assert reply.json["result"]["protocolVersion"] == "2025-06-18"
+    assert "mcp-session-id" not in reply.headers
+    noted = send(shared, {"jsonrpc": "2.0", "method": "notifications/initialized"})
+    assert (noted.status, noted.body) == (202, b"")
+    stored = call(shared, "remember", text="Alice prefers dark mode")
+    assert stored["structuredContent"]["outcome"] in {"inserted", "observed"}
+    assert "dark mode" in call(shared, "recall", query="dark mode")["content"][0]["text"]
+
+
+def test_the_revision_without_sessions_is_served_too(shared: RunningServer):
+    assert modern(shared, "server/discover").json["result"]["supportedVersions"] == [MODERN]
+    result = modern(shared, "tools/call", name="recall", arguments={"query": "dark"}).json["result"]
+    assert (result["resultType"], result["isError"]) == ("complete", False)
+
+
+def test_headers_that_say_something_else_than_the_message_are_refused(shared: RunningServer):
+    for wrong in ({"Mcp-Method": "tools/list"}, {"Mcp-Name": "forget"}, {"MCP-Protocol-Version": "2025-11-25"}):
+        reply = modern(shared, "tools/call", wrong, name="recall", arguments={"query": "x"})
+        assert (reply.status, reply.json["error"]["code"]) == (400, -32020), wrong
+    named = f"=?base64?{base64.b64encode(b'recall').decode()}?="
+    assert modern(shared, "tools/call", {"Mcp-Name": named}, name="recall", arguments={"query": "x"}).status == 200
+    unknown = modern(shared, "nothing/such")
+    assert (unknown.status, unknown.json["error"]["code"]) == (404, -32601)
+    old = send(shared, legacy("ping"), MCP_Protocol_Version="1999-01-01")
+    assert (old.status, old.json["error"]["code"]) == (400, -32022)
+
+
+def test_several_messages_come_in_one_list_only_where_the_revision_has_that(shared: RunningServer):
+    both = [legacy("ping"), {**legacy("tools/list"), "id": 8}, {"jsonrpc": "2.0", "method": "notifications/x"}]
+    assert [answer["id"] for answer in send(shared, both).json] == [7, 8]
+    assert send(shared, both, MCP_Protocol_Version="2025-11-25").status == 400
+    assert send(shared, []).status == 400
+    assert send(shared, [legacy("ping")] * 51).status == 400
+    assert send(shared, both[2:]).status == 202
+
+
+def test_what_is_no_message_is_refused(shared: RunningServer):
+    for message in (
+        7,
+        "x",
+        None,
+        {},
+        {"jsonrpc": "1.0", "id": 1, "method": "ping"},
+        {"jsonrpc": "2.0", "id": True, "method": "x"},
+    ):
+        reply = shared("POST", "/mcp", raw=json.dumps(message).encode(), headers={"Content-Type": "application/json"})
+        assert reply.status == 400, message
+        assert reply.json["error"]["code"] == -32600
+    for broken in (b"{", b"\xff", b"[" * 50_000):
+        reply = shared("POST", "/mcp", raw=broken, headers={"Content-Type": "application/json"})
+        assert (reply.status, reply.json["error"]["code"]) == (400, -32700)
+    assert shared("POST", "/mcp", raw=b"{}", headers={"Content-Type": "text/plain"}).code == "bad_request"
+    for method in ("GET", "DELETE"):
+        reply = shared(method, "/mcp")
+        assert (reply.status, reply.headers["allow"]) == (405, "POST")
+
+
+@pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
+def test_a_tool_is_open_to_exactly_the_scopes_that_it_needs(shared: RunningServer, tool: Any):
+    tokens = TokenFile(shared.store)
+    known = {token.name for token in tokens.list()}
+    for scopes in SETS:
+        name = f"{tool.name} {'-'.join(scopes)}"
+        assert name not in known
+        _, token = tokens.create(name, scopes=("read", *scopes), namespaces=("matrix",))
+        allowed = set(tool_action(tool).scopes) <= {"read", *scopes}
+        error = call(shared, tool.name, token, nonsense=1).get("_meta", {}).get("perdure/error", {})
+        assert (error.get("code") == "access_denied") == (not allowed), scopes
+        listed = send(shared, legacy("tools/list"), token=token, path="/mcp?tools=all").json["result"]["tools"]
+        assert (tool.name in [each["name"] for each in listed]) == allowed
+
+
+def test_without_a_token_or_in_another_namespace_there_is_no_tool(shared: RunningServer):
+    _, foreign = TokenFile(shared.store).create("foreign mcp", scopes=SCOPES, namespaces=("theirs",))
+    _, blind = TokenFile(shared.store).create("writes only", scopes=("write",), namespaces=None)
+    message = legacy("tools/list")
+    assert send(shared, message, token=None).code == "unauthenticated"
+    assert send(shared, message, token=foreign, path="/mcp?namespace=ours").code == "access_denied"
+    assert send(shared, message, token=blind).code == "access_denied"
+
+
+def test_whoever_holds_the_token_is_a_model_here(shared: RunningServer):
+    """The owner's token is a person's; what comes over this protocol is a model's all the same."""
+    message = legacy("tools/call", name="remember", arguments={"text": "Said by a model"})
+    send(shared, message, path="/mcp?namespace=who", Perdure_Session="monday")
+    (line,) = shared("GET", "/v1/log", namespace="who").json["revisions"]
+    change = line["change"]
+    assert (change["actor"], change["surface"], change["session"]) == ("local", "mcp (model)", "monday")
+
+
+def test_what_is_stored_over_one_door_is_found_through_the_other(shared: RunningServer):
+    number = shared("POST", "/v1/memories", {"text": "The bridge is green"}).json["record"]["number"]
+    assert "The bridge is green" in call(shared, "recall_detail", numbers=[number])["content"][0]["text"]
+    read = send(shared, legacy("resources/read", uri=f"perdure://memory/{number}")).json["result"]
+    assert "The bridge is green" in read["contents"][0]["text"]
+    prompt = send(shared, legacy("prompts/get", name="recall", arguments={"topic": "bridge"})).json["result"]
+    assert "The bridge is green" in prompt["messages"][0]["content"]["text"]
