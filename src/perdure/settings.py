@@ -107,6 +107,12 @@ SETTINGS: Final = (
     Setting("episode_min_messages", "count", "5", "Of fewer messages no episode is made."),
     Setting("episode_max_messages", "count", "30", "So many messages make an episode in any case."),
     Setting("episode_gap_minutes", "number", "15", "A longer silence ends an episode."),
+    Setting(
+        "episode_close_minutes",
+        "number",
+        "60",
+        "So long after the last message of a conversation its last episode ends, as if somebody spoke again.",
+    ),
     Setting("episode_short_message", "count", "5", "A message of so many characters is no reason to end an episode."),
     Setting(
         "learn",
@@ -202,6 +208,7 @@ class Settings:
     episode_min_messages: int = 5
     episode_max_messages: int = 30
     episode_gap_minutes: float = 15.0
+    episode_close_minutes: float = 60.0
     episode_short_message: int = 5
     learn: str = "auto"
     consolidation_episodes: int = 3

@@ -25,6 +25,12 @@ class Rules:
     max_messages: int = 30
     gap: timedelta = timedelta(minutes=15)
     short_message: int = 5
+    close: timedelta = timedelta(hours=1)
+
+    @property
+    def fewest(self) -> int:
+        """Of so many messages an episode may be made: the one that ends it belongs to the next."""
+        return max(1, self.min_messages - 1)
 
 
 class Said(NamedTuple):
@@ -50,6 +56,13 @@ def judge(messages: Sequence[Said], rules: Rules) -> Verdict:
     if len(messages) > 1 and messages[-1].at - messages[-2].at > rules.gap:
         return "gap"
     return "open" if messages[-1].length <= rules.short_message else "judge"
+
+
+def has_ended(messages: Sequence[Said], rules: Rules, now: datetime) -> bool:
+    """Whether open messages are an episode although nothing came after them: they are old enough to be cut off by
+    whatever is said next.
+    """
+    return len(messages) >= rules.fewest and now - messages[-1].at > max(rules.close, rules.gap)
 
 
 def first_cut(messages: Sequence[Said], rules: Rules, ask: Callable[[int], Cut | None] = lambda _: None) -> Cut | None:

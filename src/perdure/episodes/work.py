@@ -19,7 +19,7 @@ from perdure.episodes.episode_model import Background, EpisodeModel, model_to_as
 from perdure.episodes.keys import conversations, last_position, numbers_by_position, position_of
 from perdure.episodes.lookup import messages_after
 from perdure.episodes.reviews import review_episodes
-from perdure.episodes.segment import Cut, Rules, Said, first_cut
+from perdure.episodes.segment import Cut, Rules, Said, first_cut, has_ended
 from perdure.episodes.surprise import RECENT, surprise, telling_terms
 from perdure.errors import StoreReadOnly
 from perdure.ids import EPISODE, LEARNED, MESSAGE
@@ -86,7 +86,7 @@ def work_on_episodes(services: Services, progress: Progress | None = None) -> Ep
         maker.note_questions()
         if waiting.is_news and maker.is_done:
             with suppress(StoreReadOnly):
-                services.store.put_note(waiting.note, waiting.position)
+                services.store.put_note(waiting.note, json.dumps([*waiting.position, maker.still_open]))
         done += review_episodes(services, namespace, reviewing)
     notes = [*model.notes, *([_WAITING] if model.is_exhausted else ())]
     if model.parked:
@@ -102,17 +102,18 @@ def rules_of(services: Services) -> Rules:
         settings.episode_max_messages,
         timedelta(minutes=settings.episode_gap_minutes),
         settings.episode_short_message,
+        timedelta(minutes=settings.episode_close_minutes),
     )
 
 
 class OpenConversations(NamedTuple):
-    """The conversations that changed and have enough messages behind their last episode; `position` is what the note
-    `note` should say when all of them were looked at.
+    """The conversations that changed, or were open, and have enough messages behind their last episode. When all of
+    them were looked at, the note `note` should say `position`, and which are open still.
     """
 
     names: Sequence[str]
     note: str
-    position: str
+    position: Sequence[object]
     is_news: bool
 
 
@@ -120,13 +121,14 @@ def open_conversations(services: Services, namespace: str, rules: Rules) -> Open
     store, now = services.store, services.store.position(namespace, None).seq
     note, decided_by = f"episodes seen {namespace}", [*map(str, astuple(rules)), model_to_ask(services.settings)]
     try:
-        seen, decided_before = json.loads(store.note(note) or "")
+        seen, decided_before, still_open = json.loads(store.note(note) or "")
     except (ValueError, TypeError):
-        seen, decided_before = 0, decided_by
+        seen, decided_before, still_open = 0, decided_by, []
     if decided_before != decided_by or seen > now:
         seen = 0
     with store.read(namespace) as reader:
-        numbers = reader.changed_after(seen) if seen else [number for _, number in conversations(reader, MESSAGE)]
+        everything = (number for _, number in conversations(reader, MESSAGE))
+        numbers = [*reader.changed_after(seen), *still_open] if seen else [*everything]
         changed = {
             record.conversation_id: None
             for start in range(0, len(numbers), _READ_AT_ONCE)
@@ -136,10 +138,10 @@ def open_conversations(services: Services, namespace: str, rules: Rules) -> Open
         found = [
             name
             for name in changed
-            if last_position(reader, MESSAGE, name) - last_position(reader, EPISODE, name) >= rules.min_messages
+            if last_position(reader, MESSAGE, name) - last_position(reader, EPISODE, name) >= rules.fewest
         ]
     # Looking at a few lines again costs less than writing down that they were looked at.
-    return OpenConversations(found, note, json.dumps([now, decided_by]), is_news=now - seen > _FEW_LINES)
+    return OpenConversations(found, note, [now, decided_by], is_news=now - seen > _FEW_LINES)
 
 
 @dataclass
@@ -159,6 +161,8 @@ class EpisodeMaker:
         self.rules = rules_of(self.services)
         self.wanted = self.model.name
         self.was_disturbed = False
+        # The first open message of each conversation whose last episode only waits for time to pass.
+        self.still_open: list[int] = []
         if self.model.name:
             with suppress(ValueError, TypeError, AttributeError):
                 noted = json.loads(self.services.store.note(self._note) or "{}")
@@ -208,6 +212,8 @@ class EpisodeMaker:
                 made, last, waiting = made + len(stored), max([last, *stored]), []
             if found is None:
                 break
+        if len(messages) - start >= self.rules.fewest:
+            self.still_open.append(messages[start].number)
         return made
 
     def _next_episode(self, messages: Sequence[Record], said: Sequence[Said], before: Before) -> EndedEpisode | None:
@@ -229,6 +235,8 @@ class EpisodeMaker:
             return Cut(judged.end, judged.boundary)
 
         cut = first_cut(said, self.rules, ask)
+        if cut is None and has_ended(said, self.rules, self.services.context.clock()):
+            cut = Cut(len(said), "temporal gap")
         if cut is None:
             return None
         group = messages[: cut.end]
