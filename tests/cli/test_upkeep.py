@@ -160,7 +160,7 @@ def test_completion_offers_commands_options_and_values(user: User):
         found = user.done(_PERDURE_COMPLETE="bash_complete", COMP_WORDS=words, COMP_CWORD=str(words.count(" "))).out
         return [line.split(",", 1)[1] for line in found.splitlines()]
 
-    assert offered("perdure re") == ["remember", "recall", "restore", "restore-backup"]
+    assert offered("perdure re") == ["remember", "recall", "restore", "review", "restore-backup"]
     assert "--category" in offered("perdure recall --ca")
     assert offered("perdure recall --category pref") == ["preference"]
 

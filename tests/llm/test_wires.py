@@ -154,7 +154,7 @@ def test_openai_is_asked_as_the_chat_completions_api_documents(server: FaultServ
             {"role": "user", "content": ABOUT_BRIDGES.text},
         ],
         "temperature": 0,
-        "seed": 7,
+        "seed": 42,
         "store": False,
         "max_completion_tokens": 200 + 4096,
         "response_format": {
@@ -213,7 +213,7 @@ def test_a_server_that_speaks_like_openai_is_asked_for_what_such_servers_know(se
     assert request.path == "/v1/chat/completions"
     assert request.json["max_tokens"] == 200 + 4096
     assert request.json.keys().isdisjoint({"store", "max_completion_tokens", "reasoning_effort"})
-    assert (request.json["temperature"], request.json["seed"]) == (0, 7)
+    assert (request.json["temperature"], request.json["seed"]) == (0, 42)
 
 
 def test_gemini_is_asked_as_generate_content_documents(server: FaultServer, official: Open):
@@ -243,7 +243,7 @@ def test_gemini_is_asked_as_generate_content_documents(server: FaultServer, offi
                 },
             },
             "temperature": 0,
-            "seed": 7,
+            "seed": 42,
             "maxOutputTokens": 200 + 4096,
             "thinkingConfig": {"thinkingBudget": 0},
         },
@@ -280,7 +280,7 @@ def test_ollama_is_asked_as_its_chat_endpoint_documents(server: FaultServer, off
         "format": KEYWORDS,
         "stream": False,
         "think": False,
-        "options": {"temperature": 0, "seed": 7, "num_predict": 200},
+        "options": {"temperature": 0, "seed": 42, "num_predict": 200},
     }
 
 

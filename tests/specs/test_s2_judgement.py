@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from clocks import NOON
+from clocks import NOON, HandClock
 from llm.wires import message
 from providers.server import FaultServer, ok
 
@@ -23,9 +23,10 @@ ANSWER: dict[str, Any] = {
 
 
 @pytest.fixture
-def talk(tmp_path: Path, server: FaultServer) -> Iterator[Memory]:
+def talk(tmp_path: Path, server: FaultServer, clock: HandClock) -> Iterator[Memory]:
     """Five messages about which no rule decides."""
-    with Memory(tmp_path / "m.db", settings=load(llm="ollama:qwen3", llm_url=server.url, embedder="none")) as memory:
+    settings = load(llm="ollama:qwen3", llm_url=server.url, embedder="none")
+    with Memory(tmp_path / "m.db", settings=settings, clock=clock) as memory:
         memory.conversation("c").add_messages(
             {"role": "user", "content": f"The ferry leaves at {n} o'clock", "at": NOON + timedelta(minutes=n)}
             for n in range(5)

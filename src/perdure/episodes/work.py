@@ -121,9 +121,10 @@ def open_conversations(services: Services, namespace: str, rules: Rules) -> Open
     store, now = services.store, services.store.position(namespace, None).seq
     note, decided_by = f"episodes seen {namespace}", [*map(str, astuple(rules)), model_to_ask(services.settings)]
     try:
-        seen, decided_before, still_open = json.loads(store.note(note) or "")
+        seen, decided_before, waiting = json.loads(store.note(note) or "")
+        still_open = [int(number) for number in waiting]
     except (ValueError, TypeError):
-        seen, decided_before, still_open = 0, decided_by, []
+        seen, decided_before, still_open = 0, decided_by, list[int]()
     if decided_before != decided_by or seen > now:
         seen = 0
     with store.read(namespace) as reader:
