@@ -101,9 +101,6 @@ def known_fact(record: Record, topic: Topic, lines: Sequence[Revision]) -> Known
         return KnownFact(record, assertion, said, is_settled=record.tier == ONLY_PEOPLE)
     if is_reworded:
         assertion = read_again(record, topic) or Assertion(record.text)
-    if record.state == "superseded":
-        # Who ended it did not say it again.
-        return KnownFact(record, assertion, said, is_settled=True)
     return KnownFact(record, assertion, (Moment(settled_at),), is_settled=True)
 
 
@@ -131,12 +128,13 @@ class TopicChanges:
             supersedes = [ids[other] for other in fact.supersedes if ids[other] != ids[index]]
             self._link(records.get(ids[index]), supersedes, decided)
             for other in fact.conflicts:
-                self._conflict(ids[index], ids[other], placed[other])
+                self._conflict(ids[index], ids[other], fact, placed[other])
 
     def _write(self, fact: PlacedFact) -> str:
         """The id of the memory that it became."""
         changes = self.changes
-        told = [one for one in self.told if any(one.action is action for action in fact.actions)]
+        chosen = set(map(id, fact.actions))
+        told = [one for one in self.told if id(one.action) in chosen]
         evidence = tuple(id for one in told for id in one.evidence)
         if fact.known is None:
             return self._add(fact, told, evidence)
@@ -185,12 +183,10 @@ class TopicChanges:
         others = tuple(other for other in record.supersedes if other not in decided)
         self._change(record, {"supersedes": (*others, *supersedes)})
 
-    def _conflict(self, id: str, other: str, against: PlacedFact) -> None:
+    def _conflict(self, id: str, other: str, fact: PlacedFact, against: PlacedFact) -> None:
         reason = _SETTLED if against.known and against.known.is_settled else _SAME_MOMENT
         known = ({one.first, one.second} for one in self.changes.conflicts)
-        # Of what ended, or is not shown any more, nobody has to decide.
-        both_hold = {id, other} <= self.changes.known.records.keys()
-        if both_hold and id != other and {id, other} not in known:
+        if fact.end is None and against.end is None and id != other and {id, other} not in known:
             self.changes.conflicts.append(ConflictingPair(id, other, (reason,)))
 
     def _change(self, record: Record, fields: dict[str, Any]) -> None:

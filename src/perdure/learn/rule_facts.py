@@ -38,7 +38,7 @@ class Topic(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class KnownFact:
     """A fact of a topic, what it claims, and when it was said. What `is_settled` is a person's or a model's word: rules
-    do not supersede it, and what a person ended stays ended.
+    do not supersede it.
     """
 
     record: Record
@@ -129,18 +129,13 @@ def find_sayings(known: Iterable[KnownFact], actions: Iterable[FactAction]) -> l
 
 
 def other_ends(sayings: Sequence[SourcedSaying]) -> dict[tuple[Assertion, str], list[Moment]]:
-    """When facts ended that nothing ended which was said: somebody did, or what ended them was forgotten since."""
+    """When facts ended that nothing ended which was said: a model did, or what ended them was forgotten since."""
     ends: defaultdict[tuple[Assertion, str], list[Moment]] = defaultdict(list)
     for (begin, assertion, wording), source in sayings:
-        if not isinstance(source, KnownFact) or (source.is_settled and source.record.state == "active"):
-            continue
-        ended = source.record.invalid_at
-        if ended and (
-            source.is_settled
-            or not any(
-                other.assertion.contradicts(assertion) and begin < other.moment and other.moment.at <= ended
-                for other, _ in sayings
-            )
+        ended = source.record.invalid_at if isinstance(source, KnownFact) and not source.is_settled else None
+        if ended and not any(
+            other.assertion.contradicts(assertion) and begin < other.moment and other.moment.at <= ended
+            for other, _ in sayings
         ):
             ends[assertion, wording].append(Moment(ended))
     return ends
