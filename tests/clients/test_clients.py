@@ -99,7 +99,7 @@ def test_nor_does_it_over_http(era: str, environment: dict[str, str], tmp_path: 
         url = f"{server.started['url']}/mcp?tools=all"
 
         def inspect(*options: str) -> Any:
-            return output_of([inspector, "--cli", *where, url, "--protocol-era", era, *options], environment)
+            return output_of([inspector, "--cli", url, *where, "--protocol-era", era, *options], environment)
 
         check_inspected(inspect)
 

@@ -15,9 +15,12 @@ from pathlib import Path
 from typing import Any, Self
 from urllib.parse import quote, urlencode
 
+from coverage import Coverage
+
 from perdure.auth.token_file import TokenFile
 
 WAIT = 60
+REPOSITORY = Path(__file__).parents[2]
 
 
 @dataclass(frozen=True)
@@ -46,7 +49,7 @@ class RunningServer:
     environment: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def __enter__(self) -> Self:
-        command = [sys.executable, "-P", "-m", "perdure", "serve", "--port", "0", "--json", *self.options]
+        command = [*interpreter(), "perdure", "serve", "--port", "0", "--json", *self.options]
         environ = {"PERDURE_STORE": str(self.store), "PERDURE_EMBEDDER": "none", **self.environment}
         pipe = subprocess.PIPE
         self.process = subprocess.Popen(command, env={**os.environ, **environ}, stdout=pipe, stderr=pipe)
@@ -115,6 +118,14 @@ class RunningServer:
             connection.request("GET", path, headers=self.headers(token, headers))
             with connection.getresponse() as response:
                 yield response
+
+
+def interpreter() -> list[str]:
+    """Python, ready for the name of a module. Where coverage is measured, what the server runs is covered as well."""
+    if Coverage.current() is None:
+        return [sys.executable, "-P", "-m"]
+    settings = [f"--rcfile={REPOSITORY / 'pyproject.toml'}", f"--data-file={REPOSITORY / '.coverage'}"]
+    return [sys.executable, "-P", "-m", "coverage", "run", "--parallel-mode", *settings, "-m"]
 
 
 def lowered(response: HTTPResponse) -> dict[str, str]:

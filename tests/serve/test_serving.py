@@ -14,7 +14,7 @@ from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
-from serve.running import WAIT, RunningServer, events
+from serve.running import WAIT, RunningServer, events, interpreter
 
 from perdure import Memory
 from perdure.auth.token_file import TokenFile
@@ -22,7 +22,7 @@ from perdure.auth.token_file import TokenFile
 
 def fails(store: Path, *options: str) -> str:
     """What `perdure serve` says when it does not start."""
-    command = [sys.executable, "-P", "-m", "perdure", "serve", *options]
+    command = [*interpreter(), "perdure", "serve", *options]
     environ = {**os.environ, "PERDURE_STORE": str(store)}
     done = subprocess.run(command, env=environ, capture_output=True, text=True, encoding="utf-8", check=False)
     assert done.returncode == 2, done
