@@ -20,8 +20,7 @@ UPGRADE ?=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test test-clients check format docs fuzz test-api soak bench bench-lives bench-triggers bench-recall bench-learn bench-keywords bench-warm bench-secrets bench-peers bench-embedder lock build clean
-.PHONY: help setup demo test test-clients bench-serve check format docs fuzz soak bench bench-lives bench-triggers bench-recall bench-learn bench-keywords bench-warm bench-secrets bench-peers bench-embedder lock build clean
+.PHONY: help setup demo test test-clients check format docs fuzz test-api soak bench bench-lives bench-triggers bench-recall bench-learn bench-keywords bench-warm bench-secrets bench-peers bench-serve bench-embedder lock build clean
 
 help:  ## List these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

@@ -15,7 +15,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from typing import Any, Final
@@ -26,6 +26,7 @@ CLIENTS: Final = Path(".venv-clients").absolute()
 START_GOAL: Final = 0.25
 _TEXTS: Final = 1_000
 _ROUNDS: Final = 9
+_ENV: Final = "/usr/bin/env"
 _REQUESTS: Final = 300
 _AT_ONCE: Final = 8
 _QUERY: Final = "which bridge crosses the river near Osaka?"
@@ -41,7 +42,6 @@ class Server:
     name: str
     command: Sequence[str]
     tool: str = "recall"
-    environment: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -90,22 +90,27 @@ def prepare(folder: Path) -> list[Server]:
         with Memory(store, embedder=embedder) as memory, memory.batch():
             for text in texts:
                 memory.remember(text)
-        command = [str(Path(sys.executable).parent / "perdure"), "mcp", "--store", str(store)]
-        servers.append(Server(name, command, environment={"PERDURE_EMBEDDER": embedder}))
+        # By `env`, because the Inspector passes on next to nothing of its own environment.
+        program = str(Path(sys.executable).parent / "perdure")
+        servers.append(Server(name, [_ENV, f"PERDURE_EMBEDDER={embedder}", program, "mcp", "--store", str(store)]))
     sdk = [str(CLIENTS / "bin" / "python"), "-P", str(Path(__file__).parent / "sdk_server.py"), str(lines)]
-    node = [str(CLIENTS / "bin" / "node"), str(CLIENTS / "node" / "node_modules" / ".bin" / "mcp-server-memory")]
+    node = [
+        _ENV,
+        f"MEMORY_FILE_PATH={graph}",
+        str(CLIENTS / "bin" / "node"),
+        str(CLIENTS / "node" / "node_modules" / ".bin" / "mcp-server-memory"),
+    ]
     servers.append(Server("smallest SDK server", sdk))
-    servers.append(Server("Node memory server", node, "search_nodes", {"MEMORY_FILE_PATH": str(graph)}))
+    servers.append(Server("Node memory server", node, "search_nodes"))
     return servers
 
 
 def started(server: Server) -> tuple[float, float]:
     """Seconds from the start of the process to its first answer, and to the answer of the first recall."""
-    environment = {**os.environ, **server.environment}
     pipe = subprocess.PIPE
     begin = time.perf_counter()
     with subprocess.Popen(  # noqa: S603 - our own servers
-        server.command, env=environment, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL
+        server.command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL
     ) as process:
         if process.stdin is None or process.stdout is None:
             raise RuntimeError("no pipes")
@@ -133,7 +138,7 @@ def load(server: Server, folder: Path) -> float:
     options = f"--method tools/call --tool-name {server.tool} --load --load-requests {_REQUESTS}"
     options += f" --load-concurrency {_AT_ONCE} -q --format json --tool-arg"
     path = f"{CLIENTS / 'bin'}:{os.environ.get('PATH', '')}"
-    environment = {**os.environ, **server.environment, "PATH": path, "HOME": str(folder)}
+    environment = {**os.environ, "PATH": path, "HOME": str(folder)}
     command = [*inspector, "--cli", *server.command, *options.split(), f"query={_QUERY}"]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)  # noqa: S603 - as above
     result = json.loads(done.stdout)["result"]

@@ -29,6 +29,8 @@ _TEXT_ALIASES: Final = ("content", "memory", "fact", "note", "body", "observatio
 ID_ALIASES: Final = ("number", "memory", "memoryId", "ref", "reference", "key")
 # What a model learned in a session, in the words of S1.
 _SOURCE: Final = "session-capture"
+# So many tasks may be open in one process; the token itself is always understood.
+_MOST_TASKS: Final = 64
 
 
 def remember(call: ToolCall, *, text: str, merge: bool = False, role: str | None = None, **fields: Any) -> ToolAnswer:
@@ -120,6 +122,8 @@ def consolidate(
         return answer({"done": True, "episodes": 0}, "No episodes wait: 0 to consolidate.")
     handle = sha256(task.token.encode()).hexdigest()[:12]
     call.tasks[handle] = task.token
+    if len(call.tasks) > _MOST_TASKS:
+        del call.tasks[next(iter(call.tasks))]
     return task_answer(task, handle)
 
 

@@ -42,6 +42,7 @@ _TICK: Final = 1.0
 _DRAIN_AT_EOF: Final = 1.2
 _DRAIN_AT_SIGNAL: Final = 0.3
 _CLOSE: Final = 0.4
+_SWITCH: Final = 0.0005
 
 
 class RunningCall:
@@ -233,6 +234,9 @@ def serve(protocol: Protocol) -> NoReturn:
 
     signal.signal(signal.SIGINT, stop)
     signal.signal(signal.SIGTERM, stop)
+    # A thread that comes back from SQLite or numpy waits so long for the interpreter; eight recalls at once are a third
+    # faster than with the usual five milliseconds.
+    sys.setswitchinterval(_SWITCH)
     server.run()
     # Threads that still wait, for a lock or for a reader, must not keep the process.
     os._exit(0)
