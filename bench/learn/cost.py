@@ -18,9 +18,9 @@ from bench.learn.recall import import_turns
 from bench.recall.data import Collection
 from perdure import Memory, Record
 from perdure.embed.port import Embedder
-from perdure.episodes.episode import said_at, summary_of
+from perdure.episodes.episode import extract, said_at
 from perdure.episodes.segment import Rules, Said, first_cut
-from perdure.episodes.surprise import surprise, telling_terms
+from perdure.episodes.surprise import surprise
 from perdure.learn.rules_engine import facts_told
 from perdure.learn.worth import choose
 from perdure.settings import Settings
@@ -67,8 +67,7 @@ def _decide(talk: Sequence[Record]) -> None:
     start, rules = 0, Rules()
     while cut := first_cut(said[start : start + rules.max_messages], rules):
         group = talk[start : start + cut.end]
-        summary_of(group, counter)
-        terms = telling_terms(message.text for message in group)
+        terms = extract(group, counter).terms
         surprise(terms, recent, frozenset())
         recent.append(terms)
         for _, statement in choose(list(facts_told(group))):
