@@ -100,8 +100,8 @@ class SpeakerIndex:
 
 @dataclass(frozen=True)
 class ConversationIndex:
-    """The conversation columns of every row of a snapshot: `group` is one session of one conversation. What was
-    `learned` from a conversation stands in none of its sessions.
+    """The conversation columns of every row of a snapshot: `group` is one session of one conversation. What was learned
+    from a conversation stands in none of its sessions.
     """
 
     numbers: NDArray[np.int64]
@@ -110,7 +110,7 @@ class ConversationIndex:
     speaker: NDArray[np.int32]
     question_share: NDArray[np.float32]
     name_share: NDArray[np.float32]
-    learned: NDArray[np.bool_]
+    conversation: NDArray[np.int32]
     speakers: SpeakerIndex
 
     @cached_property
@@ -230,7 +230,7 @@ class ConversationFeatures:
             named,
             coverage,
             tells_when,
-            index.learned[rows],
+            (index.conversation[rows] != NOBODY) & (index.group[rows] == NOBODY),
         )
 
     @classmethod

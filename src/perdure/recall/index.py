@@ -383,7 +383,7 @@ class NamespaceIndex:
                 columns.speaker,
                 columns.question_share,
                 columns.name_share,
-                (columns.conversation != NOBODY) & (columns.group == NOBODY),
+                columns.conversation,
                 self._vocabulary.speakers,
             )
         return Snapshot(
