@@ -277,6 +277,25 @@ def test_what_was_forgotten_is_not_learned_again_from_what_was_said_before(memor
     assert known(memory) == {"Ada lives in Osaka"}
 
 
+def test_what_only_an_erased_message_said_does_not_stand_in_the_way_of_what_is_said_later(memory: Memory):
+    tell(memory, (0, "I live in Osaka."), (1, "I live in Tokyo."))
+    memory.erase("message:talk/00000002", confirm=True)
+    assert known(memory) == {"Ada lives in Osaka"}
+    tell(memory, (2, "I live in Kyoto."))
+    assert known(memory) == {"Ada lives in Kyoto"}
+    assert memory.conflicts() == []
+
+
+def test_what_was_taken_back_is_learned_again_only_when_somebody_says_so(memory: Memory):
+    tell(memory, (0, "I live in Osaka."))
+    tell(memory, (1, "I live in Tokyo."))
+    memory.undo(memory.history(current(memory, "Ada lives in Tokyo").number)[-1].change.batch)
+    memory.work()
+    assert known(memory) == {"Ada lives in Osaka"}
+    memory.consolidate()
+    assert known(memory) == {"Ada lives in Tokyo"}
+
+
 def test_one_undo_takes_back_what_one_run_learned(memory: Memory):
     tell(memory, (0, "I live in Osaka."))
     before = memory.list(limit=100).records

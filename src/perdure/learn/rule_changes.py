@@ -30,7 +30,8 @@ from perdure.learn.rule_facts import (
 from perdure.learn.validity import Assertion, Moment
 from perdure.lifecycle.tier_policy import ONLY_PEOPLE
 from perdure.lifecycle.write_context import is_by_person
-from perdure.model import FACT_CATEGORIES, Filter, Record, Revision, replace_record, without_use
+from perdure.model import FACT_CATEGORIES, Change, Filter, Record, replace_record, without_use
+from perdure.store.port import LogFilter, Reader
 from perdure.validation import scalar_json
 
 _SAME_MOMENT: Final = "both were said at the same time"
@@ -77,7 +78,7 @@ def known_facts(changes: FactChanges, topics: Collection[Topic]) -> dict[Topic, 
     )
     for record in changes.reader.fetch(sorted(changes.reader.numbers(filter))) if topics else ():
         if (topic := topic_of(record)) and topic in known:
-            known[topic].append(known_fact(record, topic, changes.reader.revisions(record.number)))
+            known[topic].append(known_fact(changes.reader, record, topic))
     others = [record for record in changes.known.records.values() if topic_of(record) is None]
     for topic in topics:
         for record in others:
@@ -86,22 +87,28 @@ def known_facts(changes: FactChanges, topics: Collection[Topic]) -> dict[Topic, 
     return known
 
 
-def known_fact(record: Record, topic: Topic, lines: Sequence[Revision]) -> KnownFact:
+def known_fact(reader: Reader, record: Record, topic: Topic) -> KnownFact:
     """What holds, and a person changed since it was learned, is settled. Other words that cannot be read agree with
     nothing.
     """
     assertion, said = assertion_in(record), tuple(moments_said(record)) or (Moment(begins(record)),)
     settled_at, is_reworded = None, False
-    for before, after in pairwise(lines):
-        told = [(line.record.text, line.record.state) if line.record else None for line in (before, after)]
-        if is_by_person(after.change) and (None in told or told[0] != told[1]):
+    for before, after in pairwise(reader.revisions(record.number)):
+        same_words = before.version == after.version
+        if is_by_person(after.change) and (not same_words or is_restored(reader, after.change)):
             settled_at = after.change.at
-            is_reworded |= before.version != after.version
+            is_reworded |= not same_words
     if settled_at is None or record.state != "active":
         return KnownFact(record, assertion, said, is_settled=record.tier == ONLY_PEOPLE)
     if is_reworded:
         assertion = read_again(record, topic) or Assertion(record.text)
     return KnownFact(record, assertion, (Moment(settled_at),), is_settled=True)
+
+
+def is_restored(reader: Reader, change: Change) -> bool:
+    """Whether it was brought back for its own sake, and not because what had ended it was erased."""
+    erased = LogFilter(batch=change.batch, operation="erase")
+    return change.operation == "restore" and not reader.log(erased, limit=1)
 
 
 class TopicChanges:
