@@ -386,3 +386,16 @@ def test_with_vectors_near_duplicates_are_reinforced(tmp_path: Path, clock: Hand
         tell(memory, (3, "I went hiking in the Alps with Ben!"))
         [fact] = memory.facts()
         assert (len(fact.record.evidence), fact.record.valid_at) == (2, day(0))
+
+
+def test_a_fact_and_the_message_it_was_learned_from_do_not_take_two_places(tmp_path: Path, clock: HandClock):
+    with open_memory(tmp_path / "m.db", clock, embedder=WordEmbedder()) as memory:
+        tell(memory, (0, "I live in Oslo."), (1, "My brother Ben lives in Bergen."), (2, "I love chess."))
+        memory.work()
+        for question in ("where does Ada live", "who loves chess"):
+            texts = [hit.record.text for hit in memory.recall(question, limit=2, min_relevance=0)]
+            assert len(texts) == 2
+            assert not {"I live in Oslo.", "Ada lives in Oslo"} <= set(texts)
+            assert not {"I love chess.", "Ada loves chess"} <= set(texts)
+        everything = [hit.record.text for hit in memory.recall("where does Ada live", limit=20, min_relevance=0)]
+        assert {"I live in Oslo.", "Ada lives in Oslo"} <= set(everything)

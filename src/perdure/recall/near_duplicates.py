@@ -5,11 +5,15 @@ The rule is careful: a number, a name or a `not` makes a difference, and what ha
 
 from __future__ import annotations
 
+import re
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeVar
 
-from perdure.model import Json, Record
+from perdure.ids import LEARNED
+from perdure.model import Hit, Json, Record
+from perdure.text.stopwords import STOPWORDS
 from perdure.text.words import searchable, terms
 
 _LOOKED_AT: Final = 4096
@@ -17,6 +21,9 @@ _ARTICLES: Final = frozenset({"a", "an", "the"})
 _NEGATIONS: Final = frozenset({"no", "not", "never", "none", "nor", "t", "don", "cannot", "without"})
 _TOGETHER: Final = 3
 _ALIKE: Final = 0.9
+_TOLD: Final = 0.75
+_ADDED_DATES: Final = re.compile(r" \([0-9]{4}[^)]*\)")
+_Key = TypeVar("_Key")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,3 +60,46 @@ def is_near_duplicate(first: Shingles, second: Shingles) -> bool:
     # A negation or a number turns a sentence into another one.
     different = (*(ours - theirs), *(theirs - ours))
     return not any(term in _NEGATIONS or any(map(str.isdigit, term)) for term in different)
+
+
+def without_repeats(hits: Mapping[_Key, Hit], limit: int) -> dict[_Key, Hit]:
+    """The first hits, best first: of a fact and the messages from which it was learned, the one that stands first. More
+    than the limit are given where there may be repeats.
+    """
+    if len(hits) <= limit:
+        return dict(hits)
+    kept: dict[_Key, Hit] = {}
+    facts: list[LearnedWords] = []
+    messages: list[LearnedWords] = []
+    for key, hit in hits.items():
+        record = hit.record
+        own, others = (facts, messages) if record.source == LEARNED else (messages, facts)
+        told = LearnedWords.of(record)
+        if any(told.says(other) if own is messages else other.says(told) for other in others):
+            continue
+        own.append(told)
+        kept[key] = hit
+        if len(kept) == limit:
+            break
+    return kept
+
+
+@dataclass(frozen=True, slots=True)
+class LearnedWords:
+    """What a learned fact says, or a message, without the dates that were added to it."""
+
+    conversation: str | None
+    words: frozenset[str]
+
+    @classmethod
+    def of(cls, record: Record) -> LearnedWords:
+        speaker = record.metadata.get("speaker")
+        text = _ADDED_DATES.sub("", record.text[:_LOOKED_AT])
+        words = frozenset(terms(searchable(f"{speaker if isinstance(speaker, str) else ''} {text}")))
+        return cls(record.conversation_id, words - STOPWORDS)
+
+    def says(self, fact: LearnedWords) -> bool:
+        """Whether nearly all words of a fact stand here: what was told in the first person has other forms of verbs."""
+        if self.conversation is None or self.conversation != fact.conversation:
+            return False
+        return len(fact.words & self.words) >= _TOLD * len(fact.words)

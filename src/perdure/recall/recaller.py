@@ -15,6 +15,7 @@ from perdure.embed.port import Generation, checked_vectors
 from perdure.errors import EmbedderUnavailable, IndexDamaged
 from perdure.model import Filter, Hit, Mode, Recall, Record
 from perdure.recall.keyword_search import OUT_OF_TIME, Key, browse_disk, search_disk
+from perdure.recall.near_duplicates import without_repeats
 from perdure.recall.past_index import LOST, Past, PastIndexCache
 from perdure.recall.query import MANY_WORDS, ONLY_THE_BEGINNING, ParsedQuery, SearchRequest, parse_query
 from perdure.recall.ranking import Ranked, select
@@ -115,6 +116,7 @@ class Recaller:
             unreadable |= {(candidate.namespace, candidate.number) for candidate in ranking.ranked} - hits.keys()
             ranking = self._rank(request, query, unreadable)
             hits = self._hits(request, query, ranking)
+        hits = without_repeats(hits, request.limit)
         notes: Sequence[str] = [*ranking.notes, *found_times]
         if query.is_long:
             notes.append(MANY_WORDS.format(len(query.words), MAX_QUERY_WORDS))
@@ -206,7 +208,8 @@ class Recaller:
         retriever = Retriever(self._store, request, query, embedding, unreadable)
         candidates, noted = retriever.retrieve(partitions)
         ranked = rank(candidates, request, query, self._store, None if embedding is None else chosen)
-        return _Ranking(select(request.recipe, ranked, request.limit), mode, (*notes, *noted), pasts, partitions)
+        limit = request.limit if request.recipe.balances else len(ranked)
+        return _Ranking(select(request.recipe, ranked, limit), mode, (*notes, *noted), pasts, partitions)
 
     def _rank_by_time(
         self, request: SearchRequest, query: ParsedQuery, times: TimeQuestion, unreadable: Collection[Key]

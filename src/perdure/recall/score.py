@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     from perdure.store.port import Store
 
 _DEVIATIONS: Final = 2.0
+# A learned fact may be said by so many messages that are found as well.
+_REPEATED: Final = 2
 # Cosines that differ by less than this say the same. It keeps two memories that are equally near from being 0 and 1.
 _LEAST_SPREAD: Final = 0.05
 
@@ -49,8 +51,9 @@ _LEAST_SPREAD: Final = 0.05
 def rank(
     candidates: Candidates, request: SearchRequest, query: ParsedQuery, store: Store, chosen: Chosen | None
 ) -> list[Ranked]:
-    """The best candidates that fit, best first, and of each balanced category as many as the recipe may need; where
-    none fits, the one that comes nearest. `chosen`: who embedded the query, if it has an embedding.
+    """The best candidates that fit, best first, and of each balanced category as many as the recipe may need; some more
+    where learned facts are among them; where none fits, the one that comes nearest. `chosen`: who embedded the query,
+    if it has an embedding.
     """
     recipe, least = request.recipe, request.min_relevance
     columns, total = score(candidates, request, query, store, vector=chosen is not None)
@@ -64,6 +67,10 @@ def rank(
         fitting = np.flatnonzero(every >= least)
         possible = fitting if len(fitting) else np.array([every.argmax()], np.intp)
     rows = top_k_newest(possible, total, candidates.number, request.limit)
+    learned = candidates.conversation.learned if candidates.conversation else None
+    if learned is not None and (facts := int(learned[rows].sum())):
+        # Whatever they repeat, or are repeated by, is left out afterwards, and others take its place.
+        rows = top_k_newest(possible, total, candidates.number, request.limit + _REPEATED * facts)
     if categories is not None and len(possible) > request.limit:
         for which in range(len(recipe.balanced_categories)):
             of_category = possible[categories[possible] == which]
