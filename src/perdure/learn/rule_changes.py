@@ -98,10 +98,11 @@ def known_fact(reader: Reader, record: Record, topic: Topic) -> KnownFact:
         if is_by_person(after.change) and (not same_words or is_restored(reader, after.change)):
             settled_at = after.change.at
             is_reworded |= not same_words
-    if settled_at is None or record.state != "active":
-        return KnownFact(record, assertion, said, is_settled=record.tier == ONLY_PEOPLE)
     if is_reworded:
         assertion = read_again(record, topic) or Assertion(record.text)
+    if settled_at is None or record.state != "active":
+        # Who ended it did not say it again.
+        return KnownFact(record, assertion, said, is_settled=record.tier == ONLY_PEOPLE)
     return KnownFact(record, assertion, (Moment(settled_at),), is_settled=True)
 
 

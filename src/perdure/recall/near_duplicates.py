@@ -63,11 +63,7 @@ def is_near_duplicate(first: Shingles, second: Shingles) -> bool:
 
 
 def without_repeats(hits: Mapping[_Key, Hit], limit: int) -> dict[_Key, Hit]:
-    """The first hits, best first: of a fact and the messages from which it was learned, the one that stands first. More
-    than the limit are given where there may be repeats.
-    """
-    if len(hits) <= limit:
-        return dict(hits)
+    """The first hits, best first: of a fact and the messages from which it was learned, the one that stands first."""
     kept: dict[_Key, Hit] = {}
     facts: list[LearnedWords] = []
     messages: list[LearnedWords] = []

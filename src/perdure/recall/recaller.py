@@ -116,7 +116,7 @@ class Recaller:
             unreadable |= {(candidate.namespace, candidate.number) for candidate in ranking.ranked} - hits.keys()
             ranking = self._rank(request, query, unreadable)
             hits = self._hits(request, query, ranking)
-        hits = without_repeats(hits, request.limit)
+        hits = hits if len(hits) <= request.limit else without_repeats(hits, request.limit)
         notes: Sequence[str] = [*ranking.notes, *found_times]
         if query.is_long:
             notes.append(MANY_WORDS.format(len(query.words), MAX_QUERY_WORDS))
