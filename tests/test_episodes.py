@@ -270,3 +270,22 @@ def test_only_what_changed_is_looked_at_again_and_everything_by_other_rules(tmp_
     assert worked() == 0
     # Of each conversation eight messages are open, or one.
     assert worked(episode_max_messages=8) == 4
+
+
+def test_making_episodes_evicts_nothing(tmp_path: Path):
+    with Memory(tmp_path / "m.db", settings=load(None, embedder="none", grace_days=0)) as memory:
+        kept = memory.remember("Ada is allergic to nuts").record
+        fill(memory, conversations=1)
+        full = 1 + 43
+        memory.capacity(max_items=full)
+        done = memory.work()
+        assert (done.episodes_made, memory.get(kept.number).state) == (0, "active")
+        assert done.notes == (
+            "The namespace default is full, and making episodes evicts nothing: what was said waits.",
+        )
+        memory.capacity(max_items=full + 2)
+        assert memory.work().episodes_made == 2
+        memory.capacity(max_items=full + 100)
+        memory.work()
+        assert covered(memory, "c0") == list(range(1, 41))
+        assert len(memory.conversation("c0").messages()) == 43

@@ -23,6 +23,7 @@ from perdure.episodes.segment import Cut, Rules, Said, first_cut, has_ended
 from perdure.episodes.surprise import RECENT, surprise, telling_terms
 from perdure.errors import StoreReadOnly
 from perdure.ids import EPISODE, LEARNED, MESSAGE
+from perdure.lifecycle.capacity import fits
 from perdure.lifecycle.write import Plan, PreparedWrite, apply_plan, is_same, plan_write
 from perdure.model import FACT_CATEGORIES, Filter, Record, identity_of
 from perdure.store.port import Progress, Reader
@@ -41,6 +42,7 @@ _GROUP: Final = 16
 _READ_AT_ONCE: Final = 500
 # So few new lines of the log are looked at again each time.
 _FEW_LINES: Final = 200
+_FULL: Final = "The namespace {} is full, and making episodes evicts nothing: what was said waits."
 _WAITING: Final = (
     "Some conversations wait for the language model, which was asked often enough; run `perdure work` again."
 )
@@ -62,6 +64,13 @@ class NewEpisode(NamedTuple):
     messages: Sequence[Record]
 
 
+class StoredEpisodes(NamedTuple):
+    """The positions of the episodes that were stored, and whether the others have no room."""
+
+    positions: list[int]
+    is_full: bool = False
+
+
 class EpisodeWork(NamedTuple):
     """How many episodes were made, how many reviewed, and what a person should hear."""
 
@@ -76,6 +85,7 @@ def work_on_episodes(services: Services, progress: Progress | None = None) -> Ep
     making, reviewing = context.batch(), context.batch()
     model = EpisodeModel(services, model_to_ask(services.settings))
     made = done = 0
+    full: list[str] = []
     for namespace in services.store.namespaces():
         maker = EpisodeMaker(services, namespace, making, model)
         waiting = open_conversations(services, namespace, maker.rules)
@@ -84,11 +94,12 @@ def work_on_episodes(services: Services, progress: Progress | None = None) -> Ep
             if progress and made:
                 progress(place, len(waiting.names))
         maker.note_questions()
+        full += [_FULL.format(namespace)] if maker.is_full else []
         if waiting.is_news and maker.is_done:
             with suppress(StoreReadOnly):
                 services.store.put_note(waiting.note, json.dumps([*waiting.position, maker.still_open]))
         done += review_episodes(services, namespace, reviewing)
-    notes = [*model.notes, *([_WAITING] if model.is_exhausted else ())]
+    notes = [*full, *model.notes, *([_WAITING] if model.is_exhausted else ())]
     if model.parked:
         answers = "1 answer" if model.parked == 1 else f"{model.parked:,} answers"
         notes.append(f"{answers} about episodes could not be used; `perdure parked` shows what the model said.")
@@ -162,6 +173,7 @@ class EpisodeMaker:
         self.rules = rules_of(self.services)
         self.wanted = self.model.name
         self.was_disturbed = False
+        self.is_full = False
         # The first open message of each conversation whose last episode only waits for time to pass.
         self.still_open: list[int] = []
         if self.model.name:
@@ -177,7 +189,12 @@ class EpisodeMaker:
     @property
     def is_done(self) -> bool:
         """Whether everything was looked at, and by the model, where one was to be asked."""
-        return not self.was_disturbed and not self.model.is_exhausted and self.model.name == self.wanted
+        return (
+            not self.was_disturbed
+            and not self.is_full
+            and not self.model.is_exhausted
+            and self.model.name == self.wanted
+        )
 
     def note_questions(self) -> None:
         """Note what the model need not be asked again."""
@@ -190,11 +207,12 @@ class EpisodeMaker:
         with self.services.store.read(self.namespace) as reader:
             last = last_position(reader, EPISODE, conversation)
             messages = list(messages_after(reader, conversation, last))
+            self.is_full = self.is_full or not fits(self.services, reader, 1, 0)
         said = [Said(said_at(message), len(message.text.strip())) for message in messages]
         before = Before(self, conversation, last)
         made = start = 0
         waiting: list[NewEpisode] = []
-        while not self.model.is_exhausted:
+        while not self.model.is_exhausted and not self.is_full:
             window = slice(start, start + max(self.rules.max_messages, self.rules.min_messages))
             found = self._next_episode(messages[window], said[window], before)
             if found is not None:
@@ -210,7 +228,8 @@ class EpisodeMaker:
                 if stored is None:
                     self.was_disturbed = True
                     break
-                made, last, waiting = made + len(stored), max([last, *stored]), []
+                self.is_full = stored.is_full
+                made, last, waiting = made + len(stored.positions), max([last, *stored.positions]), []
             if found is None:
                 break
         if len(messages) - start >= self.rules.fewest:
@@ -298,10 +317,10 @@ class Before:
 
 def store_episodes(
     services: Services, episodes: Sequence[NewEpisode], last: int, batch: WriteBatch
-) -> list[int] | None:
-    """The positions of those that were stored, all in one transaction. None when somebody else was faster, or changed
-    one of the messages: then nothing is stored, and the next run looks at them again. An episode that was erased does
-    not come back.
+) -> StoredEpisodes | None:
+    """All in one transaction, and only what has room without evicting a memory. None when somebody else was faster, or
+    changed one of the messages: then nothing is stored, and the next run looks at them again. An episode that was
+    erased does not come back.
     """
     batch = replace(batch, at=services.context.clock())
     entries = [PreparedWrite(entry_of(plan.record, services.tokens.count)) for plan, _ in episodes]
@@ -316,11 +335,13 @@ def store_episodes(
             return None
         for (plan, _), entry in zip(episodes, entries, strict=True):
             if writer.tombstone_since(identity_of(plan.record)) is None:
-                apply_plan(services, writer, plan, batch, entry)
+                if not fits(services, writer, 1, services.tokens.count(plan.record.text)):
+                    return StoredEpisodes(stored, is_full=True)
+                apply_plan(services, writer, plan, batch, entry, room=False)
                 stored.append(position_of(plan.record.key or "") or 0)
                 point("episode put")
     point("episodes stored")
-    return stored
+    return StoredEpisodes(stored)
 
 
 def recent_episodes(reader: Reader, conversation: str, last: int) -> tuple[deque[frozenset[str]], deque[str]]:

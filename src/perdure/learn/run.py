@@ -27,7 +27,7 @@ from perdure.learn.results import Consolidation, FactChange
 from perdure.learn.rule_changes import place_statements
 from perdure.learn.rule_facts import topic_of
 from perdure.learn.task import ConsolidationTask, TaskEpisode
-from perdure.lifecycle.capacity import is_over, limits
+from perdure.lifecycle.capacity import fits
 from perdure.lifecycle.write import Plan, PreparedWrite, apply_plan, check_write, plan_write
 from perdure.lifecycle.write_context import WriteBatch
 from perdure.model import Record, replace_record
@@ -213,9 +213,7 @@ def has_room(services: Services, reader: Reader, changes: FactChanges | None = N
     pairs = len(changes.conflicts) if changes else 0
     if not texts and not pairs:
         return True
-    load = reader.load()
-    tokens = load.tokens + sum(map(count, texts)) + pairs * _PROPOSAL_TOKENS
-    return not is_over(load.items + len(texts) + pairs, tokens, *limits(load, services.settings))
+    return fits(services, reader, len(texts) + pairs, sum(map(count, texts)) + pairs * _PROPOSAL_TOKENS)
 
 
 def write_facts(

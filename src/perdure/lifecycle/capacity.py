@@ -14,7 +14,7 @@ from perdure.lifecycle.tier_policy import ONLY_PEOPLE
 from perdure.lifecycle.write_context import set_by_person
 from perdure.model import Capacity, EvictionCandidate, Json, Record
 from perdure.store.capacity import EvictionRule, Load
-from perdure.store.port import Writer
+from perdure.store.port import Reader, Writer
 from perdure.validation import check_int
 
 if TYPE_CHECKING:
@@ -104,6 +104,12 @@ def choose(
 
 def is_over(items: int, tokens: int, max_items: int | None, max_tokens: int | None) -> bool:
     return (max_items is not None and items > max_items) or (max_tokens is not None and tokens > max_tokens)
+
+
+def fits(services: Services, reader: Reader, items: int, tokens: int) -> bool:
+    """Whether so much more has room without evicting anything."""
+    load = reader.load()
+    return not is_over(load.items + items, load.tokens + tokens, *limits(load, services.settings))
 
 
 def limits(load: Load, settings: Settings) -> tuple[int | None, int | None]:
