@@ -1,4 +1,6 @@
-"""Outstanding work, done by the server when nobody has written for a moment: vectors, episodes, facts, expiry."""
+"""Outstanding work, done by the server when nobody has written for a moment, and now and then: vectors, episodes,
+facts, expiry.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +14,8 @@ from perdure.memory import Memory
 # How long it has to be quiet, and how long work waits at most when it never is.
 _QUIET: Final = 2.0
 _PATIENCE: Final = 30.0
+# Some work becomes due by time alone: memories expire, and the last episode of a conversation ends.
+_EVERY: Final = 600.0
 
 
 class BackgroundWork:
@@ -36,7 +40,7 @@ class BackgroundWork:
 
     def _run(self) -> None:
         while True:
-            self._written.wait()
+            self._written.wait(_EVERY)
             waited = 0.0
             while waited < _PATIENCE and self._written.is_set() and not self._ending.is_set():
                 self._written.clear()
