@@ -405,7 +405,9 @@ def check_single_line(value: object, field: str) -> str:
     """A short text on one line, without the space around it."""
     text = _string(value, field).strip()
     if not text:
-        raise InvalidInput(f"{field} is empty.", remedy="Leave it out instead; nothing was changed.")
+        raise InvalidInput(
+            f"{field} is empty.", remedy="Give it a value, or leave it out where it is not needed; nothing was changed."
+        )
     if len(text) > MAX_LINE:
         raise TextTooLong(f"{field} has {len(text):,} characters; it may have {MAX_LINE:,}.")
     return text

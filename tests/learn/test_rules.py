@@ -96,6 +96,11 @@ def test_what_an_assistant_or_a_tool_says_is_no_fact(memory: Memory):
     assert known(memory) == set()
 
 
+def test_a_secret_that_was_taken_out_is_no_fact(memory: Memory):
+    tell(memory, (0, "My token is ghp_abcdefghijklmnopqrstuvwxyz0123456789. I live in Osaka."))
+    assert known(memory) == {"Ada lives in Osaka"}
+
+
 def test_a_correction_takes_the_place_of_what_was_said_before(memory: Memory):
     tell(memory, (0, "I live in Osaka."), (5, "I moved to Tokyo."))
     [fact] = memory.facts()

@@ -18,6 +18,7 @@ from perdure.learn.statements import Statement, statements
 from perdure.learn.validity import Moment
 from perdure.learn.worth import choose
 from perdure.model import SPEAKER, Record
+from perdure.text.secrets.spans import MARK
 
 if TYPE_CHECKING:
     from perdure.learn.task import ConsolidationTask
@@ -94,7 +95,9 @@ def facts_told(messages: Sequence[Record]) -> Iterator[list[Statement]]:
         listener = last or following
         named = "assistant" if listener is None or is_no_person(listener) else speaker_of(listener)
         at = moment_said(message).at
-        yield [] if is_no_person(message) else statements(message.text, speaker_of(message), at, listener=named)
+        told = [] if is_no_person(message) else statements(message.text, speaker_of(message), at, listener=named)
+        # What is left of a secret says nothing of anybody.
+        yield [one for one in told if MARK not in one.fact]
 
 
 def others_before(messages: Sequence[Record]) -> list[Record | None]:
