@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from perdure import Memory
 from perdure.embed.port import Progress, Vectors
-from perdure.errors import Conflict, ImportFailed, InvalidInput
+from perdure.errors import Conflict, ImportFailed, InvalidInput, NotAllowed
 from perdure.model import Record
 from perdure.settings import load
 from perdure.testing.embedder import WordEmbedder
@@ -135,6 +135,22 @@ def test_what_is_no_message_is_refused_and_leaves_nothing(
     with pytest.raises(InvalidInput, match="Message 2"):
         talk.add_messages([TALK[0], {"role": role, "content": content, **more}])
     assert talk.messages() == []
+
+
+@pytest.mark.parametrize("key", ["message:c/99999999", "episode:c/00000003", "proposal:conflict/00000001"])
+def test_a_model_does_not_write_under_the_keys_that_perdure_gives(memory: Memory, key: str):
+    memory.conversation("c").add_message("user", "hello")
+    own = memory.remember("a note", key="note:1").record
+    model = memory.writing_as("assistant", writer="model")
+    with pytest.raises(NotAllowed, match="A model cannot write under"):
+        model.upsert(key, "forged")
+    with pytest.raises(NotAllowed, match="A model cannot write under"):
+        model.remember("forged", key=key)
+    with pytest.raises(NotAllowed, match="A model cannot write under"):
+        model.update(own.number, key=key)
+    model.update("message:c/00000001", text="hello again")
+    model.conversation("c").add_message("user", "and good bye")
+    assert texts(memory.conversation("c").messages()) == ["hello again", "and good bye"]
 
 
 def test_a_conversation_cannot_be_named_by_a_secret(memory: Memory):

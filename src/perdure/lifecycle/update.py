@@ -21,6 +21,7 @@ from perdure.lifecycle.write import (
     make_room,
     notes_on_times,
     prepare,
+    require_own_key,
     require_present,
     require_unique,
 )
@@ -53,6 +54,8 @@ def update(
                 f"Memory #{current.number} has version {current.version} now, not {expected_version}."
             )
         require_same_origin(current, fields)
+        if fields.get("key") != current.key:
+            require_own_key(services, fields.get("key"))
         corrected = fields.copy()
         if add_tags or remove_tags:
             tags = dict.fromkeys((*fields.get("tags", current.tags), *add_tags))

@@ -18,7 +18,16 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 from perdure.buggify import point
 from perdure.clock import local_day
 from perdure.embed.port import Generation, checked_vectors
-from perdure.errors import CapacityExceeded, Conflict, EmbedderUnavailable, InvalidInput, StoreDamaged, VersionConflict
+from perdure.errors import (
+    CapacityExceeded,
+    Conflict,
+    EmbedderUnavailable,
+    InvalidInput,
+    NotAllowed,
+    StoreDamaged,
+    VersionConflict,
+    shown,
+)
 from perdure.ids import content_hash, new_id
 from perdure.jsonable import to_jsonable
 from perdure.lifecycle.capacity import memories_to_evict
@@ -53,6 +62,7 @@ from perdure.validation import (
     check_validity,
     check_version,
 )
+from perdure.visibility import kind_of
 
 if TYPE_CHECKING:
     from perdure.services import Services
@@ -530,6 +540,8 @@ def check_request(
     checked, notes = check_write(services, text, fields)
     if force_new_version and checked.get("key") is None:
         raise InvalidInput("A memory is upserted under a key.", remedy="Write it as type:identifier, or use remember.")
+    if checked.get("key"):
+        require_own_key(services, checked["key"])
     # The hash says whether a text is stored already; a megabyte should be hashed once.
     checked["content_hash"] = content_hash(checked["text"])
     key = None if idempotency_key is None else check_single_line(idempotency_key, "idempotency_key")
@@ -537,6 +549,17 @@ def check_request(
         require_no_secret(services, key, "idempotency key")
     expected = None if expected_version is None else check_version(expected_version, "expected_version")
     return WriteRequest(checked, key, force_new_version=force_new_version, expected_version=expected), notes
+
+
+def require_own_key(services: Services, key: str | None) -> None:
+    """A model that could write messages, episodes and proposals under their keys could make a person answer a question
+    that nobody asked, or leave a conversation no room.
+    """
+    if key and not services.context.is_person and (kind := kind_of(key)):
+        raise NotAllowed(
+            f"A model cannot write under {shown(key)}: Perdure itself gives such keys, to {kind}s.",
+            remedy="Choose another key, or correct the memory by its number; nothing was changed.",
+        )
 
 
 def require_no_secret(services: Services, name: str, what: str) -> None:
