@@ -252,6 +252,33 @@ def test_an_episode_tells_what_was_said_in_it(memory: Memory, one: Record):
     assert memory.conversation("other").messages(episode=one) == []
 
 
+def sitting(memory: Memory, count: int, **after: float) -> None:
+    begin = NOON + timedelta(**after)
+    memory.conversation("c").add_messages(
+        {"role": "user", "content": f"We spoke of matter {n}", "at": begin + timedelta(minutes=n)} for n in range(count)
+    )
+
+
+def test_a_tail_that_nobody_goes_on_with_is_an_episode_after_an_hour(memory: Memory, clock: HandClock):
+    sitting(memory, 4)
+    clock.now = NOON + timedelta(minutes=3, hours=1)
+    assert memory.work().episodes_made == 0
+    clock.forward(seconds=1)
+    assert memory.work().episodes_made == 1
+    sitting(memory, 4, hours=2)
+    sitting(memory, 1, hours=3)
+    clock.forward(hours=3)
+    assert memory.work().episodes_made == 1
+    ends = [record.key for record in memory.list(key_type="episode", newest=False)]
+    assert ends == ["episode:c/00000004", "episode:c/00000008"]
+
+
+def test_a_tail_too_short_for_an_episode_stays_open(memory: Memory, clock: HandClock):
+    sitting(memory, 3)
+    clock.forward(days=400)
+    assert memory.work().episodes_made == 0
+
+
 def test_only_what_changed_is_looked_at_again_and_everything_by_other_rules(tmp_path: Path):
     path = tmp_path / "m.db"
 

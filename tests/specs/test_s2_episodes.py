@@ -80,28 +80,6 @@ def test_the_tail_stays_open(memory: Memory, one: Record):
     assert made == [("episode:c/00000008", 1), ("episode:c/00000017", 9)]
 
 
-def test_a_tail_that_nobody_goes_on_with_is_an_episode_after_an_hour(memory: Memory, clock: HandClock):
-    """S2 episode tail: whatever is said next comes after a silence, so it would be cut off in any case."""
-    say(memory, 4)
-    clock.now = NOON + timedelta(minutes=3, hours=1)
-    assert memory.work().episodes_made == 0
-    clock.forward(seconds=1)
-    assert memory.work().episodes_made == 1
-    say(memory, 4, at=NOON + timedelta(hours=2), about="Lisbon")
-    say(memory, 1, at=NOON + timedelta(hours=3))
-    clock.forward(hours=3)
-    assert memory.work().episodes_made == 1
-    made = [(record.key, record.metadata["first_message"]) for record in episodes(memory)]
-    assert made == [("episode:c/00000004", 1), ("episode:c/00000008", 5)]
-
-
-def test_three_messages_stay_open(memory: Memory, clock: HandClock):
-    """S2 segments minimum: fewer than 5 messages, the next one included, are no episode however old they are."""
-    say(memory, 3)
-    clock.forward(days=400)
-    assert memory.work().episodes_made == 0
-
-
 def test_stability_starts_at_good_and_grows_with_surprise(one: Record):
     """S2 episode stability: the FSRS "good" state x (1 + 0.5 x surprise)."""
     good, _ = Scheduler().review_card(Card(), Rating.Good)

@@ -305,7 +305,7 @@ REPAIRED: dict[str, Damage] = {
     "the table of the reviews is gone": Damage("DROP TABLE review", "schema"),
     # Around the memories.
     "use of no memory": Damage(f"INSERT INTO use (slot) VALUES ({DEFAULT + 99})", "foreign_keys"),
-    "a review of no memory": Damage(f"INSERT INTO review VALUES ({DEFAULT + 99}, 1, 1)", "foreign_keys"),
+    "a review of no memory": Damage(f"INSERT INTO review VALUES ({DEFAULT + 99}, 1, 1, 1)", "foreign_keys"),
     "a link is missing": Damage("DELETE FROM link WHERE kind = 'supersedes'", "links"),
     "a link from no memory": Damage(
         f"INSERT INTO link VALUES ({DEFAULT + 99}, 'evidence', zeroblob(16))", "links foreign_keys"
