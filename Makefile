@@ -121,7 +121,6 @@ $(BENCH)/.ready: requirements/bench.txt pyproject.toml
 	@$(BENCH)/bin/python $(PIP) --no-build-isolation -e .
 	@touch $@
 
-lock: COMPILE = $(UV) pip compile --quiet $(UPGRADE) --universal --python-version 3.11 --generate-hashes --no-header --extra local --extra server pyproject.toml requirements/model.in
 $(CLIENTS)/.ready: requirements/clients.txt requirements/clients-1.txt requirements/node/package.json requirements/node/package-lock.json
 	@echo "clients: environments in $(CLIENTS), apart from Perdure's own"
 	@$(PYTHON) -m venv --clear $(CLIENTS)
@@ -135,7 +134,7 @@ $(CLIENTS)/.ready: requirements/clients.txt requirements/clients-1.txt requireme
 	@touch $@
 
 lock: LOCK = $(UV) pip compile --quiet $(UPGRADE) --universal --python-version 3.11 --generate-hashes --no-header
-lock: COMPILE = $(LOCK) --extra local pyproject.toml requirements/model.in
+lock: COMPILE = $(LOCK) --extra local --extra server pyproject.toml requirements/model.in
 lock:  ## Renew the locks from pyproject.toml and requirements/*.in (needs uv)
 	$(COMPILE) --excludes requirements/excludes.txt -o requirements/runtime.txt
 	$(COMPILE) --excludes requirements/excludes.txt -c requirements/runtime.txt requirements/dev.in -o requirements/dev.txt
