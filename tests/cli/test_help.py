@@ -56,7 +56,7 @@ def test_every_command_has_examples_that_parse(user: User, name: str):
         assert f"perdure {name}" in line
 
 
-@pytest.mark.parametrize("name", [name for name in leaves() if name not in {"completion", "mcp"}])
+@pytest.mark.parametrize("name", [name for name in leaves() if name not in {"completion", "hook", "mcp"}])
 def test_every_command_takes_json_namespace_and_store(user: User, name: str):
     text = user.done(*name.split(), "-h").out
     for option in ("--json", "-n, --namespace", "-s, --store"):

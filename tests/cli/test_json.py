@@ -192,7 +192,7 @@ def ask_models_elsewhere(store: Path) -> None:
 
 def test_every_command_is_in_the_scenario():
     paths: set[str] = set()
-    for name in COMMANDS.keys() - {"completion", "demo", "mcp", "serve"}:
+    for name in COMMANDS.keys() - {"completion", "demo", "hook", "mcp", "serve"}:
         command = perdure.get_command(click.Context(perdure), name)
         parts = command.commands if isinstance(command, click.Group) else None
         paths |= {name} if parts is None else {f"{name} {part}" for part in parts}

@@ -20,9 +20,9 @@ from typing import IO, Any
 from jsonschema import Draft202012Validator
 
 from perdure.mcp.lazy_memory import LazyMemory
-from perdure.mcp.origin import Origin
 from perdure.mcp.protocol import Protocol
 from perdure.mcp.stdio import StdioServer
+from perdure.session.origin import Origin
 
 # Far more than anything takes: whoever waits so long waits for something that will not come.
 PATIENCE = 60

@@ -13,7 +13,7 @@ from mcp_server.host import Host, ToolFailed, faults, served
 
 from perdure import Memory
 from perdure.embed.local import unavailable
-from perdure.mcp.origin import Origin
+from perdure.session.origin import Origin
 
 CORE = ["remember", "store_memory", "recall", "recall_detail", "memory_update", "forget", "consolidate"]
 

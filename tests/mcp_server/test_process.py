@@ -14,7 +14,7 @@ import pytest
 from mcp_server.host import PATIENCE, STATELESS, ToolFailed, start, started
 
 from perdure import Memory
-from perdure.mcp.origin import Origin, find_origin
+from perdure.session.origin import Origin, find_origin
 
 # How many servers lose their host at once; the soak takes 50.
 ORPHANS = int(os.environ.get("PERDURE_ORPHANS", "4"))

@@ -8,7 +8,7 @@ import pytest
 from mcp_server.host import STATELESS, Host, Refused, served
 
 from perdure import Memory
-from perdure.mcp.origin import Origin
+from perdure.session.origin import Origin
 
 
 @pytest.fixture(params=["2025-11-25", STATELESS])

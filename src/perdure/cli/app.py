@@ -61,6 +61,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "consolidate": ("consolidate", "Make facts of the episodes that wait."),
     "facts": ("facts", "List or search what is known, and what was known before."),
     "mcp": ("mcp", "Serve a model's host over standard input and output (Model Context Protocol)."),
+    "hook": ("hook", "Answer a coding agent's host at an event of a session."),
     "demo": ("demo", "Watch a short story on a temporary store."),
     "completion": ("completion", "Print the completion script for your shell."),
 }

@@ -40,9 +40,9 @@ def main(tool_set: str, namespace: str | None, store: str | None, project: str |
     import os
 
     from perdure.mcp.lazy_memory import LazyMemory
-    from perdure.mcp.origin import find_origin
     from perdure.mcp.protocol import Protocol
     from perdure.mcp.stdio import serve
+    from perdure.session.origin import find_origin
 
     origin = find_origin(os.environ, project, session)
     serve(Protocol(LazyMemory(store, namespace, origin.session), origin, tool_set))

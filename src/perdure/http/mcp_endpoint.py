@@ -19,7 +19,6 @@ from perdure.auth.authorise import Action, authorise
 from perdure.errors import AccessDenied, BadRequest
 from perdure.http.routing import Asking, Caller, Routes, json_response
 from perdure.mcp.lazy_memory import LazyMemory
-from perdure.mcp.origin import Origin
 from perdure.mcp.protocol import (
     BATCH_VERSION,
     HANDSHAKE_VERSIONS,
@@ -38,6 +37,7 @@ from perdure.mcp.protocol import Request as McpRequest
 from perdure.mcp.tool import Tool, is_object
 from perdure.mcp.tools import tool_failure
 from perdure.memory import Memory
+from perdure.session.origin import Origin
 
 MCP: Final = Routes("Model Context Protocol")
 HEADER_MISMATCH: Final = -32020

@@ -15,11 +15,11 @@ from typing import Any, Final, TypeVar
 from perdure import __version__
 from perdure.mcp.completion import complete
 from perdure.mcp.lazy_memory import LazyMemory
-from perdure.mcp.origin import Origin
 from perdure.mcp.prompts import PROMPTS, get_prompt
 from perdure.mcp.resources import RESOURCES, TEMPLATES, read_resource
 from perdure.mcp.tool import is_object
 from perdure.mcp.tools import call_tool, tools_of
+from perdure.session.origin import Origin
 
 Result = TypeVar("Result")
 

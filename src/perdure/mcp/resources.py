@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from perdure.mcp.origin import Origin
+from perdure.session.origin import Origin
 
 if TYPE_CHECKING:
     from perdure.memory import Memory

@@ -11,8 +11,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypeGuard, cast
 
 if TYPE_CHECKING:
-    from perdure.mcp.origin import Origin
     from perdure.memory import Memory
+    from perdure.session.origin import Origin
 
 Schema: TypeAlias = Mapping[str, Any]
 ToolSet: TypeAlias = Literal["core", "reference", "all"]

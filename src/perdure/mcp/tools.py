@@ -10,9 +10,9 @@ from typing import Any, Final
 
 from perdure.mcp.core_tools import CORE_TOOLS
 from perdure.mcp.lazy_memory import LazyMemory
-from perdure.mcp.origin import Origin
 from perdure.mcp.reference_tools import REFERENCE_TOOLS
 from perdure.mcp.tool import Tool, ToolAnswer, ToolCall
+from perdure.session.origin import Origin
 
 SETS: Final = ("core", "reference", "all")
 TOOLS: Final = (*CORE_TOOLS, *REFERENCE_TOOLS)

@@ -6,9 +6,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final
-
-from perdure.mcp.tool import is_object
+from typing import Any, Final, cast
 
 # What hosts put into the environment of the servers that they start.
 _PROJECT: Final = ("PERDURE_PROJECT", "CLAUDE_PROJECT_DIR")
@@ -26,7 +24,7 @@ class Origin:
 
     def named(self, client: object) -> Origin:
         """With the name that the client gives itself, if that is one."""
-        name = client.get("name") if is_object(client) else None
+        name = cast("Mapping[str, object]", client).get("name") if isinstance(client, Mapping) else None
         clean = " ".join(name.split())[:_MOST] if isinstance(name, str) else ""
         return replace(self, client=clean) if clean and clean.isprintable() else self
 

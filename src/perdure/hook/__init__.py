@@ -1,0 +1,1 @@
+"""`perdure hook`: the one program that coding agents run at the events of a session."""
