@@ -1,0 +1,217 @@
+"""The configuration of a project's sessions: the front matter of `.claude/iflow-dev.local.md`.
+
+A value that cannot be is a problem that a person is told of; a session goes on with the default in its place.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from perdure.session.git import is_tracked
+from perdure.session.places import project_root
+
+if TYPE_CHECKING:
+    from perdure.settings import Settings
+
+FILE: Final = ".claude/iflow-dev.local.md"
+RECIPE: Final = "learnings"
+OWN_RECIPE: Final = "session-start"
+DEFAULT_WEIGHTS: Final = {"vector": 0.5, "keyword": 0.2, "prominence": 0.3}
+# What a provider is asked for where the file names no model.
+MODELS: Final = {
+    "gemini": "gemini-embedding-001", "voyage": "voyage-code-3", "openai": "text-embedding-3-small",
+    "ollama": "nomic-embed-text",
+}  # fmt: skip
+# Naming one of these is leave to send it texts, and nobody else.
+HOSTS: Final = {
+    "gemini": "generativelanguage.googleapis.com", "voyage": "api.voyageai.com", "openai": "api.openai.com",
+}  # fmt: skip
+KEYWORDS: Final = ("auto", "claude", "haiku", "ollama", "off")
+DEFAULT_LIMIT: Final = 20
+_HERE: Final = ("local", "none")
+_MOST_BYTES: Final = 1 << 20
+_MOST_ENTRIES: Final = 1000
+_TOLERANCE: Final = 1e-3
+_SWITCHES: Final = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionConfiguration:
+    """`embedder` and `keywords` are None where the file does not choose, so that Perdure's own settings count.
+    `file` is None where there is none.
+    """
+
+    semantic: bool = True
+    weights: Mapping[str, float] = field(default_factory=lambda: dict(DEFAULT_WEIGHTS))
+    embedder: str | None = None
+    keywords: str | None = None
+    injection: bool = True
+    limit: int = DEFAULT_LIMIT
+    file: Path | None = None
+    problems: tuple[str, ...] = ()
+
+    @property
+    def recipe(self) -> str:
+        """The recipe that weighs learnings as the file says. `settings` knows it."""
+        return RECIPE if self.weights == DEFAULT_WEIGHTS else OWN_RECIPE
+
+    def require_valid(self) -> SessionConfiguration:
+        """Where a person asks: the first problem is an error."""
+        if self.problems:
+            from perdure.errors import SettingsInvalid
+
+            raise SettingsInvalid(f"{self.file}: {self.problems[0]}", remedy="Correct the file, or remove the line.")
+        return self
+
+
+def read_configuration(project_dir: str | os.PathLike[str]) -> SessionConfiguration:
+    """What the file in the project says; a worktree without one has that of its repository."""
+    root = project_root(project_dir)
+    for folder in dict.fromkeys((Path(project_dir), *Path(project_dir).parents)):
+        if (folder / FILE).is_file():
+            return _read(folder / FILE)
+        if folder == root or (folder / ".git").exists():
+            break
+    return _read(root / FILE) if (root / FILE).is_file() else SessionConfiguration()
+
+
+def session_settings(
+    project_dir: str | os.PathLike[str] | None,
+    *,
+    environ: Mapping[str, str] | None = None,
+    configuration: SessionConfiguration | None = None,
+    **arguments: object,
+) -> Settings:
+    """The settings of a project's sessions. What the user set for Perdure itself (`perdure.toml`, `PERDURE_*`) counts
+    before the file of one project: all projects share one store, and one model makes its vectors.
+    """
+    from perdure import settings
+
+    environ = os.environ if environ is None else environ
+    if configuration is None:
+        configuration = SessionConfiguration() if project_dir is None else read_configuration(project_dir)
+    chosen: dict[str, object] = {"embedder": configuration.embedder, "keywords": configuration.keywords}
+    if any(chosen.values()):
+        origins = {one.name: one.origin for one in settings.in_force(environ, **arguments)}
+        chosen = {name: value for name, value in chosen.items() if origins[name] == "default"}
+    loaded = settings.override(settings.load(environ, **arguments), **chosen)
+    host = HOSTS.get((configuration.embedder or "").partition(":")[0])
+    if host and loaded.embedder == configuration.embedder and host not in loaded.egress:
+        loaded = replace(loaded, egress=(*loaded.egress, host))
+    if configuration.recipe == OWN_RECIPE:
+        weights = {f"{name}_weight": value for name, value in configuration.weights.items()}
+        loaded = replace(loaded, recipes={**loaded.recipes, OWN_RECIPE: {"like": RECIPE, **weights}})
+    return loaded
+
+
+def front_matter(text: str) -> dict[str, str]:
+    """The keys and values between the first two lines `---`. Comments go, quotation marks as well."""
+    lines = text.lstrip("\ufeff").splitlines()
+    if not lines or lines[0].strip() != "---":
+        return {}
+    found: dict[str, str] = {}
+    for line in lines[1:]:
+        if line.strip() in {"---", "..."}:
+            return found
+        name, colon, value = line.partition(":")
+        if colon and name.strip() and not name.startswith((" ", "\t", "#", "-")):
+            found[name.strip()] = _plain(value.strip())
+    return {}
+
+
+def _plain(value: str) -> str:
+    if value[:1] in {'"', "'"} and (end := value.find(value[0], 1)) > 0:
+        return value[1:end]
+    return "" if value.startswith("#") else value.partition(" #")[0].strip()
+
+
+def _read(path: Path) -> SessionConfiguration:
+    try:
+        with path.open("rb") as file:
+            text = file.read(_MOST_BYTES).decode("utf-8", "replace")
+    except OSError as error:
+        return SessionConfiguration(file=path, problems=(f"It cannot be read: {error.strerror}.",))
+    values = _Values(front_matter(text))
+    return SessionConfiguration(
+        semantic=values.switch("memory_semantic_enabled"),
+        injection=values.switch("memory_injection_enabled"),
+        limit=values.count("memory_injection_limit", DEFAULT_LIMIT),
+        keywords=values.choice("memory_keyword_provider", KEYWORDS),
+        weights=values.weights(),
+        embedder=values.embedder(path),
+        file=path,
+        problems=tuple(values.problems),
+    )
+
+
+@dataclass(slots=True)
+class _Values:
+    """The values of a file, each checked when it is asked for; what cannot be is noted, and the default is answered."""
+
+    given: Mapping[str, str]
+    problems: list[str] = field(default_factory=list[str])
+
+    def switch(self, name: str) -> bool:
+        """All switches are on by default."""
+        value = self.given.get(name, "")
+        return _SWITCHES.get(value.lower(), not value or self._wrong(name, "true or false"))
+
+    def count(self, name: str, default: int) -> int:
+        value = self.given.get(name, "")
+        if value.isascii() and value.isdigit() and int(value[:9]) <= _MOST_ENTRIES:
+            return int(value)
+        if value:
+            self._wrong(name, f"a whole number from 0 to {_MOST_ENTRIES:,}")
+        return default
+
+    def choice(self, name: str, choices: Sequence[str]) -> str | None:
+        value = self.given.get(name, "").lower()
+        if value and value not in choices:
+            self._wrong(name, f"one of {', '.join(choices)}")
+        return value if value in choices else None
+
+    def weights(self) -> dict[str, float]:
+        """The three weights, or all the defaults where these do not add up."""
+        weights = dict(DEFAULT_WEIGHTS)
+        for name, default in DEFAULT_WEIGHTS.items():
+            value = self.given.get(f"memory_{name}_weight")
+            try:
+                weights[name] = float(value) if value else default
+            except ValueError:
+                self._wrong(f"memory_{name}_weight", "a number from 0 to 1")
+        total = sum(weights.values())
+        if all(0 <= weight <= 1 for weight in weights.values()) and abs(total - 1) <= _TOLERANCE:
+            return weights
+        sum_of = " + ".join(f"{weight:g}" for weight in weights.values())
+        self.problems.append(
+            "memory_vector_weight, memory_keyword_weight and memory_prominence_weight must each be from 0 to 1 and sum "
+            f"to 1.0; they are {sum_of} = {total:g}."
+        )
+        return dict(DEFAULT_WEIGHTS)
+
+    def embedder(self, path: Path) -> str | None:
+        """Provider and model as Perdure names them. A known model tells its provider."""
+        model = self.given.get("memory_embedding_model", "")
+        provider = self.choice("memory_embedding_provider", (*MODELS, *_HERE))
+        if provider is None and model and "memory_embedding_provider" not in self.given:
+            provider = next((name for name, known in MODELS.items() if known == model), None)
+            if provider is None:
+                self._wrong("memory_embedding_model", "given together with memory_embedding_provider")
+        if provider is None or provider in _HERE:
+            return provider
+        if provider in HOSTS and is_tracked(path):
+            self.problems.append(
+                f"memory_embedding_provider is {provider}, but git tracks the file: others can change it, so it is no "
+                "leave to send texts away. Take it out of git (`git rm --cached`), or set embedder and egress in "
+                "perdure.toml."
+            )
+            return None
+        return f"{provider}:{model or MODELS[provider]}"
+
+    def _wrong(self, name: str, expected: str) -> bool:
+        self.problems.append(f"{name} is {self.given[name][:60]!r}; it must be {expected}.")
+        return True

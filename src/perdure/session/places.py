@@ -1,0 +1,89 @@
+"""Where a session's project begins, and the marks that are kept about projects and sessions.
+
+A mark is a small file in the user's data directory, named by the hash of what it is about: it is made and removed in
+one step, and read without a store, so that privacy holds also while the store is locked or broken.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from hashlib import sha256
+from pathlib import Path
+from typing import Final
+
+_MOST_BYTES: Final = 4096
+
+
+def project_root(folder: str | os.PathLike[str]) -> Path:
+    """The repository that a folder is in, else the folder itself. A linked worktree belongs to its main one."""
+    here = Path(os.path.realpath(folder))
+    for candidate in (here, *here.parents):
+        git = candidate / ".git"
+        if git.is_dir():
+            return candidate
+        if git.is_file():
+            return _main_worktree(git) or candidate
+    return here
+
+
+def _main_worktree(git_file: Path) -> Path | None:
+    """`.git` of a linked worktree is a file: `gitdir: /main/.git/worktrees/NAME`."""
+    try:
+        line = git_file.read_text(encoding="utf-8", errors="replace")[:_MOST_BYTES].strip()
+    except OSError:
+        return None
+    inside = Path(os.path.realpath(git_file.parent / line.removeprefix("gitdir:").strip()))
+    if inside.parent.name != "worktrees" or inside.parent.parent.name != ".git":
+        return None
+    return inside.parent.parent.parent
+
+
+def session_folder(environ: Mapping[str, str] | None = None) -> Path:
+    """Where what is known about sessions is kept: `sessions` in the user's data directory."""
+    from perdure.settings import directory
+
+    return directory("data", os.environ if environ is None else environ) / "sessions"
+
+
+def mark_name(what: str) -> str:
+    return sha256(what.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def is_marked(folder: Path, what: str) -> bool:
+    """Raises OSError where it cannot be told: who asks decides what is safe."""
+    try:
+        (folder / mark_name(what)).stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    return True
+
+
+def set_mark(folder: Path, what: str) -> bool:
+    """Whether it is new."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        descriptor = os.open(folder / mark_name(what), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        return False
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(what.encode("utf-8", "surrogatepass"))
+    return True
+
+
+def remove_mark(folder: Path, what: str) -> bool:
+    """Whether there was one."""
+    try:
+        (folder / mark_name(what)).unlink()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    return True
+
+
+def marked(folder: Path) -> list[str]:
+    """Everything that is marked."""
+    try:
+        paths = list(folder.iterdir())
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    return sorted(path.read_bytes()[:_MOST_BYTES].decode("utf-8", "surrogatepass") for path in paths)

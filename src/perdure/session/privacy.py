@@ -1,0 +1,101 @@
+"""Who may see what a session writes: a project can be private, and a session off the record.
+
+Everything that writes for a coding agent asks `where` first: the hook, the MCP server and the commands.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from perdure.session.places import is_marked, mark_name, marked, project_root, remove_mark, session_folder, set_mark
+
+NOT_RECORDING: Final = "This session is off the record: nothing is stored."
+_LONGEST_NAME: Final = 80
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where memories of a project are written, and where they are looked for: its own first, then the common ones.
+    Unless `recording`, nothing may be written; `reason` says why.
+    """
+
+    namespace: str
+    read_namespaces: tuple[str, ...]
+    recording: bool = True
+    private: bool = False
+    reason: str = ""
+
+
+def where(
+    project_dir: str | os.PathLike[str] | None,
+    session: str | None = None,
+    *,
+    namespace: str | None = None,
+    environ: Mapping[str, str] | None = None,
+) -> Place:
+    """`namespace` is the common one, by default that of the settings. Where the marks cannot be read, nothing is
+    recorded: what was meant to be private must not become common.
+    """
+    environ = os.environ if environ is None else environ
+    if namespace is None:
+        from perdure.settings import load
+
+        namespace = load(environ).namespace
+    folder = session_folder(environ)
+    try:
+        private = None if project_dir is None else _private_root(folder, project_dir)
+        off = session is not None and is_marked(folder / "off", session)
+    except OSError as error:
+        reason = f"Nothing is stored: {folder} cannot be read ({error.strerror})."
+        return Place(namespace, (namespace,), recording=False, reason=reason)
+    own = (namespace,) if private is None else (private_namespace(private), namespace)
+    reason = NOT_RECORDING if off else ""
+    return Place(own[0], own, recording=not off, private=private is not None, reason=reason)
+
+
+def private_namespace(root: Path) -> str:
+    """The namespace of a private project: its name, and a hash of its path, so that no two projects share one."""
+    name = "".join(letter if letter.isprintable() else "-" for letter in root.name[:_LONGEST_NAME])
+    return f"private:{name}:{mark_name(str(root))[:12]}"
+
+
+def make_private(project_dir: str | os.PathLike[str], environ: Mapping[str, str] | None = None) -> tuple[Path, bool]:
+    """From now on nothing of this project is recalled elsewhere. Answers its root, and whether that is new."""
+    root = project_root(project_dir)
+    return root, set_mark(session_folder(environ) / "private", str(root))
+
+
+def make_shared(project_dir: str | os.PathLike[str], environ: Mapping[str, str] | None = None) -> tuple[Path, bool]:
+    """From now on what is learned in this project is common again; what was private stays where it is."""
+    folder = session_folder(environ)
+    root = _private_root(folder, project_dir) or project_root(project_dir)
+    return root, remove_mark(folder / "private", str(root))
+
+
+def go_off_record(session: str, environ: Mapping[str, str] | None = None) -> bool:
+    """From now on nothing of this session is stored. Answers whether that is new."""
+    return set_mark(session_folder(environ) / "off", session)
+
+
+def go_on_record(session: str, environ: Mapping[str, str] | None = None) -> bool:
+    return remove_mark(session_folder(environ) / "off", session)
+
+
+def private_projects(environ: Mapping[str, str] | None = None) -> list[str]:
+    return marked(session_folder(environ) / "private")
+
+
+def sessions_off_record(environ: Mapping[str, str] | None = None) -> list[str]:
+    return marked(session_folder(environ) / "off")
+
+
+def _private_root(folder: Path, project_dir: str | os.PathLike[str]) -> Path | None:
+    """The private project that a folder is in, or is a worktree of."""
+    here = Path(os.path.realpath(project_dir))
+    root = project_root(here)
+    places = dict.fromkeys((here, *here.parents, root, *root.parents))
+    return next((place for place in places if is_marked(folder / "private", str(place))), None)
