@@ -4,6 +4,7 @@ UV     ?= uv
 VENV   := .venv
 BENCH  := .venv-bench
 CLIENTS := .venv-clients
+HOSTS  := .venv-hosts
 API    := .venv-api
 BIN    := $(VENV)/bin
 PIP    := -m pip install -qq --disable-pip-version-check --no-deps
@@ -20,7 +21,7 @@ UPGRADE ?=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test test-clients check format docs fuzz test-api soak bench bench-lives bench-triggers bench-recall bench-learn bench-keywords bench-warm bench-secrets bench-peers bench-serve bench-embedder lock build clean
+.PHONY: help setup demo test test-clients test-hosts check format docs fuzz test-api soak bench bench-lives bench-triggers bench-recall bench-learn bench-keywords bench-warm bench-secrets bench-peers bench-serve bench-embedder lock build clean
 
 help:  ## List these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -48,6 +49,9 @@ test: check  ## Everything CI checks: lint, types, architecture, tests, coverage
 
 test-clients: setup $(CLIENTS)/.ready  ## Clients of others, in Python and Node, against `perdure mcp`
 	PERDURE_CLIENTS=$(CLIENTS) $(BIN)/pytest tests/clients
+
+test-hosts: setup $(HOSTS)/.ready  ## Four coding agents, each a whole turn with `perdure mcp`, against a scripted model
+	PERDURE_HOSTS=$(HOSTS) $(BIN)/pytest tests/hosts
 
 check: setup  ## Lint, format, types, architecture and docs; no tests
 	$(BIN)/ruff check
@@ -133,6 +137,18 @@ $(CLIENTS)/.ready: requirements/clients.txt requirements/clients-1.txt requireme
 	@cd $(CLIENTS)/node && PATH="$(CURDIR)/$(CLIENTS)/bin:$$PATH" npm install --no-save --ignore-scripts --no-audit --no-fund --silent
 	@touch $@
 
+$(HOSTS)/.ready: requirements/hosts.txt requirements/hosts/package.json requirements/hosts/package-lock.json
+	@echo "hosts: Node and the coding agents in $(HOSTS), apart from Perdure's own environment"
+	@$(PYTHON) -m venv --clear $(HOSTS)
+	@echo "hosts: locked packages, each checked by its hash (the first time about 400 MB to download, 1.1 GB on disk)"
+	@$(HOSTS)/bin/python $(PIP) --require-hashes -r requirements/hosts.txt
+	@mkdir -p $(HOSTS)/node
+	@cp requirements/hosts/package.json requirements/hosts/package-lock.json $(HOSTS)/node
+	@cd $(HOSTS)/node && PATH="$(CURDIR)/$(HOSTS)/bin:$$PATH" npm ci --ignore-scripts --no-audit --no-fund --silent
+	@# The one script that is run of those that packages bring: it puts the program of this machine where its name points.
+	@$(HOSTS)/bin/node $(HOSTS)/node/node_modules/@anthropic-ai/claude-code/install.cjs
+	@touch $@
+
 lock: LOCK = $(UV) pip compile --quiet $(UPGRADE) --universal --python-version 3.11 --generate-hashes --no-header
 lock: COMPILE = $(LOCK) --extra local --extra server pyproject.toml requirements/model.in
 lock:  ## Renew the locks from pyproject.toml and requirements/*.in (needs uv)
@@ -141,11 +157,12 @@ lock:  ## Renew the locks from pyproject.toml and requirements/*.in (needs uv)
 	$(COMPILE) --excludes requirements/bench-excludes.txt -c requirements/runtime.txt --no-emit-package torch requirements/bench.in -o requirements/bench.txt
 	$(LOCK) requirements/clients.in -o requirements/clients.txt
 	$(LOCK) requirements/clients-1.in -o requirements/clients-1.txt
+	$(LOCK) requirements/hosts.in -c requirements/clients.txt -o requirements/hosts.txt
 	$(LOCK) requirements/api.in -o requirements/api.txt
 
 build: setup  ## Build the wheel into dist/
 	$(BIN)/hatchling build --target wheel
 
 clean:  ## Remove everything that make has built
-	rm -rf $(VENV) $(BENCH) $(CLIENTS) $(API) bench/.cache dist .coverage* .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(BENCH) $(CLIENTS) $(HOSTS) $(API) bench/.cache dist .coverage* .pytest_cache .ruff_cache .hypothesis
 	find src tests tools bench -name __pycache__ -type d -prune -exec rm -rf {} +
