@@ -1,0 +1,120 @@
+"""The plain pipeline: a block of learnings from the Markdown of a knowledge bank alone. It opens no database, asks no
+model and needs nothing but the standard library, so that a session starts with its learnings whatever else is broken.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+from perdure.bank.entries import CATEGORIES, CONFIDENCES, BankEntry, global_bank, local_bank, read_bank
+
+TITLE: Final = "## Engineering Memory (from knowledge bank)"
+HEADINGS: Final = {
+    "anti-patterns": "### Anti-Patterns to Avoid",
+    "heuristics": "### Heuristics",
+    "patterns": "### Patterns to Follow",
+}
+DEFAULT_LIMIT: Final = 20
+LAST_INJECTION: Final = ".last-injection.json"
+# So many of each category come first, where there is room for that.
+_GUARANTEED: Final = 3
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def plain_block(
+    project: str | os.PathLike[str],
+    folder: str | os.PathLike[str] | None = None,
+    limit: int = DEFAULT_LIMIT,
+    at: datetime | None = None,
+) -> str:
+    """The block of a session in this project; empty where there is nothing to show. `folder` is the global bank, which
+    is told what was shown.
+    """
+    folder = global_bank() if folder is None else folder
+    selected = plain_selection(project, folder, limit)
+    if selected:
+        with suppress(OSError, ValueError):
+            _note_injection(selected, Path(project), Path(folder), at or datetime.now(UTC))
+    return render_block(selected)
+
+
+def plain_selection(
+    project: str | os.PathLike[str], folder: str | os.PathLike[str], limit: int = DEFAULT_LIMIT
+) -> list[BankEntry]:
+    """The entries that a session is shown, of the project's bank and of the global one."""
+    local, shared = read_bank(local_bank(project)), read_bank(folder, is_global=True)
+    return select(without_duplicates([*local.entries, *shared.entries]), limit)
+
+
+def without_duplicates(entries: Iterable[BankEntry]) -> list[BankEntry]:
+    """Of entries with the same description the one that was observed most often, the first of several such."""
+    kept: dict[str, BankEntry] = {}
+    for entry in entries:
+        known = kept.get(entry.identity)
+        if known is None or entry.observation_count > known.observation_count:
+            kept[entry.identity] = entry
+    return list(kept.values())
+
+
+def select(entries: Iterable[BankEntry], limit: int) -> list[BankEntry]:
+    """Pure: a few of each category where the limit allows that, then as many as fit, category by category."""
+    ordered = sorted(entries, key=prominence, reverse=True)
+    by_category = [[entry for entry in ordered if entry.category == name] for name in CATEGORIES]
+    room = max(limit, 0)
+    guaranteed = _GUARANTEED if room >= _GUARANTEED * sum(map(bool, by_category)) else 0
+    first = [entry for some in by_category for entry in some[:guaranteed]]
+    others = [entry for some in by_category for entry in some[guaranteed:]]
+    return [*first, *others[: room - len(first)]]
+
+
+def prominence(entry: BankEntry) -> tuple[int, int, float]:
+    """What decides inside a category: observations, confidence, and how recent it is. A day on which an entry was last
+    observed counts as a time; without one, what stands later in its file is newer.
+    """
+    recency = float(entry.position)
+    if entry.last_observed:
+        with suppress(ValueError):
+            recency = (_at_utc(datetime.fromisoformat(entry.last_observed)) - _EPOCH).total_seconds()
+    return entry.observation_count, CONFIDENCES.index(entry.confidence), recency
+
+
+def _at_utc(time: datetime) -> datetime:
+    return time if time.tzinfo else time.replace(tzinfo=UTC)
+
+
+def render_block(entries: Sequence[BankEntry]) -> str:
+    """Pure: each entry as it stands in its file, under the heading of its category."""
+    if not entries:
+        return ""
+    lines = [TITLE, ""]
+    for category, heading in HEADINGS.items():
+        some = [entry for entry in entries if entry.category == category]
+        lines += [heading] if some else []
+        for entry in some:
+            lines += [entry.header, *([entry.description] if entry.description else []), *entry.metadata, ""]
+    return "\n".join([*lines, "---"])
+
+
+def _note_injection(entries: Sequence[BankEntry], project: Path, folder: Path, at: datetime) -> None:
+    """Tell other tools what a session was shown last."""
+    shared = sum(entry.is_global for entry in entries)
+    told = {
+        "timestamp": at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "project": project.absolute().name,
+        "entries_injected": len(entries),
+        "sources": {"local": len(entries) - shared, "global": shared},
+        "entry_names": [entry.name for entry in entries],
+    }
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile(
+        "w", encoding="utf-8", dir=folder, prefix=f"{LAST_INJECTION}.", delete=False
+    ) as stream:
+        json.dump(told, stream, indent=2)
+    Path(stream.name).replace(folder / LAST_INJECTION)
