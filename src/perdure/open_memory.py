@@ -54,17 +54,18 @@ class OpenMemory:
 
     def writing_as(
         self,
-        actor: str,
+        actor: str | None = None,
         *,
         writer: Literal["person", "model"],
         session: str | None = None,
         surface: str | None = None,
     ) -> Self:
-        """The same memory written by somebody else: what a server does for each of its callers. It shares this one's
-        store; closing either closes both.
+        """The same memory written by somebody else: what a server does for each of its callers. Without an
+        `actor` it is the same one, in the same session. It shares this one's store; closing either closes both.
         """
         own = self._services.context
-        context = WriteContext.checked(actor, surface or own.surface, session, writer, own.clock)
+        who, sitting = (own.actor, session or own.session) if actor is None else (actor, session)
+        context = WriteContext.checked(who, surface or own.surface, sitting, writer, own.clock)
         other = object.__new__(type(self))
         other._namespace = self._namespace
         other._services = self._services.written_by(context)

@@ -1,4 +1,4 @@
-"""Settings: `perdure.toml`, then `PERDURE_*` in the environment, then arguments; the later wins."""
+"""Settings: the project's own, `perdure.toml`, `PERDURE_*` in the environment, arguments; the later wins."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from perdure.errors import SettingsInvalid, shown
-from perdure.model import CATEGORIES, TIERS
+from perdure.model import CATEGORIES, CONTEXT_TYPES, TIERS
 from perdure.validation import ABOVE_ZERO, number_in
 
 # The variables from which keys are read, and nowhere else.
@@ -36,7 +36,9 @@ class Setting:
     """One row of the settings table: the reference page is made from these."""
 
     name: str
-    kind: Literal["path", "text", "words", "number", "count", "share", "amount", "switch", "tables", "patterns"]
+    kind: Literal[
+        "path", "text", "words", "number", "count", "share", "amount", "switch", "tables", "patterns", "shares"
+    ]
     default: str
     help: str
 
@@ -171,6 +173,22 @@ SETTINGS: Final = (
     Setting("validation_step", "share", "0.28", "How far one validation moves the confidence towards 1 or 0."),
     Setting("decay", "switch", "true", "Whether recipes that know tiers let unused memories fade."),
     Setting("decay_exempt", "words", "constitutional,critical", "Tiers that never fade."),
+    Setting(
+        "decay_rates",
+        "shares",
+        "",
+        "How much a memory of a tier fades in a day without use, such as `{normal = 0.02}`.",
+    ),
+    Setting("decay_floor", "share", "0", "What decay always leaves, where the tier itself does not leave more."),
+    Setting("default_tier", "text", "normal", "The tier of a memory that came without one."),
+    Setting("default_context_type", "text", "general", "The context type of a memory that came without one."),
+    Setting(
+        "auto_save_interval",
+        "count",
+        "0",
+        "After so many messages of a session the agent is reminded to save the context; 0: never.",
+    ),
+    Setting("save_phrases", "words", "", "With these words a prompt asks the agent to save the context."),
     Setting("versioning", "switch", "true", "Keep the text of earlier versions; without it there is no way back."),
     Setting(
         "soft_delete",
@@ -245,15 +263,23 @@ class Settings:
     validation_step: float = 0.28
     decay: bool = True
     decay_exempt: tuple[str, ...] = ("constitutional", "critical")
+    decay_rates: Mapping[str, float] = field(default_factory=dict[str, float])
+    decay_floor: float = 0.0
+    default_tier: str = "normal"
+    default_context_type: str = "general"
+    auto_save_interval: int = 0
+    save_phrases: tuple[str, ...] = ()
     versioning: bool = True
     soft_delete: bool = True
 
 
-def load(environment: Mapping[str, str] | None = None, **arguments: object) -> Settings:
-    """The settings in force. `arguments` that are None count as not given."""
+def load(environment: Mapping[str, str] | None = None, *, project: Path | None = None, **arguments: object) -> Settings:
+    """The settings in force. `arguments` that are None count as not given. `project` is a directory, whose own settings
+    count where the user has none.
+    """
     environ = os.environ if environment is None else environment
     raw: dict[str, object] = {}
-    for _, values in _sources(environ, arguments):
+    for _, values in _sources(environ, arguments, project):
         raw |= values
     values = {setting.name: _typed(setting, raw[setting.name]) for setting in SETTINGS if setting.name in raw}
     values["categories"] = frozenset(CATEGORIES) | frozenset(values.get("categories", ()))
@@ -266,18 +292,22 @@ def load(environment: Mapping[str, str] | None = None, **arguments: object) -> S
     if unknown := [entry for entry in values.get("egress", ()) if not _HOST.fullmatch(entry)]:
         remedy = "Name hosts such as `api.openai.com`, addresses or networks; a host in a private network by both."
         raise SettingsInvalid(f"egress names {shown(unknown[0])}, which is no host.", remedy=remedy)
-    for name, choices in (("keywords", KEYWORD_TIERS), ("learn", LEARN)):
-        if values.get(name, "auto") not in choices:
+    choices_of = (("keywords", KEYWORD_TIERS), ("learn", LEARN), ("default_tier", TIERS[1:]))
+    for name, choices in (*choices_of, ("default_context_type", CONTEXT_TYPES)):
+        if name in values and values[name] not in choices:
             raise SettingsInvalid(f"{name} is {values[name]!r}.", remedy=f"Set it to {', '.join(choices)}.")
-    if unknown := set(values.get("decay_exempt", ())) - set(TIERS):
-        raise SettingsInvalid(f"decay_exempt names a tier {min(unknown)!r}.", remedy=f"Tiers: {', '.join(TIERS)}.")
+    for name in ("decay_exempt", "decay_rates"):
+        if unknown := set(values.get(name, ())) - set(TIERS):
+            raise SettingsInvalid(f"{name} names a tier {min(unknown)!r}.", remedy=f"Tiers: {', '.join(TIERS)}.")
     return _checked(Settings(**values))
 
 
-def in_force(environment: Mapping[str, str], **arguments: object) -> list[SettingInForce]:
-    """Every setting, its value, and who decided it: the default, the file, a variable or an argument."""
-    settings = load(environment, **arguments)
-    origins = {name: source for source, values in _sources(environment, arguments) for name in values}
+def in_force(
+    environment: Mapping[str, str], *, project: Path | None = None, **arguments: object
+) -> list[SettingInForce]:
+    """Every setting, its value, and who decided it: the default, the project, the file, a variable or an argument."""
+    settings = load(environment, project=project, **arguments)
+    origins = {name: source for source, values in _sources(environment, arguments, project) for name in values}
     described: list[SettingInForce] = []
     for setting in SETTINGS:
         value, origin = getattr(settings, setting.name), origins.get(setting.name, "default")
@@ -333,13 +363,26 @@ def settings_file(environ: Mapping[str, str]) -> Path:
     return Path(named) if named else directory("config", environ) / "perdure.toml"
 
 
-def _sources(environ: Mapping[str, str], arguments: Mapping[str, object]) -> list[tuple[str, dict[str, object]]]:
+def _sources(
+    environ: Mapping[str, str], arguments: Mapping[str, object], project: Path | None
+) -> list[tuple[str, Mapping[str, object]]]:
     """Who says which values; the later wins."""
-    return [
+    own: list[tuple[str, Mapping[str, object]]] = [
         ("file", _from_file(environ)),
         ("variable", {s.name: environ[s.variable] for s in SETTINGS if environ.get(s.variable)}),
         ("option", {name: value for name, value in arguments.items() if value is not None}),
     ]
+    if project is None:
+        return own
+    from perdure.project_settings import read_project_settings
+
+    found = read_project_settings(project)
+    if any("embedder" in values for _, values in own):
+        # Its dimensions are those of its model, and the user has chosen another.
+        found_values = {name: value for name, value in found.values.items() if name != "embedder_dimensions"}
+    else:
+        found_values = found.values
+    return [(str(found.path), found_values), *own]
 
 
 def _from_file(environ: Mapping[str, str]) -> dict[str, object]:
@@ -375,7 +418,7 @@ def _typed(setting: Setting, value: Any) -> Any:
         if kind == "words":
             words: Any = value.split(",") if isinstance(value, str) else value
             return tuple(str(word).strip() for word in words if str(word).strip())
-        if kind in {"tables", "patterns"} and isinstance(value, str):
+        if kind in {"tables", "patterns", "shares"} and isinstance(value, str):
             # In a variable it is an inline table: `{mine = {like = "facts"}}`.
             import tomllib
 
@@ -386,7 +429,10 @@ def _typed(setting: Setting, value: Any) -> Any:
             from perdure.text.secrets.own_patterns import check_patterns
 
             return check_patterns(dict(value))
-        if kind in {"text", "path"}:
+        if kind == "shares":
+            shares = {str(name): number_in(share, 0, 1) for name, share in value.items()}
+            checked = None if None in shares.values() else shares
+        elif kind in {"text", "path"}:
             checked = value if isinstance(value, str) and value else None
         else:
             whole, least, most = _NUMBERS[kind]

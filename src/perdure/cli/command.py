@@ -4,6 +4,7 @@ options, call the façade, render what it returns.
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
@@ -22,6 +23,7 @@ from perdure.clock import format_time
 if TYPE_CHECKING:
     from perdure.cli.render import View
     from perdure.memory import Memory
+    from perdure.settings import Settings
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -51,20 +53,28 @@ class Target:
         """
         from perdure.memory import Memory
 
-        store, new = self.store, self._missing_store() if self.creates else None
+        settings = self._settings()
+        missing = self.creates and settings.store.name != ":memory:" and not settings.store.exists()
+        store, new = self.store, settings.store if missing else None
         if dry_run and new is not None:
             store, new = ":memory:", None
         namespace = self.namespaces[0] if self.namespaces else None
-        with Memory(store, namespace=namespace, surface="cli", create=self.creates) as memory:
+        with Memory(store, settings=settings, namespace=namespace, surface="cli", create=self.creates) as memory:
             yield memory
         if new is not None and not self.json:
             err(dim(f"new store: {safe(str(new))}"))
 
-    def _missing_store(self) -> Path | None:
+    @property
+    def project(self) -> Path | None:
+        """The directory of the project that the command is called in."""
+        from perdure.project_settings import project_directory
+
+        return project_directory(os.environ)
+
+    def _settings(self) -> Settings:
         from perdure.settings import load
 
-        store = load(store=self.store).store
-        return None if store.exists() or store.name == ":memory:" else store
+        return load(project=self.project, store=self.store)
 
     def hint(self, *words: object, **options: object) -> str:
         """A command to paste that works on the same memory. Options that were not given are left out."""

@@ -10,6 +10,7 @@ from perdure.cli.command import Target, command
 from perdure.cli.render import Column, Table, View
 from perdure.cli.terminal import dim, safe
 from perdure.jsonable import to_jsonable
+from perdure.project_settings import project_directory
 from perdure.settings import API_KEYS, SettingInForce, in_force, settings_file
 from perdure.text.secrets import redact
 
@@ -42,7 +43,9 @@ def main(target: Target) -> View:
     # A password in a URL does not belong there, and still less on a screen or in a report.
     settings = [
         replace(setting, value=redact(setting.value).text) if isinstance(setting.value, str) else setting
-        for setting in in_force(os.environ, store=target.store, namespace=namespace)
+        for setting in in_force(
+            os.environ, project=project_directory(os.environ), store=target.store, namespace=namespace
+        )
     ]
     keys = {variable: bool(os.environ.get(variable)) for variable in API_KEYS}
     path = settings_file(os.environ)

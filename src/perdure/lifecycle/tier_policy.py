@@ -17,6 +17,7 @@ from perdure.validation import RecordFields, changes_content
 
 if TYPE_CHECKING:
     from perdure.services import Services
+    from perdure.settings import Settings
 
 ONLY_PEOPLE: Final = "constitutional"
 NO_PROPOSAL: Final = (
@@ -38,6 +39,8 @@ def apply_tier(
     """
     is_person = services.context.is_person
     notes: tuple[str, ...] = ()
+    if before is None:
+        fields = with_defaults(services.settings, fields)
     if "metadata" in fields:
         fields, notes = keep_proposal(fields, before)
     if before:
@@ -66,6 +69,16 @@ def apply_tier(
         rest = {name: value for name, value in metadata.items() if name != tiers.PROPOSED}
         applied = applied | {"metadata": rest}
     return applied, notes
+
+
+def with_defaults(settings: Settings, fields: RecordFields) -> RecordFields:
+    """Pure: the fields of a new memory, with the tier and the context type that the settings give those without."""
+    tier, context_type = settings.default_tier, settings.default_context_type
+    if tier != "normal" and "tier" not in fields:
+        fields = fields | {"tier": tier}
+    if context_type != "general" and "context_type" not in fields:
+        fields = fields | {"context_type": context_type}
+    return fields
 
 
 def is_lower(tier: str, before: Record) -> bool:

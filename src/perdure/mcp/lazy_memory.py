@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from perdure.memory import Memory
@@ -14,7 +15,11 @@ class LazyMemory:
     next one: whoever mends it does not have to start the host again.
     """
 
-    def __init__(self, store: str | None, namespace: str | None, session: str | None) -> None:
+    def __init__(
+        self, store: str | None, namespace: str | None, session: str | None, project: Path | None = None
+    ) -> None:
+        """`project` is the directory of the host's project: its settings count, and only its files are read."""
+        self.project: Final = project
         self._store = store
         self._namespace = namespace
         self._session = session
@@ -26,10 +31,12 @@ class LazyMemory:
         with self._lock:
             if self._memory is None:
                 from perdure.memory import Memory
+                from perdure.settings import load
 
                 self._memory = Memory(
-                    self._store, namespace=self._namespace, session=self._session, surface="mcp", writer="model"
-                )
+                    self._store, settings=load(project=self.project), namespace=self._namespace,
+                    session=self._session, surface="mcp", writer="model",
+                )  # fmt: skip
             return self._memory
 
     def discard(self, memory: Memory) -> None:

@@ -12,12 +12,16 @@ from perdure.mcp.core_tools import ID, ID_ALIASES, TIERS
 from perdure.mcp.tool import LIMIT, NUMBER, SWITCH, TEXT, TEXTS, Parameter, Tool, ToolAnswer, ToolCall, choice
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from perdure.memory import Memory
     from perdure.model import Hit, Record
 
 _CONTEXT_TYPES: Final = ("research", "implementation", "decision", "discovery", "general")
 _ORDERS: Final = ("created_at", "updated_at", "importance_weight")
 _PAGE: Final = 1000
+# How sure a phrase of the settings is that stands in a prompt word for word, as a memory's own would be.
+_WITHIN_A_PROMPT: Final = 0.95
 
 
 def memory_search(
@@ -65,16 +69,62 @@ def memory_load(
         return details_answer(call.memory.recall_detail(memory_id))
     if spec_folder is None:
         raise InvalidInput("Give specFolder or memoryId.", remedy="memory_list shows the memories of all folders.")
-    listed = call.memory.list(spec_folder=spec_folder, limit=_PAGE, newest=False)
-    numbers = [record.number for record in listed if anchor_id is None or record.anchor_id == anchor_id]
+    numbers = _numbers_of(call, spec_folder, anchor_id)
     if not numbers:
         where = spec_folder if anchor_id is None else f"{spec_folder}, anchor {anchor_id}"
         raise NotFound(f"There is no memory of {where}.", remedy="memory_list shows the memories of all folders.")
     return details_answer(call.memory.recall_detail(numbers))
 
 
+def _numbers_of(call: ToolCall, spec_folder: str, anchor_id: str | None) -> list[int]:
+    """Of the own project, where another one has a folder of the same name. `specs/049-auth` is `049-auth`."""
+    folder = spec_folder.strip("/")
+    for name in dict.fromkeys((spec_folder, folder.removeprefix("specs/"))):
+        listed = call.memory.list(spec_folder=name, limit=_PAGE, newest=False)
+        found = [record for record in listed if anchor_id is None or record.anchor_id == anchor_id]
+        own = [record for record in found if record.source_project in {None, call.origin.project}]
+        if found:
+            return [record.number for record in own or found]
+    return []
+
+
+def memory_save(call: ToolCall, *, file_path: str, force: bool) -> ToolAnswer:
+    from pathlib import Path
+
+    from perdure.bank.memory_files import save_memory_file
+    from perdure.mcp.views import indexed_answer
+
+    project = _project_of(call)
+    return indexed_answer(
+        save_memory_file(call.memory, project, Path(file_path), name=call.origin.project, force=force)
+    )
+
+
+def memory_index_scan(call: ToolCall, *, force: bool, spec_folder: str | None = None) -> ToolAnswer:
+    from perdure.bank.memory_files import scan_memory_files
+    from perdure.mcp.views import indexed_answer
+
+    project = _project_of(call)
+    return indexed_answer(
+        scan_memory_files(call.memory, project, name=call.origin.project, spec_folder=spec_folder, force=force)
+    )
+
+
+def _project_of(call: ToolCall) -> Path:
+    from perdure.errors import NotAllowed
+
+    if call.project is None:
+        raise NotAllowed(
+            "This server has no project directory, so it reads no files.",
+            remedy="Use `perdure mcp` in the project, or store the text itself with remember; nothing was stored.",
+        )
+    return call.project
+
+
 def memory_match_triggers(call: ToolCall, *, prompt: str, limit: int) -> ToolAnswer:
+    from perdure.bank.memory_files import SAVE_REMINDER, save_phrase
     from perdure.mcp.views import Found, found_answer, one
+    from perdure.settings import load
 
     triggered = call.memory.match_triggers(prompt, limit=limit)
     matches = [
@@ -84,8 +134,11 @@ def memory_match_triggers(call: ToolCall, *, prompt: str, limit: int) -> ToolAns
         )
         for each in triggered
     ]
-    first = matches[0].more if matches else None
-    return found_answer(matches, more={"matched": bool(matches), **(first or {})})
+    asked = save_phrase(prompt, load(project=call.project))
+    saving = {} if asked is None else {"trigger": asked, "confidence": _WITHIN_A_PROMPT}
+    first = matches[0].more if matches else saving
+    notes = () if asked is None else (f"trigger: {asked}. {SAVE_REMINDER}",)
+    return found_answer(matches, notes, more={"matched": bool(first), **first})
 
 
 def memory_list(call: ToolCall, *, limit: int, offset: int, sort_by: str, spec_folder: str | None = None) -> ToolAnswer:
@@ -216,6 +269,33 @@ REFERENCE_TOOLS: Final = (
         ),
         schemas.FOUND,
         ("reference",),
+    ),
+    Tool(
+        "memory_save",
+        "Save a memory file",
+        "Index one memory file of the project, specs/<folder>/memory/*.md, after you wrote it: each section between "
+        "<!-- ANCHOR:id --> and <!-- /ANCHOR:id --> becomes a memory, what changed a new version. force writes "
+        "unchanged sections as well.",
+        memory_save,
+        (
+            Parameter("filePath", TEXT, "The file, in the project.", required=True, aliases=("file", "path")),
+            Parameter("force", SWITCH, "Also what did not change, or was forgotten.", default=False),
+        ),
+        schemas.INDEXED,
+        ("reference",),
+        writes=True,
+    ),
+    Tool(
+        "memory_index_scan",
+        "Scan the memory files",
+        "Index all memory files of the project, or of one spec folder. What is in no file any more is hidden; a person "
+        "can bring it back.",
+        memory_index_scan,
+        (_FOLDER, Parameter("force", SWITCH, "Also what did not change, or was forgotten.", default=False)),
+        schemas.INDEXED,
+        ("reference",),
+        writes=True,
+        destroys=True,
     ),
     Tool(
         "memory_match_triggers",

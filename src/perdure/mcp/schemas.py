@@ -54,6 +54,19 @@ CHECKPOINTS: Final = object_of(
         )
     ),
 )
+INDEXED: Final = object_of(
+    "path inserted updated present removed kept_forgotten numbers",
+    path=TEXT,
+    inserted=NUMBER,
+    updated=NUMBER,
+    present=NUMBER,
+    removed=NUMBER,
+    kept_forgotten=NUMBER,
+    numbers=NUMBERS,
+    left_out=list_of(object_of("what reason", what=TEXT, reason=TEXT)),
+    batch=TEXT,
+    notes=TEXTS,
+)
 MEMORIES: Final = object_of("notice memories", notice=TEXT, memories=list_of(MEMORY), omitted=NUMBERS, notes=TEXTS)
 WRITTEN: Final = object_of(
     "number outcome version tier",

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypeGuard, cast
 
 if TYPE_CHECKING:
@@ -78,6 +79,8 @@ class ToolCall:
     origin: Origin
     # Tokens of tasks that were handed out, by a handle that a model can copy without a mistake.
     tasks: dict[str, str]
+    # The directory of the host's project, whose files may be read; None over HTTP.
+    project: Path | None = None
 
 
 @dataclass(frozen=True)

@@ -42,11 +42,11 @@ def call_tool(
         run = partial(tool.run, **tool.arguments(given))
         opened = memory.open()
         try:
-            answer: ToolAnswer = run(ToolCall(opened, origin, memory.tasks))
+            answer: ToolAnswer = run(ToolCall(opened, origin, memory.tasks, memory.project))
         except StoreReplaced:
             # Somebody restored a backup: nothing was written to the file that was taken away.
             memory.discard(opened)
-            answer = run(ToolCall(memory.open(), origin, memory.tasks))
+            answer = run(ToolCall(memory.open(), origin, memory.tasks, memory.project))
     except PerdureError as error:
         remedy = _REMEDIES.get(error.code, error.remedy) if error.remedy == error.default_remedy else error.remedy
         return tool_failure(error.code, error.sentence, remedy, retryable=error.retryable)

@@ -27,6 +27,7 @@ from perdure.recall.envelope import PLAIN, enclose, item, item_values, unused_ma
 from perdure.text.preview import abstract
 
 if TYPE_CHECKING:
+    from perdure.bank.sections import FilesImported
     from perdure.learn.merge_results import Saved
     from perdure.learn.results import Consolidation
     from perdure.learn.task import ConsolidationTask
@@ -107,6 +108,21 @@ def checkpoints_answer(checkpoints: Iterable[Checkpoint]) -> ToolAnswer:
     ]
     lines = (json.dumps(row, ensure_ascii=False) for row in rows)
     return answer({"checkpoints": rows}, *(lines if rows else ["No checkpoints."]))
+
+
+def indexed_answer(imported: FilesImported) -> ToolAnswer:
+    """What became of files. Their names are written as JSON, so that they stay data."""
+    data = {
+        "path": imported.path,
+        "inserted": imported.inserted,
+        "updated": imported.updated,
+        "present": imported.present,
+        "removed": imported.removed,
+        "kept_forgotten": imported.kept_forgotten,
+        "numbers": list(imported.numbers),
+        **_filled(left_out=to_jsonable(imported.left_out), batch=imported.batch, notes=list(imported.notes)),
+    }
+    return ToolAnswer(data, json.dumps(data, ensure_ascii=False))
 
 
 def context_answer(context: Context) -> ToolAnswer:

@@ -90,6 +90,8 @@ class SearchRequest:
     known_at: datetime | None = None
     use_decay: bool = True
     decay_exempt: tuple[str, ...] = ()
+    decay_rates: Mapping[str, float] = field(default_factory=dict[str, float])
+    decay_floor: float = 0.0
     min_relevance: float = 0.0
     include_constitutional: bool = False
     session: str | None = None
@@ -155,6 +157,8 @@ def check_request(  # noqa: PLR0913 - one for each thing a caller may decide
         known_at=known_by,
         use_decay=settings.decay if use_decay is None else check_bool(use_decay, "use_decay"),
         decay_exempt=settings.decay_exempt,
+        decay_rates=settings.decay_rates,
+        decay_floor=settings.decay_floor,
         include_constitutional=check_bool(include_constitutional, "include_constitutional"),
         session=services.context.session,
         min_relevance=least if min_relevance is None else check_share(min_relevance, "min_relevance"),

@@ -83,8 +83,8 @@ def tier(features: Features, _: SearchRequest) -> tuple[Values, Values]:
 def decay(features: Features, request: SearchRequest) -> tuple[Values, Values]:
     """What decay leaves of a memory that is not used. Importance 1 and some tiers make immune."""
     days = features.unused_age
-    lost = days * features.of_tier(lambda _, tier: tier.decay_per_day)
-    left = _clip(1.0 - lost, features.of_tier(lambda _, tier: tier.floor))
+    lost = days * features.of_tier(lambda name, tier: request.decay_rates.get(name, tier.decay_per_day))
+    left = _clip(1.0 - lost, features.of_tier(lambda _, tier: max(tier.floor, request.decay_floor)))
     exempt = features.of_tier(lambda name, _: not request.use_decay or name in request.decay_exempt)
     return days, left + ((exempt > 0) | (features.importance >= 1.0)) * (1.0 - left)
 

@@ -1,0 +1,161 @@
+"""Files kept as memories: each section of a file is a memory under a key of its own, so that a section that changed is
+a new version of it, and one that did not is left alone.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, Final
+
+from perdure.clock import format_time
+from perdure.errors import NotAllowed, PerdureError
+from perdure.model import STATES, Record, Remembered
+
+if TYPE_CHECKING:
+    from perdure.memory import Memory
+    from perdure.store.port import Progress
+
+# The surface of these changes in the log: what this room forgot may come back when the file has it again.
+SURFACE: Final = "files"
+# In a memory's metadata: the hash of what its file said. The text itself may have been redacted or corrected here.
+FILE_HASH: Final = "file_hash"
+_PAGE: Final = 1000
+_MOST_OF_A_KEY: Final = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """One memory to be: its key, its text and its fields. `at` is when it was written down, if that is known."""
+
+    key: str
+    text: str
+    fields: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    at: datetime | None = None
+
+    @property
+    def hash(self) -> str:
+        told = json.dumps([self.text, self.fields], ensure_ascii=False, sort_keys=True, default=str)
+        return sha256(told.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """What was not read, and why."""
+
+    what: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class FilesImported:
+    """What became of the sections of some files. `present` were there already, `removed` are in no file any more, and
+    `kept_forgotten` were forgotten here and stay so. `numbers` are the memories that were written.
+    """
+
+    kind: str
+    path: str
+    inserted: int = 0
+    updated: int = 0
+    present: int = 0
+    removed: int = 0
+    kept_forgotten: int = 0
+    numbers: tuple[int, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
+    notes: tuple[str, ...] = ()
+    batch: str | None = None
+
+
+def key_of_section(kind: str, *parts: str, anchor: str | None = None) -> str:
+    """`file:website/specs/049-auth/memory/x.md#decision`; what is too long for a key ends in a hash of all of it."""
+    name = "/".join(parts) + ("" if anchor is None else f"#{anchor}")
+    name = " ".join(name.split()).lstrip(": ") or "unnamed"
+    if len(name) > _MOST_OF_A_KEY:
+        digest = sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+        name = f"{name[: _MOST_OF_A_KEY - 17]}~{digest}"
+    return f"{kind}:{name}"
+
+
+def known_sections(memory: Memory, kind: str, project: str | None = None) -> dict[str, Record]:
+    """The memories of sections by their keys, in whatever state they are."""
+    return {record.key: record for record in _records(memory, kind, project) if record.key}
+
+
+def _records(memory: Memory, kind: str, project: str | None) -> Iterator[Record]:
+    after: int | None = None
+    while True:
+        page = memory.list(limit=_PAGE, after=after, key_type=kind, source_project=project, states=STATES)
+        yield from page
+        after = page.next
+        if after is None:
+            return
+
+
+def store_sections(
+    memory: Memory,
+    sections: Sequence[Section],
+    known: Mapping[str, Record],
+    report: FilesImported,
+    *,
+    gone: Iterable[Record] = (),
+    force: bool = False,
+    trusted: bool = False,
+    progress: Progress | None = None,
+) -> FilesImported:
+    """Write what is new or changed, and forget `gone`, as one batch. Unless it is `trusted`, a file counts as written
+    by a model: it may propose a constitutional memory, and makes none.
+    """
+    writing = memory.writing_as(writer="person" if trusted else "model", surface=SURFACE)
+    counts = {"inserted": 0, "updated": 0, "present": 0, "kept_forgotten": 0}
+    numbers: list[int] = []
+    left_out, notes = list(report.left_out), list(report.notes)
+    with writing.batch() as batch:
+        for place, section in enumerate(sections, 1):
+            existing = known.get(section.key)
+            if existing and not force and (standing := _standing(memory, existing, section)):
+                counts[standing] += 1
+            else:
+                try:
+                    done = _write(writing, section, existing, trust=None if trusted else "low")
+                except PerdureError as error:
+                    left_out.append(LeftOut(section.key.partition(":")[2], error.sentence))
+                    continue
+                counts["updated" if existing else "inserted"] += 1
+                numbers.append(done.record.number)
+                notes += [note for note in done.notes if note not in notes]
+            if progress:
+                progress(place, len(sections))
+        removed = [record.number for record in gone if record.state == "active"]
+        if removed:
+            writing.forget(removed)
+    return replace(
+        report, **counts, removed=len(removed), numbers=tuple(numbers), left_out=tuple(left_out), notes=tuple(notes),
+        batch=batch if numbers or removed else None,
+    )  # fmt: skip
+
+
+def _standing(memory: Memory, existing: Record, section: Section) -> str | None:
+    """Why nothing is to be written about a section, if nothing is."""
+    if existing.metadata.get(FILE_HASH) != section.hash:
+        return None
+    if existing.state != "deleted":
+        return "present"
+    last = memory.history(existing.number)[-1].change
+    return None if last.surface.startswith(SURFACE) else "kept_forgotten"
+
+
+def _write(memory: Memory, section: Section, existing: Record | None, trust: str | None) -> Remembered:
+    own = section.fields.get("metadata", {})
+    fields: dict[str, Any] = {"source": "import", **section.fields, "metadata": {**own, FILE_HASH: section.hash}}
+    if trust:
+        fields["trust"] = trust
+    if section.at and existing is None:
+        fields["valid_at"] = format_time(section.at)
+    try:
+        return memory.upsert(section.key, section.text, **fields)
+    except NotAllowed:
+        # A person gave it a higher tier than its file does.
+        return memory.upsert(section.key, section.text, **{n: v for n, v in fields.items() if n != "tier"})

@@ -1,0 +1,191 @@
+"""What the project says that an agent works in: S3's `config.jsonc`, in the words of our own settings.
+
+It counts less than the user's own settings, and it cannot choose where memories go: a foreign project must not.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, cast
+
+from perdure.errors import SettingsInvalid, shown
+from perdure.model import CONTEXT_TYPES, TIERS
+from perdure.validation import number_in
+
+CONFIG_FILES: Final = (".opencode/memory/config.jsonc", ".opencode/memory/database/config.jsonc")
+INDEX_FILE: Final = ".opencode/memory/database/memory-index.sqlite"
+_MODELS: Final = {"local": "local", "openai": "openai:text-embedding-3-small"}
+_LOCAL_DIMENSIONS: Final = 384
+_PROJECT: Final = ("PERDURE_PROJECT", "CLAUDE_PROJECT_DIR")
+_MAX_BYTES: Final = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectSettings:
+    """`path` is the file that they were read from, None where there is none. `index_path` is the database of the tool
+    whose file it is; nothing is written to it.
+    """
+
+    path: Path | None
+    index_path: Path
+    values: Mapping[str, object] = field(default_factory=dict[str, object])
+
+
+def project_directory(environ: Mapping[str, str]) -> Path | None:
+    """The directory of the project that a host or a person works in: what the host says, else the repository around the
+    working directory, else that itself.
+    """
+    named = (Path(environ[name]) for name in _PROJECT if environ.get(name))
+    told = next((path for path in named if path.is_absolute() and path.is_dir()), None)
+    if told is not None:
+        return told
+    try:
+        here = Path.cwd()
+    except OSError:
+        return None
+    return next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), here)
+
+
+def read_project_settings(project: Path) -> ProjectSettings:
+    """SettingsInvalid names the file, the line and what to do."""
+    index = project / INDEX_FILE
+    for name in CONFIG_FILES:
+        path = project / name
+        try:
+            text = path.read_bytes()[: _MAX_BYTES + 1].decode("utf-8-sig") if path.is_file() else None
+        except (OSError, UnicodeDecodeError) as error:
+            raise SettingsInvalid(
+                f"{path} cannot be read as text.", remedy="Save it as UTF-8, or remove it."
+            ) from error
+        if text is not None:
+            config = ConfigFile(path, text)
+            return ProjectSettings(path, config.index_path(project) or index, config.settings())
+    return ProjectSettings(None, index)
+
+
+class ConfigFile:
+    """One `config.jsonc`. What it has besides the entries that are read here is its tool's own business."""
+
+    def __init__(self, path: Path, text: str) -> None:
+        from perdure.text.jsonc import parse_jsonc
+
+        self._path, self._text = path, text
+        try:
+            value: Any = parse_jsonc(text) if text.strip() else {}
+        except (json.JSONDecodeError, RecursionError) as error:
+            line = error.lineno if isinstance(error, json.JSONDecodeError) else 1
+            wrong = error.msg if isinstance(error, json.JSONDecodeError) else "it is nested too deeply"
+            raise self._invalid(line, f"is not JSON: {wrong}", "Mend that line; comments are allowed.") from error
+        if not isinstance(value, dict):
+            raise self._invalid(1, "is not an object", "Put everything between { and }.")
+        self._value = cast("dict[str, Any]", value)
+
+    def settings(self) -> dict[str, object]:
+        """Ours, by name, as far as the file says something about them."""
+        entries: Sequence[tuple[str, str, Callable[[Any], object], str]] = (
+            ("triggers.autoSaveInterval", "auto_save_interval", _count, "a whole number, 0 for never"),
+            ("triggers.phrases", "save_phrases", _texts, "a list of texts"),
+            ("memory.decay.enabled", "decay", _switch, "true or false"),
+            ("memory.decay.rates", "decay_rates", _rates, f"a number from 0 to 1 for each of {', '.join(TIERS)}"),
+            ("memory.decay.minFloor", "decay_floor", _share, "a number from 0 to 1"),
+            ("memory.decay.exemptTiers", "decay_exempt", _tiers, f"a list of {', '.join(TIERS)}"),
+            ("memory.defaultTier", "default_tier", _tier, f"one of {', '.join(TIERS[1:])}"),
+            ("memory.defaultContextType", "default_context_type", _context, f"one of {', '.join(CONTEXT_TYPES)}"),
+        )
+        values = {setting: self._read(path, read, allowed) for path, setting, read, allowed in entries}
+        return {**{name: value for name, value in values.items() if value is not None}, **self._embedder()}
+
+    def index_path(self, project: Path) -> Path | None:
+        given = self._read("semantic.indexPath", _text, "a path")
+        return project / str(given) if given is not None else None
+
+    def _embedder(self) -> dict[str, object]:
+        enabled = self._read("semantic.enabled", _switch, "true or false")
+        model = self._read("semantic.model", _model, '"local", "openai", or a provider and its model')
+        dimensions = self._read("semantic.dimensions", _count, "a whole number")
+        if enabled is False:
+            return {"embedder": "none"}
+        if model in {None, "local"}:
+            if dimensions not in {None, 0, _LOCAL_DIMENSIONS}:
+                remedy = f"Write {_LOCAL_DIMENSIONS}, or choose another model."
+                raise self._invalid(
+                    self._line("semantic.dimensions"), f"has {dimensions}, which the local model does not have", remedy
+                )
+            return {} if model is None else {"embedder": model}
+        return {"embedder": model, **({"embedder_dimensions": dimensions} if dimensions else {})}
+
+    def _read(self, path: str, read: Callable[[Any], object], allowed: str) -> object:
+        """The value at a path such as `memory.decay.enabled`; None where the file says nothing."""
+        value: Any = self._value
+        names = path.split(".")
+        for depth, name in enumerate(names):
+            if not isinstance(value, dict):
+                above = ".".join(names[:depth])
+                raise self._invalid(
+                    self._line(above), f"has {above}, which is not an object", "Put it between { and }."
+                )
+            value = cast("dict[str, Any]", value).get(name)
+            if value is None:
+                return None
+        checked = read(value)
+        if checked is None:
+            raise self._invalid(self._line(path), f"has {path} {shown(value)}", f"It must be {allowed}.")
+        return checked
+
+    def _line(self, path: str) -> int:
+        from perdure.text.jsonc import line_of
+
+        return line_of(self._text, path.split("."))
+
+    def _invalid(self, line: int, wrong: str, remedy: str) -> SettingsInvalid:
+        return SettingsInvalid(f"{self._path}, line {line}, {wrong}.", remedy=remedy)
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) and value.strip() else None
+
+
+def _switch(value: Any) -> bool | None:
+    return value if isinstance(value, bool) else None
+
+
+def _count(value: Any) -> object:
+    return number_in(value, 0, 10**6, whole=True)
+
+
+def _share(value: Any) -> object:
+    return number_in(value, 0, 1)
+
+
+def _texts(value: Any) -> tuple[str, ...] | None:
+    texts: list[Any] = cast("list[Any]", value) if isinstance(value, list) else [None]
+    return tuple(texts) if all(isinstance(text, str) for text in texts) else None
+
+
+def _tiers(value: Any) -> tuple[str, ...] | None:
+    texts = _texts(value)
+    return texts if texts is not None and set(texts) <= set(TIERS) else None
+
+
+def _tier(value: Any) -> str | None:
+    """A whole project cannot be constitutional: a person agrees to each such memory."""
+    return value if value in TIERS[1:] else None
+
+
+def _context(value: Any) -> str | None:
+    return value if value in CONTEXT_TYPES else None
+
+
+def _rates(value: Any) -> Mapping[str, object] | None:
+    rates = cast("dict[str, Any]", value) if isinstance(value, dict) else {"": None}
+    known = {tier: number_in(rate, 0, 1) for tier, rate in rates.items() if tier in TIERS}
+    return known if len(known) == len(rates) and None not in known.values() else None
+
+
+def _model(value: Any) -> str | None:
+    if not isinstance(value, str):
+        return None
+    return _MODELS.get(value, value if ":" in value.strip(":") else None)
