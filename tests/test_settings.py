@@ -31,15 +31,17 @@ def test_the_environment_beats_the_file_and_an_argument_beats_both(tmp_path: Pat
 def test_every_setting_can_come_from_its_variable(tmp_path: Path):
     samples = {"path": "/x/y", "text": "none", "words": "moods, dreams", "number": "5", "switch": "off"}
     samples |= {"count": "9", "share": "0.5", "tables": "{mine = {like = 'facts'}}"}
-    samples |= {"amount": "1.5", "patterns": "{badge = 'BDG-[0-9]+'}"}
+    samples |= {"amount": "1.5", "patterns": "{badge = 'BDG-[0-9]+'}", "shares": "{normal = 0.02}"}
     environment = {row.variable: samples[row.kind] for row in settings.SETTINGS} | {"HOME": str(tmp_path)}
     environment |= {"PERDURE_DECAY_EXEMPT": "important", "PERDURE_KEYWORDS": "off", "PERDURE_LEARN": "rules"}
+    environment |= {"PERDURE_DEFAULT_TIER": "important", "PERDURE_DEFAULT_CONTEXT_TYPE": "research"}
     environment |= {"PERDURE_PRICES": "{'openai:gpt-5-mini' = {input = 0.25, output = 2}}"}
     found = settings.load(environment)
     assert found.store == Path("/x/y")
     assert {"moods", "dreams", "preference"} <= found.categories
     assert (found.redact, found.busy_seconds, found.session) == (False, 5.0, "none")
     assert (found.max_items, found.importance_low, found.decay_exempt) == (9, 0.5, ("important",))
+    assert (found.decay_rates, found.default_tier) == ({"normal": 0.02}, "important")
     assert found.recipes == {"mine": {"like": "facts"}}
     assert found.prices == {"openai:gpt-5-mini": {"input": 0.25, "output": 2}}
 
@@ -52,6 +54,10 @@ def test_every_setting_can_come_from_its_variable(tmp_path: Path):
         "colour = 'red'",
         "busy_seconds = -1",
         "learn = 'someone'",
+        "default_tier = 'constitutional'",
+        "default_context_type = 'weather'",
+        "decay_rates = {normal = 2}",
+        "decay_rates = {often = 0.1}",
         "redact = 'maybe'",
         "not toml",
         "store = 1",

@@ -86,26 +86,31 @@ class ConfigFile:
     def settings(self) -> dict[str, object]:
         """Ours, by name, as far as the file says something about them."""
         entries: Sequence[tuple[str, str, Callable[[Any], object], str]] = (
-            ("triggers.autoSaveInterval", "auto_save_interval", _count, "a whole number, 0 for never"),
-            ("triggers.phrases", "save_phrases", _texts, "a list of texts"),
-            ("memory.decay.enabled", "decay", _switch, "true or false"),
-            ("memory.decay.rates", "decay_rates", _rates, f"a number from 0 to 1 for each of {', '.join(TIERS)}"),
-            ("memory.decay.minFloor", "decay_floor", _share, "a number from 0 to 1"),
-            ("memory.decay.exemptTiers", "decay_exempt", _tiers, f"a list of {', '.join(TIERS)}"),
-            ("memory.defaultTier", "default_tier", _tier, f"one of {', '.join(TIERS[1:])}"),
-            ("memory.defaultContextType", "default_context_type", _context, f"one of {', '.join(CONTEXT_TYPES)}"),
+            ("triggers.autoSaveInterval", "auto_save_interval", as_count, "a whole number, 0 for never"),
+            ("triggers.phrases", "save_phrases", as_texts, "a list of texts"),
+            ("memory.decay.enabled", "decay", as_switch, "true or false"),
+            ("memory.decay.rates", "decay_rates", as_rates, f"a number from 0 to 1 for each of {', '.join(TIERS)}"),
+            ("memory.decay.minFloor", "decay_floor", as_share, "a number from 0 to 1"),
+            ("memory.decay.exemptTiers", "decay_exempt", as_tiers, f"a list of {', '.join(TIERS)}"),
+            ("memory.defaultTier", "default_tier", as_tier, f"one of {', '.join(TIERS[1:])}"),
+            (
+                "memory.defaultContextType",
+                "default_context_type",
+                as_context_type,
+                f"one of {', '.join(CONTEXT_TYPES)}",
+            ),
         )
         values = {setting: self._read(path, read, allowed) for path, setting, read, allowed in entries}
         return {**{name: value for name, value in values.items() if value is not None}, **self._embedder()}
 
     def index_path(self, project: Path) -> Path | None:
-        given = self._read("semantic.indexPath", _text, "a path")
+        given = self._read("semantic.indexPath", as_text, "a path")
         return project / str(given) if given is not None else None
 
     def _embedder(self) -> dict[str, object]:
-        enabled = self._read("semantic.enabled", _switch, "true or false")
-        model = self._read("semantic.model", _model, '"local", "openai", or a provider and its model')
-        dimensions = self._read("semantic.dimensions", _count, "a whole number")
+        enabled = self._read("semantic.enabled", as_switch, "true or false")
+        model = self._read("semantic.model", as_model, '"local", "openai", or a provider and its model')
+        dimensions = self._read("semantic.dimensions", as_count, "a whole number")
         if enabled is False:
             return {"embedder": "none"}
         if model in {None, "local"}:
@@ -144,48 +149,48 @@ class ConfigFile:
         return SettingsInvalid(f"{self._path}, line {line}, {wrong}.", remedy=remedy)
 
 
-def _text(value: Any) -> str | None:
+def as_text(value: Any) -> str | None:
     return value if isinstance(value, str) and value.strip() else None
 
 
-def _switch(value: Any) -> bool | None:
+def as_switch(value: Any) -> bool | None:
     return value if isinstance(value, bool) else None
 
 
-def _count(value: Any) -> object:
+def as_count(value: Any) -> object:
     return number_in(value, 0, 10**6, whole=True)
 
 
-def _share(value: Any) -> object:
+def as_share(value: Any) -> object:
     return number_in(value, 0, 1)
 
 
-def _texts(value: Any) -> tuple[str, ...] | None:
+def as_texts(value: Any) -> tuple[str, ...] | None:
     texts: list[Any] = cast("list[Any]", value) if isinstance(value, list) else [None]
     return tuple(texts) if all(isinstance(text, str) for text in texts) else None
 
 
-def _tiers(value: Any) -> tuple[str, ...] | None:
-    texts = _texts(value)
+def as_tiers(value: Any) -> tuple[str, ...] | None:
+    texts = as_texts(value)
     return texts if texts is not None and set(texts) <= set(TIERS) else None
 
 
-def _tier(value: Any) -> str | None:
+def as_tier(value: Any) -> str | None:
     """A whole project cannot be constitutional: a person agrees to each such memory."""
     return value if value in TIERS[1:] else None
 
 
-def _context(value: Any) -> str | None:
+def as_context_type(value: Any) -> str | None:
     return value if value in CONTEXT_TYPES else None
 
 
-def _rates(value: Any) -> Mapping[str, object] | None:
+def as_rates(value: Any) -> Mapping[str, object] | None:
     rates = cast("dict[str, Any]", value) if isinstance(value, dict) else {"": None}
     known = {tier: number_in(rate, 0, 1) for tier, rate in rates.items() if tier in TIERS}
     return known if len(known) == len(rates) and None not in known.values() else None
 
 
-def _model(value: Any) -> str | None:
+def as_model(value: Any) -> str | None:
     if not isinstance(value, str):
         return None
     return _MODELS.get(value, value if ":" in value.strip(":") else None)

@@ -182,11 +182,17 @@ def start(
 
 @contextmanager
 def served(
-    store: Path | str, *, tools: str = "core", version: str = "2025-11-25", origin: Origin | None = None
+    store: Path | str,
+    *,
+    tools: str = "core",
+    version: str = "2025-11-25",
+    origin: Origin | None = None,
+    project: Path | None = None,
 ) -> Generator[Host]:
     """The same server in this process, over pipes of its own."""
     (their_input, our_output), (our_input, their_output) = os.pipe(), os.pipe()
-    protocol = Protocol(LazyMemory(str(store), None, origin.session if origin else None), origin or Origin(), tools)
+    memory = LazyMemory(str(store), None, origin.session if origin else None, project)
+    protocol = Protocol(memory, origin or Origin(), tools)
     source = os.fdopen(their_input, "rb")
     server = StdioServer(protocol, source, their_output)
     running = threading.Thread(target=server.run, daemon=True)

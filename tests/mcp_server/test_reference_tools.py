@@ -14,6 +14,8 @@ from perdure import Memory
 SPECIFIED = {
     "memory_search": "query concepts limit specFolder tier contextType useDecay includeConstitutional",
     "memory_load": "specFolder anchorId memoryId",
+    "memory_save": "filePath force",
+    "memory_index_scan": "specFolder force",
     "memory_match_triggers": "prompt limit",
     "memory_list": "limit offset specFolder sortBy",
     "memory_update": "id title triggerPhrases importanceWeight importanceTier",

@@ -32,7 +32,7 @@ def split_front_matter(text: str) -> tuple[Values, str]:
             below, own, value = bool(entry[1]), entry[2], (entry[3] or "").strip()
             parent = parent if below else own
             name = f"{parent}.{own}" if below and parent else own
-            values[name] = _value(value)
+            values[name] = value_of(value)
     return values, text[block.end() :]
 
 
@@ -55,7 +55,7 @@ def texts_of(values: Values, *names: str) -> tuple[str, ...]:
     return ()
 
 
-def _value(text: str) -> str | list[str]:
+def value_of(text: str) -> str | list[str]:
     if text.startswith("[") and text.endswith("]"):
         return [
             _plain(part) for part in re.findall(r'"(?:[^"\\]|\\.)*"|\'[^\']*\'|[^,\[\]]+', text[1:-1]) if part.strip()

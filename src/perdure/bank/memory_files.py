@@ -64,7 +64,7 @@ def parse_memory_file(path: str, text: str) -> MemoryFile:
     if block := _TRIGGERS.search(body):
         phrases = tuple(dict.fromkeys((*phrases, *(item.strip("`\"' ") for item in _LISTED.findall(block[2])))))
         # The list says when the file is meant, and is no part of what it says.
-        body = body[: block.start()] + "".join(_anchors_in(block[2])) + body[block.end() :]
+        body = body[: block.start()] + "".join(marks_in(block[2])) + body[block.end() :]
     phrases = tuple(phrase[:_MAX_LINE] for phrase in phrases if phrase)
     texts, notes = split_anchors(body)
     name = PurePosixPath(path)
@@ -72,7 +72,7 @@ def parse_memory_file(path: str, text: str) -> MemoryFile:
     named = _NAME.fullmatch(name.name)
     topic = (named[6] if named else name.stem).replace("-", " ").replace("_", " ").strip() or name.stem
     title = text_of(values, "title") or (heading[1] if heading else topic)
-    at = _moment(named) if named else None
+    at = time_in_name(named) if named else None
     if at is None:
         notes = [*notes, f"{name.name} does not begin with a time (DD-MM-YY_HH-MM__)."]
     if len(phrases) > _MAX_PHRASES:
@@ -330,7 +330,7 @@ SAVE_REMINDER: Final = (
 )
 
 
-def _moment(named: re.Match[str]) -> datetime | None:
+def time_in_name(named: re.Match[str]) -> datetime | None:
     day, month, year, hour, minute = (int(number) for number in named.groups()[:5])
     try:
         return datetime(2000 + year, month, day, hour, minute).astimezone()
@@ -338,6 +338,6 @@ def _moment(named: re.Match[str]) -> datetime | None:
         return None
 
 
-def _anchors_in(text: str) -> Iterator[str]:
+def marks_in(text: str) -> Iterator[str]:
     """The marks of anchors, so that a list between them does not leave one of them alone."""
     return (f"{mark[0]}\n" for mark in _ANCHOR.finditer(text))

@@ -81,10 +81,10 @@ def key_of_section(kind: str, *parts: str, anchor: str | None = None) -> str:
 
 def known_sections(memory: Memory, kind: str, project: str | None = None) -> dict[str, Record]:
     """The memories of sections by their keys, in whatever state they are."""
-    return {record.key: record for record in _records(memory, kind, project) if record.key}
+    return {record.key: record for record in records_of(memory, kind, project) if record.key}
 
 
-def _records(memory: Memory, kind: str, project: str | None) -> Iterator[Record]:
+def records_of(memory: Memory, kind: str, project: str | None) -> Iterator[Record]:
     after: int | None = None
     while True:
         page = memory.list(limit=_PAGE, after=after, key_type=kind, source_project=project, states=STATES)
@@ -115,11 +115,11 @@ def store_sections(
     with writing.batch() as batch:
         for place, section in enumerate(sections, 1):
             existing = known.get(section.key)
-            if existing and not force and (standing := _standing(memory, existing, section)):
+            if existing and not force and (standing := standing_of(memory, existing, section)):
                 counts[standing] += 1
             else:
                 try:
-                    done = _write(writing, section, existing, trust=None if trusted else "low")
+                    done = write_section(writing, section, existing, trust=None if trusted else "low")
                 except PerdureError as error:
                     left_out.append(LeftOut(section.key.partition(":")[2], error.sentence))
                     continue
@@ -137,7 +137,7 @@ def store_sections(
     )  # fmt: skip
 
 
-def _standing(memory: Memory, existing: Record, section: Section) -> str | None:
+def standing_of(memory: Memory, existing: Record, section: Section) -> str | None:
     """Why nothing is to be written about a section, if nothing is."""
     if existing.metadata.get(FILE_HASH) != section.hash:
         return None
@@ -147,7 +147,7 @@ def _standing(memory: Memory, existing: Record, section: Section) -> str | None:
     return None if last.surface.startswith(SURFACE) else "kept_forgotten"
 
 
-def _write(memory: Memory, section: Section, existing: Record | None, trust: str | None) -> Remembered:
+def write_section(memory: Memory, section: Section, existing: Record | None, trust: str | None) -> Remembered:
     own = section.fields.get("metadata", {})
     fields: dict[str, Any] = {"source": "import", **section.fields, "metadata": {**own, FILE_HASH: section.hash}}
     if trust:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 from perdure import tiers
 from perdure.errors import NotAllowed
@@ -17,7 +17,6 @@ from perdure.validation import RecordFields, changes_content
 
 if TYPE_CHECKING:
     from perdure.services import Services
-    from perdure.settings import Settings
 
 ONLY_PEOPLE: Final = "constitutional"
 NO_PROPOSAL: Final = (
@@ -40,7 +39,14 @@ def apply_tier(
     is_person = services.context.is_person
     notes: tuple[str, ...] = ()
     if before is None:
-        fields = with_defaults(services.settings, fields)
+        settings = services.settings
+        # What is the same for every store need not be said.
+        defaults = (
+            ("tier", settings.default_tier, "normal"),
+            ("context_type", settings.default_context_type, "general"),
+        )
+        missing = {name: value for name, value, usual in defaults if value != usual and name not in fields}
+        fields = fields | cast("RecordFields", missing) if missing else fields
     if "metadata" in fields:
         fields, notes = keep_proposal(fields, before)
     if before:
@@ -69,16 +75,6 @@ def apply_tier(
         rest = {name: value for name, value in metadata.items() if name != tiers.PROPOSED}
         applied = applied | {"metadata": rest}
     return applied, notes
-
-
-def with_defaults(settings: Settings, fields: RecordFields) -> RecordFields:
-    """Pure: the fields of a new memory, with the tier and the context type that the settings give those without."""
-    tier, context_type = settings.default_tier, settings.default_context_type
-    if tier != "normal" and "tier" not in fields:
-        fields = fields | {"tier": tier}
-    if context_type != "general" and "context_type" not in fields:
-        fields = fields | {"context_type": context_type}
-    return fields
 
 
 def is_lower(tier: str, before: Record) -> bool:

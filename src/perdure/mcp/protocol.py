@@ -150,9 +150,16 @@ class Protocol:
     slow_methods: Final = frozenset({"tools/call", "resources/read", "prompts/get", "completion/complete"})
 
     def warm(self) -> None:
-        """Open the memory before it is needed. What is wrong with it, the first tool that needs it will say."""
+        """Open the memory before it is needed, and take in what the project has for it. What is wrong with it, the
+        first tool that needs it will say.
+        """
         with suppress(Exception):
-            self.memory.open().warm()
+            memory = self.memory.open()
+            memory.warm()
+            if self.memory.project is not None:
+                from perdure.bank.first_access import on_first_access
+
+                on_first_access(memory, self.memory.project, self._origin.project)
 
     def answer(self, request: Request) -> dict[str, Any]:
         """The whole response to a request."""

@@ -69,14 +69,14 @@ def memory_load(
         return details_answer(call.memory.recall_detail(memory_id))
     if spec_folder is None:
         raise InvalidInput("Give specFolder or memoryId.", remedy="memory_list shows the memories of all folders.")
-    numbers = _numbers_of(call, spec_folder, anchor_id)
+    numbers = numbers_of_folder(call, spec_folder, anchor_id)
     if not numbers:
         where = spec_folder if anchor_id is None else f"{spec_folder}, anchor {anchor_id}"
         raise NotFound(f"There is no memory of {where}.", remedy="memory_list shows the memories of all folders.")
     return details_answer(call.memory.recall_detail(numbers))
 
 
-def _numbers_of(call: ToolCall, spec_folder: str, anchor_id: str | None) -> list[int]:
+def numbers_of_folder(call: ToolCall, spec_folder: str, anchor_id: str | None) -> list[int]:
     """Of the own project, where another one has a folder of the same name. `specs/049-auth` is `049-auth`."""
     folder = spec_folder.strip("/")
     for name in dict.fromkeys((spec_folder, folder.removeprefix("specs/"))):
