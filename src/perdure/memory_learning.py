@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from perdure.learn.results import Consolidation
     from perdure.learn.review import Decision
     from perdure.learn.task import ConsolidationTask
+    from perdure.model import Record
+    from perdure.recall.learnings import LearningsFound
     from perdure.store.port import Progress
 
 
@@ -116,3 +118,22 @@ class LearningMemory(OpenMemory):
         from perdure.learn.review import reject
 
         return reject(self._services, self._namespace, proposal)
+
+    def learnings(
+        self,
+        query: str | None = None,
+        *,
+        limit: int = 20,
+        namespaces: Sequence[str] | None = None,
+        recipe: str = "learnings",
+    ) -> LearningsFound:
+        """Find the learnings for somebody who starts to work, each with its reasons: patterns, anti-patterns and
+        heuristics. Without a query they are ordered by prominence alone. It counts as no use until `injected` says so.
+        """
+        from perdure.recall.learnings import find_learnings
+
+        return find_learnings(self._services, query, namespaces or [self._namespace], limit, recipe)
+
+    def injected(self, records: Sequence[Record]) -> None:
+        """Count that these memories were put before a model without being asked for, best first: each is one recall."""
+        self._services.usage.recalled(records, self._services.context.clock())

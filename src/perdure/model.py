@@ -454,6 +454,16 @@ class Hit:
         return one_line_preview(self.record)
 
 
+class Compared(NamedTuple):
+    """How many candidates an answer was chosen from: those with a word of the question, those with a vector."""
+
+    by_words: int = 0
+    by_meaning: int = 0
+
+
+_NOT_COMPARED: Final = Compared()
+
+
 @dataclass(frozen=True, slots=True)
 class Recall(Sequence[Hit]):
     """The hits, best first, and how they were found: `mode` and `notes` say what was missing, if anything. No hit is
@@ -466,6 +476,7 @@ class Recall(Sequence[Hit]):
     constitutional: tuple[Record, ...] = ()
     min_relevance: float = 0.0
     nearest: Hit | None = None
+    compared: Compared = _NOT_COMPARED
 
     @overload
     def __getitem__(self, index: int) -> Hit: ...

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from perdure.embed.choice import Chosen, EmbedderChoice
 from perdure.embed.port import Generation, checked_vectors
 from perdure.errors import EmbedderUnavailable, IndexDamaged
-from perdure.model import Filter, Hit, Mode, Recall, Record
+from perdure.model import Compared, Filter, Hit, Mode, Recall, Record
 from perdure.recall.keyword_search import OUT_OF_TIME, Key, browse_disk, search_disk
 from perdure.recall.near_duplicates import without_repeats
 from perdure.recall.past_index import LOST, Past, PastIndexCache
@@ -66,6 +66,7 @@ class _Ranking(NamedTuple):
     notes: Sequence[str]
     pasts: Sequence[Past] = ()
     partitions: Sequence[Partition] = ()
+    compared: Compared = Compared()
 
 
 class Recaller:
@@ -136,7 +137,7 @@ class Recaller:
                 notes += explain_no_results(request, query, self._store, self._count, nearest)
         notes = tuple(dict.fromkeys(note for note in notes if note != NO_MODEL or self._wants_model))
         constitutional = self._surfaced(request, ranking.partitions)
-        return Recall(fitting, ranking.mode, notes, constitutional, request.min_relevance, nearest)
+        return Recall(fitting, ranking.mode, notes, constitutional, request.min_relevance, nearest, ranking.compared)
 
     def drop(self, namespace: str) -> None:
         """Drop the cached texts of earlier versions."""
@@ -159,7 +160,8 @@ class Recaller:
         if missing and query.words and not request.is_past and self._prefers_disk(request):
             try:
                 ranked, noted = search_disk(self._store, request, query, unreadable)
-                return _Ranking(select(request.recipe, ranked, request.limit), "keyword", (missing, *noted))
+                chosen = select(request.recipe, ranked, request.limit)
+                return _Ranking(chosen, "keyword", (missing, *noted), compared=Compared(len(ranked)))
             except IndexDamaged:
                 notes.append(NO_FTS)
         if not _has_numpy():
@@ -209,7 +211,8 @@ class Recaller:
         candidates, noted = retriever.retrieve(partitions)
         ranked = rank(candidates, request, query, self._store, None if embedding is None else chosen)
         limit = request.limit if request.recipe.balances else len(ranked)
-        return _Ranking(select(request.recipe, ranked, limit), mode, (*notes, *noted), pasts, partitions)
+        compared = Compared(int(candidates.by_keyword.sum()), int(candidates.by_vector.sum()))
+        return _Ranking(select(request.recipe, ranked, limit), mode, (*notes, *noted), pasts, partitions, compared)
 
     def _rank_by_time(
         self, request: SearchRequest, query: ParsedQuery, times: TimeQuestion, unreadable: Collection[Key]
