@@ -217,6 +217,11 @@ def test_a_missing_model_is_said_with_the_way_to_install_it(monkeypatch: pytest.
         LocalEmbedder(tmp_path).embed_query("anything")
 
 
+def test_a_text_has_as_many_tokens_in_lines_as_in_one(embedder: LocalEmbedder):
+    text = "Déjà vu: naïve 日本 #12\n  | e\u0301\n\n\ud800 half\n" * 40
+    assert embedder.count_tokens(text) == embedder.count_tokens(text.replace("\n", " ")) > 300
+
+
 def test_a_model_package_without_weights_counts_as_missing(stand_in: Path):
     assert weights.model_directory() is None
     assert unavailable()

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
+from string import ascii_lowercase
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -167,8 +168,8 @@ def test_a_read_and_a_write_of_somebody_who_waits_are_never_refused(provider: Fa
 def test_what_reads_use_is_no_longer_there_for_background_work(provider: FaultServer, opened: Open):
     without_vectors(opened, 3)
     with opened(daily_tokens=200) as memory:
-        for _ in range(20):
-            memory.recall("Memory number 1 about the river")
+        for letter in ascii_lowercase[:20]:
+            memory.recall(f"Memory number {letter} about the river")
         assert memory.egress().today.used_tokens == 20 * TOKENS
         assert memory.work().embedded == 0
 

@@ -207,11 +207,11 @@ def test_the_name_leaves_what_is_embedded_only_where_somebody_bears_it(memory: M
         listening.recall("Which jazz records does Ann adore?")
         tell(listening)
         listening.recall("Which jazz records does Ann adore?")
-        listening.recall("Which jazz records does Ann adore?", recipe="facts")
+        listening.recall("Which jazz records does Ann own?", recipe="facts")
     assert asked == [
         "Which jazz records does Ann adore?",
         "Which jazz records does adore?",
-        "Which jazz records does Ann adore?",
+        "Which jazz records does Ann own?",
     ]
 
 

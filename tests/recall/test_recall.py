@@ -124,9 +124,37 @@ def test_while_the_model_is_away_by_words_alone():
         memory.remember("tea on monday")
         assert memory.recall("tea").mode == "hybrid"
         embedder.down = True
-        answer = memory.recall("tea")
+        answer = memory.recall("some tea")
         assert (answer.mode, found(answer)) == ("keyword", ["tea on monday"])
         assert "down" in answer.notes[0]
+
+
+def test_for_a_question_asked_again_the_model_is_not_needed():
+    embedder = WordEmbedder()
+    with Memory(":memory:", embedder=embedder) as memory:
+        memory.remember("tea on monday")
+        memory.recall("tea")
+        embedder.down = True
+        memory.namespace("other").recall("tea")
+        assert memory.recall("tea", limit=3).mode == "hybrid"
+
+
+def test_of_many_questions_those_asked_last_are_kept():
+    asked: list[str] = []
+
+    class Listening(WordEmbedder):
+        def embed_query(self, text: str):
+            asked.append(text)
+            return super().embed_query(text)
+
+    with Memory(":memory:", embedder=Listening()) as memory:
+        memory.remember("tea on monday")
+        for cup in range(300):
+            memory.recall(f"tea cup {cup}")
+            memory.recall("tea")
+        memory.recall("tea cup 299")
+        memory.recall("tea cup 0")
+    assert asked == ["tea cup 0", "tea", *(f"tea cup {cup}" for cup in range(1, 300)), "tea cup 0"]
 
 
 def test_before_there_are_vectors_by_words_alone_and_afterwards_by_both():

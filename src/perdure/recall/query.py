@@ -29,9 +29,6 @@ from perdure.validation import (
 )
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from perdure.recall.time_questions import TimeQuestion
     from perdure.services import Services
     from perdure.text.bm25 import WordCounts
@@ -69,8 +66,7 @@ class SearchRequest:
     `as_of` asks what was true at a time, `known_at` what was known at a time. Nothing below `min_relevance` is an
     answer. `include_constitutional`: the constitutional memories of the present are surfaced as well. `session` is the
     one in which it is asked, if that is known. Without a query and concepts, a recipe with a
-    prominence weight orders every memory by prominence. `vectors` are those of its texts that were asked for already:
-    another search for the same asks nobody again. The fields from `is_past` on follow from the others:
+    prominence weight orders every memory by prominence. The fields from `is_past` on follow from the others:
 
     - `candidates`: how many of the best by words, and of the best by meaning, are compared.
     - `shortlist`: where the query names a time, how many of the best of that time are compared as well.
@@ -95,9 +91,6 @@ class SearchRequest:
     min_relevance: float = 0.0
     include_constitutional: bool = False
     session: str | None = None
-    vectors: dict[object, NDArray[np.float32]] = field(
-        default_factory=dict[object, "NDArray[np.float32]"], repr=False, compare=False
-    )
     is_past: bool = field(init=False)
     candidates: int = field(init=False)
     shortlist: int = field(init=False)

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from perdure.embed.choice import Chosen, EmbedderChoice
-from perdure.embed.port import Generation, checked_vectors
+from perdure.embed.port import Generation, Vectors, checked_vectors
 from perdure.errors import EmbedderUnavailable, IndexDamaged
 from perdure.model import Compared, Filter, Hit, Mode, Recall, Record
 from perdure.recall.keyword_search import OUT_OF_TIME, Key, browse_disk, search_disk
@@ -46,6 +46,8 @@ NOT_KEPT: Final = "Earlier versions found by keyword alone, because their vector
 # By words alone, an index in memory pays off only for a process that asks more often than this.
 _RECALLS_FROM_DISK: Final = 3
 _NAMESPACES_COUNTED: Final = 4096
+# Whoever asks again, with other filters or after a write, does not wait for the model again.
+_QUESTIONS_KEPT: Final = 256
 # How many results of another search are counted, to say what it would find.
 _COUNTED: Final = 100
 # So many of the memories about an event are looked at for one that tells when it was.
@@ -93,6 +95,8 @@ class Recaller:
         self._indexes: IndexCache | None = None
         self._pasts = PastIndexCache(store, self._snapshot)
         self._asked: Counter[str] = Counter()
+        # Of the questions asked last, the latest at the end.
+        self._vectors: dict[tuple[Generation | None, str], Vectors] = {}
 
     def recall(self, request: SearchRequest) -> Recall:
         """Without a query, a recipe with a prominence weight orders every memory by prominence."""
@@ -140,8 +144,10 @@ class Recaller:
         return Recall(fitting, ranking.mode, notes, constitutional, request.min_relevance, nearest, ranking.compared)
 
     def drop(self, namespace: str) -> None:
-        """Drop the cached texts of earlier versions."""
+        """Drop the cached texts of earlier versions, and the questions asked last."""
         self._pasts.drop(namespace)
+        with self._lock:
+            self._vectors.clear()
 
     def _rank(self, request: SearchRequest, query: ParsedQuery, unreadable: Collection[Key]) -> _Ranking:
         """The best candidates by the index, or by words from disk where an index does not pay off."""
@@ -313,12 +319,18 @@ class Recaller:
         if spoken and request.recipe.conversation.named:
             named = find_speakers(query.text, spoken)
         asked = (chosen.generation, named.rest)
+        with self._lock:
+            vector = self._vectors.pop(asked, None)
         try:
-            if asked not in request.vectors:
-                request.vectors[asked] = checked_vectors(chosen.embedder, named.rest, None, chosen.generation)
-            return QueryVector(request.vectors[asked], named.words)
+            if vector is None:
+                vector = checked_vectors(chosen.embedder, named.rest, None, chosen.generation)
         except EmbedderUnavailable as error:
             return error
+        with self._lock:
+            self._vectors[asked] = vector
+            if len(self._vectors) > _QUESTIONS_KEPT:
+                del self._vectors[next(iter(self._vectors))]
+        return QueryVector(vector, named.words)
 
     def _partitions(self, request: SearchRequest, generation: Generation | None) -> tuple[list[Partition], list[Past]]:
         """Where to search, as it is now or as it was."""
