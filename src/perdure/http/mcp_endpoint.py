@@ -38,6 +38,7 @@ from perdure.mcp.tool import Tool, is_object
 from perdure.mcp.tools import tool_failure
 from perdure.memory import Memory
 from perdure.session.origin import Origin
+from perdure.session.privacy import Place
 
 MCP: Final = Routes("Model Context Protocol")
 HEADER_MISMATCH: Final = -32020
@@ -158,10 +159,15 @@ class CallerMemory(LazyMemory):
         self.tasks = caller.serving.tasks.setdefault(caller.token.id, {})
         while len(self.tasks) > _MOST_TASKS:
             self.tasks.pop(next(iter(self.tasks)), None)
+        self._given_namespace = caller.namespace
         shared, name = caller.serving.memory, caller.token.name
         self._given = shared.writing_as(name, writer="model", session=caller.session, surface="mcp").namespace(
             caller.namespace
         )
+
+    def place(self) -> Place:
+        """What a caller may see, its token says."""
+        return Place(self._given_namespace, (self._given_namespace,))
 
     def open(self) -> Memory:
         return self._given

@@ -65,13 +65,17 @@ def recall(
 ) -> ToolAnswer:
     from perdure.mcp.views import context_answer
 
-    return context_answer(call.memory.context(query, limit=limit, budget=max_tokens, source_project=project, **filters))
+    return context_answer(
+        call.memory.context(
+            query, limit=limit, budget=max_tokens, source_project=project, namespaces=call.namespaces, **filters
+        )
+    )
 
 
 def recall_detail(call: ToolCall, *, ids: list[int | str]) -> ToolAnswer:
     from perdure.mcp.views import details_answer
 
-    return details_answer(call.memory.recall_detail(ids))
+    return details_answer(call.details(ids))
 
 
 def memory_update(call: ToolCall, *, id: int | str, **changes: Any) -> ToolAnswer:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from perdure.memory import Memory
+    from perdure.session.privacy import Place
 
 
 class LazyMemory:
@@ -24,30 +25,54 @@ class LazyMemory:
         self._namespace = namespace
         self._session = session
         self._lock = threading.Lock()
-        self._memory: Memory | None = None
+        # By namespace: one store, seen as each of them.
+        self._memories: dict[str, Memory] = {}
         self.tasks: dict[str, str] = {}
 
-    def open(self) -> Memory:
-        with self._lock:
-            if self._memory is None:
-                from perdure.memory import Memory
-                from perdure.settings import load
+    def place(self) -> Place:
+        """Where this project's memories go now: a person may have made it private a moment ago. A host that clears its
+        session does not tell its servers the new one, so the project's latest session counts as well.
+        """
+        from perdure.session.privacy import latest_session, where
 
-                self._memory = Memory(
-                    self._store, settings=load(project=self.project), namespace=self._namespace,
-                    session=self._session, surface="mcp", writer="model",
+        if self._namespace is None:
+            from perdure.settings import load
+
+            self._namespace = load().namespace
+        place = where(self.project, self._session, namespace=self._namespace)
+        latest = None if self.project is None else latest_session(self.project)
+        if place.recording and latest not in {None, self._session}:
+            return where(self.project, latest, namespace=self._namespace)
+        return place
+
+    def open(self) -> Memory:
+        namespace = self.place().namespace
+        with self._lock:
+            if namespace in self._memories:
+                return self._memories[namespace]
+            if self._memories:
+                memory = next(iter(self._memories.values())).namespace(namespace)
+            else:
+                from perdure.memory import Memory
+                from perdure.session.configuration import session_settings
+
+                memory = Memory(
+                    self._store, settings=session_settings(self.project), namespace=namespace, session=self._session,
+                    surface="mcp", writer="model",
                 )  # fmt: skip
-            return self._memory
+            self._memories[namespace] = memory
+            return memory
 
     def discard(self, memory: Memory) -> None:
         """Open another one next time: the file of this one is no longer the store."""
         with self._lock:
-            if self._memory is memory:
-                self._memory = None
+            if memory in self._memories.values():
+                self._memories.clear()
         memory.close()
 
     def close(self) -> None:
         with self._lock:
-            memory, self._memory = self._memory, None
+            memory = next(iter(self._memories.values()), None)
+            self._memories.clear()
         if memory is not None:
             memory.close()

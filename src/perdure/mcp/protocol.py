@@ -156,7 +156,7 @@ class Protocol:
         with suppress(Exception):
             memory = self.memory.open()
             memory.warm()
-            if self.memory.project is not None:
+            if self.memory.project is not None and self.memory.place().recording:
                 from perdure.bank.first_access import on_first_access
 
                 on_first_access(memory, self.memory.project, self._origin.project)

@@ -32,7 +32,7 @@ def memory_search(
 
     if query is None and concepts is None:
         raise InvalidInput("Give a query, or two to five concepts.", remedy="query: how did we do authentication")
-    recalled = call.memory.recall(query, concepts=concepts, recipe="tiered", **options)
+    recalled = call.memory.recall(query, concepts=concepts, recipe="tiered", namespaces=call.namespaces, **options)
     above = {record.number for record in recalled.constitutional}
     hits = [hit for hit in recalled if hit.record.number not in above]
     matches = [Found(one(hit.record, _match_text(hit)), {"score": round(hit.score)}) for hit in hits]
@@ -66,7 +66,7 @@ def memory_load(
     from perdure.mcp.views import details_answer
 
     if memory_id is not None:
-        return details_answer(call.memory.recall_detail(memory_id))
+        return details_answer(call.details(memory_id))
     if spec_folder is None:
         raise InvalidInput("Give specFolder or memoryId.", remedy="memory_list shows the memories of all folders.")
     numbers = numbers_of_folder(call, spec_folder, anchor_id)
@@ -126,7 +126,7 @@ def memory_match_triggers(call: ToolCall, *, prompt: str, limit: int) -> ToolAns
     from perdure.mcp.views import Found, found_answer, one
     from perdure.settings import load
 
-    triggered = call.memory.match_triggers(prompt, limit=limit)
+    triggered = call.memory.match_triggers(prompt, limit=limit, namespaces=call.namespaces)
     matches = [
         Found(
             one(each.record, f"trigger: {each.phrase} (confidence {each.confidence})\n{_place_and_text(each.record)}"),

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypeGuard, cas
 
 if TYPE_CHECKING:
     from perdure.memory import Memory
+    from perdure.model import Detail
     from perdure.session.origin import Origin
 
 Schema: TypeAlias = Mapping[str, Any]
@@ -81,6 +82,18 @@ class ToolCall:
     tasks: dict[str, str]
     # The directory of the host's project, whose files may be read; None over HTTP.
     project: Path | None = None
+    # Where a private project looks: its own namespace and the common one. None: in the one that the memory is of.
+    namespaces: tuple[str, ...] | None = None
+
+    def details(self, refs: Any) -> tuple[Detail, ...]:
+        """Memories in full, by any of their names; what a private project does not have is looked for in common."""
+        from perdure.errors import NotFound
+
+        *others, last = self.namespaces or (None,)
+        for name in others:
+            with suppress(NotFound):
+                return self.memory.namespace(name).recall_detail(refs)
+        return (self.memory.namespace(last) if last else self.memory).recall_detail(refs)
 
 
 @dataclass(frozen=True)

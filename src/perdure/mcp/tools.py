@@ -40,13 +40,17 @@ def call_tool(
         return tool_failure("unknown_choice", f"There is no tool {shown(name)}.", f"The tools are: {', '.join(tools)}.")
     try:
         run = partial(tool.run, **tool.arguments(given))
+        place = memory.place()
+        if tool.writes:
+            place.require_recording()
+        namespaces = place.read_namespaces if place.private else None
         opened = memory.open()
         try:
-            answer: ToolAnswer = run(ToolCall(opened, origin, memory.tasks, memory.project))
+            answer: ToolAnswer = run(ToolCall(opened, origin, memory.tasks, memory.project, namespaces))
         except StoreReplaced:
             # Somebody restored a backup: nothing was written to the file that was taken away.
             memory.discard(opened)
-            answer = run(ToolCall(memory.open(), origin, memory.tasks, memory.project))
+            answer = run(ToolCall(memory.open(), origin, memory.tasks, memory.project, namespaces))
     except PerdureError as error:
         remedy = _REMEDIES.get(error.code, error.remedy) if error.remedy == error.default_remedy else error.remedy
         return tool_failure(error.code, error.sentence, remedy, retryable=error.retryable)

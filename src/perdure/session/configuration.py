@@ -84,7 +84,7 @@ def session_settings(
     *,
     environ: Mapping[str, str] | None = None,
     configuration: SessionConfiguration | None = None,
-    **arguments: object,
+    **arguments: str | None,
 ) -> Settings:
     """The settings of a project's sessions. What the user set for Perdure itself (`perdure.toml`, `PERDURE_*`) counts
     before the file of one project: all projects share one store, and one model makes its vectors.
@@ -96,9 +96,10 @@ def session_settings(
         configuration = SessionConfiguration() if project_dir is None else read_configuration(project_dir)
     chosen: dict[str, object] = {"embedder": configuration.embedder, "keywords": configuration.keywords}
     if any(chosen.values()):
-        origins = {one.name: one.origin for one in settings.in_force(environ, **arguments)}
+        origins = {one.name: one.origin for one in settings.in_force(environ, project=None, **arguments)}
         chosen = {name: value for name, value in chosen.items() if origins[name] == "default"}
-    loaded = settings.override(settings.load(environ, **arguments), **chosen)
+    folder = None if project_dir is None else Path(project_dir)
+    loaded = settings.override(settings.load(environ, project=folder, **arguments), **chosen)
     host = HOSTS.get((configuration.embedder or "").partition(":")[0])
     if host and loaded.embedder == configuration.embedder and host not in loaded.egress:
         loaded = replace(loaded, egress=(*loaded.egress, host))

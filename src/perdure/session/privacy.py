@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -28,6 +29,12 @@ class Place:
     recording: bool = True
     private: bool = False
     reason: str = ""
+
+    def require_recording(self) -> None:
+        if not self.recording:
+            from perdure.errors import NotAllowed
+
+            raise NotAllowed(self.reason, remedy="A person can put it on the record again: `perdure session on`.")
 
 
 def where(
@@ -83,6 +90,25 @@ def go_off_record(session: str, environ: Mapping[str, str] | None = None) -> boo
 
 def go_on_record(session: str, environ: Mapping[str, str] | None = None) -> bool:
     return remove_mark(session_folder(environ) / "off", session)
+
+
+def note_session(project_dir: str | os.PathLike[str], session: str, environ: Mapping[str, str] | None = None) -> None:
+    """Remember which session of a project is the latest."""
+    folder = session_folder(environ) / "latest"
+    with suppress(OSError):
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path = folder / mark_name(str(project_root(project_dir)))
+        staged = path.with_suffix(f".{os.getpid()}")
+        staged.write_text(session, encoding="utf-8", errors="surrogatepass")
+        staged.replace(path)
+
+
+def latest_session(project_dir: str | os.PathLike[str], environ: Mapping[str, str] | None = None) -> str | None:
+    try:
+        path = session_folder(environ) / "latest" / mark_name(str(project_root(project_dir)))
+        return path.read_text(encoding="utf-8", errors="surrogatepass")
+    except OSError:
+        return None
 
 
 def private_projects(environ: Mapping[str, str] | None = None) -> list[str]:

@@ -110,6 +110,10 @@ def session_block(
             counts=counts, environ=os.environ if environ is None else environ,
             configuration=read_configuration(project_dir),
         )  # fmt: skip
+        if session and counts:
+            from perdure.session.privacy import note_session
+
+            note_session(project_dir, session, start.environ)
         if not start.configuration.injection or not start.configuration.limit:
             return NOTHING
         if not start.configuration.semantic:
