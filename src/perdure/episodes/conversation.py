@@ -23,7 +23,9 @@ from perdure.validation import check_int
 if TYPE_CHECKING:
     from perdure.services import Services
 
-_FIELDS: Final = ("role", "content", "at", "speaker", "session_id")
+_FIELDS: Final = (
+    "role", "content", "at", "speaker", "session_id", "source_project", "channel", "idempotency_key",
+)  # fmt: skip
 
 
 class Conversation:
@@ -62,14 +64,17 @@ class Conversation:
 
     def add_messages(self, messages: Iterable[Mapping[str, Any]]) -> Imported:
         """Store several messages in their order, all or none, as one batch. Each is a mapping with `role`, `content`
-        and, if you like, `at`, `speaker` and `session_id`. They are found by words at once, by meaning after `work`.
+        and, if you like, `at`, `speaker`, `session_id`, `source_project`, `channel` and an `idempotency_key`: what was
+        stored with the same key before is not stored again, also when it was forgotten or erased since. They are found
+        by words at once, by meaning after `work`.
         """
         checked: list[NewMessage] = []
         for place, message in enumerate(messages, 1):
             try:
                 if unknown := next((name for name in message if name not in _FIELDS), None):
                     raise InvalidInput(f"A message has no {shown(unknown)}.", remedy=f"It has {', '.join(_FIELDS)}.")
-                given = dict.fromkeys(_FIELDS) | {**message}
+                given = {name: value for name, value in message.items() if value is not None}
+                given = {"role": None, "content": None, **given}
                 checked.append(check_message(self._services, self.id, **given))
             except PerdureError as error:
                 raise InvalidInput(f"Message {place}: {error.sentence}", remedy=error.remedy) from error

@@ -127,13 +127,19 @@ def is_message(record: Record) -> bool:
 
 
 def add_messages(services: Services, namespace: str, messages: Sequence[NewMessage]) -> Imported:
-    """All or none, as one batch. Their vectors come later, from `work`."""
-    batch = services.context.batch()
+    """All or none, as one batch. What was stored before by its idempotency key is left out. Their vectors come later,
+    from `work`.
+    """
+    sessions = {message.request.fields.get("session_id") for message in messages}
+    batch = services.context.batch(sessions.pop() if len(sessions) == 1 else None)
     planned = [plan_message(services, namespace, message, batch.at) for message in messages]
     with services.store.write(namespace) as writer:
-        evicted = append(services, writer, planned, batch)
-    notes = tuple(dict.fromkeys(note for message in messages for note in message.notes))
-    return Imported(len(messages), 0, 0, batch.id if messages else None, notes, evicted=evicted)
+        keys = (message.request.idempotency_key for message in messages)
+        known = {key for key in keys if key and writer.log(LogFilter(request=key), limit=1)}
+        new = [one for one in planned if one.message.request.idempotency_key not in known]
+        evicted = append(services, writer, new, batch)
+    notes = tuple(dict.fromkeys(note for message, *_ in new for note in message.notes))
+    return Imported(len(new), 0, len(messages) - len(new), batch.id if new else None, notes, evicted=evicted)
 
 
 def plan_message(services: Services, namespace: str, message: NewMessage, at: datetime) -> PlannedMessage:

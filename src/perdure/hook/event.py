@@ -69,10 +69,10 @@ def read_event(
     if not isinstance(parsed, dict):
         return None
     fields = cast("dict[str, Any]", parsed)
-    named = name or fields.get("hook_event_name") or fields.get("hookEventName") or _guess(fields)
+    named = name or fields.get("hook_event_name") or fields.get("hookEventName") or detect_event(fields)
     event = named if isinstance(named, str) else ""
     key = event.replace("_", "").lower()
-    return HookEvent(_host(fields, key, environ, host), event, _KINDS.get(key), fields)
+    return HookEvent(detect_host(fields, key, environ, host), event, _KINDS.get(key), fields)
 
 
 def answer(event: HookEvent, context: str) -> str:
@@ -94,7 +94,7 @@ def clipped(text: str) -> str:
     return cut[: cut.rfind("\n")] if "\n" in cut else cut
 
 
-def _guess(fields: Mapping[str, Any]) -> str:
+def detect_event(fields: Mapping[str, Any]) -> str:
     """Copilot's own hooks do not name their event."""
     if isinstance(fields.get("prompt"), str):
         return "userPromptSubmitted"
@@ -105,10 +105,12 @@ def _guess(fields: Mapping[str, Any]) -> str:
     return "sessionEnd" if "reason" in fields else ""
 
 
-def _host(fields: Mapping[str, Any], key: str, environ: Mapping[str, str], told: str | None) -> Host:
+def detect_host(fields: Mapping[str, Any], key: str, environ: Mapping[str, str], told: str | None) -> Host:
     """Who runs this hook. The variables of a host are inherited by other hosts that are started inside it, so what the
     host says counts more.
     """
+    if told in HOSTS:
+        return cast("Host", told)
     session, transcript = fields.get("session_id", ""), str(fields.get("transcript_path", ""))
     signs: tuple[tuple[Host, bool], ...] = (
         ("gemini", key in _OF_GEMINI or session == environ.get("GEMINI_SESSION_ID")),
@@ -117,4 +119,5 @@ def _host(fields: Mapping[str, Any], key: str, environ: Mapping[str, str], told:
         ("codex", "turn_id" in fields or "rollout-" in transcript),
         ("copilot", bool(environ.get("COPILOT_CLI"))),
     )
-    return cast("Host", told) if told in HOSTS else next((host for host, sign in signs if sign), "claude")
+    hosts: list[Host] = [host for host, sign in signs if sign]
+    return hosts[0] if hosts else "claude"

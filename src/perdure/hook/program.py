@@ -9,10 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final, NoReturn
-
-if TYPE_CHECKING:
-    from perdure.hook.event import HookEvent
+from typing import Final, NoReturn
 
 # Seconds: hosts wait for three at least, but for the end of a session.
 BUDGET: Final = 2.0
@@ -22,7 +19,10 @@ _READ: Final = 1 << 20
 
 def main(arguments: Sequence[str]) -> NoReturn:
     """Answer one event, and end the process. Whatever is printed by accident goes nowhere."""
-    seconds = _seconds(_option(arguments, "--seconds"))
+    try:
+        seconds = min(max(float(_option(arguments, "--seconds") or BUDGET), 0.1), 600.0)
+    except ValueError:
+        seconds = BUDGET
     watchdog = threading.Timer(seconds, os._exit, (0,))
     watchdog.daemon = True
     watchdog.start()
@@ -32,7 +32,7 @@ def main(arguments: Sequence[str]) -> NoReturn:
         nothing = os.open(os.devnull, os.O_RDWR)
         for descriptor in (1, 2):
             os.dup2(nothing, descriptor)
-        text = respond(_read_input(), arguments, deadline)
+        text = respond(read_input(), arguments, deadline)
         watchdog.cancel()
         rest = memoryview(text.encode())
         while rest:
@@ -47,12 +47,11 @@ def respond(content: bytes, arguments: Sequence[str], deadline: float) -> str:
     from perdure.hook.event import answer, read_event
 
     event = read_event(content, os.environ, _option(arguments, "--host"), _option(arguments, "--event"))
-    return "" if event is None else answer(event, _context(event, deadline))
+    if event is None or event.kind is None:
+        return ""
+    from perdure.hook.handlers import Handler, open_memory
 
-
-def _context(event: HookEvent, deadline: float) -> str:  # noqa: ARG001
-    """Do what the event asks for; what the model should be told."""
-    return ""
+    return answer(event, Handler(event, deadline, open_memory, os.environ).context())
 
 
 def _option(arguments: Sequence[str], name: str) -> str | None:
@@ -65,14 +64,7 @@ def _option(arguments: Sequence[str], name: str) -> str | None:
     return None
 
 
-def _seconds(given: str | None) -> float:
-    try:
-        return min(max(float(given or BUDGET), 0.1), 600.0)
-    except ValueError:
-        return BUDGET
-
-
-def _read_input() -> bytes:
+def read_input() -> bytes:
     if sys.stdin is None or sys.stdin.isatty():
         return b""
     content = bytearray()

@@ -1,0 +1,237 @@
+"""What is done at each event, whichever host it comes from and whoever serves it: the program, or the MCP server."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, cast, get_args
+
+from perdure.hook.event import HookEvent
+from perdure.session.prompt_kinds import is_machine_prompt, is_trivial
+
+if TYPE_CHECKING:
+    from perdure.memory import Memory
+    from perdure.session.capture import Turn
+    from perdure.session.configuration import SessionConfiguration
+    from perdure.session.privacy import Place
+    from perdure.settings import Settings
+
+# Seconds: how long a hook waits for others that write; what it needs at least to load the model, to open the store and
+# write to it, and for the answer itself.
+BUSY_SECONDS: Final = 0.3
+_TO_EMBED: Final = 1.5
+_TO_OPEN: Final = 0.6
+_TO_ANSWER: Final = 0.15
+# These models run in this process; any other would be sent the prompt.
+_HERE: Final = frozenset({"local", "none"})
+_TRANSCRIPT_END: Final = 1 << 16
+_UNKNOWN_SESSION: Final = "unknown"
+
+
+@dataclass
+class Handler:
+    """One event. `memory` opens the memory that the hook reads and writes; `deadline` is by `time.monotonic`."""
+
+    event: HookEvent
+    deadline: float
+    memory: Callable[[Settings], AbstractContextManager[Memory]]
+    environ: Mapping[str, str]
+
+    def context(self) -> str:
+        """Do what the event asks for; what the model should be told."""
+        kind = self.event.kind
+        if kind == "start":
+            return self._start()
+        if kind == "prompt":
+            return self._prompt()
+        if kind is not None:
+            self._keep()
+        return ""
+
+    def _start(self) -> str:
+        """The text of the session's start. Whoever answers first answers alone."""
+        from perdure.session.shown import forget_old_sessions, session_state
+        from perdure.session.start import Source, session_block
+
+        source = self.event.text("source")
+        with session_state(self.session) as state:
+            if not state.is_first(f"start {source} {self._turn}", unique=bool(self._turn)):
+                return ""
+            if source in {"compact", "clear"}:
+                # What the session was shown is no longer before the model.
+                state.shown.clear()
+        known = cast("Source", source) if source in get_args(Source) else "startup"
+        seconds = max(self.deadline - time.monotonic() - _TO_ANSWER, 0.0)
+        block = session_block(
+            self.settings, self.project, source=known, budget=seconds, session=self.session, environ=self.environ
+        )
+        with session_state(self.session) as state:
+            state.show([*(hit.record.id for hit in block.entries), *(record.id for record in block.constitutional)])
+        forget_old_sessions()
+        return block.text
+
+    def _prompt(self) -> str:
+        """Keep what the user said, and tell the model what it brings to mind."""
+        prompt = self.event.text("prompt")
+        if not prompt or is_machine_prompt(prompt) or not self.configuration.semantic:
+            return ""
+        from perdure.session.capture import capture
+        from perdure.session.shown import session_state
+
+        with session_state(self.session) as state:
+            if not state.is_first(f"prompt {self._turn or hash_of(prompt)}", unique=bool(self._turn)):
+                return ""
+            state.prompts += 1
+        capture(self.settings, self.place, self._said("user", prompt))
+        if is_trivial(prompt) or not self.configuration.injection:
+            return ""
+        from perdure.session.prompt import prompt_context
+
+        # On a machine so slow that the model would not be loaded in time, words have to do.
+        is_slow = self.deadline - time.monotonic() < _TO_EMBED
+        with self.memory(self._without_model if is_slow else self.settings) as memory:
+            return prompt_context(memory, self.place, self.session, prompt)
+
+    def _keep(self) -> None:
+        """Keep what the event tells, and put what waits into the store if there is time."""
+        if not self.configuration.semantic:
+            return
+        from perdure.session.capture import capture
+        from perdure.session.spool import Spool
+
+        if turn := self._turn_of_event():
+            capture(self.settings, self.place, turn)
+        spool = Spool(self.settings.store)
+        if spool.waiting() and self._has_time():
+            with self.memory(self._without_model) as memory:
+                spool.drain(memory, self._has_time)
+
+    def _turn_of_event(self) -> Turn | None:
+        event = self.event
+        if event.kind == "compacted":
+            return self._said("system", event.text("compact_summary"), speaker="summary")
+        if event.kind == "subagent":
+            return self._said("assistant", event.text("last_assistant_message"), speaker=event.text("agent_type"))
+        if event.kind != "stop":
+            return None
+        said = event.text("last_assistant_message", "prompt_response")
+        if not said and event.host == "copilot":
+            said = last_message(event.text("transcript_path"))
+        return self._said("assistant", said)
+
+    def _said(self, role: str, text: str, speaker: str = "") -> Turn:
+        from perdure.session.capture import Turn
+
+        return Turn(
+            self.session, role, text, self._turn, project=self.project.name or None, channel=self.event.host,
+            speaker=speaker or None,
+        )  # fmt: skip
+
+    def _has_time(self) -> bool:
+        return time.monotonic() < self.deadline - _TO_OPEN
+
+    @property
+    def session(self) -> str:
+        return self.event.text("session_id")[:200] or _UNKNOWN_SESSION
+
+    @property
+    def _turn(self) -> str:
+        """The host's own name for this turn. The hooks that Copilot runs for one event are told the same time."""
+        named = self.event.text("prompt_id", "turn_id")
+        return named or moment_of(self.event.fields.get("timestamp"))
+
+    @cached_property
+    def folder(self) -> Path:
+        """The folder that the host works in. A variable of another host, that this one was started in, may say where
+        that one works.
+        """
+        here = Path(self.event.text("cwd") or Path.cwd())
+        told = self.environ.get("CLAUDE_PROJECT_DIR", "")
+        return Path(told) if told and here.is_relative_to(told) else here
+
+    @cached_property
+    def project(self) -> Path:
+        from perdure.session.places import project_root
+
+        return project_root(self.folder)
+
+    @cached_property
+    def configuration(self) -> SessionConfiguration:
+        from perdure.session.configuration import read_configuration
+
+        return read_configuration(self.folder)
+
+    @cached_property
+    def settings(self) -> Settings:
+        """A model that runs elsewhere is not asked: nothing leaves the machine because of a hook."""
+        from perdure.session.configuration import session_settings
+        from perdure.settings import override
+
+        chosen = session_settings(self.folder, environ=self.environ, configuration=self.configuration)
+        return override(
+            chosen, busy_seconds=BUSY_SECONDS, embedder=chosen.embedder if chosen.embedder in _HERE else "none"
+        )
+
+    @property
+    def _without_model(self) -> Settings:
+        from perdure.settings import override
+
+        return override(self.settings, embedder="none")
+
+    @cached_property
+    def place(self) -> Place:
+        from perdure.session.privacy import where
+
+        return where(self.folder, self.session, namespace=self.settings.namespace, environ=self.environ)
+
+
+def open_memory(settings: Settings) -> Memory:
+    from perdure.memory import Memory
+
+    return Memory(settings=settings, surface="hook", writer="model")
+
+
+def hash_of(text: str) -> str:
+    from hashlib import sha256
+
+    return sha256(text.encode("utf-8", "replace")).hexdigest()[:32]
+
+
+def moment_of(timestamp: object) -> str:
+    """A time as milliseconds: Copilot tells its own hooks a number, and those of Claude Code a text."""
+    if isinstance(timestamp, int | float):
+        return str(int(timestamp))
+    from datetime import datetime
+
+    try:
+        return str(round(datetime.fromisoformat(str(timestamp)).timestamp() * 1000))
+    except ValueError:
+        return ""
+
+
+def last_message(transcript: str) -> str:
+    """What Copilot's model said last, from the end of its file of events: it tells its hooks only where that is."""
+    import json
+
+    try:
+        with Path(transcript).open("rb") as file:
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(0, size - _TRANSCRIPT_END))
+            lines = file.read().decode("utf-8", "replace").splitlines()
+    except OSError:
+        return ""
+    for line in reversed(lines):
+        if '"assistant.message"' not in line:
+            continue
+        try:
+            event = json.loads(line)
+            if event["type"] == "assistant.message" and event["data"]["content"].strip():
+                return event["data"]["content"]
+        except (ValueError, KeyError, TypeError, AttributeError):
+            continue
+    return ""

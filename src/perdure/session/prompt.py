@@ -1,0 +1,50 @@
+"""What a prompt brings to mind, as a short text for the model: data between two marks, nothing that it was shown
+already, and nothing at all unless something fits.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from perdure.model import ContextItem, Record
+from perdure.recall.envelope import Style, enclose, item, unused_mark
+from perdure.session.shown import session_state
+from perdure.text.preview import clip
+
+if TYPE_CHECKING:
+    from perdure.memory import Memory
+    from perdure.session.privacy import Place
+
+MAX_CHARACTERS: Final = 1_500
+_LIMIT: Final = 5
+_LONGEST: Final = 400
+# What is asked for stands at the beginning or at the end of a long prompt; between them is what was pasted.
+_BEGINNING: Final = 1_500
+_END: Final = 500
+
+
+def prompt_context(memory: Memory, place: Place, session: str, prompt: str) -> str:
+    """The memories that this prompt brings to mind and this session has not been shown."""
+    asked = prompt if len(prompt) <= _BEGINNING + _END else f"{prompt[:_BEGINNING]}\n{prompt[-_END:]}"
+    with session_state(session) as state:
+        shown = frozenset(state.shown)
+    found = memory.suggest(asked, limit=_LIMIT, namespaces=place.read_namespaces, without=shown)
+    text, inside = render(found, several=len(place.read_namespaces) > 1)
+    if inside:
+        with session_state(session) as state:
+            state.show([record.id for record in inside])
+    return text
+
+
+def render(records: tuple[Record, ...], *, several: bool) -> tuple[str, list[Record]]:
+    """As many of the memories as find room, best first, and the text with them."""
+    lines: list[str] = []
+    inside: list[Record] = []
+    for record in records:
+        whole = f"{record.title}\n{record.text}" if record.title else record.text
+        form = "full" if len(whole) <= _LONGEST else "excerpt"
+        line = item(ContextItem(record, clip(whole, _LONGEST), form, 1.0), Style(several=several))
+        if len(enclose([*lines, line], "0" * 16)) <= MAX_CHARACTERS:
+            lines.append(line)
+            inside.append(record)
+    return (enclose(lines, unused_mark(lines)) if lines else "", inside)

@@ -1,0 +1,97 @@
+"""What is known about a running session: which memories it was shown, which events were answered, how much was said.
+
+Each session has a small file of its own. Hooks of one session may run at the same time, so it is changed under a lock.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, field
+from typing import Any, Final
+
+from perdure.session.places import mark_name, session_folder
+
+_FOLDER: Final = "running"
+_MOST_SHOWN: Final = 2000
+_MOST_EVENTS: Final = 50
+# Two hooks for the same event run within so many seconds of each other.
+_TOGETHER: Final = 5.0
+_FORGOTTEN_AFTER: Final = 30 * 86400
+
+
+@dataclass(slots=True)
+class SessionState:
+    """`shown` are ids of memories, `events` the times at which events were answered, `prompts` how many there were."""
+
+    shown: list[str] = field(default_factory=list[str])
+    events: dict[str, float] = field(default_factory=dict[str, float])
+    prompts: int = 0
+
+    def is_first(self, event: str, *, unique: bool) -> bool:
+        """Whether nobody has answered this event yet; from now on somebody has. An event that is not `unique` may
+        come again, after a while.
+        """
+        now = time.time()
+        answered = self.events.get(event)
+        if answered is not None and (unique or abs(now - answered) < _TOGETHER):
+            return False
+        self.events.pop(event, None)
+        self.events[event] = now
+        for oldest in list(self.events)[:-_MOST_EVENTS]:
+            del self.events[oldest]
+        return True
+
+    def show(self, ids: list[str]) -> None:
+        self.shown = [*self.shown, *ids][-_MOST_SHOWN:]
+
+
+@contextmanager
+def session_state(session: str) -> Generator[SessionState]:
+    """What is known about a session; what is changed inside is kept. Where it cannot be kept, it is empty: a session
+    without a memory of what it was shown is better than none.
+    """
+    try:
+        folder = session_folder() / _FOLDER
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        descriptor = os.open(
+            folder / f"{mark_name(session)}.json", os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600
+        )
+    except OSError:
+        yield SessionState()
+        return
+    with os.fdopen(descriptor, "r+", encoding="utf-8") as file:
+        # Held until the file is closed. Without it, two hooks at once may show the same memory twice.
+        with suppress(ImportError):
+            from fcntl import LOCK_EX, flock
+
+            flock(file, LOCK_EX)
+        state = read_state(file.read())
+        before = asdict(state)
+        yield state
+        if asdict(state) != before:
+            file.seek(0)
+            json.dump(asdict(state), file)
+            file.truncate()
+
+
+def forget_old_sessions() -> None:
+    """Remove the files of sessions that nobody has used for a month."""
+    with suppress(OSError):
+        for path in (session_folder() / _FOLDER).iterdir():
+            if path.stat().st_mtime < time.time() - _FORGOTTEN_AFTER:
+                path.unlink(missing_ok=True)
+
+
+def read_state(text: str) -> SessionState:
+    """Half of a file, of a hook that was killed, is none."""
+    try:
+        values: Any = json.loads(text or "{}")
+        return SessionState(
+            list(values.get("shown", ())), dict(values.get("events", {})), int(values.get("prompts", 0))
+        )
+    except (ValueError, TypeError, AttributeError):
+        return SessionState()

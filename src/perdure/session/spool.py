@@ -1,0 +1,158 @@
+"""What was said and is not in the store yet: one small file for each message, in a folder beside the store.
+
+A hook has no time to wait for a store that is busy, locked or broken. So every message is put here first, and whoever
+has time drains the folder into the store: another hook, the MCP server when it starts, `perdure work`. A message is on
+disk before it counts as kept, it has its name before it has a place in the store, and a name that the store knows is
+not stored again: whoever dies, and whenever, nothing is lost and nothing is doubled. No lock is needed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from itertools import groupby, islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+
+from perdure.buggify import point
+from perdure.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from perdure.memory import Memory
+
+_SUFFIX: Final = "-spool"
+_READY: Final = ".json"
+_REJECTED: Final = ".rejected"
+_AT_ONCE: Final = 64
+# If nobody drains the folder for so long, what is new is not kept.
+_MOST_WAITING: Final = 10_000
+# Half a file of a hook that was killed is removed after so many seconds.
+_ABANDONED: Final = 3600
+_KEY_IN_NAME: Final = 32
+
+
+class SpooledMessage(NamedTuple):
+    """One message with everything that the store has to know. `key` is the same whichever hook was told of it."""
+
+    namespace: str
+    conversation: str
+    role: str
+    content: str
+    at: str
+    key: str
+    source_project: str | None = None
+    channel: str | None = None
+    speaker: str | None = None
+
+    @property
+    def fields(self) -> Mapping[str, object]:
+        """The message as `Conversation.add_messages` takes it."""
+        given = self._asdict()
+        conversation, key, _ = given.pop("conversation"), given.pop("key"), given.pop("namespace")
+        return {**given, "session_id": conversation, "idempotency_key": f"hook {key}"}
+
+
+class Spool:
+    """The folder may be missing: it is made with the first message."""
+
+    def __init__(self, store: Path) -> None:
+        self.folder = store.absolute().with_name(store.name + _SUFFIX)
+
+    def put(self, message: SpooledMessage) -> bool:
+        """The message is on disk when this returns. False: it waits here already, or too many do."""
+        waiting = self.waiting()
+        mark = message.key[:_KEY_IN_NAME]
+        if len(waiting) >= _MOST_WAITING or any(mark in path.name for path in waiting):
+            return False
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        name = f"{time.time_ns():020}-{mark}"
+        part = self.folder / f"{name}.{os.getpid()}.part"
+        descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            json.dump(message._asdict(), file)
+            file.flush()
+            os.fsync(file.fileno())
+        point("before a message has its name")
+        part.rename(self.folder / (name + _READY))
+        self._sync_folder()
+        return True
+
+    def waiting(self) -> list[Path]:
+        """The messages that wait, in the order in which they were put here."""
+        return sorted(path for path in self._files() if path.name.endswith(_READY))
+
+    def drain(self, memory: Memory, has_time: Callable[[], bool] = lambda: True) -> int:
+        """Put what waits into the store, conversation by conversation, each in its order; how many messages are new. A
+        store that cannot take them now is an error, and they wait on.
+        """
+        stored, messages = 0, self._read(self.waiting())
+        for (namespace, conversation), group in groupby(messages, key=lambda one: one[1][:2]):
+            files = iter(group)
+            while some := list(islice(files, _AT_ONCE)):
+                if not has_time():
+                    return stored
+                stored += self._store(memory.namespace(namespace), conversation, some)
+        for path in self._files():
+            with suppress(OSError):
+                if path.suffix == ".part" and path.stat().st_mtime < time.time() - _ABANDONED:
+                    path.unlink()
+        return stored
+
+    def discard(self, conversation: str) -> int:
+        """Remove what waits of one conversation; how many messages that were."""
+        gone = [path for path, message in self._read(self.waiting()) if message.conversation == conversation]
+        for path in gone:
+            path.unlink(missing_ok=True)
+        return len(gone)
+
+    def _read(self, paths: Iterable[Path]) -> list[tuple[Path, SpooledMessage]]:
+        """In their order, but together by conversation."""
+        found: list[tuple[Path, SpooledMessage]] = []
+        for path in paths:
+            try:
+                values: Any = json.loads(path.read_bytes())
+                message = SpooledMessage(**cast("dict[str, Any]", values))
+            except FileNotFoundError:
+                continue
+            except (ValueError, TypeError):
+                self._reject(path)
+                continue
+            found.append((path, message))
+        return sorted(found, key=lambda one: one[1][:2])
+
+    def _store(self, memory: Memory, conversation: str, files: list[tuple[Path, SpooledMessage]]) -> int:
+        """One transaction. If the store refuses one of the messages, they are stored one by one without it."""
+        try:
+            stored = memory.conversation(conversation).add_messages([message.fields for _, message in files]).inserted
+        except InvalidInput:
+            if len(files) == 1:
+                self._reject(files[0][0])
+                return 0
+            return sum(self._store(memory, conversation, [one]) for one in files)
+        point("before stored messages are removed")
+        for path, _ in files:
+            path.unlink(missing_ok=True)
+        return stored
+
+    def _reject(self, path: Path) -> None:
+        """Keep what cannot be stored out of the way of the others, and do not throw it away."""
+        with suppress(OSError):
+            path.rename(path.with_suffix(_REJECTED))
+
+    def _files(self) -> list[Path]:
+        try:
+            return list(self.folder.iterdir())
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+
+    def _sync_folder(self) -> None:
+        """A name is on disk only once its folder is."""
+        with suppress(OSError):
+            descriptor = os.open(self.folder, os.O_RDONLY)
+            try:
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
