@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -25,12 +26,12 @@ CONFIDENCES: Final = ("low", "medium", "high")
 MAX_BANK_BYTES: Final = 16 << 20
 
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
-_HEADING_OR_RULE = re.compile(r"#{1,2}(\s|$)|-{3,}\s*$")
+HEADING_OR_RULE = re.compile(r"#{1,2}(\s|$)|-{3,}\s*$")
 _FENCE = re.compile(r"\s*(```|~~~)")
-_HEADER: Final = "### "
+HEADER: Final = "### "
 FIELD = re.compile(r"\s*- ([^:\n]+):\s*(.*?)\s*$")
-COUNT: Final = "observation count"
-LAST_OBSERVED: Final = "last observed"
+_COUNT: Final = "observation count"
+_LAST_OBSERVED: Final = "last observed"
 _CONFIDENCE: Final = "confidence"
 
 
@@ -62,6 +63,15 @@ class BankEntry(NamedTuple):
         from perdure.ids import content_hash
 
         return content_hash(self.description)
+
+    @property
+    def observed_at(self) -> datetime | None:
+        """When it was last observed, if a day or a time says so."""
+        try:
+            time = datetime.fromisoformat(self.last_observed or "")
+        except ValueError:
+            return None
+        return time if time.tzinfo else time.replace(tzinfo=UTC)
 
     @property
     def fields(self) -> tuple[tuple[str, str], ...]:
@@ -154,17 +164,17 @@ def parse_bank(text: str, category: str, *, path: str = "", is_global: bool = Fa
     skipped: list[SkippedEntry] = []
     for position, lines in enumerate(sections(text), 1):
         (start, header), *body = lines
-        name = header[len(_HEADER) :].strip()
+        name = header[len(HEADER) :].strip()
         if not name:
             skipped.append(SkippedEntry(path, start, "", "The entry has no name."))
             continue
         cut = next((place for place, (_, line) in enumerate(body) if line.startswith("- ")), len(body))
         metadata = "\n".join(line for _, line in body[cut:]).strip()
         entry = BankEntry(
-            name=_without_prefix(name),
+            name=without_prefix(name),
             description="\n".join(line for _, line in body[:cut]).strip(),
             category=category,
-            header=_HEADER + name,
+            header=HEADER + name,
             metadata=tuple(metadata.split("\n")) if metadata else (),
             position=position,
             is_global=is_global,
@@ -173,7 +183,7 @@ def parse_bank(text: str, category: str, *, path: str = "", is_global: bool = Fa
         )
         for field in filter(None, map(FIELD.match, entry.metadata)):
             key, value = field[1].lower(), field[2]
-            if key == COUNT:
+            if key == _COUNT:
                 try:
                     entry = entry._replace(observation_count=int(value))
                 except ValueError:
@@ -181,15 +191,19 @@ def parse_bank(text: str, category: str, *, path: str = "", is_global: bool = Fa
                     skipped.append(SkippedEntry(path, start, entry.name, reason))
             elif key == _CONFIDENCE and value.lower() in CONFIDENCES:
                 entry = entry._replace(confidence=value.lower())
-            elif key == LAST_OBSERVED:
+            elif key == _LAST_OBSERVED:
                 entry = entry._replace(last_observed=value)
         entries.append(entry)
     return Bank(tuple(entries), tuple(skipped))
 
 
-def _without_prefix(name: str) -> str:
+def without_prefix(name: str) -> str:
     prefix = next((prefix for prefix in PREFIXES.values() if prefix and name.startswith(prefix)), "")
     return name.removeprefix(prefix).strip()
+
+
+def without_comments(text: str) -> str:
+    return _COMMENT.sub("", text)
 
 
 def sections(text: str) -> Iterator[list[tuple[int, str]]]:
@@ -202,11 +216,11 @@ def sections(text: str) -> Iterator[list[tuple[int, str]]]:
     lines, in_code, number = list[tuple[int, str]](), False, 1
     for marked in shown.split("\n"):
         line = marked.replace(hidden_end, "")
-        if line.startswith(_HEADER):
+        if line.startswith(HEADER):
             if lines:
                 yield lines
             lines, in_code = [(number, line)], False
-        elif not in_code and _HEADING_OR_RULE.match(line):
+        elif not in_code and HEADING_OR_RULE.match(line):
             if lines:
                 yield lines
             lines = []

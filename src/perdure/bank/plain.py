@@ -41,7 +41,7 @@ def plain_block(
     selected = plain_selection(project, folder, limit)
     if selected:
         with suppress(OSError, ValueError):
-            _note_injection(selected, Path(project), Path(folder), at or datetime.now(UTC))
+            note_injection(selected, Path(project), Path(folder), at or datetime.now(UTC))
     return render_block(selected)
 
 
@@ -78,15 +78,9 @@ def prominence(entry: BankEntry) -> tuple[int, int, float]:
     """What decides inside a category: observations, confidence, and how recent it is. A day on which an entry was last
     observed counts as a time; without one, what stands later in its file is newer.
     """
-    recency = float(entry.position)
-    if entry.last_observed:
-        with suppress(ValueError):
-            recency = (_at_utc(datetime.fromisoformat(entry.last_observed)) - _EPOCH).total_seconds()
+    observed = entry.observed_at
+    recency = (observed - _EPOCH).total_seconds() if observed else float(entry.position)
     return entry.observation_count, CONFIDENCES.index(entry.confidence), recency
-
-
-def _at_utc(time: datetime) -> datetime:
-    return time if time.tzinfo else time.replace(tzinfo=UTC)
 
 
 def render_block(entries: Sequence[BankEntry]) -> str:
@@ -102,7 +96,7 @@ def render_block(entries: Sequence[BankEntry]) -> str:
     return "\n".join([*lines, "---"])
 
 
-def _note_injection(entries: Sequence[BankEntry], project: Path, folder: Path, at: datetime) -> None:
+def note_injection(entries: Sequence[BankEntry], project: Path, folder: Path, at: datetime) -> None:
     """Tell other tools what a session was shown last."""
     shared = sum(entry.is_global for entry in entries)
     told = {

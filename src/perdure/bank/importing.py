@@ -1,0 +1,251 @@
+"""Learnings of a knowledge bank become memories: by themselves in the first session of a project, or when asked.
+
+What is stored already, by its content, stays as it is, so that importing again changes nothing; and what was forgotten
+or corrected here stays so. Vectors and keywords come later, from `work`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from hashlib import sha256
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING, Any, Final
+
+from perdure.bank.entries import BankEntry, SkippedEntry, global_bank, local_bank, read_bank
+from perdure.bank.plain import without_duplicates
+from perdure.errors import PerdureError
+from perdure.model import LEARNING_CATEGORIES, STATES, Record
+from perdure.settings import directory
+from perdure.validation import MAX_ITEMS, check_fields, check_text
+
+if TYPE_CHECKING:
+    from perdure.memory import Memory
+    from perdure.store.port import Progress
+
+_AT_ONCE: Final = 128
+_MOST_OBSERVATIONS: Final = 2**31
+_OBSERVATIONS: Final = "observation_count"
+_TIMES: Final = ("created_at", "updated_at")
+# Fields of a record: what the bank says of them is not kept a second time.
+_MAPPED: Final = ("observation count", "confidence")
+# Between references; what stands in brackets belongs to the one before.
+_BETWEEN = re.compile(r"[,;]\s*(?![^(]*\))")
+_NO_LEARNINGS: Final = "Not a file of learnings: these are anti-patterns.md, patterns.md and heuristics.md."
+_NO_DESCRIPTION: Final = "The entry has no description."
+_FORGOTTEN: Final = "Forgotten or corrected here since; --revive imports it anyway."
+
+
+@dataclass(frozen=True, slots=True)
+class BankImport:
+    """What an import of a bank did. `present` were stored already. `skipped` were left out, or taken otherwise than
+    they stand, and why. `remaining` wait for the next run, because the time was up. One undo of `batch` takes it back.
+    """
+
+    inserted: int = 0
+    present: int = 0
+    remaining: int = 0
+    batch: str | None = None
+    skipped: tuple[SkippedEntry, ...] = ()
+    folders: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    evicted: tuple[Record, ...] = ()
+
+
+NOTHING_IMPORTED: Final = BankImport()
+
+
+def import_if_empty(
+    memory: Memory, project: str | os.PathLike[str], budget: float, *, private: bool = False
+) -> BankImport:
+    """What a session does at its start: in the first one of a project, and where the store is empty, its bank and the
+    global one are imported, for at most `budget` seconds. What is left then is imported by the next session. The bank
+    of a `private` project is imported alone: `memory` is its own namespace.
+    """
+    root = Path(project)
+    if not is_first_run(memory, root):
+        return NOTHING_IMPORTED
+    unfinished = _unfinished_mark(root)
+    unfinished.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    unfinished.touch(mode=0o600)
+    done = import_bank(memory, root, private=private, budget=budget)
+    if not done.remaining:
+        unfinished.unlink(missing_ok=True)
+    return done
+
+
+def is_first_run(memory: Memory, project: Path) -> bool:
+    """Whether the bank of this project was never imported as a whole."""
+    if _unfinished_mark(project).exists():
+        return True
+    name = project_name(project)
+    if memory.list(limit=1, source=("import", "retro"), source_project=name, states=STATES).records:
+        return False
+    if read_bank(local_bank(project)).entries:
+        return True
+    return not memory.list(limit=1, category=LEARNING_CATEGORIES, states=STATES).records
+
+
+def _unfinished_mark(project: Path) -> Path:
+    """A file that is there while an import runs: a process may die in the middle of it."""
+    name = sha256(os.fsencode(os.path.realpath(project))).hexdigest()[:32]
+    return directory("data", os.environ) / "bank-imports" / name
+
+
+def project_name(project: Path) -> str:
+    """As memories name the project that they come from."""
+    return Path(os.path.realpath(project)).name[:200]
+
+
+def import_bank(  # noqa: PLR0913 - one for each thing a caller may decide
+    memory: Memory,
+    project: str | os.PathLike[str] | None,
+    *,
+    shared: str | os.PathLike[str] | None = None,
+    private: bool = False,
+    trusted: bool = False,
+    revive: bool = False,
+    dry_run: bool = False,
+    budget: float | None = None,
+    progress: Progress | None = None,
+) -> BankImport:
+    """Import the bank of a project, and the global one unless the project is `private`. `shared` is where that is.
+
+    A project's bank comes with its repository, which others may have written: its memories are of low trust unless it
+    is `trusted`. The global one is the user's own.
+    """
+    end = None if budget is None else monotonic() + budget
+    folders = ([] if project is None else [local_bank(project)]) + ([] if private else [Path(shared or global_bank())])
+    name = None if project is None else project_name(Path(project))
+    entries: list[BankEntry] = []
+    skipped: list[SkippedEntry] = []
+    for folder in folders:
+        bank = read_bank(folder, is_global=folder != folders[0] or project is None)
+        entries += bank.entries
+        skipped += [*bank.skipped, *_other_files(folder)]
+    fields, refused = checked_fields(without_duplicates(entries), name, trusted=trusted)
+    skipped += refused
+    found = tuple(str(folder) for folder in folders if folder.is_dir())
+    if dry_run:
+        known = _known(memory)
+        new = sum(entry.content_hash not in known for entry, _ in fields)
+        return BankImport(new, len(fields) - new, skipped=tuple(skipped), folders=found)
+    return import_entries(
+        memory, fields, BankImport(skipped=tuple(skipped), folders=found), end, progress, revive=revive
+    )
+
+
+def import_entries(
+    memory: Memory,
+    entries: Sequence[tuple[BankEntry, dict[str, Any]]],
+    report: BankImport,
+    end: float | None,
+    progress: Progress | None,
+    *,
+    revive: bool,
+) -> BankImport:
+    """Store what was checked, in portions, as one batch, until the time is up."""
+    inserted, present, deleted, done = 0, 0, 0, 0
+    notes: dict[str, None] = {}
+    evicted: list[Record] = []
+    with memory.batch() as batch:
+        while done < len(entries) and (end is None or monotonic() < end):
+            portion = entries[done : done + _AT_ONCE]
+            imported = memory.import_([fields for _, fields in portion], trusted=True, revive=revive)
+            inserted, present = inserted + imported.inserted + imported.updated, present + imported.present
+            deleted += imported.skipped_deleted
+            evicted += imported.evicted
+            notes |= dict.fromkeys(() if imported.skipped_deleted else imported.notes)
+            done += len(portion)
+            if progress:
+                progress(done, len(entries))
+    skipped = list(report.skipped)
+    if deleted:
+        known = _known(memory)
+        gone = (entry for entry, _ in entries[:done] if entry.content_hash not in known)
+        skipped += [SkippedEntry(entry.path, entry.line, entry.name, _FORGOTTEN) for entry in gone]
+    return BankImport(
+        inserted, present, len(entries) - done, batch if inserted else None, tuple(skipped), report.folders,
+        tuple(notes), tuple(evicted),
+    )  # fmt: skip
+
+
+def _known(memory: Memory) -> set[str]:
+    """The content of all learnings that are active here."""
+    found: set[str] = set()
+    after: int | None = None
+    while True:
+        page = memory.list(limit=1000, after=after, category=LEARNING_CATEGORIES)
+        found.update(record.content_hash for record in page)
+        if (after := page.next) is None:
+            return found
+
+
+def _other_files(folder: Path) -> list[SkippedEntry]:
+    try:
+        others = sorted(path for path in folder.glob("*.md") if path.stem not in LEARNING_CATEGORIES)
+    except OSError:
+        return []
+    return [SkippedEntry(str(path), 0, path.name, _NO_LEARNINGS) for path in others]
+
+
+def checked_fields(
+    entries: Sequence[BankEntry], project: str | None, *, trusted: bool
+) -> tuple[list[tuple[BankEntry, dict[str, Any]]], list[SkippedEntry]]:
+    """Each entry with the fields of its memory; and those that can be none."""
+    good: list[tuple[BankEntry, dict[str, Any]]] = []
+    skipped: list[SkippedEntry] = []
+    for entry in entries:
+        trust = "normal" if trusted or entry.is_global else "low"
+        fields = entry_fields(entry, None if entry.is_global else project) | {"trust": trust}
+        try:
+            check_text(fields["text"])
+            written = {name: value for name, value in fields.items() if name not in {"text", *_TIMES, _OBSERVATIONS}}
+            check_fields(written)
+            good.append((entry, fields))
+        except PerdureError as error:
+            reason = error.sentence if entry.description else _NO_DESCRIPTION
+            skipped.append(SkippedEntry(entry.path, entry.line, entry.name, reason))
+    return good, skipped
+
+
+def entry_fields(entry: BankEntry, project: str | None) -> dict[str, Any]:
+    """An entry as a memory. A day on which it was last observed is its time; a feature, which has none, is kept in its
+    metadata with everything else that the bank says.
+    """
+    fields: dict[str, Any] = {
+        "text": entry.description,
+        "title": entry.name,
+        "category": entry.category,
+        "confidence": entry.confidence,
+        "source": "import",
+        "source_project": project,
+        "references": references_of(entry),
+        "metadata": metadata_of(entry),
+        _OBSERVATIONS: max(1, min(entry.observation_count, _MOST_OBSERVATIONS)),
+    }
+    observed = entry.observed_at
+    if observed and observed <= datetime.now(UTC):
+        fields |= dict.fromkeys(_TIMES, observed.isoformat())
+    return fields
+
+
+def references_of(entry: BankEntry) -> list[str]:
+    """The features, files and projects that it was observed in."""
+    told = (value for name, value in entry.fields if name.lower() in {"observed in", "source"})
+    parts = (" ".join(part.split()) for value in told for part in _BETWEEN.split(value))
+    return list(dict.fromkeys(part for part in parts if part))[:MAX_ITEMS]
+
+
+def metadata_of(entry: BankEntry) -> dict[str, str | list[str]]:
+    """`- Last observed: Feature #018` is the entry `last_observed`; a field that stands there twice is a list."""
+    found: dict[str, list[str]] = {}
+    for name, value in entry.fields:
+        key = re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")[:60]
+        if name.lower() not in _MAPPED and value:
+            found.setdefault(key if key[:1].isalpha() else f"field_{key}".rstrip("_"), []).append(value)
+    return {key: values[0] if len(values) == 1 else values for key, values in found.items()}
