@@ -77,7 +77,7 @@ def candidates(found: list[Row], chance: list[float]) -> Candidates:
 def ranked(found: list[Row], chance: list[float], recipe: Recipe, limit: int = 30) -> list[Ranked]:
     store: Any = None
     request = SearchRequest(query="tea", namespaces=("a", "b", "c"), recipe=recipe, now=NOON, limit=limit)
-    return rank(candidates(found, chance), request, QUERY, store, Chosen(None, GENERATION))
+    return rank(candidates(found, chance), request, QUERY, store, Chosen(None, GENERATION))[0]
 
 
 @given(rows, chances, recipes, st.integers(1, 30))

@@ -99,7 +99,9 @@ class Ranks:
 @dataclass(frozen=True, slots=True)
 class Candidates:
     """The candidate rows of all partitions as columns. `by_keyword` and `by_vector` say which retriever found a row,
-    `chance` holds the cosines of rows taken at random. `conversation` is None where it does not count.
+    `chance` holds the cosines of rows taken at random. `conversation` is None where it does not count. `superseded` are
+    learned facts that hold no more, which no answer shows: they stand for what took their place. None where no part
+    has any.
     """
 
     parts: Sequence[tuple[Partition, NDArray[np.intp]]]
@@ -112,6 +114,7 @@ class Candidates:
     by_vector: Mask
     chance: NDArray[np.float32]
     conversation: ConversationFeatures | None
+    superseded: Mask | None = None
 
     def categories(self, names: Sequence[str]) -> NDArray[np.intp]:
         """Which of these categories each candidate has, by position; -1 for any other."""
@@ -146,7 +149,7 @@ class Retriever:
 
     def retrieve(self, partitions: Sequence[Partition]) -> tuple[Candidates, tuple[str, ...]]:
         """The candidates of all partitions, and notes about what was not looked at."""
-        counts, query = None, self.query
+        counts, query, superseded = None, self.query, False
         if len(partitions) > 1 or query.is_long:
             lexicals = (partition.snapshot.lexical for partition in partitions)
             counts = WordCounts.together(lexical.counts(query.terms, query.parts) for lexical in lexicals)
@@ -160,6 +163,8 @@ class Retriever:
         for partition in partitions:
             allowed, noted = self.allowed_rows(partition)
             notes |= dict.fromkeys(noted)
+            if partition.snapshot.superseded and self.request.looks_back:
+                allowed, superseded = allowed | self._superseded_rows(partition), True
             scores = partition.snapshot.lexical.scores(query.terms, counts, query.parts)
             scores *= allowed
             retrieved.append(retrieve(partition, allowed, scores))
@@ -192,6 +197,8 @@ class Retriever:
             chance=chance,
             conversation=conversation,
         )
+        if superseded:
+            candidates = replace(candidates, superseded=~column_of(parts, "active"))
         return candidates, tuple(notes)
 
     def allowed_rows(self, partition: Partition) -> tuple[Mask, tuple[str, ...]]:
@@ -215,6 +222,13 @@ class Retriever:
         numbers = snapshot.columns.number[holding].tolist()
         meeting, notes = meeting_requirements(required, numbers, lambda some: partition.records(self.store, some))
         return holding & snapshot.rows_with(meeting), notes
+
+    def _superseded_rows(self, partition: Partition) -> Mask:
+        """The learned facts that hold no more and otherwise pass the filter."""
+        superseded = replace(self.request, filter=replace(self.request.filter, states=("superseded",)))
+        rows, _ = replace(self, request=superseded).allowed_rows(partition)
+        columns = partition.snapshot.columns
+        return rows & (columns.conversation != NOBODY) & (columns.group == NOBODY)
 
     def _best_matches(self, partition: Partition, allowed: Mask, scores: NDArray[np.float32]) -> _Retrieved:
         """The best by words and the nearest by meaning, with their neighbours where conversations count."""

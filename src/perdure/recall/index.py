@@ -214,14 +214,15 @@ class _Batch:
 @dataclass(frozen=True, slots=True)
 class Snapshot:
     """The index at one position of the log. A row is one version of a memory; `alive` are the newest versions of
-    memories that are still there. `timed`: some rows are valid only for a time. `conversation` is None when nobody
-    speaks in this namespace.
+    memories that are still there. `timed`: some rows are valid only for a time; `superseded`: some hold no more.
+    `conversation` is None when nobody speaks in this namespace.
     """
 
     position: Position
     columns: Columns
     alive: Mask
     timed: bool
+    superseded: bool
     lexical: Lexical
     vectors: Vectors
     conversation: ConversationIndex | None
@@ -316,6 +317,7 @@ class NamespaceIndex:
         self._vocabulary = Vocabulary()
         self._row_of = np.full(1, -1, np.intp)
         self._timed = False
+        self._superseded = False
         self._spoken = False
         self._documents = 0
         self._words = 0
@@ -391,6 +393,7 @@ class NamespaceIndex:
             columns,
             alive,
             self._timed,
+            self._superseded,
             self._lexical.view(alive, self._documents, self._words),
             self._vectors.view(),
             conversation,
@@ -425,6 +428,7 @@ class NamespaceIndex:
         """Most namespaces have neither times nor turns of a conversation, and then nothing has to look at them."""
         ends = np.minimum(columns.valid_until, columns.expires_at)
         self._timed = self._timed or bool((columns.valid_from != _ALWAYS).any() or (ends != _FOREVER).any())
+        self._superseded = self._superseded or not columns.active.all()
         self._spoken = self._spoken or bool((columns.group != NOBODY).any() or (columns.speaker != NOBODY).any())
 
     def _rows_of(self, numbers: NDArray[np.int64]) -> NDArray[np.intp]:

@@ -12,8 +12,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from perdure.clock import to_micros
+from perdure.ids import LEARNED
 from perdure.model import Filter, Record
-from perdure.recall.query import ParsedQuery, SearchRequest, meeting_requirements
+from perdure.recall.query import MOST_SUPERSEDED, ParsedQuery, SearchRequest, meeting_requirements
 from perdure.recall.ranking import Explanation, Ranked
 from perdure.recall.recipe import MOST_SCORED
 from perdure.recall.relevance import REQUIRED, UNASKED, evidence_by_words, evidence_of_sentence, relevance, word_worths
@@ -46,9 +47,9 @@ OUT_OF_TIME: Final = "The search took too long and was cut short. Ask with fewer
 
 def search_disk(
     store: Store, request: SearchRequest, query: ParsedQuery, unreadable: Collection[Key] = ()
-) -> tuple[list[Ranked], tuple[str, ...]]:
-    """The best memories by words that fit, best first, or the nearest if none does; and notes. IndexDamaged when the
-    words cannot be looked up on disk.
+) -> tuple[list[Ranked], list[Ranked], tuple[str, ...]]:
+    """The best memories by words that fit, best first, or the nearest if none does; the best of the learned facts that
+    hold no more; and notes. IndexDamaged when the words cannot be looked up on disk.
     """
     asked, counts = query, None
     if len(request.namespaces) > 1 or query.is_long:
@@ -62,6 +63,7 @@ def search_disk(
     held: dict[Key, bytes] = {}
     fetched: dict[Key, Record] = {}
     notes: dict[str, None] = {}
+    superseded: set[Key] = set()
     for namespace, name in enumerate(request.namespaces):
         with store.read(name) as reader:
             filter, required = request.filter, query.required
@@ -81,6 +83,10 @@ def search_disk(
                 reader.keyword_search(query.words, narrowed, request.now, request.shortlist, counts)
                 for narrowed in inside(filter, query.time_ranges)
             )
+            if request.looks_back and (past := reader.numbers(superseded_facts(filter))):
+                narrowed = replace(superseded_facts(filter), numbers=tuple(past))
+                searches.append(reader.keyword_search(query.words, narrowed, request.now, MOST_SUPERSEDED, counts))
+                superseded |= {(namespace, one.number) for one in searches[-1].best}
             if not all(search.complete for search in searches):
                 notes[OUT_OF_TIME] = None
             counts = counts or searches[0].counts
@@ -92,8 +98,18 @@ def search_disk(
                 found = {key: score for key, score in found.items() if key in fetched}
             scores |= found
     if counts is None or not scores:
-        return [], tuple(notes)
-    return fitting(request, asked, rank_records(request, query, scores, fetched), held, counts), tuple(notes)
+        return [], [], tuple(notes)
+    wider = replace(request, limit=request.limit + len(superseded)) if superseded else request
+    ranked = fitting(wider, asked, rank_records(request, query, scores, fetched), held, counts)
+    if not superseded:
+        return ranked, [], tuple(notes)
+    current = [one for one in ranked if (one.namespace, one.number) not in superseded]
+    return current, [one for one in ranked if (one.namespace, one.number) in superseded], tuple(notes)
+
+
+def superseded_facts(filter: Filter) -> Filter:
+    """The learned facts that hold no more and otherwise pass a filter."""
+    return replace(filter, states=("superseded",), sources=(LEARNED,))
 
 
 def counted_words(store: Store, request: SearchRequest, query: ParsedQuery) -> WordCounts:

@@ -21,7 +21,8 @@ _ARTICLES: Final = frozenset({"a", "an", "the"})
 _NEGATIONS: Final = frozenset({"no", "not", "never", "none", "nor", "t", "don", "cannot", "without"})
 _TOGETHER: Final = 3
 _ALIKE: Final = 0.9
-_TOLD: Final = 0.75
+# The share of a fact's words by which a message says it.
+TOLD: Final = 0.75
 _ADDED_DATES: Final = re.compile(r" \([0-9]{4}[^)]*\)")
 _Key = TypeVar("_Key")
 
@@ -86,16 +87,19 @@ class LearnedWords:
 
     conversation: str | None
     words: frozenset[str]
+    denies: bool
 
     @classmethod
     def of(cls, record: Record) -> LearnedWords:
         speaker = record.metadata.get("speaker")
         text = _ADDED_DATES.sub("", record.text[:_LOOKED_AT])
         words = frozenset(terms(searchable(f"{speaker if isinstance(speaker, str) else ''} {text}")))
-        return cls(record.conversation_id, words - STOPWORDS)
+        return cls(record.conversation_id, words - STOPWORDS, not words.isdisjoint(_NEGATIONS))
 
-    def says(self, fact: LearnedWords) -> bool:
-        """Whether nearly all words of a fact stand here: what was told in the first person has other forms of verbs."""
-        if self.conversation is None or self.conversation != fact.conversation:
+    def says(self, fact: LearnedWords, share: float = TOLD) -> bool:
+        """Whether nearly all words of a fact stand here: what was told in the first person has other forms of verbs. A
+        message without any `not` does not say that something is not so.
+        """
+        if self.conversation is None or self.conversation != fact.conversation or (fact.denies and not self.denies):
             return False
-        return len(fact.words & self.words) >= _TOLD * len(fact.words)
+        return len(fact.words & self.words) >= share * len(fact.words)

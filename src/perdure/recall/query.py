@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from perdure.clock import parse_time
-from perdure.ids import PROPOSAL
+from perdure.ids import LEARNED, PROPOSAL
 from perdure.model import INDEXED_STATES, MIN_RELEVANCE, Filter, Record, State
 from perdure.recall.phrases import has_phrases, spellings, split_phrases
 from perdure.recall.recipe import Recipe, recipe_named
@@ -40,6 +40,9 @@ TOO_MANY: Final = "Only the newest {:,} of {:,} memories with these words were l
 
 ONLY_THE_BEGINNING: Final = "Only the first {:,} characters of the question were read."
 MANY_WORDS: Final = "The question has {:,} telling words; the {} that the fewest memories hold count."
+
+# So many of the facts that hold no more are looked at for what took their place.
+MOST_SUPERSEDED: Final = 8
 
 _NO_FILTER: Final = Filter()
 _NO_CONCEPTS: Final[Mapping[str, int]] = {}
@@ -73,6 +76,7 @@ class SearchRequest:
     - `states`: what a memory may be in now. A memory that was true at a time may be superseded by now.
     - `true_at`: when a memory must be true. What was known at a time was known about that time.
     - `known_by`: when a memory must be known. One that had expired by then is not known any more.
+    - `looks_back`: learned facts that hold no more count for what took their place.
     """
 
     query: str | None
@@ -97,6 +101,7 @@ class SearchRequest:
     states: tuple[State, ...] = field(init=False)
     true_at: datetime = field(init=False)
     known_by: datetime = field(init=False)
+    looks_back: bool = field(init=False)
 
     def __post_init__(self) -> None:
         true_then = self.as_of is not None and self.filter.states == ("active",)
@@ -107,6 +112,9 @@ class SearchRequest:
         object.__setattr__(self, "states", INDEXED_STATES if true_then else self.filter.states)
         object.__setattr__(self, "true_at", self.as_of or self.known_at or self.now)
         object.__setattr__(self, "known_by", self.known_at or self.now)
+        learns, shown = self.recipe.conversation.learned > 0, self.filter.states == ("active",)
+        told = not self.filter.sources or LEARNED in self.filter.sources
+        object.__setattr__(self, "looks_back", learns and shown and told and not self.is_past)
 
 
 def check_request(  # noqa: PLR0913 - one for each thing a caller may decide

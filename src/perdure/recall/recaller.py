@@ -61,6 +61,7 @@ _MORE_ATTEMPTS: Final = 3
 class _Ranking(NamedTuple):
     """The chosen candidates, and what the answer says about how they were found. `pasts`: what was otherwise in each
     namespace, when the request is about the past. `partitions`: where an index was searched, as it is now.
+    `superseded`: the best of the learned facts that hold no more.
     """
 
     ranked: Sequence[Ranked]
@@ -69,6 +70,7 @@ class _Ranking(NamedTuple):
     pasts: Sequence[Past] = ()
     partitions: Sequence[Partition] = ()
     compared: Compared = Compared()
+    superseded: Sequence[Ranked] = ()
 
 
 class Recaller:
@@ -121,7 +123,8 @@ class Recaller:
             unreadable |= {(candidate.namespace, candidate.number) for candidate in ranking.ranked} - hits.keys()
             ranking = self._rank(request, query, unreadable)
             hits = self._hits(request, query, ranking)
-        hits = hits if len(hits) <= request.limit else without_repeats(hits, request.limit)
+        is_final = len(hits) <= request.limit and not ranking.superseded
+        hits = hits if is_final else self._best(request, query, ranking, hits)
         notes: Sequence[str] = [*ranking.notes, *found_times]
         if query.is_long:
             notes.append(MANY_WORDS.format(len(query.words), MAX_QUERY_WORDS))
@@ -165,9 +168,10 @@ class Recaller:
             missing = NO_NUMPY
         if missing and query.words and not request.is_past and self._prefers_disk(request):
             try:
-                ranked, noted = search_disk(self._store, request, query, unreadable)
+                ranked, superseded, noted = search_disk(self._store, request, query, unreadable)
                 chosen = select(request.recipe, ranked, request.limit)
-                return _Ranking(chosen, "keyword", (missing, *noted), compared=Compared(len(ranked)))
+                compared = Compared(len(ranked))
+                return _Ranking(chosen, "keyword", (missing, *noted), compared=compared, superseded=superseded)
             except IndexDamaged:
                 notes.append(NO_FTS)
         if not _has_numpy():
@@ -215,10 +219,11 @@ class Recaller:
             return _Ranking((), mode, notes, pasts, partitions)
         retriever = Retriever(self._store, request, query, embedding, unreadable)
         candidates, noted = retriever.retrieve(partitions)
-        ranked = rank(candidates, request, query, self._store, None if embedding is None else chosen)
+        ranked, superseded = rank(candidates, request, query, self._store, None if embedding is None else chosen)
         limit = request.limit if request.recipe.balances else len(ranked)
         compared = Compared(int(candidates.by_keyword.sum()), int(candidates.by_vector.sum()))
-        return _Ranking(select(request.recipe, ranked, limit), mode, (*notes, *noted), pasts, partitions, compared)
+        best = select(request.recipe, ranked, limit)
+        return _Ranking(best, mode, (*notes, *noted), pasts, partitions, compared, superseded)
 
     def _rank_by_time(
         self, request: SearchRequest, query: ParsedQuery, times: TimeQuestion, unreadable: Collection[Key]
@@ -390,6 +395,18 @@ class Recaller:
             if all(counts.values()):
                 hits[key] = Hit(record, candidate.relevance, candidate.score, candidate.explain, counts)
         return hits
+
+    def _best(
+        self, request: SearchRequest, query: ParsedQuery, ranking: _Ranking, hits: Mapping[Key, Hit]
+    ) -> dict[Key, Hit]:
+        """As many as the answer has room for, none that another one says again, and with what holds now in place of
+        what held before.
+        """
+        if ranking.superseded:
+            from perdure.recall.successors import find_successors, with_successors
+
+            hits = with_successors(hits, find_successors(self._store, request, query, ranking.superseded))
+        return dict(hits) if len(hits) <= request.limit else without_repeats(hits, request.limit)
 
     def _surfaced(self, request: SearchRequest, partitions: Sequence[Partition] = ()) -> tuple[Record, ...]:
         """The constitutional memories. None are read of a namespace whose index, as it was searched, holds none."""

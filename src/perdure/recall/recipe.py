@@ -149,7 +149,7 @@ FIELDS: Final[Mapping[str, str]] = {
     "when_weight": "where a question asks when something was: how well a memory matches that tells a time "
     "(`yesterday`, `two weeks ago`)",
     "learned_discount": "by how much a fact that was learned from a conversation counts less than what was said there, "
-    "which it repeats",
+    "which it repeats. With it, a fact that holds no more counts for the one that took its place",
     "min_relevance": "nothing that fits less well is an answer, from 0 to 1; 0 fills the limit whatever fits",
 }
 

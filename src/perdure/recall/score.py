@@ -15,6 +15,7 @@ import numpy as np
 
 from perdure.recall.candidates import ArrayFeatures, Candidates, Ranks, column_of
 from perdure.recall.conversation import NOBODY, conversation_boost
+from perdure.recall.query import MOST_SUPERSEDED
 from perdure.recall.ranking import Explanation, Ranked
 from perdure.recall.relevance import (
     LENDING,
@@ -50,22 +51,26 @@ _LEAST_SPREAD: Final = 0.05
 
 def rank(
     candidates: Candidates, request: SearchRequest, query: ParsedQuery, store: Store, chosen: Chosen | None
-) -> list[Ranked]:
+) -> tuple[list[Ranked], list[Ranked]]:
     """The best candidates that fit, best first, and of each balanced category as many as the recipe may need; some more
-    where learned facts are among them; where none fits, the one that comes nearest. `chosen`: who embedded the query,
-    if it has an embedding.
+    where learned facts are among them; where none fits, the one that comes nearest. Beside them the best of the facts
+    that hold no more. `chosen`: who embedded the query, if it has an embedding.
     """
-    recipe, least = request.recipe, request.min_relevance
+    recipe, least, superseded = request.recipe, request.min_relevance, candidates.superseded
     columns, total = score(candidates, request, query, store, vector=chosen is not None)
     categories = candidates.categories(recipe.balanced_categories) if recipe.balances else None
     asked = query.content if query.time_ranges else query
     # No word in common, and no nearer than chance: that is no answer.
     possible = np.flatnonzero(total > 0)
-    every = np.zeros(len(total))
-    if least and len(possible):
+    every, past = np.zeros(len(total)), np.empty(0, np.intp)
+    if len(possible) and (least or superseded is not None):
         every[possible] = relevance_of(candidates, possible, asked, chosen)
-        fitting = np.flatnonzero(every >= least)
-        possible = fitting if len(fitting) else np.array([every.argmax()], np.intp)
+    if superseded is not None:
+        past, possible = possible[superseded[possible]], possible[~superseded[possible]]
+        past = top_k_newest(past[every[past] >= least], total, candidates.number, MOST_SUPERSEDED)
+    if least and len(possible):
+        fitting = possible[every[possible] >= least]
+        possible = fitting if len(fitting) else possible[[every[possible].argmax()]]
     rows = top_k_newest(possible, total, candidates.number, request.limit)
     learned = candidates.conversation.learned if candidates.conversation else None
     if learned is not None and (facts := int(learned[rows].sum())):
@@ -76,17 +81,18 @@ def rank(
             of_category = possible[categories[possible] == which]
             rows = np.union1d(rows, top_k_newest(of_category, total, candidates.number, recipe.per_category))
     rows = rows[np.lexsort((candidates.partition[rows], -candidates.number[rows], -total[rows]))]
-    relevances = every[rows] if least else relevance_of(candidates, rows, asked, chosen)
+    if not least:
+        every[rows] = relevance_of(candidates, rows, asked, chosen)
     ranked: list[Ranked] = []
-    for row, fit in zip(rows.tolist(), relevances.tolist(), strict=True):
+    for row in (*rows.tolist(), *past.tolist()):
         namespace = candidates.parts[int(candidates.partition[row])][0].namespace
         which = -1 if categories is None else int(categories[row])
         category = recipe.balanced_categories[which] if which >= 0 else None
         explanation = Explanation(partial(explain, columns, row))
         number, value = int(candidates.number[row]), float(total[row])
         by_words = bool(candidates.keyword[row] > 0)
-        ranked.append(Ranked(namespace, number, value, explanation, category, fit, by_words))
-    return ranked
+        ranked.append(Ranked(namespace, number, value, explanation, category, float(every[row]), by_words))
+    return ranked[: len(rows)], ranked[len(rows) :]
 
 
 def relevance_of(
@@ -131,8 +137,11 @@ def relevance_of(
 def lenders(candidates: Candidates) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """The best by words and the best by meaning, whatever the recipe."""
     # From -1..1 to 1..3, because `top_k` takes zero for absent.
-    cosines = np.where(candidates.has_vector, candidates.cosine + np.float32(2), 0)
-    return top_k(candidates.keyword, LENDING), top_k(cosines, LENDING)
+    cosines, words = np.where(candidates.has_vector, candidates.cosine + np.float32(2), 0), candidates.keyword
+    if candidates.superseded is not None:
+        # What holds no more is no evidence.
+        cosines, words = cosines * ~candidates.superseded, words * ~candidates.superseded
+    return top_k(words, LENDING), top_k(cosines, LENDING)
 
 
 def conversations_of(candidates: Candidates, rows: NDArray[np.intp]) -> NDArray[np.int32]:

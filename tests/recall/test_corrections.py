@@ -1,0 +1,117 @@
+"""Recall answers with what is true now: what took the place of a fact stands before whatever said the fact."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from perdure import Memory, Recall
+from perdure.settings import load
+from perdure.testing.embedder import WordEmbedder
+
+if TYPE_CHECKING:
+    from clocks import HandClock
+
+MONDAY = datetime(2025, 3, 3, 9, tzinfo=UTC)
+AROUND = ("My sister Yui is visiting in October.", "We went to a museum.", "I'm allergic to peanuts.", "It rained.")
+
+
+def open_memory(path: Path, clock: HandClock, **options: Any) -> Memory:
+    """Every message is an episode, so that nothing waits for the end of one."""
+    values = load(store=path, embedder="none", learn="rules", episode_min_messages=1, episode_max_messages=1)
+    return Memory(path, settings=values, clock=clock, **options)
+
+
+@pytest.fixture(params=["words", "words from disk", "words and meaning"])
+def memory(tmp_path: Path, clock: HandClock, request: pytest.FixtureRequest) -> Iterator[Memory]:
+    options = {"embedder": WordEmbedder()} if request.param == "words and meaning" else {}
+    with open_memory(tmp_path / "m.db", clock, **options) as memory:
+        if request.param == "words":  # Who asks more often than a few times has an index in memory.
+            for _ in range(5):
+                memory.recall("anything")
+        yield memory
+
+
+def tell(memory: Memory, *sayings: str, conversation: str = "talk", first_day: int = 0) -> None:
+    """What Mara said, weeks apart and among other things; all of it is learned from."""
+    texts = [text for saying in sayings for text in (saying, *AROUND)]
+    memory.import_messages(
+        {
+            "conversation_id": conversation,
+            "role": "user",
+            "speaker": "Mara",
+            "content": text,
+            "at": MONDAY + timedelta(days=first_day + 4 * place),
+        }
+        for place, text in enumerate(texts)
+    )
+    memory.work()
+    memory.consolidate()
+
+
+def texts(hits: Recall) -> list[str]:
+    return [hit.record.text for hit in hits]
+
+
+def test_the_current_statement_stands_before_the_message_that_said_the_old_one(memory: Memory):
+    tell(memory, "I live in Osaka and I work as a nurse.", "Guess what: I moved to Tokyo.")
+    for limit in (1, 2, 4, 10):
+        found = texts(memory.recall("Where does Mara live?", limit=limit))
+        assert "Tokyo" in found[0]
+        assert not any("Osaka" in text for text in found[:1])
+    said = next(hit.record for hit in memory.recall("Where does Mara live?") if "Osaka" in hit.record.text)
+    assert (said.valid_at, said.conversation_id) == (MONDAY, "talk")
+
+
+@pytest.mark.parametrize(
+    ("sayings", "question", "current"),
+    [
+        (("I live in Osaka.", "I moved to Tokyo.", "I moved to Kyoto."), "Where does Mara live?", "Kyoto"),
+        (("I work for Siemens.", "I now work for Bosch."), "Which company does Mara work for?", "Bosch"),
+        (("I love green tea.", "I don't like green tea any more."), "Does Mara love green tea?", "any more"),
+        (("My favourite colour is blue.", "My favourite colour is red now."), "favourite colour of Mara", "red"),
+    ],
+)
+def test_corrections_of_places_jobs_and_preferences_win(
+    memory: Memory, sayings: tuple[str, ...], question: str, current: str
+):
+    tell(memory, *sayings)
+    assert current in texts(memory.recall(question, limit=4))[0]
+    assert current in memory.context(question, budget=200).text
+
+
+def test_a_conversation_that_is_filled_in_later_reads_the_same(memory: Memory):
+    tell(memory, "I moved to Tokyo.", first_day=100)
+    tell(memory, "I live in Osaka.")
+    assert "Tokyo" in texts(memory.recall("Where does Mara live?", limit=4))[0]
+
+
+def test_what_was_never_corrected_keeps_its_place(memory: Memory):
+    tell(memory, "I live in Osaka and I have a dog called Biko.", "I moved to Tokyo.")
+    assert "Biko" in texts(memory.recall("What is the dog of Mara called?", limit=4))[0]
+    assert "peanuts" in texts(memory.recall("What is Mara allergic to?", limit=4))[0]
+
+
+def test_an_explanation_says_whose_place_a_fact_took_and_still_adds_up(memory: Memory):
+    tell(memory, "I live in Osaka.", "I moved to Tokyo.")
+    first = memory.recall("Where does Mara live?", limit=4)[0]
+    [before] = memory.facts("Tokyo")[0].earlier
+    assert first.explain["supersedes"].about == f"It took the place of #{before.number}."
+    assert sum(signal.contribution for signal in first.explain.values()) == pytest.approx(first.score)
+
+
+def test_the_past_and_a_filter_decide_what_may_answer(memory: Memory):
+    tell(memory, "I live in Osaka.", "I moved to Tokyo.")
+    then = memory.recall("Where does Mara live?", as_of=MONDAY + timedelta(days=1), limit=1)
+    assert "Osaka" in texts(then)[0]
+    assert not any("Tokyo" in text for text in texts(memory.recall("Where does Mara live?", category="preference")))
+
+
+def test_what_a_person_corrects_answers_in_its_new_words_alone(memory: Memory):
+    kept = memory.remember("The office of the team is in Berlin.")
+    memory.update(kept.record.number, text="The office of the team is in Hamburg.")
+    assert texts(memory.recall("Where is the office of the team?")) == ["The office of the team is in Hamburg."]
