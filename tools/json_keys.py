@@ -32,7 +32,8 @@ JSON_KEYS: Final[dict[str, dict[str, tuple[str, str]]]] = {
             "string",
             (
                 "what became of it: of a write inserted, observed, updated, annotated, validated, promoted, unchanged "
-                "or repeated; of a request to a model ok, or the code of the failure"
+                "or repeated; of what a session wrote removed, reverted, forgotten or skipped; of a request to a model "
+                "ok, or the code of the failure"
             ),
         ),
         "batch": ("string or null", "the id of what one call did, for `undo`; null when nothing was written"),
@@ -77,9 +78,15 @@ JSON_KEYS: Final[dict[str, dict[str, tuple[str, str]]]] = {
         "as_of": ("string", "the answer is about what was true at this time"),
         "known_at": ("string", "the answer is about what was known at this time"),
         "hits": ("array of objects", "what was found, best first"),
-        "mode": ("string", "hybrid, keyword, vector or none: how it was searched"),
+        "mode": (
+            "string",
+            "how it was searched: hybrid, keyword, vector or none; of a session's start semantic, plain or none",
+        ),
         "relevance": ("number or null", "how well it fits, from 0 to 1; null for what is always surfaced"),
         "min_relevance": ("number", "nothing that fits less well is an answer"),
+        "compared": ("object", "how many candidates the answer was chosen from"),
+        "by_words": ("number", "those of them that hold a word of the question"),
+        "by_meaning": ("number", "those of them that have a vector to compare"),
         "nearest": ("object or null", "the hit that came nearest, where nothing fits"),
         "score": ("number", "compares the hits of one answer"),
         "explain": ("object", "what each signal gave to the score, by the signal's name"),
@@ -103,6 +110,22 @@ JSON_KEYS: Final[dict[str, dict[str, tuple[str, str]]]] = {
         "token_counter": ("string", "what counted the tokens"),
         "mark": ("string", "the mark around the data of a context"),
         "made_by": ("string", "what made the summary"),
+    },
+    "Sessions": {
+        "sessions": ("array of objects", "sessions, newest first"),
+        "last_at": ("string", "when it last began or wrote"),
+        "project": ("string or null", "the project of a session, or its folder"),
+        "injected": ("number", "how many memories it was told at its start"),
+        "change_count": ("number", "how many of the newest changes are its"),
+        "off_record": ("boolean", "nothing of it is stored"),
+        "private": ("boolean", "what is learned in the project is recalled nowhere else"),
+        "query": ("string or null", "what was asked for it, made of its project; null where nothing is known of that"),
+        "characters": ("number", "how long the text is"),
+        "diagnostics": ("string", "the last line of the text: how it was found"),
+        "entries": ("array of objects", "the learnings in the text, best first"),
+        "no_room": ("array of objects", "learnings that were chosen and found no room"),
+        "memories": ("array of objects", "what is taken back of it"),
+        "waiting": ("number", "turns that waited to be stored, and are gone"),
     },
     "History": {
         "revisions": ("array of objects", "log entries"),

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from perdure.store.stats import StoreStats
 
 ListName: TypeAlias = Literal[
-    "revisions", "versions", "checkpoints", "triggered", "remembered", "conversations", "proposals", "facts"
+    "revisions", "versions", "checkpoints", "triggered", "remembered", "conversations", "proposals", "sessions", "facts"
 ]
 
 

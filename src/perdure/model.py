@@ -454,7 +454,8 @@ class Hit:
         return one_line_preview(self.record)
 
 
-class Compared(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Compared:
     """How many candidates an answer was chosen from: those with a word of the question, those with a vector."""
 
     by_words: int = 0

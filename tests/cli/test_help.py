@@ -27,6 +27,7 @@ def leaves() -> list[str]:
     groups = {
         "checkpoint": ("create", "list", "restore", "delete"),
         "chat": ("import", "list"),
+        "session": ("start", "explain", "list", "forget", "off", "on", "private", "shared"),
         "token": ("create", "list", "revoke"),
     }
     return [" ".join((name, *part)) for name in COMMANDS for part in ([(p,) for p in groups.get(name, ())] or [()])]

@@ -129,6 +129,14 @@ token create owner --all-namespaces --writer person
 token list
 token revoke reader
 token revoke reader
+session list
+session start --project DIR
+session explain --project DIR
+session private --project DIR
+session shared --project DIR
+session off monday
+session on monday
+session forget monday --dry-run --force
 backup DIR/copy.backup
 restore-backup DIR/copy.backup
 restore-backup DIR/copy.backup --yes

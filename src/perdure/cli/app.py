@@ -60,6 +60,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "episodes": ("episodes", "List or search the episodes of conversations."),
     "consolidate": ("consolidate", "Make facts of the episodes that wait."),
     "facts": ("facts", "List or search what is known, and what was known before."),
+    "session": ("session", "Look at what sessions of a coding agent get and write, and take it back."),
     "mcp": ("mcp", "Serve a model's host over standard input and output (Model Context Protocol)."),
     "hook": ("hook", "Answer a coding agent's host at an event of a session."),
     "demo": ("demo", "Watch a short story on a temporary store."),

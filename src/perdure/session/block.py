@@ -56,7 +56,7 @@ def fill_block(constitution: Sequence[Record], hits: Sequence[Hit], room: int, o
             return Filled(text, tuple(hits), ())
     shortest = {id(hit): entry(hit, _LENGTHS[-1], own_namespace) for hit in hits}
     kept: list[Hit] = []
-    for hit in best_of_each_first(hits):
+    for hit in balanced_order(hits):
         if units(_join(top, shortest, [*kept, hit])) <= room:
             kept.append(hit)
     inside = {id(hit) for hit in kept}
@@ -64,7 +64,7 @@ def fill_block(constitution: Sequence[Record], hits: Sequence[Hit], room: int, o
     return Filled(_join(top, shortest, entries), entries, tuple(hit for hit in hits if id(hit) not in inside))
 
 
-def best_of_each_first(hits: Sequence[Hit]) -> list[Hit]:
+def balanced_order(hits: Sequence[Hit]) -> list[Hit]:
     """The best three of each category, then the others, each best first."""
     first = [hit for name in CATEGORIES for hit in [hit for hit in hits if hit.record.category == name][:_GUARANTEED]]
     guaranteed = {id(hit) for hit in first}

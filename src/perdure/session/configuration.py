@@ -120,11 +120,11 @@ def front_matter(text: str) -> dict[str, str]:
             return found
         name, colon, value = line.partition(":")
         if colon and name.strip() and not name.startswith((" ", "\t", "#", "-")):
-            found[name.strip()] = _plain(value.strip())
+            found[name.strip()] = plain_value(value.strip())
     return {}
 
 
-def _plain(value: str) -> str:
+def plain_value(value: str) -> str:
     if value[:1] in {'"', "'"} and (end := value.find(value[0], 1)) > 0:
         return value[1:end]
     return "" if value.startswith("#") else value.partition(" #")[0].strip()

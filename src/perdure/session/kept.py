@@ -61,8 +61,8 @@ def keep(kept: KeptStart, environ: Mapping[str, str] | None = None) -> None:
 
 def entry_of(hit: Hit) -> dict[str, Any]:
     """A learning that was chosen, and why, as JSON."""
-    signals = {name: asdict(signal) for name, signal in hit.explain.items()}
-    return {**memory_of(hit.record), "score": hit.score, "relevance": hit.relevance, "signals": signals}
+    explain = {name: asdict(signal) for name, signal in hit.explain.items()}
+    return {**memory_of(hit.record), "score": hit.score, "relevance": hit.relevance, "explain": explain}
 
 
 def memory_of(record: Record) -> dict[str, Any]:

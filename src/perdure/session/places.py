@@ -23,11 +23,11 @@ def project_root(folder: str | os.PathLike[str]) -> Path:
         if git.is_dir():
             return candidate
         if git.is_file():
-            return _main_worktree(git) or candidate
+            return main_worktree(git) or candidate
     return here
 
 
-def _main_worktree(git_file: Path) -> Path | None:
+def main_worktree(git_file: Path) -> Path | None:
     """`.git` of a linked worktree is a file: `gitdir: /main/.git/worktrees/NAME`."""
     try:
         line = git_file.read_text(encoding="utf-8", errors="replace")[:_MOST_BYTES].strip()

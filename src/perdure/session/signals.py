@@ -70,7 +70,7 @@ def active_features(project: Path) -> list[Feature]:
                 meta = json.loads(_head(path))
                 if isinstance(meta, dict) and cast("dict[str, Any]", meta).get("status") == "active":
                     found.append(Feature(path.parent, cast("dict[str, Any]", meta)))
-    return sorted(found, key=lambda feature: _number(feature.folder.name), reverse=True)
+    return sorted(found, key=lambda feature: feature_number(feature.folder.name), reverse=True)
 
 
 def feature_description(folder: Path) -> str:
@@ -105,6 +105,6 @@ def _head(path: Path) -> str:
         return file.read(_MOST_BYTES).decode("utf-8", "replace")
 
 
-def _number(name: str) -> tuple[int, str]:
+def feature_number(name: str) -> tuple[int, str]:
     digits = re.match(r"\d{1,9}", name)
     return (int(digits[0]) if digits else -1, name)

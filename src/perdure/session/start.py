@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -16,6 +17,8 @@ from time import monotonic
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 from perdure.session.configuration import FILE, SessionConfiguration, read_configuration, session_settings
+from perdure.session.places import project_root
+from perdure.session.privacy import note_session, where
 from perdure.session.signals import collect_signals
 
 if TYPE_CHECKING:
@@ -71,9 +74,16 @@ class SessionBlock:
 NOTHING: Final = SessionBlock()
 
 
+class MadeBlock(NamedTuple):
+    """A block, and what is left to do once it is sure to be used."""
+
+    block: SessionBlock
+    finish: Callable[[], None] = lambda: None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Start:
-    """One start: for whom, from where, and until when."""
+class SessionStart:
+    """One start: for whom, from where, and until when by `monotonic`."""
 
     given: Memory | Settings | None
     project: Path
@@ -87,6 +97,140 @@ class _Start:
     @property
     def left(self) -> float:
         return max(self.deadline - monotonic(), _LEAST)
+
+    def block(self) -> SessionBlock:
+        if not self.configuration.injection or not self.configuration.limit:
+            return NOTHING
+        if not self.configuration.semantic:
+            return self.plain()
+        made = in_time(self.from_store, self.left - _FOR_PLAIN)
+        if made is None:
+            return self.plain(in_place_of_store=True)
+        in_time(made.finish, min(self.left, _FOR_COUNTING))
+        return made.block
+
+    def plain(self, *, in_place_of_store: bool = False) -> SessionBlock:
+        """The block of the Markdown pipeline, byte for byte; in the place of the store's, with a line that says so."""
+        from perdure.bank.entries import global_bank
+        from perdure.bank.plain import plain_block, plain_selection, render_block
+
+        folder = global_bank(self.environ.get("HOME"))
+        shown = plain_selection(self.project, folder, self.configuration.limit)
+        text = plain_block(self.project, folder, self.configuration.limit) if self.counts else render_block(shown)
+        if not text or not in_place_of_store:
+            return SessionBlock(text=text, mode="plain" if text else "none")
+        from perdure.session.block import plain_diagnostics
+
+        shared = sum(entry.is_global for entry in shown)
+        line = plain_diagnostics(len(shown) - shared, shared)
+        return SessionBlock(text=f"{text}\n{line}", mode="plain", diagnostics=line)
+
+    def from_store(self) -> MadeBlock:
+        """The block by meaning and words. Raises whatever keeps it from being made."""
+        from perdure.memory import Memory
+
+        query = collect_signals(self.project, seconds=min(_FOR_GIT, self.left / 4)).query
+        if isinstance(self.given, Memory):
+            return self.of_memory(self.given, where(self.project, self.session, environ=self.environ), query)
+        settings = self.given or session_settings(
+            self.project, environ=self.environ, configuration=self.configuration
+        )  # fmt: skip
+        place = where(self.project, self.session, namespace=settings.namespace, environ=self.environ)
+        memory = self.open_memory(settings, place)
+        if memory is None:
+            return MadeBlock(NOTHING)
+        try:
+            made = self.of_memory(memory, place, query)
+        except BaseException:
+            memory.close()
+            raise
+
+        def finish() -> None:
+            with memory:
+                made.finish()
+
+        return MadeBlock(made.block, finish)
+
+    def open_memory(self, settings: Settings, place: Place) -> Memory | None:
+        """The memory of the session. A store is made only where there is something to put into it."""
+        from perdure.errors import StoreMissing
+        from perdure.memory import Memory
+
+        # The embedder gets what is left but for the rest of the work.
+        seconds = max(min(settings.provider_seconds, self.left - _FOR_PLAIN - _BEHIND_EMBEDDER), _LEAST)
+        hurried = replace(settings, busy_seconds=min(settings.busy_seconds, _BUSY), provider_seconds=seconds)
+        opened = partial(
+            Memory, settings=hurried, namespace=place.namespace, session=self.session, surface="hook", writer="model"
+        )  # fmt: skip
+        try:
+            return opened(create=False)
+        except StoreMissing:
+            return opened() if self.counts and place.recording and self.has_sources() else None
+
+    def has_sources(self) -> bool:
+        """Whether a first run finds anything to take in."""
+        from perdure.bank.entries import global_bank, local_bank
+
+        folders = (local_bank(self.project), global_bank(self.environ.get("HOME")), self.project / "specs")
+        return any(folder.is_dir() for folder in folders)
+
+    def of_memory(self, memory: Memory, place: Place, query: str | None) -> MadeBlock:
+        if self.counts and place.recording:
+            self.take_in(memory, place)
+        state = state_of(memory, place, self.configuration, query)
+        if self.source == "resume" and (before := self.same_as_before(state)):
+            return MadeBlock(before)
+        block = build_block(memory, place, self.configuration, query)
+
+        def finish() -> None:
+            if self.counts and block.text:
+                memory.injected([hit.record for hit in block.entries])
+                if self.session and place.recording:
+                    self.keep(block, state)
+
+        return MadeBlock(block, finish)
+
+    def take_in(self, memory: Memory, place: Place) -> None:
+        """On a first run, what other tools left: the knowledge bank, earlier databases, memory files. What takes longer
+        than a part of the time goes on beside, or waits for the next session.
+        """
+        from perdure.bank.first_access import on_first_access
+        from perdure.bank.importing import import_if_empty
+
+        share = self.left / 4
+        with suppress(Exception):
+            import_if_empty(memory, self.project, share, private=place.private)
+        in_time(partial(on_first_access, memory, self.project, project_root(self.project).name), share)
+
+    def same_as_before(self, state: str) -> SessionBlock | None:
+        """The text that the session had, if it would be made of the same: a host drops it then. A session that is
+        resumed under another name has that of the one before it.
+        """
+        from perdure.session.kept import kept_start, kept_starts
+
+        kept = kept_start(self.session, self.environ) if self.session else None
+        if kept is None or kept.state != state:
+            others = kept_starts(self.environ, str(self.project))
+            kept = next((one for one in others if one.state == state), None)
+        if kept is None:
+            return None
+        return SessionBlock(
+            text=kept.text, diagnostics=kept.diagnostics, notes=tuple(kept.notes), query=kept.query, mode="semantic",
+            repeated=True,
+        )  # fmt: skip
+
+    def keep(self, block: SessionBlock, state: str) -> None:
+        from perdure.clock import format_time, system_clock
+        from perdure.session.kept import KeptStart, entry_of, keep, memory_of
+
+        kept = KeptStart(
+            session=self.session or "", project=str(self.project), at=format_time(system_clock()), source=self.source,
+            mode=block.mode, text=block.text, state=state, query=block.query, diagnostics=block.diagnostics,
+            notes=list(block.notes), entries=[entry_of(hit) for hit in block.entries],
+            left_out=[entry_of(hit) for hit in block.left_out],
+            constitutional=[memory_of(record) for record in block.constitutional],
+        )  # fmt: skip
+        keep(kept, self.environ)
 
 
 def session_block(
@@ -104,27 +248,16 @@ def session_block(
     for a resume.
     """
     deadline = monotonic() + budget
+    environ = os.environ if environ is None else environ
     try:
-        start = _Start(
-            given=memory_or_settings, project=Path(project_dir), source=source, session=session, deadline=deadline,
-            counts=counts, environ=os.environ if environ is None else environ,
-            configuration=read_configuration(project_dir),
-        )  # fmt: skip
         if session and counts:
-            from perdure.session.privacy import note_session
-
-            note_session(project_dir, session, start.environ)
-        if not start.configuration.injection or not start.configuration.limit:
-            return NOTHING
-        if not start.configuration.semantic:
-            return _plain(start)
-        made = in_time(partial(_from_store, start), start.left - _FOR_PLAIN)
-        if made is None:
-            return _plain(start, fallback=True)
-        in_time(made.finish, min(start.left, _FOR_COUNTING))
+            note_session(project_dir, session, environ)
+        return SessionStart(
+            given=memory_or_settings, project=Path(project_dir), source=source, session=session, deadline=deadline,
+            counts=counts, environ=environ, configuration=read_configuration(project_dir),
+        ).block()  # fmt: skip
     except Exception:  # noqa: BLE001 - a session starts, whatever is broken here
         return NOTHING
-    return made.block
 
 
 def in_time(work: Callable[[], Result], seconds: float) -> Result | None:
@@ -134,10 +267,8 @@ def in_time(work: Callable[[], Result], seconds: float) -> Result | None:
     done: list[Result] = []
 
     def run() -> None:
-        try:
+        with suppress(Exception):
             done.append(work())
-        except Exception:  # noqa: BLE001 - whoever waits sees that nothing came
-            return
 
     thread = threading.Thread(target=run, name="perdure-session", daemon=True)
     thread.start()
@@ -145,107 +276,13 @@ def in_time(work: Callable[[], Result], seconds: float) -> Result | None:
     return done[0] if done else None
 
 
-def _plain(start: _Start, *, fallback: bool = False) -> SessionBlock:
-    """The block of the Markdown pipeline; in the place of the store's, with a line that says so."""
-    from perdure.bank.entries import global_bank
-    from perdure.bank.plain import plain_block, plain_selection
-    from perdure.session.block import plain_diagnostics
-
-    folder = global_bank(start.environ.get("HOME"))
-    if not start.counts:
-        from perdure.bank.plain import render_block
-
-        text = render_block(plain_selection(start.project, folder, start.configuration.limit))
-    else:
-        text = plain_block(start.project, folder, start.configuration.limit)
-    if not text or not fallback:
-        return SessionBlock(text=text, mode="plain" if text else "none")
-    shown = plain_selection(start.project, folder, start.configuration.limit)
-    shared = sum(entry.is_global for entry in shown)
-    line = plain_diagnostics(len(shown) - shared, shared)
-    return SessionBlock(text=f"{text}\n{line}", mode="plain", diagnostics=line)
-
-
-class _Made(NamedTuple):
-    """A block, and what is left to do once it is sure to be used."""
-
-    block: SessionBlock
-    finish: Callable[[], None]
-
-
-def _from_store(start: _Start) -> _Made:
-    """The block by meaning and words. Raises whatever keeps it from being made."""
-    from perdure.memory import Memory
-    from perdure.session.privacy import where
-
-    signals = collect_signals(start.project, seconds=min(_FOR_GIT, start.left / 4))
-    settings = session_settings(start.project, environ=start.environ, configuration=start.configuration)
-    if start.given is not None and not isinstance(start.given, Memory):
-        settings = start.given
-    place = where(start.project, start.session, namespace=settings.namespace, environ=start.environ)
-    if isinstance(start.given, Memory):
-        return _of_memory(start, start.given, place, signals.query)
-    memory = _open(start, settings, place)
-    if memory is None:
-        return _Made(NOTHING, lambda: None)
-    try:
-        made = _of_memory(start, memory, place, signals.query)
-    except BaseException:
-        memory.close()
-        raise
-
-    def finish() -> None:
-        with memory:
-            made.finish()
-
-    return _Made(made.block, finish)
-
-
-def _open(start: _Start, settings: Settings, place: Place) -> Memory | None:
-    """The memory of the session. A store is made only where there is something to put into it."""
-    from perdure.errors import StoreMissing
-    from perdure.memory import Memory
-
-    # The embedder gets what is left but for the rest of the work.
-    seconds = max(min(settings.provider_seconds, start.left - _FOR_PLAIN - _BEHIND_EMBEDDER), _LEAST)
-    hurried = replace(settings, busy_seconds=min(settings.busy_seconds, _BUSY), provider_seconds=seconds)
-    open_memory = partial(
-        Memory, settings=hurried, namespace=place.namespace, session=start.session, surface="hook", writer="model"
-    )  # fmt: skip
-    try:
-        return open_memory(create=False)
-    except StoreMissing:
-        return open_memory() if place.recording and has_sources(start.project, start.environ) else None
-
-
-def has_sources(project: Path, environ: Mapping[str, str]) -> bool:
-    """Whether a first run finds anything to take in."""
-    from perdure.bank.entries import global_bank, local_bank
-
-    folders = (local_bank(project), global_bank(environ.get("HOME")), project / "specs")
-    return any(folder.is_dir() for folder in folders)
-
-
-def _of_memory(start: _Start, memory: Memory, place: Place, query: str | None) -> _Made:
-    state = state_of(memory, place, start.configuration, query)
-    if start.source == "resume" and (kept := _same_as_before(start, state)):
-        return _Made(kept, lambda: None)
-    block = build_block(memory, place, start.configuration, query)
-
-    def finish() -> None:
-        if start.counts and block.text:
-            count_injection(memory, block)
-            if start.session and place.recording:
-                _keep(start, block, state)
-
-    return _Made(block, finish)
-
-
 def build_block(memory: Memory, place: Place, configuration: SessionConfiguration, query: str | None) -> SessionBlock:
     """What a session would get now. It counts as no use."""
     from perdure.session.block import diagnostics, fill_block, problem_line
 
-    constitution = [record for name in reversed(place.read_namespaces) for record in _constitution(memory, name)]
+    constitution = [
+        record for name in reversed(place.read_namespaces) for record in memory.namespace(name).constitution().records
+    ]
     always = {record.id for record in constitution}
     ask = partial(
         memory.learnings, limit=configuration.limit + len(always), namespaces=place.read_namespaces,
@@ -276,47 +313,7 @@ def build_block(memory: Memory, place: Place, configuration: SessionConfiguratio
     )
 
 
-def _constitution(memory: Memory, namespace: str) -> tuple[Record, ...]:
-    return memory.namespace(namespace).constitution().records
-
-
 def state_of(memory: Memory, place: Place, configuration: SessionConfiguration, query: str | None) -> str:
     """Everything that decides about the text but the clock and the use of memories."""
     positions = [next((line.seq for line in memory.namespace(name).log(limit=1)), 0) for name in place.read_namespaces]
     return repr((query, configuration.limit, sorted(configuration.weights.items()), place.read_namespaces, positions))
-
-
-def count_injection(memory: Memory, block: SessionBlock) -> None:
-    memory.injected([hit.record for hit in block.entries])
-
-
-def _same_as_before(start: _Start, state: str) -> SessionBlock | None:
-    """The text that the session had, if it would be made of the same: a host drops it then. A session that is resumed
-    under another name has that of the one before it.
-    """
-    from perdure.session.kept import kept_start, kept_starts
-
-    kept = kept_start(start.session, start.environ) if start.session else None
-    if kept is None or kept.state != state:
-        others = kept_starts(start.environ, str(start.project))
-        kept = next((one for one in others if one.state == state), None)
-    if kept is None or kept.mode != "semantic":
-        return None
-    return SessionBlock(
-        text=kept.text, diagnostics=kept.diagnostics, notes=tuple(kept.notes), query=kept.query, mode="semantic",
-        repeated=True,
-    )  # fmt: skip
-
-
-def _keep(start: _Start, block: SessionBlock, state: str) -> None:
-    from perdure.clock import format_time, system_clock
-    from perdure.session.kept import KeptStart, entry_of, keep, memory_of
-
-    kept = KeptStart(
-        session=start.session or "", project=str(start.project), at=format_time(system_clock()), source=start.source,
-        mode=block.mode, text=block.text, state=state, query=block.query, diagnostics=block.diagnostics,
-        notes=list(block.notes), entries=[entry_of(hit) for hit in block.entries],
-        left_out=[entry_of(hit) for hit in block.left_out],
-        constitutional=[memory_of(record) for record in block.constitutional],
-    )  # fmt: skip
-    keep(kept, start.environ)

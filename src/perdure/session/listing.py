@@ -1,0 +1,165 @@
+"""Which sessions there were, and taking back what one of them wrote."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from perdure.clock import parse_time
+from perdure.ids import EPISODE
+from perdure.model import Record, RevertResult
+from perdure.session.kept import discard_start, kept_starts
+from perdure.session.privacy import sessions_off_record
+from perdure.session.spool import Spool
+
+if TYPE_CHECKING:
+    from perdure.memory import Memory
+
+_LINES: Final = 1000
+_PAGE: Final = 500
+
+
+@dataclass(frozen=True, slots=True)
+class SessionSeen:
+    """`last_at` is when it last began or wrote, `change_count` how much of the newest part of the log is its."""
+
+    session: str
+    last_at: datetime
+    project: str | None = None
+    injected: int = 0
+    tokens: int = 0
+    change_count: int = 0
+    off_record: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TakenBack:
+    """One memory of a session: `removed`, `reverted` to what it was before, `forgotten` because it was made of what the
+    session said, or `skipped`.
+    """
+
+    namespace: str
+    number: int
+    outcome: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class SessionForgotten:
+    """`waiting` counts turns that were not in the store yet, and are gone. Undoing `batch` brings the others back."""
+
+    session: str
+    memories: tuple[TakenBack, ...]
+    waiting: int = 0
+    batch: str | None = None
+    notes: tuple[str, ...] = ()
+
+
+def list_sessions(memory: Memory, environ: Mapping[str, str] | None = None) -> list[SessionSeen]:
+    """Those that began lately or wrote lately, newest first."""
+    seen: dict[str, SessionSeen] = {}
+    off = set(sessions_off_record(environ))
+    for kept in kept_starts(environ):
+        tokens = -(-len(kept.text) // 4)
+        at = parse_time(kept.at, "at")
+        seen[kept.session] = SessionSeen(kept.session, at, Path(kept.project).name, len(kept.entries), tokens)
+    changes: dict[str, list[datetime]] = {}
+    for name in namespaces_of(memory):
+        for line in memory.namespace(name).log(limit=_LINES):
+            if line.change.session:
+                changes.setdefault(line.change.session, []).append(line.change.at)
+    for session in {*seen, *changes, *off}:
+        known = seen.get(session)
+        times = changes.get(session, [])
+        moments = [*times, *([known.last_at] if known else [])]
+        if not moments:
+            continue
+        seen[session] = SessionSeen(
+            session, max(moments), known.project if known else None, known.injected if known else 0,
+            known.tokens if known else 0, len(times), session in off,
+        )  # fmt: skip
+    return sorted(seen.values(), key=lambda one: one.last_at, reverse=True)
+
+
+def namespaces_of(memory: Memory) -> list[str]:
+    return [each.name for each in memory.stats().namespaces]
+
+
+def forget_session(
+    memory: Memory,
+    session: str,
+    *,
+    force: bool = False,
+    dry_run: bool = False,
+    environ: Mapping[str, str] | None = None,
+) -> SessionForgotten:
+    """Take back everything that a session wrote, by hooks and by tools alike, in all namespaces: its changes are
+    undone, and what was made of its messages since is forgotten. One undo of the batch brings everything back.
+    """
+    undo = partial(memory.undo, session=session, everywhere=True, force=force)
+    planned = undo(dry_run=True)
+    parts = dict(planned.parts) or {namespace_of_session(memory, session): planned}
+    gone = [one for name, part in parts.items() for one in planned_changes(memory.namespace(name), name, part)]
+    known = {(one.namespace, one.number) for one in gone}
+    made = {
+        name: [record for record in made_of_conversation(memory, name, session) if (name, record.number) not in known]
+        for name in namespaces_of(memory)
+    }
+    gone += (
+        TakenBack(name, record.number, "forgotten", record.title or record.text)
+        for name, records in made.items()
+        for record in records
+    )
+    if dry_run:
+        return SessionForgotten(session, tuple(gone), notes=planned.notes if gone else ())
+    with memory.batch() as batch:
+        done = undo()
+        for name, records in made.items():
+            if records:
+                memory.namespace(name).forget([record.number for record in records], confirm=True)
+    discard_start(session, environ)
+    waiting = Spool(Path(memory.stats().path)).discard(session)
+    wrote = done.batch is not None or any(made.values())
+    return SessionForgotten(session, tuple(gone), waiting, batch if wrote else None, done.notes if gone else ())
+
+
+def planned_changes(memory: Memory, name: str, part: RevertResult) -> Iterator[TakenBack]:
+    """What will be undone, in the words that are still there."""
+    for outcome, numbers in (("removed", part.removed), ("reverted", part.reverted)):
+        for number in numbers:
+            records = (line.record for line in reversed(memory.history(number)) if line.record)
+            record = next(records, None)
+            yield TakenBack(name, number, outcome, (record.title or record.text) if record else "")
+    yield from (TakenBack(name, one.number, "skipped", one.reason) for one in part.skipped)
+
+
+def namespace_of_session(memory: Memory, session: str) -> str:
+    """An answer about one namespace does not name it."""
+    names = namespaces_of(memory)
+    return next((name for name in names if memory.namespace(name).log(session=session, limit=1)), names[0])
+
+
+def made_of_conversation(memory: Memory, namespace: str, session: str) -> list[Record]:
+    """Messages, episodes and facts of the session's conversation that are still there. A fact that is also known from
+    another conversation stays.
+    """
+    view = memory.namespace(namespace)
+    episodes = _all(view, session, key_type=EPISODE)
+    own = {record.id for record in episodes}
+    others = [record for record in _all(view, session) if not set(record.evidence) - own]
+    return [*others, *episodes]
+
+
+def _all(memory: Memory, session: str, key_type: str | None = None) -> Sequence[Record]:
+    records: list[Record] = []
+    after: int | None = None
+    while True:
+        page = memory.list(limit=_PAGE, after=after, conversation_id=session, key_type=key_type)
+        records += page.records
+        if page.next is None:
+            return records
+        after = page.next
