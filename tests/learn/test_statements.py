@@ -292,6 +292,32 @@ def test_words_of_time_become_dates_and_say_since_when_it_is_true(text: str, fac
     assert (one.fact, f"{one.valid_at:%Y-%m-%d}", one.dated) == (fact, valid_at, True)
 
 
+@pytest.mark.parametrize(
+    ("text", "subject", "slot", "value"),
+    [
+        ("My rent is 900 euros.", "Ana's rent", "amount", "900"),
+        ("Our phone number is 555-0134 now", "Ana's phone number", "amount", "555-0134"),
+        ("My car is dark blue now", "Ana's car", "colour", "dark blue"),
+        ("My appointment is on Thursday.", "Ana's appointment", "time", "Thursday"),
+        ("My office is in Hamburg these days", "Ana's office", "place", "Hamburg"),
+        ("My boss is Claudia now", "Ana", "boss", "Claudia"),
+        ("My boyfriend is called Jules", "Ana", "boyfriend", "Jules"),
+        ("I turned 30 yesterday", "Ana", "age", "30"),
+        ("I moved again, to Valencia", "Ana", "lives_in", "Valencia"),
+        ("I like jazz a lot", "Ana", "likes:jazz", "jazz"),
+        ("I'm a team lead now", "Ana", "job", "team lead"),
+    ],
+)
+def test_what_somebody_has_one_of_at_a_time_can_be_corrected(text: str, subject: str, slot: str, value: str):
+    one = the_only(text)
+    assert (one.subject, one.slot, one.value) == (subject, slot, value)
+
+
+def test_where_a_boss_comes_from_is_no_name_and_a_mothers_cat_is_no_mother():
+    assert not any(one.category == "relationship" for one in said("My boss is German. My wife is Spanish."))
+    assert not any(one.slot == "mother" for one in said("Max is my mother's cat."))
+
+
 def test_what_is_planned_is_true_from_now_on():
     assert the_only("I'm getting married in September.").fact == "Ana is getting married in September (2024-09)"
     assert the_only("I got married in September.").fact == "Ana got married in September (2023-09)"

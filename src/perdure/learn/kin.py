@@ -26,8 +26,15 @@ _RELATION: Final = rf"(?P<relation>{'|'.join(sorted(_ONLY | _MANY, key=len, reve
 _NAME: Final = r"(?P<name>(?!(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day)[A-Z][a-zà-ÿ]{1,20}(?: [A-Z][a-zà-ÿ]{1,20})?)"
 _OWN: Final = r"\b(?:[Mm]y|[Oo]ur) (?:[a-z]+(?:-[a-z]+)? ){0,2}?"
 _MAY_MENTION: Final = re.compile(r"\b(?:[Mm]y|[Oo]ur|named|called)\b")
-_IS_MINE: Final = re.compile(rf"\b{_NAME} (?:is|was) (?:my|our) (?:[a-z-]+ ){{0,2}}?{_RELATION}\b")
+_IS_MINE: Final = re.compile(rf"\b{_NAME} (?:is|was) (?:my|our) (?:[a-z-]+ ){{0,2}}?{_RELATION}\b(?!'s)")
 _NAME_IS: Final = re.compile(rf"{_OWN}{_RELATION}'s name is {_NAME}\b")
+# Of those there is one of, a name alone is enough, unless it is where they come from or what they believe.
+_IS_NAME: Final = re.compile(
+    rf"{_OWN}(?:{_RELATION}(?:'s| is| was) (?:now )?(?:called|named)"
+    rf"|(?P<only>{'|'.join(sorted(_ONLY))})(?:'s| is)(?: now)?)"
+    rf" (?!\w+(?:ish|ese|ian|ean|ican)\b|Dutch|French|German|Greek|Swiss|Thai|Muslim|Catholic|Hindu){_NAME}"
+    r"(?= (?:now|these days)\b|[,;]|$)(?: now| these days)?"
+)
 _NAMED: Final = re.compile(rf"\b(?:an?|another) (?:[a-z-]+ ){{0,2}}?{_RELATION} (?:named|called) {_NAME}\b")
 _POSSESSED: Final = re.compile(rf"{_OWN}{_RELATION}\b(?!'s)(?:,? (?:named |called )?{_NAME}\b(?!'s))?")
 
@@ -58,8 +65,9 @@ def find_kin(clause: str, owner: str) -> list[Kin]:
     """Whom the clause mentions as somebody of the owner's, in order."""
     if not _MAY_MENTION.search(clause):
         return []
-    for pattern in (_IS_MINE, _NAME_IS, _NAMED):
+    for pattern in (_IS_MINE, _NAME_IS, _IS_NAME, _NAMED):
         if match := pattern.search(clause):
             only = pattern is not _NAMED and match.span() == (0, len(clause))
-            return [Kin(match["relation"], match["name"], owner, only)]
+            relation = match["relation"] or match["only"]
+            return [Kin(relation, match["name"], owner, only)]
     return [Kin(match["relation"], match["name"] or "", owner) for match in _POSSESSED.finditer(clause)]

@@ -75,7 +75,7 @@ def similar_memories(services: Services, draft: Draft, excluded: Collection[int]
     filter = Filter(conversation_id=record.conversation_id, hidden=KINDS)
     request = replace(request, filter=filter, min_relevance=0.0)
     if vector is not None and generation is not None:
-        request.vectors[generation, parse_query(request).text] = vector
+        services.recaller().keep_vector(generation, parse_query(request).text, vector)
     hits = services.recaller().recall(request)
     found = [
         hit.record

@@ -74,6 +74,7 @@ _VALUE: Final = (
     r"(?P<value>[^,.;:!?()]+?)(?=\s+(?:and|but|because|since|so|when|while|where|which|that|who|with|now|any ?more"
     r"|again|lately|as|too|though|these days|this|last|next|yesterday|today|tomorrow|after|before|until|more than|over"
     r"|for (?:\d|(?:\w+ ){0,3}(?:years?|months?|weeks?|days?|while|bit|decades?|time))|instead|not|every|in \d{4}"
+    r"|a lot|a bit|so much|very much|the most|for (?:everything|all|most)"
     r"|on \w+day|at the moment|right)\b|[,.;:!?()]|$)"
 )
 # Of a job, also where it is.
@@ -85,16 +86,20 @@ _PROFESSION: Final = (
     r"(?:accountant|actor|actress|analyst|architect|artist|attorney|author|baker|banker|barber|barista|bartender"
     r"|biologist|bookkeeper|builder|carpenter|chef|chemist|cleaner|coach|consultant|cook|counsel+or|dancer|dentist"
     r"|designer|developer|director|doctor|driver|economist|editor|electrician|engineer|farmer|firefighter|freelancer"
-    r"|gardener|geologist|hairdresser|historian|illustrator|instructor|intern|journalist|judge|lawyer|lecturer"
+    r"|gardener|geologist|hairdresser|historian|illustrator|instructor|intern|journalist|judge|lawyer|leader|lecturer"
     r"|librarian|manager|mechanic|midwife|model|musician|nurse|paramedic|pharmacist|photographer|physicist|pilot"
     r"|plumber|policeman|producer|professor|programmer|psychologist|researcher|salesman|scientist|secretary|singer"
-    r"|social worker|soldier|student|surgeon|teacher|technician|therapist|translator|tutor|vet|veterinarian|waiter"
-    r"|waitress|writer)"
+    r"|social worker|soldier|student|surgeon|teacher|(?:team|tech|project) lead|technician|therapist|translator|tutor"
+    r"|vet|veterinarian|waiter|waitress|writer)"
 )
 _PLACE: Final = (
     r"(?P<value>(?:the )?(?-i:[A-Z])[\w'-]*(?:,? (?-i:[A-Z])[\w'-]*)*|an? (?:[\w-]+ ){0,2}?(?:town|city|village|house"
     r"|apartment|flat|farm|suburb|country|state|neighbou?rhood)\b|the (?:countryside|city|suburbs|mountains|coast"
     r"|country)\b)"
+)
+_AFTER_AGE: Final = (
+    r"(?=\s*(?:[,.;!]|$|(?:and|this|last|today|yesterday|recently|on (?:\w+day|the)"
+    r"|(?:a|two) (?:days?|weeks?|months?) ago)\b))"
 )
 _COMPANY: Final = rf"(?=(?-i:[A-Z])|an? )(?!an? (?:while|lot|bit|few)){_VALUE}"
 _BELONGING: Final = (
@@ -104,7 +109,9 @@ _BELONGING: Final = (
 _HAS: Final = r"(?:has|have|owns?|got|has got|adopted|has adopted|rescued)"
 _NUMBER: Final = r"(?:an?|any|one|two|three|four|five|six|seven|\d+|twin)"
 _LIVES: Final = r"(?:lives?|is living|has lived|has been living|is based|resides?)"
-_MOVED: Final = r"(?:has |is )?(?:moved|relocated|moving|moves?) (?:(?:away )?from [^,.;!?]{1,40}? )?(?:back )?to"
+_MOVED: Final = (
+    r"(?:has |is )?(?:moved|relocated|moving|moves?)(?: again)?,? (?:(?:away )?from [^,.;!?]{1,40}? )?(?:back )?to"
+)
 _WORKS: Final = r"(?:works?|is working|has been working|is employed)"
 _GOT_JOB: Final = r"(?:has )?(?:got|landed|took|starts?|started) an? (?:new )?job"
 _LEFT_JOB: Final = r"(?:has )?(?:quit|left|lost) (?:their|the|his|her) job"
@@ -134,7 +141,7 @@ _TABLE: Final[dict[str, tuple[tuple[str, str], ...]]] = {
         (r"(?:is|comes?|was) from (?P<value>(?:the )?(?-i:[A-Z])[\w' -]{1,40})", "comes_from"),
         (rf"grew up in {_VALUE}", "grew_up_in"),
         (rf"was born (?:in|on) {_VALUE}", "born"),
-        (r"(?:is|turned|turns) (?P<value>\d{1,3})(?: years? old| now)?(?=\s*(?:[,.;!]|$|and\b|this\b|last\b))", "age"),
+        (rf"(?:is|turned|turns) (?P<value>\d{{1,3}})(?: years? old| now)?{_AFTER_AGE}", "age"),
         (rf"{_WORKS} as (?:an?|the) {_POST}", "job"),
         (rf"{_GOT_JOB} as (?:an? )?{_POST}", "job"),
         (rf"{_WORKS} (?:at|for) {_COMPANY}", "works_at"),

@@ -94,6 +94,9 @@ class SubjectReader:
             category, slot = known
             reading = Reading(category, slot_of(slot, attribute["value"]), attribute["value"])
             return Told(told, self.speaker, reading, 0.9)
+        if thing := _THING.match(rest):
+            kind, value = next((name, value) for name, value in thing.groupdict().items() if name != "noun" and value)
+            return Told(told, f"{self.speaker}'s {thing['noun']}", Reading("identity", kind, value), 0.8, past=False)
         before, noun, named = "", rest.partition(" ")[0].rstrip(","), True
         for match in list(WORD.finditer(rest))[1:_LONGEST_SUBJECT]:
             word = match[0].lower()
@@ -203,5 +206,16 @@ _ATTRIBUTE: Final = re.compile(
     r"(?:(?:all-time )?fav(?:ou?rite)? (?P<kind>[\w-]+(?: (?!is|are|was|to|thing)[\w-]+)?)|(?P<noun>[\w-]+)) "
     r"(?:is|are|was|would be) (?:called |named )?"
     r"(?P<value>[^,.;:!?()]+?)(?=\s+(?:and|but|because|since|so|when|while|which|that)\b|[,.;:!?()]|$)",
+    re.IGNORECASE,
+)
+# What is told of a thing by a value that it has one of at a time: the rent, an appointment, the colour of a car.
+_THING: Final = re.compile(
+    r"(?P<noun>[a-z-]+(?: [a-z-]+){0,2}?) (?:is|are) (?:(?:now|only|about|around) )?"
+    r"(?:[$€£]? ?(?P<amount>\d[\d.,:-]*)(?: ?(?:euros?|dollars?|pounds?|bucks|percent|%|kilos?|kg|km|miles"
+    r"|hours?|minutes?))?"
+    r"|(?P<colour>(?:(?:dark|light|bright) )?(?:black|blue|brown|gr[ae]y|green|orange|pink|purple|red|white|yellow))"
+    r"|(?:on|at) (?P<time>(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day|\d{1,2}(?::\d\d)?(?: ?[ap]m)?)"
+    r"|in (?P<place>(?-i:[A-Z])[\w'-]*(?: (?-i:[A-Z])[\w'-]*)*))"
+    r"(?=\s*(?:[,;!.]|$)|\s+(?:now|any ?more|these days|since|and|but|a month|a week|a year|per|at|every|instead)\b)",
     re.IGNORECASE,
 )

@@ -86,5 +86,8 @@ def choose(messages: Sequence[Sequence[Statement]], most: int = MOST_FACTS) -> l
 
 
 def may_change(statement: Statement) -> bool:
-    """Whether somebody may say otherwise one day: about themselves, what they like, and what an assistant should do."""
-    return statement.slot != "" and (not statement.affirmed or statement.category in _CHANGING)
+    """Whether somebody may say otherwise one day: about themselves, what they like, whom they have one of, and what an
+    assistant should do.
+    """
+    is_only = statement.category == "relationship" and ":" not in statement.slot
+    return statement.slot != "" and (not statement.affirmed or is_only or statement.category in _CHANGING)

@@ -152,6 +152,13 @@ class Recaller:
         with self._lock:
             self._vectors.clear()
 
+    def keep_vector(self, generation: Generation | None, text: str, vector: Vectors) -> None:
+        """The vector of a question is known: whoever asks it next does not wait for a model."""
+        with self._lock:
+            self._vectors[generation, text] = vector
+            if len(self._vectors) > _QUESTIONS_KEPT:
+                del self._vectors[next(iter(self._vectors))]
+
     def _rank(self, request: SearchRequest, query: ParsedQuery, unreadable: Collection[Key]) -> _Ranking:
         """The best candidates by the index, or by words from disk where an index does not pay off."""
         if query.time_ranges and query.times is not None and query.required is None:
@@ -331,10 +338,7 @@ class Recaller:
                 vector = checked_vectors(chosen.embedder, named.rest, None, chosen.generation)
         except EmbedderUnavailable as error:
             return error
-        with self._lock:
-            self._vectors[asked] = vector
-            if len(self._vectors) > _QUESTIONS_KEPT:
-                del self._vectors[next(iter(self._vectors))]
+        self.keep_vector(chosen.generation, named.rest, vector)
         return QueryVector(vector, named.words)
 
     def _partitions(self, request: SearchRequest, generation: Generation | None) -> tuple[list[Partition], list[Past]]:
