@@ -153,11 +153,9 @@ class Recaller:
             self._vectors.clear()
 
     def keep_vector(self, generation: Generation | None, text: str, vector: Vectors) -> None:
-        """The vector of a question is known: whoever asks it next does not wait for a model."""
+        """The vector of a question that is asked next, which no model need make again."""
         with self._lock:
             self._vectors[generation, text] = vector
-            if len(self._vectors) > _QUESTIONS_KEPT:
-                del self._vectors[next(iter(self._vectors))]
 
     def _rank(self, request: SearchRequest, query: ParsedQuery, unreadable: Collection[Key]) -> _Ranking:
         """The best candidates by the index, or by words from disk where an index does not pay off."""
@@ -338,7 +336,10 @@ class Recaller:
                 vector = checked_vectors(chosen.embedder, named.rest, None, chosen.generation)
         except EmbedderUnavailable as error:
             return error
-        self.keep_vector(chosen.generation, named.rest, vector)
+        with self._lock:
+            self._vectors[asked] = vector
+            if len(self._vectors) > _QUESTIONS_KEPT:
+                del self._vectors[next(iter(self._vectors))]
         return QueryVector(vector, named.words)
 
     def _partitions(self, request: SearchRequest, generation: Generation | None) -> tuple[list[Partition], list[Past]]:
