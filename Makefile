@@ -21,7 +21,7 @@ UPGRADE ?=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test test-clients test-hosts check format docs fuzz test-api soak bench bench-lives bench-triggers bench-recall bench-learn bench-keywords bench-warm bench-secrets bench-peers bench-serve bench-embedder lock build clean
+.PHONY: help setup demo test test-clients test-hosts check format docs fuzz test-api soak bench bench-lives bench-triggers bench-recall bench-learn bench-keywords bench-warm bench-hooks bench-secrets bench-peers bench-serve bench-embedder lock build clean
 
 help:  ## List these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -108,6 +108,9 @@ bench-secrets: setup  ## How many planted secrets are found, and what harmless t
 
 bench-peers: $(BENCH)/.ready  ## The same, in one run with chromadb, lancedb, sqlite-vec and txtai
 	$(BENCH)/bin/python -m bench --peers
+
+bench-hooks: setup  ## What a hook costs at each event, as ratios to a bare interpreter
+	$(BIN)/python -m bench.hooks
 
 bench-serve: setup $(CLIENTS)/.ready  ## How fast `perdure mcp` starts and answers, beside other servers, as ratios
 	$(BIN)/python -m bench.serve

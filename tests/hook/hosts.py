@@ -8,7 +8,8 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+import threading
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -100,23 +101,37 @@ class HostSession:
 
 
 def run_hook(
-    content: bytes, *options: str, environment: Mapping[str, str] | None = None, script: str | None = None
+    content: bytes,
+    *options: str,
+    environment: Mapping[str, str] | None = None,
+    script: str | None = None,
+    prefix: Sequence[str] = (),
 ) -> HookRun:
-    with started(*options, environment=environment, script=script) as process:
+    """`script` is run instead of `perdure`, `prefix` stands before it all on the command line."""
+    with started(*options, environment=environment, script=script, prefix=prefix) as process:
         out, err = process.communicate(content, timeout=PATIENCE)
     return HookRun(process.returncode, out.decode(), err.decode())
 
 
 def started(
-    *options: str, environment: Mapping[str, str] | None = None, script: str | None = None
+    *options: str,
+    environment: Mapping[str, str] | None = None,
+    script: str | None = None,
+    prefix: Sequence[str] = (),
 ) -> subprocess.Popen[bytes]:
     clean = {name: value for name, value in os.environ.items() if not name.startswith(_SIGNS)}
     how = ["-c", script] if script else ["-m", "perdure"]
     pipe = subprocess.PIPE
     return subprocess.Popen(
-        [sys.executable, *how, "hook", *options],
+        [*prefix, sys.executable, *how, "hook", *options],
         stdin=pipe, stdout=pipe, stderr=pipe, env={"PERDURE_EMBEDDER": "none", **clean, **(environment or {})},
     )  # fmt: skip
+
+
+def eventually(happened: Callable[[], bool]) -> None:
+    """Wait until something happens in another process."""
+    pause = threading.Event()
+    assert any(happened() or pause.wait(0.05) for _ in range(1000))
 
 
 def tell(session: HostSession, event: dict[str, Any], *options: str, **environment: str) -> HookRun:

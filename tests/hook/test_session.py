@@ -208,3 +208,54 @@ def test_the_command_line_can_name_host_and_event(project: Path, known: Path):
     event = {"sessionId": "s", "cwd": str(project), "prompt": QUESTION}
     run = run_hook(json.dumps(event).encode(), *UNHURRIED, "--host=gemini", "--event", "BeforeAgent")
     assert json.loads(run.out)["hookSpecificOutput"]["hookEventName"] == "BeforeAgent"
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_a_session_starts_with_what_earlier_ones_learned(host: str, project: Path, store: Path):
+    with Memory(embedder="none") as memory:
+        memory.remember(
+            "Retrying a POST without a key doubles orders", title="Retry with a key", category="anti-patterns",
+            source="retro",
+        )  # fmt: skip
+    session = HostSession(host, project)
+    run = tell(session, session.start())
+    assert ("hookSpecificOutput" in json.loads(run.out)) == (not host.startswith("copilot"))
+    assert "Retrying a POST without a key doubles orders" in run.context
+    session.turn = 2
+    assert "Retrying" not in tell(session, session.prompt("What happens when a POST is retried without a key?")).context
+
+
+def test_a_start_that_two_hooks_are_told_of_is_answered_once(project: Path, store: Path):
+    with Memory(embedder="none") as memory:
+        memory.remember("Measure first", title="Measure", category="heuristics", source="retro")
+    session = HostSession("claude", project)
+    assert tell(session, session.start()).context
+    assert tell(session, session.start()).out == ""
+    assert tell(session, session.start("resume")).context
+
+
+def test_the_agent_is_reminded_to_save_as_the_project_s_settings_say(project: Path, known: Path):
+    config = project / ".opencode/memory/config.jsonc"
+    config.parent.mkdir(parents=True)
+    config.write_text('{"triggers": {"autoSaveInterval": 2, "phrases": ["document this"]}}', encoding="utf-8")
+    session = HostSession("claude", project)
+    assert tell(session, session.prompt("Hello")).out == ""
+    session.turn = 2
+    assert "memory_save" in tell(session, session.prompt("yes please")).context
+    session.turn = 3
+    answer = tell(session, session.prompt("Please document this: the deploy key is rotated")).context
+    assert "memory_save" in answer
+    assert "every Friday" in answer
+    config.write_text("{broken", encoding="utf-8")
+    tell(session, session.stop("Done."))
+    assert said(session)[-1] == ("assistant", "Done.")
+
+
+def test_without_the_semantic_memory_nothing_is_recalled_or_kept_and_no_store_is_touched(project: Path, store: Path):
+    file = project / ".claude/iflow-dev.local.md"
+    file.parent.mkdir()
+    file.write_text("---\nmemory_semantic_enabled: false\n---\n", encoding="utf-8")
+    session = HostSession("claude", project)
+    for event in (session.prompt(QUESTION), session.stop("Every Friday."), session.end()):
+        assert tell(session, event).out == ""
+    assert list(store.parent.glob("memory.db*")) == []

@@ -68,7 +68,12 @@ def read_event(
         return None
     if not isinstance(parsed, dict):
         return None
-    fields = cast("dict[str, Any]", parsed)
+    return event_of(cast("dict[str, Any]", parsed), environ, host, name)
+
+
+def event_of(
+    fields: Mapping[str, Any], environ: Mapping[str, str], host: str | None = None, name: str | None = None
+) -> HookEvent:
     named = name or fields.get("hook_event_name") or fields.get("hookEventName") or detect_event(fields)
     event = named if isinstance(named, str) else ""
     key = event.replace("_", "").lower()

@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast, get_args
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from perdure.session.capture import Turn
     from perdure.session.configuration import SessionConfiguration
     from perdure.session.privacy import Place
+    from perdure.session.spool import Spool
     from perdure.settings import Settings
 
 # Seconds: how long a hook waits for others that write; what it needs at least to load the model, to open the store and
@@ -27,6 +28,7 @@ BUSY_SECONDS: Final = 0.3
 _TO_EMBED: Final = 1.5
 _TO_OPEN: Final = 0.6
 _TO_ANSWER: Final = 0.15
+_AT_THE_END: Final = 0.6
 # These models run in this process; any other would be sent the prompt.
 _HERE: Final = frozenset({"local", "none"})
 _TRANSCRIPT_END: Final = 1 << 16
@@ -41,6 +43,8 @@ class Handler:
     deadline: float
     memory: Callable[[Settings], AbstractContextManager[Memory]]
     environ: Mapping[str, str]
+    # The store and the namespace, where a server was told which.
+    options: Mapping[str, str | None] = field(default_factory=dict[str, str | None])
 
     def context(self) -> str:
         """Do what the event asks for; what the model should be told."""
@@ -68,7 +72,7 @@ class Handler:
         known = cast("Source", source) if source in get_args(Source) else "startup"
         seconds = max(self.deadline - time.monotonic() - _TO_ANSWER, 0.0)
         block = session_block(
-            self.settings, self.project, source=known, budget=seconds, session=self.session, environ=self.environ
+            None, self.folder, source=known, budget=seconds, session=self.session, environ=self.environ
         )
         with session_state(self.session) as state:
             state.show([*(hit.record.id for hit in block.entries), *(record.id for record in block.constitutional)])
@@ -87,15 +91,27 @@ class Handler:
             if not state.is_first(f"prompt {self._turn or hash_of(prompt)}", unique=bool(self._turn)):
                 return ""
             state.prompts += 1
+            prompts = state.prompts
         capture(self.settings, self.place, self._said("user", prompt))
+        reminder = self._reminder(prompt, prompts)
         if is_trivial(prompt) or not self.configuration.injection:
-            return ""
+            return reminder
         from perdure.session.prompt import prompt_context
 
         # On a machine so slow that the model would not be loaded in time, words have to do.
         is_slow = self.deadline - time.monotonic() < _TO_EMBED
         with self.memory(self._without_model if is_slow else self.settings) as memory:
-            return prompt_context(memory, self.place, self.session, prompt)
+            found = prompt_context(memory, self.place, self.session, prompt)
+        return f"{reminder}\n\n{found}".strip()
+
+    def _reminder(self, prompt: str, prompts: int) -> str:
+        """After so many prompts, or at a phrase that asks for it, the agent is told to save its context (S3)."""
+        settings = self.settings
+        if not settings.auto_save_interval and not settings.save_phrases:
+            return ""
+        from perdure.bank.memory_files import SAVE_REMINDER, save_is_due, save_phrase
+
+        return SAVE_REMINDER if save_phrase(prompt, settings) or save_is_due(prompts, settings) else ""
 
     def _keep(self) -> None:
         """Keep what the event tells, and put what waits into the store if there is time."""
@@ -107,9 +123,14 @@ class Handler:
         if turn := self._turn_of_event():
             capture(self.settings, self.place, turn)
         spool = Spool(self.settings.store)
-        if spool.waiting() and self._has_time():
-            with self.memory(self._without_model) as memory:
-                spool.drain(memory, self._has_time)
+        # A host may kill the last hook of a session sooner than others.
+        spare = _AT_THE_END if self.event.kind == "end" else 0.0
+        if spool.waiting() and self._has_time(spare):
+            self.drain(spool)
+
+    def drain(self, spool: Spool) -> None:
+        with self.memory(self._without_model) as memory:
+            spool.drain(memory, self._has_time)
 
     def _turn_of_event(self) -> Turn | None:
         event = self.event
@@ -132,8 +153,8 @@ class Handler:
             speaker=speaker or None,
         )  # fmt: skip
 
-    def _has_time(self) -> bool:
-        return time.monotonic() < self.deadline - _TO_OPEN
+    def _has_time(self, spare: float = 0.0) -> bool:
+        return time.monotonic() < self.deadline - _TO_OPEN - spare
 
     @property
     def session(self) -> str:
@@ -169,10 +190,17 @@ class Handler:
     @cached_property
     def settings(self) -> Settings:
         """A model that runs elsewhere is not asked: nothing leaves the machine because of a hook."""
+        from perdure.errors import SettingsInvalid
         from perdure.session.configuration import session_settings
-        from perdure.settings import override
+        from perdure.settings import load, override
 
-        chosen = session_settings(self.folder, environ=self.environ, configuration=self.configuration)
+        try:
+            chosen = session_settings(
+                self.folder, environ=self.environ, configuration=self.configuration, **self.options
+            )
+        except SettingsInvalid:
+            # What is wrong in a file of the project must not cost what is said in it.
+            chosen = override(load(self.environ), **self.options)
         return override(
             chosen, busy_seconds=BUSY_SECONDS, embedder=chosen.embedder if chosen.embedder in _HERE else "none"
         )

@@ -28,6 +28,15 @@ class LazyMemory:
         # By namespace: one store, seen as each of them.
         self._memories: dict[str, Memory] = {}
         self.tasks: dict[str, str] = {}
+        # Whether the model that makes vectors runs in this process.
+        self.embeds_here = False
+        # The file of the store, once it was opened.
+        self.store: Path | None = None
+
+    @property
+    def options(self) -> dict[str, str | None]:
+        """What the command line said; the settings say the rest."""
+        return {"store": self._store, "namespace": self._namespace}
 
     def place(self) -> Place:
         """Where this project's memories go now: a person may have made it private a moment ago. A host that clears its
@@ -56,8 +65,11 @@ class LazyMemory:
                 from perdure.memory import Memory
                 from perdure.session.configuration import session_settings
 
+                settings = session_settings(self.project)
+                self.embeds_here = settings.embedder in {"local", "none"}
+                self.store = Path(self._store or settings.store)
                 memory = Memory(
-                    self._store, settings=session_settings(self.project), namespace=namespace, session=self._session,
+                    self._store, settings=settings, namespace=namespace, session=self._session,
                     surface="mcp", writer="model",
                 )  # fmt: skip
             self._memories[namespace] = memory

@@ -38,6 +38,8 @@ UNSUPPORTED_VERSION: Final = -32022
 MEMORY_ERROR: Final = -32000
 
 _META: Final = "io.modelcontextprotocol/"
+# Hosts call this one at the events of a session; no list shows it, because it is none for a model.
+HOOK_TOOL: Final = "hook"
 # The lists stay the same as long as the process lives.
 _CACHEABLE: Final = {"ttlMs": 60_000, "cacheScope": "private"}
 _SERVER: Final = {"name": "perdure", "title": "Perdure", "version": __version__}
@@ -160,6 +162,11 @@ class Protocol:
                 from perdure.bank.first_access import on_first_access
 
                 on_first_access(memory, self.memory.project, self._origin.project)
+        with suppress(Exception):
+            from perdure.session.spool import Spool
+
+            if self.memory.store is not None:
+                Spool(self.memory.store).drain(self.memory.open())
 
     def answer(self, request: Request) -> dict[str, Any]:
         """The whole response to a request."""
@@ -208,6 +215,10 @@ class Protocol:
     def _call_tool(self, request: Request) -> Mapping[str, Any]:
         params = request.params
         given = params.get("arguments")
+        if params.get("name") == HOOK_TOOL and self.memory.project is not None:
+            from perdure.mcp.hook_tool import answer_hook
+
+            return answer_hook(self.memory, given)
         return call_tool(
             self._tools, self.memory, params.get("name"), {} if given is None else given, self._from(request)
         )

@@ -30,7 +30,18 @@ MEMORY: Final = ":memory:"
 FileIdentity: TypeAlias = tuple[int, int]
 
 # The ends of the names of the files that stand beside a store.
-_BESIDE: Final = ("-wal", "-shm", "-journal", "-head", "-reserve", "-erased", "-tokens", "-local-token", ".sha256")
+_BESIDE: Final = (
+    "-wal",
+    "-shm",
+    "-journal",
+    "-head",
+    "-reserve",
+    "-erased",
+    "-tokens",
+    "-local-token",
+    "-spool",
+    ".sha256",
+)
 
 
 @dataclass(frozen=True, slots=True)
