@@ -20,7 +20,6 @@ from store.behind import behind
 
 from perdure import Memory
 
-HOSTS = ["claude", "codex", "gemini", "copilot"]
 QUESTION = "When is the deploy key rotated?"
 # Root passes through all permissions; without these rights it is stopped like anybody else.
 UNPRIVILEGED = ["setpriv", "--bounding-set", "-dac_override,-dac_read_search"] if os.geteuid() == 0 else []
@@ -75,7 +74,10 @@ def a_folder(store: Path) -> None:
     store.mkdir()
 
 
-@pytest.mark.parametrize(("breakage", "host"), zip([damaged, of_the_future, no_database, a_folder], HOSTS, strict=True))
+@pytest.mark.parametrize(
+    ("breakage", "host"),
+    [(damaged, "claude"), (of_the_future, "codex"), (no_database, "gemini"), (a_folder, "copilot")],
+)
 def test_a_store_that_cannot_be_used_never_costs_the_host_anything(
     breakage: Callable[[Path], None], host: str, project: Path, known: Path
 ):
