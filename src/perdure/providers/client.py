@@ -23,17 +23,12 @@ from perdure.providers.call import ProviderCall
 from perdure.providers.options import ApiKey
 
 if TYPE_CHECKING:
-    import httpcore2
-
-    from perdure.providers.network import CheckedBackend
+    from perdure.providers.connections import Connections
 
 # How many tokens went in and came out, as an answer says it itself.
 Usage: TypeAlias = Callable[[Json], tuple[int, int]]
 
-MOST_BYTES: Final = 32 << 20
 CHARACTERS_PER_TOKEN: Final = 4
-KEEP_ALIVE_SECONDS: Final = 15.0
-MOST_CONNECTIONS: Final = 8
 # What the next request would hear as well: the key, the rights, the model's name or the URL is wrong.
 _REFUSED_TO_ALL: Final = frozenset({301, 302, 303, 307, 308, 401, 403, 404})
 
@@ -58,7 +53,7 @@ class ProviderClient:
         self._headers = dict(headers or {})
         self._key = api_key
         self._closed = False
-        self._backend: CheckedBackend | None = None
+        self._connections: Connections | None = None
         self.renew()
         access.clients.add(self)
         _alive.add(self)
@@ -148,37 +143,26 @@ class ProviderClient:
     def close(self) -> None:
         """Close every connection. A request that is under way fails, and so does each later one."""
         with self._lock:
-            pool, self._pool, self._closed = self._pool, None, True
-        if pool is not None:
-            pool.close()
+            connections, self._connections, self._closed = self._connections, None, True
+        if connections is not None:
+            connections.close()
 
     def renew(self) -> None:
-        """In a forked child: connections are the parent's, and a lock that one of its threads held stays held."""
-        if self._backend is not None:
-            self._backend.abandon()
+        """In a forked child: a lock that one of the parent's threads held stays held."""
         self._lock = threading.Lock()
         self._breaker = Breaker()
-        self._backend = None
-        self._pool: httpcore2.ConnectionPool | None = None
 
-    def _connections(self, endpoint: Endpoint) -> httpcore2.ConnectionPool:
+    def _connected(self, endpoint: Endpoint) -> Connections:
         import httpcore2
 
-        from perdure.providers.network import CheckedBackend
+        from perdure.providers.connections import Connections
 
         with self._lock:
             if self._closed:
                 raise httpcore2.ConnectError("the memory was closed")
-            if self._pool is None:
-                self._backend = CheckedBackend(endpoint, self._access.egress)
-                self._pool = httpcore2.ConnectionPool(
-                    # The certificates that this system trusts, or those of SSL_CERT_FILE.
-                    ssl_context=httpcore2.default_ssl_context() if endpoint.scheme == "https" else None,
-                    max_connections=MOST_CONNECTIONS,
-                    keepalive_expiry=KEEP_ALIVE_SECONDS,
-                    network_backend=self._backend,
-                )
-            return self._pool
+            if self._connections is None:
+                self._connections = Connections(endpoint, self._access.egress)
+            return self._connections
 
     def _exchange(self, endpoint: Endpoint, path: str, sent: bytes, deadline: float, seconds: float) -> Answer:
         import httpcore2
@@ -186,34 +170,13 @@ class ProviderClient:
         from perdure.providers.network import reason_of
 
         who = f"{self.provider} at {endpoint.authority}"
-        headers = {
-            "host": endpoint.authority,
-            "content-type": "application/json",
-            "accept": "application/json",
-            "accept-encoding": "identity",
-            "user-agent": "perdure",
-            **self._headers,
-            **self._key_header(),
-        }
-        target = endpoint.path + quote(path, safe="/:")
-        url = httpcore2.URL(scheme=endpoint.scheme, host=endpoint.host, port=endpoint.port, target=target)
-        # Moments, not spans, but for the wait for a free connection: see network.py.
-        timeouts = {"connect": deadline, "read": deadline, "write": deadline, "pool": deadline - time.monotonic()}
+        headers = {**self._headers, **self._key_header()}
         try:
-            with self._connections(endpoint).stream(
-                "POST", url, headers=list(headers.items()), content=sent, extensions={"timeout": timeouts}
-            ) as response:
-                received = bytearray()
-                for chunk in response.iter_stream():
-                    received += chunk
-                    if len(received) > MOST_BYTES:
-                        raise httpcore2.ReadError(f"it answered with more than {MOST_BYTES >> 20} MiB")
+            return self._connected(endpoint).exchange("POST", quote(path, safe="/:"), headers, sent, deadline)
         except httpcore2.TimeoutException as error:
             raise self._failed(ProviderUnavailable(f"{who} did not answer within {seconds:g} s.")) from error
         except (httpcore2.NetworkError, httpcore2.ProtocolError, OSError) as error:
             raise self._failed(ProviderUnavailable(f"{who} could not be asked: {reason_of(error)}.")) from error
-        given = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in response.headers}
-        return Answer(response.status, given, bytes(received))
 
     def _value(self, answer: Answer, endpoint: Endpoint) -> Json:
         """The JSON of an answer, or the error it stands for, in the provider's words but without any secret."""
