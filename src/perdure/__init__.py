@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from perdure.episodes.conversation import Conversation
     from perdure.errors import PerdureError
     from perdure.learn.merge_results import MergeStep, Saved
-    from perdure.learn.proposals import Proposal
-    from perdure.learn.review import Decision
+    from perdure.learn.results import Decision, Proposal
     from perdure.memory import Memory
     from perdure.model import (
         Backup,
@@ -109,11 +108,11 @@ __all__ = [
 
 _ELSEWHERE = {
     "Conversation": "perdure.episodes.conversation",
-    "Decision": "perdure.learn.review",
+    "Decision": "perdure.learn.results",
     "Memory": "perdure.memory",
     "MergeStep": "perdure.learn.merge_results",
     "PerdureError": "perdure.errors",
-    "Proposal": "perdure.learn.proposals",
+    "Proposal": "perdure.learn.results",
     "Saved": "perdure.learn.merge_results",
     "SemanticMemoryStore": "perdure.semantic",
 }

@@ -32,6 +32,8 @@ Whoever raises one may give a sharper sentence and must leave a remedy: what the
     │   ├── StoreFull           store_full      (retryable)
     │   ├── StoreReadOnly       store_read_only
     │   ├── StoreMissing        store_missing   there is no file, and this does not make one
+    │   ├── StoreUnreachable    store_unreachable   (retryable) the server that holds it does not answer
+    │   ├── StoreRemote         store_remote    this needs the store's file, and a server has it
     │   ├── StoreUnreadable     store_unreadable   cannot be opened at all
     │   ├── StoreDamaged        store_damaged
     │   │   └── IndexDamaged    index_damaged   recall goes on without the full-text index
@@ -290,6 +292,22 @@ class StoreMissing(StoreError):
 
     code = "store_missing"
     default_remedy = "Check the path; the first `perdure remember` makes a store."
+
+
+class StoreUnreachable(StoreError):
+    """The server that holds the memory did not answer."""
+
+    code = "store_unreachable"
+    retryable = True
+    default_remedy = "Check that `perdure serve` runs there and can be reached, then try again."
+
+
+class StoreRemote(StoreError):
+    """The store is a server's, and this needs its file."""
+
+    code = "store_remote"
+    exit_code = 2
+    default_remedy = "Run it on the machine where `perdure serve` runs, and name the file with --store."
 
 
 class StoreUnreadable(StoreError):

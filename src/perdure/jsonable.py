@@ -21,7 +21,16 @@ if TYPE_CHECKING:
     from perdure.store.stats import StoreStats
 
 ListName: TypeAlias = Literal[
-    "revisions", "versions", "checkpoints", "triggered", "remembered", "conversations", "proposals", "sessions", "facts"
+    "revisions",
+    "versions",
+    "checkpoints",
+    "triggered",
+    "remembered",
+    "conversations",
+    "proposals",
+    "sessions",
+    "facts",
+    "details",
 ]
 
 

@@ -10,19 +10,19 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final, Literal, TextIO, Unpack, get_args, overload
+from typing import TYPE_CHECKING, Any, Final, Literal, Self, TextIO, Unpack, cast, get_args, overload
 
 from perdure import lifecycle, model, recall, validation
 from perdure.errors import UnknownChoice, shown
 from perdure.lifecycle.capacity import UNCHANGED, Limit
 from perdure.memory_learning import LearningMemory
+from perdure.open_memory import is_remote
 from perdure.store.port import Progress
 from perdure.store.stats import StoreStats
 from perdure.validation import Fields, Filters, KeyedFields, Reference, References, StrPath
 
 if TYPE_CHECKING:
     from perdure.episodes.conversation import Conversation
-    from perdure.llm.port import Parked
 
 MAX_BUDGET: Final = 1_000_000
 
@@ -36,7 +36,17 @@ class Memory(LearningMemory):
 
     `count_tokens` counts for every budget and limit, in place of our own counter, and answers name it. What a memory
     takes of `max_tokens` was counted when it was written, by the counter of whoever wrote it.
+
+    The store may be the URL of a `perdure serve`, with a `token`: docs/serve.md says what differs then.
     """
+
+    def __new__(cls, *arguments: Any, **named: Any) -> Self:
+        """For a URL, the memory of a server: it has the same verbs, and nothing of the engine is loaded for it."""
+        if cls is Memory and is_remote(*arguments, **named):
+            from perdure.remote.memory import RemoteMemory
+
+            return super().__new__(cast("type[Self]", RemoteMemory))
+        return super().__new__(cls)
 
     # -- writing -------------------------------------------------------------------------------------------------------
 
@@ -488,22 +498,6 @@ class Memory(LearningMemory):
         without a word of any text; and how much of today's budget is used.
         """
         return lifecycle.egress.egress(self._services, since, limit)
-
-    def parked(self) -> builtins.list[Parked]:
-        """List what a language model said in this namespace that could not be used, oldest first."""
-        return lifecycle.parked.parked(self._services, self._namespace)
-
-    def retry_parked(self, ids: Sequence[int] | None = None) -> model.ParkedRetry:
-        """Ask the language model again about what is parked under these ids, or about all of it."""
-        from perdure.learn.consolidate import RETRIES
-
-        return lifecycle.parked.retry(self._services, self._namespace, ids, RETRIES)
-
-    def discard_parked(self, ids: Sequence[int] | None = None) -> tuple[int, ...]:
-        """Throw away what is parked under these ids, or all of it, and answer what was thrown away. Memories stay as
-        they are.
-        """
-        return lifecycle.parked.discard(self._services, self._namespace, ids)
 
     def export(
         self, target: StrPath | TextIO, *, states: Sequence[model.State] = ("active",), progress: Progress | None = None

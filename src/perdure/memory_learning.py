@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Unpack
 
+from perdure import lifecycle
 from perdure.open_memory import OpenMemory
 from perdure.validation import Fields, Filters, Reference, check_bool
 
 if TYPE_CHECKING:
-    from perdure.learn.facts import Fact
     from perdure.learn.merge_results import Saved
-    from perdure.learn.proposals import Proposal
-    from perdure.learn.results import Consolidation
-    from perdure.learn.review import Decision
+    from perdure.learn.results import Consolidation, Decision, Fact, Proposal
     from perdure.learn.task import ConsolidationTask
-    from perdure.model import Record
+    from perdure.llm.port import Parked
+    from perdure.model import ParkedRetry, Record
     from perdure.recall.learnings import LearningsFound
     from perdure.store.port import Progress
 
@@ -137,3 +136,19 @@ class LearningMemory(OpenMemory):
     def injected(self, records: Sequence[Record]) -> None:
         """Count that these memories were put before a model without being asked for, best first: each is one recall."""
         self._services.usage.recalled(records, self._services.context.clock())
+
+    def parked(self) -> list[Parked]:
+        """List what a language model said in this namespace that could not be used, oldest first."""
+        return lifecycle.parked.parked(self._services, self._namespace)
+
+    def retry_parked(self, ids: Sequence[int] | None = None) -> ParkedRetry:
+        """Ask the language model again about what is parked under these ids, or about all of it."""
+        from perdure.learn.consolidate import RETRIES
+
+        return lifecycle.parked.retry(self._services, self._namespace, ids, RETRIES)
+
+    def discard_parked(self, ids: Sequence[int] | None = None) -> tuple[int, ...]:
+        """Throw away what is parked under these ids, or all of it, and answer what was thrown away. Memories stay as
+        they are.
+        """
+        return lifecycle.parked.discard(self._services, self._namespace, ids)

@@ -11,6 +11,7 @@ from typing import Any, Final, Literal, Never, Self
 from perdure import settings as configuration
 from perdure.clock import Clock, system_clock
 from perdure.embed.port import Embedder
+from perdure.errors import InvalidInput
 from perdure.ids import KINDS
 from perdure.lifecycle.write_context import WriteContext
 from perdure.model import Filter, Record
@@ -21,6 +22,12 @@ from perdure.validation import StrPath, check_bool, check_limit, check_namespace
 
 # So many more are looked for, in the place of those that are left out.
 _SPARE: Final = 20
+
+
+def is_remote(store: object = None, *, settings: Settings | None = None, **_: object) -> bool:
+    """Whether the arguments of a memory, or the settings, name a server."""
+    chosen = settings.server if settings else configuration.given("store")
+    return configuration.is_url(chosen if store is None else store)
 
 
 class OpenMemory:
@@ -40,7 +47,11 @@ class OpenMemory:
         clock: Clock = system_clock,
         count_tokens: Callable[[str], int] | None = None,
         create: bool = True,
+        token: str | None = None,
+        timeout: float | None = None,
     ) -> None:
+        if token is not None or timeout is not None:
+            raise InvalidInput("token and timeout are for the URL of a server.", remedy="Leave them out for a file.")
         arguments: dict[str, Any] = {"namespace": namespace, "actor": actor, "session": session}
         arguments["store"] = store if isinstance(store, str | os.PathLike) else None
         arguments["embedder"] = embedder if isinstance(embedder, str) else None
@@ -76,11 +87,11 @@ class OpenMemory:
         other._services = self._services.written_by(context)
         return other
 
-    def batch(self) -> AbstractContextManager[str]:
+    def batch(self, id: str | None = None) -> AbstractContextManager[str]:
         """`with memory.batch() as batch:` makes one batch of everything that this thread writes inside: each call is on
-        disk when it answers, and one `undo(batch)` takes all of them back.
+        disk when it answers, and one `undo(batch)` takes all of them back. `id` goes on with a batch of before.
         """
-        return self._services.context.one_batch()
+        return self._services.context.one_batch(id)
 
     def warm(self) -> None:
         """Load the index, and the model if it runs here, so that the first recall does not wait for them. It counts as

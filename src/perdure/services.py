@@ -22,7 +22,7 @@ from perdure.errors import EmbedderUnavailable, InvalidInput, shown
 from perdure.lifecycle.usage import UseCounter
 from perdure.lifecycle.write_context import WriteContext
 from perdure.model import Filter, Finding, Recall
-from perdure.settings import Settings
+from perdure.settings import Settings, store_file
 from perdure.store.capacity import EvictionRule
 from perdure.store.port import Store
 from perdure.text.tokens import TokenCounter, counter_by, counter_of
@@ -71,7 +71,7 @@ class Services:
             from perdure.store.sqlite.store import SqliteStore
 
             store = SqliteStore.open(
-                settings.store, create=create, busy_seconds=settings.busy_seconds, clock=context.clock
+                store_file(settings), create=create, busy_seconds=settings.busy_seconds, clock=context.clock
             )
         elif not hasattr(store, "read"):
             raise InvalidInput(f"{shown(store)} is not a store.", remedy="Give a path, or nothing for your own memory.")

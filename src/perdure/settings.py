@@ -8,19 +8,20 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeGuard
 
-from perdure.errors import SettingsInvalid, shown
+from perdure.errors import SettingsInvalid, StoreRemote, shown
 from perdure.model import CATEGORIES, CONTEXT_TYPES, TIERS
 from perdure.validation import ABOVE_ZERO, number_in
 
 # The variables from which keys are read, and nowhere else.
 API_KEYS: Final = (
     "OPENAI_API_KEY", "GEMINI_API_KEY", "VOYAGE_API_KEY", "ANTHROPIC_API_KEY", "PERDURE_EMBEDDER_KEY",
-    "PERDURE_LLM_KEY",
+    "PERDURE_LLM_KEY", "PERDURE_TOKEN",
 )  # fmt: skip
 KEYWORD_TIERS: Final = ("auto", "claude", "haiku", "ollama", "off")
 LEARN: Final = ("auto", "rules", "agent", "off")
+_URL: Final = re.compile(r"https?:", re.IGNORECASE)
 _MODEL: Final = re.compile(r"local|none|[a-z][a-z0-9_.-]*:\S(.*\S)?")
 _HOST: Final = re.compile(r"[A-Za-z0-9._-]+|[0-9A-Fa-f:.]+(/[0-9]{1,3})?")
 _MODEL_REMEDY: Final = {
@@ -48,7 +49,12 @@ class Setting:
 
 
 SETTINGS: Final = (
-    Setting("store", "path", "the user's data directory", "The file that holds the memories."),
+    Setting(
+        "store",
+        "path",
+        "the user's data directory",
+        "The file that holds the memories, or the URL of a server, such as `https://memory.example.org`.",
+    ),
     Setting("namespace", "text", "default", "Whose memories: a user, a team or an agent. Namespaces never mix."),
     Setting(
         "embedder",
@@ -209,7 +215,10 @@ class SettingInForce:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
+    """`server` is the URL of the store, where it is not a file."""
+
     store: Path
+    server: str | None = None
     namespace: str = "default"
     embedder: str = "local"
     embedder_url: str | None = None
@@ -273,6 +282,19 @@ class Settings:
     soft_delete: bool = True
 
 
+def is_url(store: object) -> TypeGuard[str]:
+    """Whether a store is a server's, not a file."""
+    return isinstance(store, str) and _URL.match(store) is not None
+
+
+def given(name: str, argument: object = None, environment: Mapping[str, str] | None = None) -> object:
+    """What somebody says about one setting: the argument, else the variable, else the file. None: nobody."""
+    if argument is not None:
+        return argument
+    environ = os.environ if environment is None else environment
+    return environ.get(f"PERDURE_{name.upper()}") or _from_file(environ).get(name)
+
+
 def load(environment: Mapping[str, str] | None = None, *, project: Path | None = None, **arguments: object) -> Settings:
     """The settings in force. `arguments` that are None count as not given. `project` is a directory, whose own settings
     count where the user has none.
@@ -281,7 +303,7 @@ def load(environment: Mapping[str, str] | None = None, *, project: Path | None =
     raw: dict[str, object] = {}
     for _, values in _sources(environ, arguments, project):
         raw |= values
-    values = {setting.name: _typed(setting, raw[setting.name]) for setting in SETTINGS if setting.name in raw}
+    values = _typed_values(raw)
     values["categories"] = frozenset(CATEGORIES) | frozenset(values.get("categories", ()))
     values.setdefault("store", directory("data", environ) / "memory.db")
     values.setdefault("cache", directory("cache", environ))
@@ -311,6 +333,8 @@ def in_force(
     described: list[SettingInForce] = []
     for setting in SETTINGS:
         value, origin = getattr(settings, setting.name), origins.get(setting.name, "default")
+        if setting.name == "store" and settings.server is not None:
+            value = settings.server
         if isinstance(value, Path | frozenset):
             value = str(value) if isinstance(value, Path) else sorted(settings.categories)
         described.append(SettingInForce(setting.name, value, setting.variable if origin == "variable" else origin))
@@ -319,9 +343,15 @@ def in_force(
 
 def override(settings: Settings, **arguments: object) -> Settings:
     """These settings, but for the arguments that are given."""
-    given = {name: value for name, value in arguments.items() if value is not None}
-    typed = {setting.name: _typed(setting, given[setting.name]) for setting in SETTINGS if setting.name in given}
-    return _checked(replace(settings, **typed))
+    said = {name: value for name, value in arguments.items() if value is not None}
+    return _checked(replace(settings, **_typed_values(said)))
+
+
+def store_file(settings: Settings) -> Path:
+    """The file that holds the memories, for what needs the file itself."""
+    if settings.server is not None:
+        raise StoreRemote(f"The store is {shown(settings.server)}, and this needs a file.")
+    return settings.store
 
 
 def _checked(settings: Settings) -> Settings:
@@ -404,6 +434,16 @@ def _from_file(environ: Mapping[str, str]) -> dict[str, object]:
     unknown = sorted(set(values) - {setting.name for setting in SETTINGS})
     if unknown:
         raise SettingsInvalid(f"{path} has a setting {unknown[0]!r}, which does not exist.")
+    return values
+
+
+def _typed_values(raw: Mapping[str, object]) -> dict[str, Any]:
+    values = {setting.name: _typed(setting, raw[setting.name]) for setting in SETTINGS if setting.name in raw}
+    if "store" in values:
+        values["server"] = raw["store"] if is_url(raw["store"]) else None
+    if values.get("server"):
+        # No path, so that nobody can make a file of it by mistake.
+        values["store"] = Path(os.devnull, "server")
     return values
 
 

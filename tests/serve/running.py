@@ -54,9 +54,11 @@ class RunningServer:
         pipe = subprocess.PIPE
         self.process = subprocess.Popen(command, env={**os.environ, **environ}, stdout=pipe, stderr=pipe)
         assert self.process.stdout is not None
-        lines = list(iter(self.process.stdout.readline, b"}\n"))
-        assert self.process.poll() is None or lines, self.process.communicate()
-        self.started: dict[str, Any] = json.loads(b"".join(lines) + b"}") if lines[-1:] != [b""] else {}
+        lines: list[bytes] = []
+        while (line := self.process.stdout.readline()) != b"}\n":
+            assert line, self.process.communicate()
+            lines.append(line)
+        self.started: dict[str, Any] = json.loads(b"".join(lines) + b"}")
         self.address: str = self.started["url"].removeprefix("http://")
         self.owner: str = TokenFile(self.store).local_token() or ""
         self.connection = HTTPConnection(self.address, timeout=WAIT)

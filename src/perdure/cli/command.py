@@ -54,7 +54,9 @@ class Target:
         from perdure.memory import Memory
 
         settings = self._settings()
-        missing = self.creates and settings.store.name != ":memory:" and not settings.store.exists()
+        missing = (
+            self.creates and not settings.server and settings.store.name != ":memory:" and not settings.store.exists()
+        )
         store, new = self.store, settings.store if missing else None
         if dry_run and new is not None:
             store, new = ":memory:", None
@@ -181,7 +183,7 @@ def command(
     names = "Namespace to use. Repeat it to search several at once." if several else "Namespace to use."
     shared = (
         Option(["--namespace", "-n", "namespaces"], multiple=True, metavar="NAME", help=f"{names}  [default: default]"),
-        Option(["--store", "-s"], metavar="FILE", help="The store's file.  [default: your data directory]"),
+        Option(["--store", "-s"], metavar="FILE", help="The store's file, or a server's URL.  [default: in your data]"),
         Option(["--json", "as_json"], is_flag=True, help="Answer with one JSON document."),
     )
 

@@ -16,7 +16,7 @@ from perdure.jsonable import list_document
 from perdure.model import FACT_CATEGORIES, Record
 
 if TYPE_CHECKING:
-    from perdure.learn.facts import Fact
+    from perdure.learn.results import Fact
 
 _EXAMPLES: Final = (
     "perdure facts",

@@ -12,7 +12,7 @@ from perdure.clock import format_time
 from perdure.text.preview import one_line_preview
 
 if TYPE_CHECKING:
-    from perdure.learn.proposals import Proposal
+    from perdure.learn.results import Proposal
 
 _QUESTIONS: Final = {"merge": "do these two say the same?", "conflict": "which of these two is true?"}
 

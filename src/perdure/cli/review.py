@@ -16,7 +16,7 @@ from perdure.jsonable import list_document
 from perdure.text.preview import one_line_preview
 
 if TYPE_CHECKING:
-    from perdure.learn.review import Decision
+    from perdure.learn.results import Decision
 
 _KINDS: Final = ("merge", "conflict")
 _ANSWERS: Final = ("accept", "reject")

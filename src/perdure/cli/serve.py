@@ -44,10 +44,10 @@ def main(
         )
     from perdure.http.listening import listen
     from perdure.memory import Memory
-    from perdure.settings import load
+    from perdure.settings import load, store_file
 
     settings = load(store=target.store, namespace=target.namespaces[0] if target.namespaces else None)
-    tokens = TokenFile(settings.store)
+    tokens = TokenFile(store_file(settings))
     listening = listen(host, port, allow_host)
     if no_auth and not listening.is_loopback:
         raise InvalidInput(

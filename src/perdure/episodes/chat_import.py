@@ -23,11 +23,12 @@ from perdure.episodes.keys import conversation_name, key_of, last_position, numb
 from perdure.episodes.messages import ROLE, NewMessage, append, check_conversation, check_message, plan_message
 from perdure.errors import ImportFailed, PerdureError, shown
 from perdure.ids import MESSAGE
-from perdure.lifecycle.import_export import is_blocked, numbered_lines, rereadable
+from perdure.lifecycle.import_export import is_blocked, numbered_lines
 from perdure.lifecycle.write import identity_of_fields
 from perdure.maintenance_results import Imported
 from perdure.model import Record
 from perdure.store.port import LogFilter, Progress, Reader
+from perdure.text_files import rereadable
 from perdure.validation import check_int, check_single_line, number_in
 
 if TYPE_CHECKING:

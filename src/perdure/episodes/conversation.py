@@ -6,14 +6,6 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from perdure.episodes.messages import (
-    NewMessage,
-    add_message,
-    add_messages,
-    check_conversation,
-    check_message,
-    messages_of,
-)
 from perdure.errors import InvalidInput, PerdureError, shown
 from perdure.ids import MAX_NUMBER
 from perdure.maintenance_results import Imported
@@ -21,6 +13,7 @@ from perdure.model import Record, Remembered
 from perdure.validation import check_int
 
 if TYPE_CHECKING:
+    from perdure.episodes.messages import NewMessage
     from perdure.services import Services
 
 _FIELDS: Final = (
@@ -34,6 +27,8 @@ class Conversation:
     """
 
     def __init__(self, services: Services, namespace: str, id: str) -> None:
+        from perdure.episodes.messages import check_conversation
+
         self.id = check_conversation(services, id)
         self._services = services
         self._namespace = namespace
@@ -55,6 +50,8 @@ class Conversation:
         when it was said, if that is not now. A call repeated with the same `idempotency_key` stores nothing and
         answers what the first one stored.
         """
+        from perdure.episodes.messages import add_message, check_message
+
         said = self._services.context.clock() if at is None else at
         message = check_message(
             self._services, self.id, role=role, content=content, at=said, speaker=speaker, session_id=session_id,
@@ -68,6 +65,8 @@ class Conversation:
         stored with the same key before is not stored again, also when it was forgotten or erased since. They are found
         by words at once, by meaning after `work`.
         """
+        from perdure.episodes.messages import add_messages, check_message
+
         checked: list[NewMessage] = []
         for place, message in enumerate(messages, 1):
             try:
@@ -86,6 +85,8 @@ class Conversation:
         """
         most = None if limit is None else check_int(limit, "limit", 1, MAX_NUMBER)
         if episode is None:
+            from perdure.episodes.messages import messages_of
+
             return messages_of(self._services, self._namespace, self.id, most)
         from perdure.episodes.lookup import messages_of_episode
 

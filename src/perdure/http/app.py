@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Final, cast
 
 from fastapi import FastAPI, Request
@@ -59,13 +60,15 @@ _PROBLEM: Final = {
 
 
 class PerdureApi(FastAPI):
-    """FastAPI's application, with the schema of problems and the token in its description."""
+    """FastAPI's application, with the schemas of answers and problems, and the token, in its description."""
+
+    answer_schemas: Mapping[str, Any] = MappingProxyType({})
 
     def openapi(self) -> dict[str, Any]:
         if self.openapi_schema is None:
             document = super().openapi()
             components = document.setdefault("components", {})
-            components.setdefault("schemas", {})["Problem"] = _PROBLEM
+            components["schemas"] = {**components.get("schemas", {}), **self.answer_schemas, "Problem": _PROBLEM}
             components["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
         return self.openapi_schema or {}
 
@@ -77,7 +80,7 @@ def build_app(serving: Serving) -> FastAPI:
     )
     app.state.serving = serving
     add_health(app)
-    add_routes(app, *TABLES)
+    app.answer_schemas = add_routes(app, *TABLES)
     app.add_exception_handler(RequestValidationError, invalid_input)
     app.add_exception_handler(HTTPException, http_refusal)
     app.add_exception_handler(Exception, unforeseen)

@@ -8,13 +8,14 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from perdure.validation import Scalar
+from perdure.validation import MAX_REFERENCES, Scalar
 
 MAX_LIMIT = 100
 Limit: TypeAlias = Annotated[int, Field(ge=1, le=MAX_LIMIT)]
 Share: TypeAlias = Annotated[float, Field(ge=0, le=1)]
 OneOrSeveral: TypeAlias = str | list[str]
 Reference: TypeAlias = int | str
+References: TypeAlias = Annotated[list[Reference], Field(max_length=MAX_REFERENCES)]
 
 
 class Body(BaseModel):
@@ -168,6 +169,108 @@ class Deletion(FilterFields):
     dry_run: bool = False
 
 
+class EraseRequest(Deletion):
+    """The same, for ever. `related`: also what was made of them, `all`: and what they were made of."""
+
+    related: Literal["derived", "all", "none"] = "derived"
+
+
+class ListQuestion(FilterFields):
+    """Which memories to list. `after` is `next` of the page before."""
+
+    limit: Limit = 20
+    after: int | None = None
+    newest: bool = True
+    known_at: str | None = None
+
+
+class SeveralMemories(Body):
+    model_config = ConfigDict(json_schema_extra={"examples": [{"refs": [7, "person:alice"]}]})
+    refs: References
+
+
+class DetailQuestion(SeveralMemories):
+    """Which memories, and how much of each: a line, an abstract, or all."""
+
+    level: Literal["index", "abstract", "full"] = "full"
+
+
+class SavedMemory(MemoryFields):
+    """A memory to store and to merge with what says the same. `role` is who said it."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"text": "Alice likes dark mode", "role": "user"}]})
+    text: str
+    key: str | None = None
+    role: str | None = None
+
+
+class NewLimits(Body):
+    """What is left out stays as it is; 0 or null removes the limit of this namespace."""
+
+    max_items: int | None = None
+    max_tokens: int | None = None
+
+
+class FactQuestion(FilterFields):
+    """Without a query, the newest."""
+
+    query: str | None = None
+    limit: Limit = 20
+    history: bool = False
+
+
+class ImportRequest(Body):
+    """Memories as objects, or as the lines of an export. `trusted` keeps what they say of themselves."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"records": [{"text": "Alice prefers dark mode"}]}]})
+    records: list[dict[str, Any]] | None = None
+    lines: str | None = None
+    trusted: bool = False
+    revive: bool = False
+
+
+class MessagesImport(Body):
+    """Messages of conversations, each with `conversation_id`, `role` and `content`; as objects, or as lines."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [{"messages": [{"conversation_id": "support-42", "role": "user", "content": "Hello"}]}]
+        }
+    )
+    messages: list[dict[str, Any]] | None = None
+    lines: str | None = None
+    dry_run: bool = False
+
+
+class NewMessages(Body):
+    """What was said, in its order: each with `role` and `content`."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"messages": [{"role": "user", "content": "Hello"}]}]})
+    messages: list[dict[str, Any]]
+
+
+class LearningsQuestion(Body):
+    """Without a query, by prominence alone."""
+
+    query: str | None = None
+    limit: Limit = 20
+    namespaces: list[str] | None = None
+    recipe: str = "learnings"
+
+
+class Suggestion(Prompt):
+    """`without` are ids of memories that are left out."""
+
+    limit: Limit = 5
+    without: list[str] = []
+
+
+class ParkedIds(Body):
+    """Without ids, all of it."""
+
+    ids: list[int] | None = None
+
+
 class Usefulness(Body):
     model_config = ConfigDict(json_schema_extra={"examples": [{"useful": True}]})
     useful: bool
@@ -221,6 +324,23 @@ class Work(Body):
     """How much of it; nothing means all."""
 
     limit: int | None = None
+    purge: bool | None = None
+    drop_old_vectors: bool = False
+
+
+class TaskRequest(Body):
+    """Of one conversation, or of whichever waits longest."""
+
+    conversation_id: str | None = None
+    limit: int | None = None
+
+
+class TaskAnswer(Body):
+    """What was made of a task: `token` is the task's, `actions` are as its schema says."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"token": "…", "actions": {"facts": []}}]})
+    token: str
+    actions: dict[str, Any] | list[dict[str, Any]]
 
 
 class ConsolidationRequest(Body):

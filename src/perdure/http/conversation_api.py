@@ -15,13 +15,14 @@ from perdure.episodes.metadata import CONSOLIDATED_AT, DIFFICULTY, REVIEWED_AT, 
 from perdure.errors import InvalidInput, NotFound
 from perdure.http.bodies import AddMessage, ContextPreRetrieve, RetrieveMemory
 from perdure.http.memories import Key
-from perdure.http.routing import Asking, Caller, Routes, json_response
+from perdure.http.routing import Asking, Caller, Routes, header_text, json_response
 from perdure.learn.render import facts_markdown
 from perdure.memory import Memory
-from perdure.model import FACT_CATEGORIES, Hit, Record
+from perdure.model import FACT_CATEGORIES, Hit, Record, Remembered
 from perdure.text.preview import one_line
 
 CONVERSATION_API: Final = Routes("conversation memory")
+RETRIEVED: Final = {"semantic": list[dict[str, Any]], "episodic": list[dict[str, Any]]}
 # From this surprise on an episode is called a key moment, and `low` shows what was said.
 _KEY_MOMENT: Final = 0.7
 # Of so many episodes, the best ones, `auto` shows what was said.
@@ -29,7 +30,9 @@ _DETAILED: Final = 2
 _MILLISECOND: Final = 1000
 
 
-@CONVERSATION_API.add("POST", "/api/v0/add_message", "write", repeatable=True, summary="Store what somebody said")
+@CONVERSATION_API.add(
+    "POST", "/api/v0/add_message", "write", repeatable=True, summary="Store what somebody said", answer=Remembered
+)
 def add_message(caller: Asking, body: AddMessage, idempotency_key: Key = None) -> Response:
     """It is on disk when this answers; episodes and facts are made of it later."""
     message, at = body.message, body.message.timestamp
@@ -40,7 +43,7 @@ def add_message(caller: Asking, body: AddMessage, idempotency_key: Key = None) -
             raise InvalidInput("timestamp is not a time in milliseconds since 1970.") from error
     conversation = caller.memory.conversation(body.conversation_id)
     return json_response(
-        conversation.add_message(message.role, message.content, at=at, idempotency_key=idempotency_key)
+        conversation.add_message(message.role, message.content, at=at, idempotency_key=header_text(idempotency_key))
     )
 
 
@@ -55,7 +58,7 @@ def retrieve_memory(caller: Asking, body: RetrieveMemory) -> Response:
     return PlainTextResponse("\n\n".join(filter(None, (known, happened))))
 
 
-@CONVERSATION_API.add("POST", "/api/v0/retrieve_memory/raw", "read", summary="The same, as data")
+@CONVERSATION_API.add("POST", "/api/v0/retrieve_memory/raw", "read", summary="The same, as data", answer=RETRIEVED)
 def retrieve_memory_raw(caller: Asking, body: RetrieveMemory) -> Response:
     facts, episodes = _facts(caller, body), _episodes(caller, body)
     return json_response({

@@ -2,40 +2,82 @@
 
 from __future__ import annotations
 
+from io import StringIO
 from typing import Annotated, Any, Final
 
 from fastapi import Query
 from starlette.responses import Response
 
-from perdure.http.bodies import MAX_LIMIT, Message
+from perdure.errors import NotFound, shown
+from perdure.http.bodies import MAX_LIMIT, Message, MessagesImport, NewMessages
 from perdure.http.memories import Key, Page
-from perdure.http.routing import Asking, Routes, json_response, version_tag
+from perdure.http.routing import Asking, Routes, header_text, json_response, version_tag
 from perdure.jsonable import list_document
+from perdure.model import Imported, Recall, Remembered
+from perdure.model import Page as PageOfMemories
 
 CONVERSATIONS: Final = Routes("conversations")
 
 
-@CONVERSATIONS.add("GET", "/v1/conversations", "read", summary="List the ids of the conversations")
+@CONVERSATIONS.add(
+    "GET", "/v1/conversations", "read", summary="List the ids of the conversations", answer={"conversations": list[str]}
+)
 def conversations(caller: Asking) -> Response:
     return json_response(list_document("conversations", caller.memory.conversations()))
 
 
-@CONVERSATIONS.add("GET", "/v1/conversations/{id:path}/messages", "read", summary="List the last messages")
-def messages(caller: Asking, id: str, limit: Page = MAX_LIMIT) -> Response:
+@CONVERSATIONS.add(
+    "GET", "/v1/conversations/{id:path}/messages", "read", summary="List the last messages", answer=PageOfMemories
+)
+def messages(
+    caller: Asking,
+    id: str,
+    limit: Page = MAX_LIMIT,
+    episode: Annotated[str | None, Query(description="Of this episode alone.")] = None,
+) -> Response:
     """In the order in which they were said."""
-    return json_response({"records": caller.memory.conversation(id).messages(limit=limit), "next": None})
+    # Its last line in the log: to look at it so is no use of it.
+    record = None if episode is None else caller.memory.history(episode)[-1].record
+    if episode is not None and record is None:
+        raise NotFound(f"The episode {shown(episode)} was erased.")
+    found = caller.memory.conversation(id).messages(limit=limit, episode=record)
+    return json_response({"records": found, "next": None})
+
+
+@CONVERSATIONS.add(
+    "POST", "/v1/conversations/{id:path}/batch", "write", summary="Store several messages, all or none",
+    answer=Imported,
+)  # fmt: skip
+def add_messages(caller: Asking, id: str, body: NewMessages) -> Response:
+    return json_response(caller.memory.conversation(id).add_messages(body.messages))
+
+
+@CONVERSATIONS.add(
+    "POST", "/v1/messages", "write", summary="Take over conversations that were written down elsewhere",
+    answer=Imported,
+)  # fmt: skip
+def import_messages(caller: Asking, body: MessagesImport) -> Response:
+    """What is stored already is not stored again."""
+    source = body.messages if body.lines is None else StringIO(body.lines)
+    return json_response(caller.memory.import_messages(source or (), dry_run=body.dry_run))
 
 
 @CONVERSATIONS.add(
     "POST", "/v1/conversations/{id:path}/messages", "write", repeatable=True, status_code=201,
-    summary="Store what somebody said",
+    summary="Store what somebody said", answer=Remembered,
 )  # fmt: skip
 def add_message(caller: Asking, id: str, body: Message, idempotency_key: Key = None) -> Response:
-    done = caller.memory.conversation(id).add_message(**body.given(), idempotency_key=idempotency_key)
+    done = caller.memory.conversation(id).add_message(**body.given(), idempotency_key=header_text(idempotency_key))
     return json_response(done, 201, version_tag(done.record))
 
 
-@CONVERSATIONS.add("GET", "/v1/episodes", "read", summary="List or search the episodes of conversations")
+@CONVERSATIONS.add(
+    "GET",
+    "/v1/episodes",
+    "read",
+    summary="List or search the episodes of conversations",
+    answer=Recall | PageOfMemories,
+)
 def episodes(
     caller: Asking,
     query: str | None = None,

@@ -11,12 +11,20 @@ from perdure.http.bodies import MAX_LIMIT, CheckpointRestore, NewCheckpoint, Und
 from perdure.http.routing import Asking, Caller, Routes, json_response
 from perdure.jsonable import list_document, log_document, revert_document
 from perdure.lifecycle.checkpoint import MAX_LISTED
-from perdure.model import Operation
+from perdure.model import Checkpoint, Operation, RevertResult, Revision
+from perdure.remote.decoding import hints_of
 
 LOG: Final = Routes("history")
+REVERTED: Final = {**hints_of(RevertResult), "done": bool}
 
 
-@LOG.add("GET", "/v1/log", "read", summary="List who did what, newest first")
+@LOG.add(
+    "GET",
+    "/v1/log",
+    "read",
+    summary="List who did what, newest first",
+    answer={"revisions": list[Revision], "next": int | None},
+)
 def log(  # noqa: PLR0913 - one for each thing a caller may decide
     caller: Asking,
     *,
@@ -36,7 +44,14 @@ def log(  # noqa: PLR0913 - one for each thing a caller may decide
     return json_response(log_document(lines, limit))
 
 
-@LOG.add("POST", "/v1/undo", "write", "delete", summary="Take back what one call, one session or one actor did")
+@LOG.add(
+    "POST",
+    "/v1/undo",
+    "write",
+    "delete",
+    summary="Take back what one call, one session or one actor did",
+    answer=REVERTED,
+)
 def undo(caller: Asking, body: UndoRequest) -> Response:
     """If others changed one of the memories since, it is a conflict and nothing happens, unless `force` is given."""
     if body.everywhere:
@@ -44,14 +59,22 @@ def undo(caller: Asking, body: UndoRequest) -> Response:
     return json_response(revert_document(caller.memory.undo(**body.given())))
 
 
-@LOG.add("GET", "/v1/checkpoints", "read", summary="List the checkpoints, newest first")
+@LOG.add(
+    "GET",
+    "/v1/checkpoints",
+    "read",
+    summary="List the checkpoints, newest first",
+    answer={"checkpoints": list[Checkpoint]},
+)
 def checkpoints(
     caller: Asking, spec_folder: str | None = None, limit: Annotated[int, Query(ge=1, le=MAX_LIMIT)] = 50
 ) -> Response:
     return json_response(list_document("checkpoints", caller.memory.checkpoints(spec_folder=spec_folder, limit=limit)))
 
 
-@LOG.add("POST", "/v1/checkpoints", "write", status_code=201, summary="Give the present state a name")
+@LOG.add(
+    "POST", "/v1/checkpoints", "write", status_code=201, summary="Give the present state a name", answer=Checkpoint
+)
 def create_checkpoint(caller: Asking, body: NewCheckpoint) -> Response:
     if body.everything:
         caller.authorise(None)
@@ -59,7 +82,9 @@ def create_checkpoint(caller: Asking, body: NewCheckpoint) -> Response:
     return json_response(caller.memory.checkpoint(body.name, **fields), 201)
 
 
-@LOG.add("POST", "/v1/checkpoints/{name:name}/restore", "write", "delete", summary="Go back to a checkpoint")
+@LOG.add(
+    "POST", "/v1/checkpoints/{name:name}/restore", "write", "delete", summary="Go back to a checkpoint", answer=REVERTED
+)
 def restore_checkpoint(caller: Asking, name: str, body: CheckpointRestore) -> Response:
     """What came later stays, unless `clear_existing` removes it. The answer's batch undoes it."""
     if _is_of_everything(caller, name):
@@ -67,7 +92,13 @@ def restore_checkpoint(caller: Asking, name: str, body: CheckpointRestore) -> Re
     return json_response(revert_document(caller.memory.restore_checkpoint(name, **body.given())))
 
 
-@LOG.add("DELETE", "/v1/checkpoints/{name:name}", "delete", summary="Delete the name of a state; the memories stay")
+@LOG.add(
+    "DELETE",
+    "/v1/checkpoints/{name:name}",
+    "delete",
+    summary="Delete the name of a state; the memories stay",
+    answer=Checkpoint,
+)
 def delete_checkpoint(caller: Asking, name: str) -> Response:
     if _is_of_everything(caller, name):
         caller.authorise(None)

@@ -9,10 +9,21 @@ from fastapi import Header, Query
 from starlette.responses import Response
 
 from perdure.errors import BadRequest, VersionConflict
-from perdure.http.bodies import MAX_LIMIT, Correction, KeyedMemory, NewMemory, Promotion, Usefulness
-from perdure.http.routing import Asking, Routes, json_response, version_tag
+from perdure.http.bodies import (
+    MAX_LIMIT,
+    Correction,
+    DetailQuestion,
+    KeyedMemory,
+    ListQuestion,
+    NewMemory,
+    Promotion,
+    SeveralMemories,
+    Usefulness,
+)
+from perdure.http.routing import Asking, Routes, header_text, json_response, version_tag
 from perdure.jsonable import list_document, past_document
-from perdure.model import Remembered
+from perdure.model import Constitution, Detail, Diff, Forgotten, Record, Remembered, Revision, Version
+from perdure.model import Page as PageOfMemories
 
 MEMORIES: Final = Routes("memories")
 _TAG: Final = re.compile(r'"(\d{1,9})"')
@@ -24,17 +35,17 @@ Page = Annotated[int, Query(ge=1, le=MAX_LIMIT)]
 
 @MEMORIES.add(
     "POST", "/v1/memories", "write", repeatable=True, status_code=201, responses={200: {"description": "It was known"}},
-    summary="Store a memory",
+    summary="Store a memory", answer=Remembered,
 )  # fmt: skip
 def remember(caller: Asking, body: NewMemory, idempotency_key: Key = None) -> Response:
     """The same text again is one more observation of the same memory (200); under the same `key` another text makes a
     new version.
     """
     fields = body.given("text")
-    return _written(caller.memory.remember(body.text, idempotency_key=idempotency_key, **fields))
+    return _written(caller.memory.remember(body.text, idempotency_key=header_text(idempotency_key), **fields))
 
 
-@MEMORIES.add("GET", "/v1/memories", "read", summary="List memories, newest first")
+@MEMORIES.add("GET", "/v1/memories", "read", summary="List memories, newest first", answer=PageOfMemories)
 def list_memories(  # noqa: PLR0913 - one for each thing a caller may decide
     caller: Asking,
     *,
@@ -66,9 +77,52 @@ def list_memories(  # noqa: PLR0913 - one for each thing a caller may decide
     return json_response(past_document(page))
 
 
+@MEMORIES.add("POST", "/v1/list", "read", summary="List memories by all filters that recall has", answer=PageOfMemories)
+def list_by(caller: Asking, body: ListQuestion) -> Response:
+    return json_response(caller.memory.list(**body.given()))
+
+
+@MEMORIES.add(
+    "POST", "/v1/details", "read", summary="Get several memories, in as much detail as needed",
+    answer={"details": list[Detail]},
+)  # fmt: skip
+def details(caller: Asking, body: DetailQuestion) -> Response:
+    """If one of them is not there, none is answered."""
+    return json_response(list_document("details", caller.memory.recall_detail(body.refs, level=body.level)))
+
+
+@MEMORIES.add(
+    "POST", "/v1/restore", "write", summary="Bring several memories back, all or none",
+    answer={"remembered": list[Remembered]},
+)  # fmt: skip
+def restore_several(caller: Asking, body: SeveralMemories) -> Response:
+    return json_response(list_document("remembered", caller.memory.restore(body.refs)))
+
+
+@MEMORIES.add(
+    "GET", "/v1/reference", "read", summary="Say which memory a reference means",
+    answer={"id": str, "number": int},
+)  # fmt: skip
+def reference(caller: Asking, ref: str) -> Response:
+    """For a key that cannot stand in an address, such as one that ends in `/history`. It counts as no use."""
+    line = caller.memory.history(ref)[-1]
+    return json_response({"id": line.memory, "number": line.number})
+
+
+@MEMORIES.add("GET", "/v1/offers", "read", summary="List the memories that wait for a person", answer=PageOfMemories)
+def offers(caller: Asking, limit: Page = 20, cursor: Annotated[int | None, Query(ge=1)] = None) -> Response:
+    """To be promoted, newest first."""
+    return json_response(caller.memory.offers(limit=limit, after=cursor))
+
+
+@MEMORIES.add("GET", "/v1/constitution", "read", summary="Get what every recall surfaces", answer=Constitution)
+def constitution(caller: Asking) -> Response:
+    return json_response(caller.memory.constitution())
+
+
 @MEMORIES.add(
     "PUT", "/v1/keys/{key:path}", "write", repeatable=True, responses={201: {"description": "It is new"}},
-    summary="Store a memory under a key",
+    summary="Store a memory under a key", answer=Remembered,
 )  # fmt: skip
 def upsert(
     caller: Asking,
@@ -84,62 +138,86 @@ def upsert(
     expected = 0 if if_none_match else _expected(if_match)
     fields: Any = body.given("text")
     return _written(
-        caller.memory.upsert(key, body.text, expected_version=expected, idempotency_key=idempotency_key, **fields)
+        caller.memory.upsert(
+            key, body.text, expected_version=expected, idempotency_key=header_text(idempotency_key), **fields
+        )
     )
 
 
-@MEMORIES.add("GET", "/v1/memories/{ref:name}/versions/{n}", "read", summary="Get one version of a memory")
+@MEMORIES.add(
+    "GET", "/v1/memories/{ref:name}/versions/{n}", "read", summary="Get one version of a memory", answer=Version
+)
 def version(caller: Asking, ref: str, n: int) -> Response:
     return json_response(caller.memory.version(ref, n))
 
 
-@MEMORIES.add("GET", "/v1/memories/{ref:name}/versions", "read", summary="List the versions of a memory")
+@MEMORIES.add(
+    "GET",
+    "/v1/memories/{ref:name}/versions",
+    "read",
+    summary="List the versions of a memory",
+    answer={"versions": list[Version]},
+)
 def versions(caller: Asking, ref: str) -> Response:
     return json_response(list_document("versions", caller.memory.versions(ref)))
 
 
-@MEMORIES.add("GET", "/v1/memories/{ref:name}/history", "read", summary="List everything that happened to a memory")
+@MEMORIES.add(
+    "GET",
+    "/v1/memories/{ref:name}/history",
+    "read",
+    summary="List everything that happened to a memory",
+    answer={"revisions": list[Revision]},
+)
 def history(caller: Asking, ref: str) -> Response:
     return json_response(list_document("revisions", caller.memory.history(ref)))
 
 
-@MEMORIES.add("GET", "/v1/memories/{ref:name}/diff", "read", summary="Compare two versions of a memory")
+@MEMORIES.add("GET", "/v1/memories/{ref:name}/diff", "read", summary="Compare two versions of a memory", answer=Diff)
 def diff(caller: Asking, ref: str, before: int | None = None, after: int | None = None) -> Response:
     """Without numbers, the current version with the one that it was made from."""
     return json_response(caller.memory.diff(ref, before, after))
 
 
-@MEMORIES.add("POST", "/v1/memories/{ref:name}/restore", "write", summary="Bring a forgotten memory back")
+@MEMORIES.add(
+    "POST", "/v1/memories/{ref:name}/restore", "write", summary="Bring a forgotten memory back", answer=Remembered
+)
 def restore(caller: Asking, ref: str) -> Response:
     return _written(caller.memory.restore(ref))
 
 
-@MEMORIES.add("POST", "/v1/memories/{ref:name}/validate", "write", summary="Say whether a memory was useful")
+@MEMORIES.add(
+    "POST", "/v1/memories/{ref:name}/validate", "write", summary="Say whether a memory was useful", answer=Remembered
+)
 def validate(caller: Asking, ref: str, body: Usefulness) -> Response:
     return _written(caller.memory.validate(ref, body.useful))
 
 
-@MEMORIES.add("POST", "/v1/memories/{ref:name}/promote", "write", summary="Give a memory another tier")
+@MEMORIES.add(
+    "POST", "/v1/memories/{ref:name}/promote", "write", summary="Give a memory another tier", answer=Remembered
+)
 def promote(caller: Asking, ref: str, body: Promotion) -> Response:
     """Only a person makes one constitutional."""
     return _written(caller.memory.promote(ref, body.tier))
 
 
-@MEMORIES.add("GET", "/v1/memories/{ref:name}", "read", summary="Get a memory by any reference")
+@MEMORIES.add("GET", "/v1/memories/{ref:name}", "read", summary="Get a memory by any reference", answer=Record)
 def get(caller: Asking, ref: str, known_at: str | None = None) -> Response:
     """`ref` is a number, an id, a content hash or a key. The `ETag` is the version."""
     record = caller.memory.get(ref, known_at=known_at)
     return json_response(record, headers=version_tag(record))
 
 
-@MEMORIES.add("PATCH", "/v1/memories/{ref:name}", "write", summary="Correct a memory")
+@MEMORIES.add("PATCH", "/v1/memories/{ref:name}", "write", summary="Correct a memory", answer=Remembered)
 def update(caller: Asking, ref: str, body: Correction, if_match: Match = None) -> Response:
     """Other words make a new version, anything else a revision of the same one."""
     fields: Any = body.given()
     return _written(caller.memory.update(ref, expected_version=_expected(if_match), **fields))
 
 
-@MEMORIES.add("DELETE", "/v1/memories/{ref:name}", "delete", summary="Forget a memory; it can be restored")
+@MEMORIES.add(
+    "DELETE", "/v1/memories/{ref:name}", "delete", summary="Forget a memory; it can be restored", answer=Forgotten
+)
 def forget(caller: Asking, ref: str, if_match: Match = None) -> Response:
     memory, expected = caller.memory, _expected(if_match)
     # A sentence names no memory, and what looks like one must not select others.

@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Coroutine, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Final, Literal, TypeAlias, TypeVar
 
@@ -15,14 +16,16 @@ from fastapi.routing import APIRoute
 from starlette.convertors import Convertor, register_url_convertor
 from starlette.responses import Response
 
-from perdure.auth.authorise import AccessToken, Action, Scope, authorise
+from perdure.auth.authorise import AccessToken, Action, Scope, Writer, authorise
 from perdure.auth.token_file import TokenFile
 from perdure.clock import Clock, system_clock
 from perdure.errors import BadRequest, PerdureError
+from perdure.http.answers import Answer, example_of, schema_of
 from perdure.http.guard import TOKEN
 from perdure.http.metrics import Metrics
 from perdure.http.problems import MEDIA_TYPE as PROBLEM
 from perdure.http.problems import problem
+from perdure.ids import UUID
 from perdure.jsonable import to_jsonable
 from perdure.memory import Memory
 from perdure.model import Record
@@ -66,6 +69,11 @@ class Caller:
     token: AccessToken
     action: Action
     session: str | None
+    writer: Writer
+
+    @property
+    def is_person(self) -> bool:
+        return self.writer == "person"
 
     def authorise(self, namespace: str | None) -> None:
         """For what a body asks for beyond the request's own namespace; None is the whole store."""
@@ -82,6 +90,7 @@ class Row:
     scopes: tuple[Scope, ...]
     whole_store: bool
     repeatable: bool
+    answer: Answer
     options: Mapping[str, Any]
 
     @property
@@ -104,13 +113,16 @@ class Routes:
         *scopes: Scope,
         whole_store: bool = False,
         repeatable: bool = False,
+        answer: Answer = None,
         **options: Any,
     ) -> Callable[[Endpoint], Endpoint]:
-        """`repeatable`: an `Idempotency-Key` makes sure that it is done once. `options` are FastAPI's."""
+        """`repeatable`: an `Idempotency-Key` makes sure that it is done once. `answer` is the type of the JSON that it
+        answers. `options` are FastAPI's.
+        """
 
         def decorate(endpoint: Endpoint) -> Endpoint:
             told = {"tags": [self.tag], **options}
-            self.rows.append(Row(method, path, endpoint, scopes, whole_store, repeatable, told))
+            self.rows.append(Row(method, path, endpoint, scopes, whole_store, repeatable, answer, told))
             return endpoint
 
         return decorate
@@ -135,10 +147,15 @@ class AuthorisedRoute(APIRoute):
                 allowed = authorise(token, action, None if whole_store else namespace, serving.clock())
                 if request.method in _UNSAFE:
                     self._check_headers(request, repeatable=repeatable)
-                session = request.headers.get("perdure-session")
-                memory = serving.memory.writing_as(allowed.name, writer=allowed.writer, session=session)
-                request.state.caller = Caller(serving, memory.namespace(namespace), namespace, allowed, action, session)
-                response = await answer(request)
+                session = header_text(request.headers.get("perdure-session"))
+                # A person's program may let a model write: then it counts as one. Never the other way round.
+                by_model = request.headers.get("perdure-writer") == "model"
+                writer = "model" if by_model else allowed.writer
+                memory = serving.memory.writing_as(allowed.name, writer=writer, session=session).namespace(namespace)
+                request.state.caller = Caller(serving, memory, namespace, allowed, action, session, writer)
+                batch = request.headers.get("perdure-batch")
+                with memory.batch(batch) if batch else nullcontext():
+                    response = await answer(request)
                 if request.method in _UNSAFE:
                     serving.note_write()
                 return response  # noqa: TRY300 - the error is answered below
@@ -189,7 +206,17 @@ class _Name(Convertor[str]):
 register_url_convertor("name", _Name())
 
 
-def add_routes(app: FastAPI, *tables: Routes) -> None:
+def header_text(value: str | None) -> str | None:
+    """A header's text in UTF-8, as Perdure's own client sends it; HTTP itself says nothing about other letters."""
+    try:
+        return None if value is None else value.encode("latin-1").decode()
+    except UnicodeDecodeError:
+        return value
+
+
+def add_routes(app: FastAPI, *tables: Routes) -> dict[str, Any]:
+    """Gives the schemas of what they answer."""
+    schemas: dict[str, Any] = {}
     for row in (row for table in tables for row in table.rows):
         if not row.scopes:
             raise ValueError(f"{row.method} {row.path} does not say what it needs")
@@ -203,13 +230,26 @@ def add_routes(app: FastAPI, *tables: Routes) -> None:
             response_model=None,
             route_class_override=AuthorisedRoute,
             openapi_extra=extra,
-            responses={"4XX": {"description": "A problem", "content": {PROBLEM: {"schema": {"$ref": PROBLEM_SCHEMA}}}}}
-            | row.options.get("responses", {}),
+            responses=described_answers(row, schemas),
             **{name: value for name, value in row.options.items() if name != "responses"},
         )
+    return schemas
+
+
+def described_answers(row: Row, schemas: dict[str, Any]) -> dict[int | str, dict[str, Any]]:
+    """What it answers when all is well, and the problem that it answers otherwise."""
+    problems = {"4XX": {"description": "A problem", "content": {PROBLEM: {"schema": {"$ref": PROBLEM_SCHEMA}}}}}
+    given: dict[int | str, dict[str, Any]] = row.options.get("responses", {})
+    if row.answer is None:
+        return {**given, **problems}
+    shown = {"schema": schema_of(row.answer, schemas), "example": example_of(row.answer)}
+    usual = {row.options.get("status_code", 200): {"description": "Done"}}
+    good = {status: {**told, "content": {_JSON: shown}} for status, told in {**usual, **given}.items()}
+    return {**good, **problems}
 
 
 PROBLEM_SCHEMA: Final = "#/components/schemas/Problem"
+BATCH: Final = f"^{UUID.pattern}$"
 
 
 def caller_of(
@@ -225,6 +265,12 @@ def caller_of(
     perdure_session: Annotated[  # noqa: ARG001
         str | None,
         Header(min_length=1, description="The session that writes are noted under; `undo` can take back all of it."),
+    ] = None,
+    perdure_batch: Annotated[  # noqa: ARG001
+        str | None, Header(pattern=BATCH, description="The batch that writes belong to; `undo` takes back all of it.")
+    ] = None,
+    perdure_writer: Annotated[  # noqa: ARG001
+        Literal["person", "model"] | None, Header(description="`model`: what is written counts as a model's.")
     ] = None,
 ) -> Caller:
     return request.state.caller

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from io import StringIO
 from queue import Queue
 from threading import Thread
 from typing import Annotated, Any, Final, Literal
@@ -10,18 +11,28 @@ from typing import Annotated, Any, Final, Literal
 from fastapi import FastAPI, Query
 from starlette.responses import Response, StreamingResponse
 
-from perdure.http.bodies import Work
+from perdure.errors import NotAllowed
+from perdure.http.bodies import ImportRequest, NewLimits, Work
+from perdure.http.memories import Page
 from perdure.http.metrics import MEDIA_TYPE
 from perdure.http.routing import Asking, Caller, Routes, json_response
-from perdure.jsonable import stats_document
-from perdure.model import State
+from perdure.jsonable import egress_document, stats_document
+from perdure.model import Capacity, Egress, Imported, MaintenanceResult, State
+from perdure.remote.decoding import hints_of
+from perdure.store.stats import NamespaceStats
 
 UPKEEP: Final = Routes("store")
+# A token for some namespaces is told of those alone.
+STATS: Final = {
+    "namespaces": list[NamespaceStats], "path?": str, "engine?": str, "schema?": int, "bytes?": int,
+    "generations?": list[dict[str, Any]],
+}  # fmt: skip
+EGRESS: Final = {**hints_of(Egress), "calls": list[dict[str, Any]]}
 # How many lines of an export wait for a slow reader.
 _AHEAD: Final = 256
 
 
-@UPKEEP.add("GET", "/v1/stats", "read", summary="Count what is stored, by namespace")
+@UPKEEP.add("GET", "/v1/stats", "read", summary="Count what is stored, by namespace", answer=STATS)
 def stats(caller: Asking) -> Response:
     """Of the namespaces that the token is good for. Only one that is good for all is told about the file."""
     granted = caller.token.namespaces
@@ -31,12 +42,42 @@ def stats(caller: Asking) -> Response:
     return json_response(document)
 
 
-@UPKEEP.add("GET", "/v1/capacity", "read", summary="Say how full the namespace is")
+@UPKEEP.add("GET", "/v1/capacity", "read", summary="Say how full the namespace is", answer=Capacity)
 def capacity(caller: Asking) -> Response:
     return json_response(caller.memory.capacity())
 
 
-@UPKEEP.add("POST", "/v1/work", "admin", whole_store=True, summary="Do what is outstanding, such as missing vectors")
+@UPKEEP.add("PATCH", "/v1/capacity", "admin", summary="Set the limits of the namespace", answer=Capacity)
+def set_limits(caller: Asking, body: NewLimits) -> Response:
+    """Only a person may. A lower limit evicts nothing by itself: the next write makes room."""
+    return json_response(caller.memory.capacity(**body.given()))
+
+
+@UPKEEP.add(
+    "GET", "/v1/egress", "admin", whole_store=True, summary="List what left the server's machine", answer=EGRESS
+)
+def egress(caller: Asking, since: str | None = None, limit: Page = 20) -> Response:
+    """Every request to a model elsewhere, without a word of any text."""
+    return json_response(egress_document(caller.memory.egress(since=since, limit=limit)))
+
+
+@UPKEEP.add("POST", "/v1/import", "write", summary="Take over memories that an export wrote", answer=Imported)
+def import_memories(caller: Asking, body: ImportRequest) -> Response:
+    """One bad record, and none is stored. Only a person may call them trusted."""
+    if body.trusted and not caller.is_person:
+        raise NotAllowed("Only a person may import memories as trusted.")
+    source = body.records if body.lines is None else StringIO(body.lines)
+    return json_response(caller.memory.import_(source or (), trusted=body.trusted, revive=body.revive))
+
+
+@UPKEEP.add(
+    "POST",
+    "/v1/work",
+    "admin",
+    whole_store=True,
+    summary="Do what is outstanding, such as missing vectors",
+    answer=MaintenanceResult,
+)
 def work(caller: Asking, body: Work) -> Response:
     return json_response(caller.memory.work(**body.given()))
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from perdure.ids import parse_reference
-from perdure.learn.render import fact_line
+from perdure.learn.results import Fact
 from perdure.lifecycle.lookup import list_page
 from perdure.model import FACT_CATEGORIES, Record
 from perdure.recall.query import check_request
@@ -16,20 +15,6 @@ if TYPE_CHECKING:
     from perdure.services import Services
     from perdure.store.port import Reader
     from perdure.validation import Filters
-
-
-@dataclass(frozen=True, slots=True)
-class Fact:
-    """A fact, from how many episodes it is known, and the facts that it took the place of, the newest first."""
-
-    record: Record
-    source_count: int
-    earlier: tuple[Record, ...] = ()
-
-    @property
-    def line(self) -> str:
-        """As in S2: `[identity] User lives in Tokyo (sources: 1 conversation)`."""
-        return fact_line(self.record)
 
 
 def find_facts(

@@ -7,13 +7,13 @@ Its key follows from the two memories, so that one pair has one proposal of each
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast, get_args
+from typing import TYPE_CHECKING, Any, Final, cast, get_args
 
 from perdure.episodes.keys import key_of, position_of
 from perdure.ids import MAX_NUMBER, PROPOSAL, content_hash
+from perdure.learn.results import Proposal, ProposalKind
 from perdure.lifecycle.write import apply_plan, plan_write
 from perdure.model import Filter, Json, Record
 from perdure.text.preview import clip, one_line, one_line_preview, when
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from perdure.store.port import Reader, Writer
     from perdure.validation import RecordFields
 
-ProposalKind: TypeAlias = Literal["merge", "conflict"]
 PROPOSAL_KINDS: Final[tuple[ProposalKind, ...]] = get_args(ProposalKind)
 # In the metadata of a proposal that a person has answered.
 DECISION: Final = "decision"
@@ -44,29 +43,6 @@ _POSITIONS: Final = 10**8 - 1
 _MOST_PROBES: Final = 64
 # Behind a longer text nothing else would fit into the metadata of the proposal; it can be made again.
 _LONGEST_TEXT: Final = MAX_METADATA_BYTES // 8
-
-
-@dataclass(frozen=True, slots=True)
-class Proposal:
-    """Two memories that may say the same (`merge`), or cannot both be true (`conflict`); `second` is the newer one.
-
-    `number` is what `accept` and `reject` take. `text` is what one memory for both would say, where that is known.
-    """
-
-    number: int
-    kind: ProposalKind
-    first: Record
-    second: Record
-    reasons: tuple[str, ...]
-    cosine: float | None
-    text: str | None
-    created_at: datetime
-
-    @property
-    def line(self) -> str:
-        """The question on one line: `#7 merge: #3 Ada likes tea | #5 Ada is fond of tea`."""
-        both = " | ".join(f"#{each.number} {clip(one_line(each.text), 60)}" for each in (self.first, self.second))
-        return f"#{self.number} {self.kind}: {both}"
 
 
 def propose(  # noqa: PLR0913 - all that a person wants to know before the answer

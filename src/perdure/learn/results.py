@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Final
+from datetime import datetime
+from typing import Final, Literal, TypeAlias
 
 from perdure.learn.actions import Action
+from perdure.learn.render import fact_line
 from perdure.model import Record
+from perdure.text.preview import clip, one_line
+
+ProposalKind: TypeAlias = Literal["merge", "conflict"]
 
 _COUNTS: Final = ("episodes", "learned", "reinforced", "updated", "invalidated", "proposed", "left_out")
 
@@ -43,6 +48,54 @@ class Consolidation:
     changes: tuple[FactChange, ...] = ()
     batch: str | None = None
     done: bool = True
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A fact, from how many episodes it is known, and the facts that it took the place of, the newest first."""
+
+    record: Record
+    source_count: int
+    earlier: tuple[Record, ...] = ()
+
+    @property
+    def line(self) -> str:
+        """As in S2: `[identity] User lives in Tokyo (sources: 1 conversation)`."""
+        return fact_line(self.record)
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """Two memories that may say the same (`merge`), or cannot both be true (`conflict`); `second` is the newer one.
+
+    `number` is what `accept` and `reject` take. `text` is what one memory for both would say, where that is known.
+    """
+
+    number: int
+    kind: ProposalKind
+    first: Record
+    second: Record
+    reasons: tuple[str, ...]
+    cosine: float | None
+    text: str | None
+    created_at: datetime
+
+    @property
+    def line(self) -> str:
+        """The question on one line: `#7 merge: #3 Ada likes tea | #5 Ada is fond of tea`."""
+        both = " | ".join(f"#{each.number} {clip(one_line(each.text), 60)}" for each in (self.first, self.second))
+        return f"#{self.number} {self.kind}: {both}"
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What came of an answer to a proposal. `records` are its two memories as they are now, and the merged one."""
+
+    proposal: int
+    decision: Literal["accepted", "rejected"]
+    records: tuple[Record, ...]
+    batch: str
     notes: tuple[str, ...] = ()
 
 

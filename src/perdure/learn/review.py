@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final
 
 from perdure.buggify import point
 from perdure.errors import Conflict, InvalidInput, NotAllowed, NotFound
 from perdure.learn.joined import join_texts, joined_record
 from perdure.learn.merge import faithfulness, neighbour_score
-from perdure.learn.proposals import ACCEPTED, DECISION, REJECTED, Proposal, kind_of, open_proposal
+from perdure.learn.proposals import ACCEPTED, DECISION, REJECTED, kind_of, open_proposal
+from perdure.learn.results import Decision, Proposal
 from perdure.learn.save import absorb, store
 from perdure.learn.similar import Draft, draft_of, similar_memories, vectors_of
 from perdure.lifecycle.lookup import resolve
@@ -27,17 +27,6 @@ if TYPE_CHECKING:
 
 # What ends at the time at which it began was true for a moment.
 _MOMENT: Final = timedelta(microseconds=1)
-
-
-@dataclass(frozen=True, slots=True)
-class Decision:
-    """What came of an answer to a proposal. `records` are its two memories as they are now, and the merged one."""
-
-    proposal: int
-    decision: Literal["accepted", "rejected"]
-    records: tuple[Record, ...]
-    batch: str
-    notes: tuple[str, ...] = ()
 
 
 def reject(services: Services, namespace: str, proposal: Proposal | Reference) -> Decision:

@@ -11,15 +11,12 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
-import tempfile
 from collections import Counter
-from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import count, islice, takewhile
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, TextIO, TypeAlias, cast
 
 from perdure.clock import format_time, parse_time
@@ -42,6 +39,7 @@ from perdure.model import Filter, Identity, Record, State, identity_of, replace_
 from perdure.store.paging import RECORDS_PER_PAGE, records
 from perdure.store.port import LINK_KINDS, Progress, Use, Writer
 from perdure.text.entry import entry_of
+from perdure.text_files import replacing, rereadable
 from perdure.validation import MAX_ITEMS, Fields, RecordFields, check_int
 
 if TYPE_CHECKING:
@@ -103,7 +101,7 @@ def export_to(
     """Export to a path, which is replaced whole, or to an open text file."""
     with ExitStack() as stack:
         if isinstance(target, str | os.PathLike):
-            target = stack.enter_context(_replacing(target))
+            target = stack.enter_context(replacing(target))
         elif not hasattr(target, "write"):
             raise ExportFailed(f"{shown(target)} cannot be written to.", remedy="Give a path or an open text file.")
         exported_at = format_time(services.context.clock())
@@ -129,32 +127,6 @@ def export_to(
             progress(written, total)
         with services.store.read(namespace) as reader:
             return Exported(written, tuple(reader.damaged()))
-
-
-@contextmanager
-def _replacing(path: str | os.PathLike[str]) -> Generator[TextIO]:
-    """A file that takes the place of `path` when all of it is on disk; on any failure `path` stays as it was."""
-    try:
-        target = Path(path)
-        with tempfile.NamedTemporaryFile(
-            "w", encoding="utf-8", dir=target.parent, prefix=f".{target.name}.", delete=False
-        ) as stream:
-            try:
-                yield cast("TextIO", stream)
-                stream.flush()
-                os.fsync(stream.fileno())
-                Path(stream.name).replace(target)
-            except BaseException:
-                Path(stream.name).unlink()
-                raise
-        # The new name is on disk only when its directory is.
-        directory = os.open(target.parent, os.O_RDONLY)
-        try:
-            os.fsync(directory)
-        finally:
-            os.close(directory)
-    except (OSError, ValueError, TypeError) as error:
-        raise ExportFailed(f"{shown(path)} cannot be written: {error}.") from error
 
 
 def import_from(
@@ -226,25 +198,6 @@ def import_from(
         counts["skipped_deleted"],
         tuple(evicted),
     )
-
-
-@contextmanager
-def rereadable(source: str | os.PathLike[str] | TextIO) -> Generator[TextIO]:
-    """The source as a file that can be read twice: once to check everything, once to store it."""
-    with ExitStack() as stack:
-        try:
-            if isinstance(source, str | os.PathLike):
-                stream = stack.enter_context(Path(source).open(encoding="utf-8-sig"))
-            else:
-                spool = stack.enter_context(tempfile.SpooledTemporaryFile(1 << 24, "w+", encoding="utf-8"))
-                shutil.copyfileobj(source, spool)
-                spool.seek(0)
-                stream = cast("TextIO", spool)
-        except (OSError, ValueError, TypeError) as error:
-            raise ImportFailed(
-                f"{shown(source)} cannot be read as text: {error}.", remedy="Check the path, and that it is UTF-8."
-            ) from error
-        yield stream
 
 
 def numbered_lines(source: TextIO) -> Iterator[tuple[int, Mapping[str, Any]]]:

@@ -11,8 +11,8 @@ from functools import partial
 from typing import Final
 
 from perdure.clock import Clock, aware, system_clock
-from perdure.errors import UnknownChoice, shown
-from perdure.ids import new_id
+from perdure.errors import InvalidInput, UnknownChoice, shown
+from perdure.ids import is_id, new_id
 from perdure.model import NOTHING, Change, Json, Operation, Revision
 from perdure.validation import check_single_line, optional
 
@@ -49,9 +49,11 @@ class WriteContext:
         return WriteBatch(self, id, self.clock(), self.session or session)
 
     @contextmanager
-    def one_batch(self) -> Generator[str]:
+    def one_batch(self, id: str | None = None) -> Generator[str]:
         """Every change of this thread until the end of the block belongs to one batch, whose id is given."""
-        batch = self.batch()
+        if id is not None and not is_id(id):
+            raise InvalidInput(f"{shown(id)} is not the id of a batch.", remedy="Use the one that `batch()` gave.")
+        batch = self.batch() if id is None else WriteBatch(self, id, self.clock(), self.session)
         token = _opened.set(batch)
         try:
             yield batch.id

@@ -1,0 +1,125 @@
+"""The verbs of learning, asked of a server."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Unpack, cast
+
+from perdure.model import Record
+from perdure.remote.namespace import given
+from perdure.remote.open_remote import OpenRemote
+from perdure.validation import Fields, Filters, Reference
+
+if TYPE_CHECKING:
+    from perdure.learn.merge_results import Saved
+    from perdure.learn.results import Consolidation, Decision, Fact, Proposal
+    from perdure.learn.task import ConsolidationTask
+    from perdure.llm.port import Parked
+    from perdure.model import ParkedRetry
+    from perdure.recall.learnings import LearningsFound
+    from perdure.store.port import Progress
+
+
+class RemoteLearning(OpenRemote):
+    def consolidate(
+        self,
+        conversation_id: str | None = None,
+        *,
+        dry_run: bool = False,
+        limit: int | None = None,
+        progress: Progress | None = None,
+    ) -> Consolidation:
+        from perdure.learn.results import Consolidation
+
+        del progress
+        body = given({"conversation_id": conversation_id, "dry_run": dry_run, "limit": limit})
+        return self._remote.ask(Consolidation, "POST", "/v1/consolidate", body, slow=True)
+
+    def open_consolidation(
+        self, conversation_id: str | None = None, *, limit: int | None = None
+    ) -> ConsolidationTask | None:
+        from perdure.learn.task import ConsolidationTask
+
+        body = {"conversation_id": conversation_id, "limit": limit}
+        return self._remote.read(dict[str, ConsolidationTask | None], "/v1/consolidation", body)["task"]
+
+    def finish_consolidation(
+        self, token: str, actions: Mapping[str, Any] | Sequence[Mapping[str, Any]]
+    ) -> Consolidation:
+        from perdure.learn.results import Consolidation
+
+        body = {"token": token, "actions": actions}
+        return self._remote.ask(Consolidation, "POST", "/v1/consolidation/finish", body, slow=True)
+
+    def facts(
+        self, query: str | None = None, *, limit: int = 20, history: bool = False, **filters: Unpack[Filters]
+    ) -> tuple[Fact, ...]:
+        from perdure.learn.results import Fact
+
+        body = {"query": query, "limit": limit, "history": history, **filters}
+        return self._remote.read(dict[str, tuple[Fact, ...]], "/v1/facts", body)["facts"]
+
+    def save_memory(self, text: str, *, role: str | None = None, **fields: Unpack[Fields]) -> Saved:
+        from perdure.learn.merge_results import Saved
+
+        return self._remote.ask(Saved, "POST", "/v1/save", {"text": text, **given({"role": role}), **fields}, slow=True)
+
+    def review(self, kind: str | None = None, *, limit: int = 20) -> list[Proposal]:
+        from perdure.learn.results import Proposal
+
+        query = {"kind": kind, "limit": limit}
+        return self._remote.ask(dict[str, list[Proposal]], "GET", "/v1/review", query=query)["proposals"]
+
+    def accept(self, proposal: Proposal | Reference, *, keep: Reference | None = None) -> Decision:
+        return self._decide(proposal, "accept", given({"keep": keep}))
+
+    def reject(self, proposal: Proposal | Reference) -> Decision:
+        return self._decide(proposal, "reject", None)
+
+    def _decide(self, proposal: Proposal | Reference, answer: str, body: Mapping[str, object] | None) -> Decision:
+        from perdure.learn.results import Decision
+
+        named = proposal if isinstance(proposal, int | str) else proposal.number
+        number = named if isinstance(named, int) else self.get(named).number
+        return self._remote.ask(Decision, "POST", f"/v1/review/{number}/{answer}", body)
+
+    def learnings(
+        self,
+        query: str | None = None,
+        *,
+        limit: int = 20,
+        namespaces: Sequence[str] | None = None,
+        recipe: str = "learnings",
+    ) -> LearningsFound:
+        from perdure.recall.learnings import LearningsFound
+
+        body = {"query": query, "limit": limit, "namespaces": namespaces, "recipe": recipe}
+        return self._remote.read(LearningsFound, "/v1/learnings", body)
+
+    def injected(self, records: Sequence[Record]) -> None:
+        for name in dict.fromkeys(record.namespace for record in records):
+            refs = [record.id for record in records if record.namespace == name]
+            self._remote.renamed(name).ask(dict[str, int], "POST", "/v1/injected", {"refs": refs})
+
+    def suggest(
+        self, prompt: str, *, limit: int = 5, namespaces: Sequence[str] | None = None, without: Container[str] = ()
+    ) -> tuple[Record, ...]:
+        known = list(cast("Iterable[str]", without)) if isinstance(without, Iterable) else []
+        body = {"prompt": prompt, "limit": limit, "namespaces": namespaces, "without": known}
+        found = self._remote.read(dict[str, tuple[Record, ...]], "/v1/suggest", body)["records"]
+        return tuple(record for record in found if record.id not in without)
+
+    def parked(self) -> list[Parked]:
+        from perdure.remote.documents import parked_of
+
+        return parked_of(self._remote.ask(dict[str, Any], "GET", "/v1/parked"))
+
+    def retry_parked(self, ids: Sequence[int] | None = None) -> ParkedRetry:
+        from perdure.model import ParkedRetry
+
+        return self._remote.ask(ParkedRetry, "POST", "/v1/parked/retry", given({"ids": ids}), slow=True)
+
+    def discard_parked(self, ids: Sequence[int] | None = None) -> tuple[int, ...]:
+        return self._remote.ask(dict[str, tuple[int, ...]], "POST", "/v1/parked/discard", given({"ids": ids}))[
+            "discarded"
+        ]

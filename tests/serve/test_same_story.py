@@ -1,0 +1,67 @@
+"""`Memory("http://…")` and `Memory("file")` answer the same, verb by verb."""
+
+from __future__ import annotations
+
+from inspect import signature
+from pathlib import Path
+from typing import Any
+
+import pytest
+from serve.running import RunningServer
+from serve.story import CHAPTERS, tell
+
+from perdure import Conversation, Memory
+from perdure.errors import StoreRemote
+from perdure.remote.conversation import RemoteConversation
+from perdure.remote.memory import RemoteMemory
+
+# What needs the file itself, or whoever serves it: each says where to run it.
+LOCAL_ALONE = {"backup", "restore_backup", "doctor", "writing_as somebody else"}
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, list[object]]]:
+    folder = tmp_path_factory.mktemp("story")
+    with Memory(folder / "local.db", embedder="none") as memory:
+        local = tell(memory)
+    with RunningServer(folder / "served.db") as server, Memory(server.started["url"], token=server.owner) as memory:
+        return {"local": local, "remote": tell(memory)}
+
+
+@pytest.mark.parametrize("chapter", [chapter.__name__ for chapter in CHAPTERS])
+def test_a_server_answers_what_a_file_answers(told: dict[str, dict[str, list[object]]], chapter: str):
+    assert told["local"][chapter]
+    assert told["remote"][chapter] == told["local"][chapter]
+
+
+def public(kind: type) -> dict[str, Any]:
+    return {name: value for name in dir(kind) if not name.startswith("_") and callable(value := getattr(kind, name))}
+
+
+@pytest.mark.parametrize(("local", "remote"), [(Memory, RemoteMemory), (Conversation, RemoteConversation)])
+def test_every_verb_is_there_with_the_same_signature(local: type, remote: type):
+    verbs = public(local)
+    assert len(verbs) >= 3
+    assert {name: str(signature(verb)) for name, verb in public(remote).items()} == {
+        name: str(signature(verb)) for name, verb in verbs.items()
+    }
+    # A verb that is not asked of the server would look for an engine that is not there.
+    by_others = {"episodes", "conflicts"}
+    inherited = {name for name in verbs if getattr(remote, name) is getattr(local, name)}
+    assert inherited <= by_others
+    assert str(signature(RemoteMemory.__init__)) == str(signature(Memory.__init__))
+
+
+def test_what_cannot_be_done_from_afar_says_where_to_do_it(shared: RunningServer, tmp_path: Path):
+    with Memory(shared.started["url"], token=shared.owner) as memory:
+        calls = {
+            "backup": lambda: memory.backup(tmp_path / "copy"),
+            "restore_backup": lambda: memory.restore_backup(tmp_path / "copy"),
+            "doctor": memory.doctor,
+            "writing_as somebody else": lambda: memory.writing_as("somebody", writer="model"),
+        }
+        assert set(calls) == LOCAL_ALONE
+        for name, call in calls.items():
+            with pytest.raises(StoreRemote) as refused:
+                call()
+            assert "perdure" in refused.value.remedy or "token" in refused.value.remedy, name
