@@ -16,7 +16,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, Final
 
 from perdure.bank.front_matter import Values, split_front_matter, text_of, texts_of
-from perdure.bank.sections import FilesImported, LeftOut, Section, key_of_section, known_sections, store_sections
+from perdure.bank.sections import ImportReport, LeftOut, Section, key_of_section, known_sections, store_sections
 from perdure.errors import ImportFailed, shown
 from perdure.model import CONTEXT_TYPES, TIERS
 
@@ -224,7 +224,7 @@ def is_memory_file(relative: str) -> bool:
 
 def save_memory_file(
     memory: Memory, project: Path, path: Path, *, name: str | None, force: bool = False, trusted: bool = False
-) -> FilesImported:
+) -> ImportReport:
     """Index one memory file; ImportFailed if it is none, or cannot be read."""
     relative, text = read_inside(project, path)
     if not is_memory_file(relative):
@@ -232,7 +232,7 @@ def save_memory_file(
             f"{relative} is not a memory file.",
             remedy="Memory files are specs/<folder>/memory/*.md; nothing was stored.",
         )
-    report = FilesImported("memory files", relative)
+    report = ImportReport("memory files", relative)
     return _store(memory, [(relative, text)], name, report, force=force, trusted=trusted)
 
 
@@ -246,7 +246,7 @@ def scan_memory_files(
     trusted: bool = False,
     remove: bool = True,
     progress: Progress | None = None,
-) -> FilesImported:
+) -> ImportReport:
     """Index all memory files of a project, or of one of its spec folders. What is in no file any more is forgotten,
     unless `remove` is false.
     """
@@ -263,7 +263,7 @@ def scan_memory_files(
             files.append(read_inside(project, path))
         except ImportFailed as error:
             left_out.append(LeftOut(path.relative_to(project).as_posix(), error.sentence))
-    report = FilesImported("memory files", where, left_out=tuple(left_out))
+    report = ImportReport("memory files", where, left_out=tuple(left_out))
     # A file that could not be read now is not gone.
     covered = f"{where}/" if remove else None
     return _store(
@@ -275,13 +275,13 @@ def _store(
     memory: Memory,
     files: Sequence[tuple[str, str]],
     name: str | None,
-    report: FilesImported,
+    report: ImportReport,
     *,
     force: bool,
     trusted: bool,
     covered: str | None = None,
     progress: Progress | None = None,
-) -> FilesImported:
+) -> ImportReport:
     sections: list[Section] = []
     notes: list[str] = []
     for path, text in files:
@@ -298,7 +298,7 @@ def _store(
         return record.key not in kept and (path in read or below)
 
     gone = [record for record in known.values() if is_gone(record)]
-    listed = FilesImported(report.kind, report.path, left_out=report.left_out, notes=tuple(notes))
+    listed = ImportReport(report.kind, report.path, left_out=report.left_out, notes=tuple(notes))
     return store_sections(
         memory, sections, known, listed, gone=gone, force=force, trusted=trusted, progress=progress
     )  # fmt: skip

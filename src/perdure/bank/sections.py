@@ -51,7 +51,7 @@ class LeftOut:
 
 
 @dataclass(frozen=True, slots=True)
-class FilesImported:
+class ImportReport:
     """What became of the sections of some files. `present` were there already, `removed` are in no file any more, and
     `kept_forgotten` were forgotten here and stay so. `numbers` are the memories that were written.
     """
@@ -98,13 +98,13 @@ def store_sections(
     memory: Memory,
     sections: Sequence[Section],
     known: Mapping[str, Record],
-    report: FilesImported,
+    report: ImportReport,
     *,
     gone: Iterable[Record] = (),
     force: bool = False,
     trusted: bool = False,
     progress: Progress | None = None,
-) -> FilesImported:
+) -> ImportReport:
     """Write what is new or changed, and forget `gone`, as one batch. Unless it is `trusted`, a file counts as written
     by a model: it may propose a constitutional memory, and makes none.
     """
@@ -148,7 +148,7 @@ def standing_of(memory: Memory, existing: Record, section: Section) -> str | Non
 
 
 def write_section(memory: Memory, section: Section, existing: Record | None, trust: str | None) -> Remembered:
-    own = section.fields.get("metadata", {})
+    own = {**(existing.metadata if existing else {}), **section.fields.get("metadata", {})}
     fields: dict[str, Any] = {"source": "import", **section.fields, "metadata": {**own, FILE_HASH: section.hash}}
     if trust:
         fields["trust"] = trust

@@ -27,7 +27,7 @@ from perdure.recall.envelope import PLAIN, enclose, item, item_values, unused_ma
 from perdure.text.preview import abstract
 
 if TYPE_CHECKING:
-    from perdure.bank.sections import FilesImported
+    from perdure.bank.sections import ImportReport
     from perdure.learn.merge_results import Saved
     from perdure.learn.results import Consolidation
     from perdure.learn.task import ConsolidationTask
@@ -110,7 +110,7 @@ def checkpoints_answer(checkpoints: Iterable[Checkpoint]) -> ToolAnswer:
     return answer({"checkpoints": rows}, *(lines if rows else ["No checkpoints."]))
 
 
-def indexed_answer(imported: FilesImported) -> ToolAnswer:
+def indexed_answer(imported: ImportReport) -> ToolAnswer:
     """What became of files. Their names are written as JSON, so that they stay data."""
     data = {
         "path": imported.path,

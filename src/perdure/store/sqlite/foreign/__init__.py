@@ -1,0 +1,1 @@
+"""Databases of other memory tools, which are read and never changed."""

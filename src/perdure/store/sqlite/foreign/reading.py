@@ -1,0 +1,161 @@
+"""Reads the database of another memory tool, as it is at one moment. The file is opened for reading alone, and what
+stands in it is data: no trigger, view or function of it runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, Literal, TypeAlias, cast
+from urllib.parse import quote
+
+import apsw
+
+from perdure.errors import ImportFailed, shown
+from perdure.store.queries import load_queries
+from perdure.store.sqlite.apsw_types import Database, run
+from perdure.store.sqlite.connection import Patience
+from perdure.store.sqlite.migrate import APPLICATION_ID
+
+ForeignKind: TypeAlias = Literal["learnings", "memory index"]
+Row: TypeAlias = Mapping[str, Any]
+
+SQL: Final = load_queries(Path(__file__).with_name("foreign.sql"))
+_PATIENCE: Final = 1.0
+# So many steps of SQLite's machine are more than any honest table of a memory tool takes.
+_STEPS: Final = 1_000_000
+_MOST_STEPS: Final = 20_000
+_MAX_ROWS: Final = 1_000_000
+# By kind: the table's name where the tool's specification gives one, and the columns by which it is known.
+_KNOWN: Final[tuple[tuple[ForeignKind, str | None, frozenset[str]], ...]] = (
+    ("memory index", "memory_index", frozenset({"id", "spec_folder", "file_path"})),
+    ("learnings", None, frozenset({"id", "name", "description", "category"})),
+)
+# Derived from the texts, and of another model.
+_VECTORS: Final = "embedding"
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignDatabase:
+    """What a database holds: its memories, each by the names of its columns, and what it has beside them. `unreadable`
+    rows are damaged; `vectors` are how many memories had one.
+    """
+
+    kind: ForeignKind
+    rows: tuple[Row, ...]
+    history: tuple[Row, ...] = ()
+    checkpoints: tuple[Row, ...] = ()
+    metadata: Mapping[str, str] = field(default_factory=dict[str, str])
+    unreadable: int = 0
+    vectors: int = 0
+
+
+def read_foreign(path: Path) -> ForeignDatabase:
+    """ImportFailed says why a file is not read: it is not there, locked, damaged, or no database of a memory tool."""
+    try:
+        before = state_of(path)
+        with closing(connect_foreign(path)) as connection:
+            found = read_tables(cast("Database", connection), path)
+        if state_of(path) != before:
+            raise ImportFailed(f"{path} is being written.", remedy="Close the tool that writes it, and try again.")
+    except OSError as error:
+        raise ImportFailed(f"{path} cannot be read: {error.strerror}.") from error
+    except (apsw.BusyError, apsw.LockedError) as error:
+        raise ImportFailed(f"{path} is locked.", remedy="Close the tool that uses it, and try again.") from error
+    except apsw.NotADBError as error:
+        raise ImportFailed(f"{path} is not a database, or it is encrypted.") from error
+    except apsw.Error as error:
+        raise ImportFailed(
+            f"{path} cannot be read: {error}.", remedy="It may be damaged; nothing was stored."
+        ) from error
+    return found
+
+
+def state_of(path: Path) -> tuple[int, ...]:
+    """By which one sees that a database changed: the size and time of the file, and of its write-ahead log."""
+    status = path.stat()
+    try:
+        log = Path(f"{path}-wal").stat()
+    except OSError:
+        return status.st_ino, status.st_size, status.st_mtime_ns
+    return status.st_ino, status.st_size, status.st_mtime_ns, log.st_size, log.st_mtime_ns
+
+
+def connect_foreign(path: Path) -> apsw.Connection:
+    """Where nobody writes, SQLite need not make files beside it, nor take a lock; else it does as all readers do."""
+    in_use = any(Path(f"{path}{end}").exists() and Path(f"{path}{end}").stat().st_size for end in ("-wal", "-journal"))
+    options = "mode=ro" if in_use else "mode=ro&immutable=1"
+    flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+    connection = apsw.Connection(f"file:{quote(str(path.absolute()))}?{options}", flags)
+    connection.set_busy_handler(Patience(_PATIENCE))
+    connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
+    connection.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 0)
+    connection.config(apsw.SQLITE_DBCONFIG_ENABLE_VIEW, 0)
+    left = iter(range(_MOST_STEPS))
+    connection.set_progress_handler(lambda: next(left, None) is None, _STEPS)
+    return connection
+
+
+def read_tables(database: Database, path: Path) -> ForeignDatabase:
+    run(database, SQL["settings"])
+    if database.pragma("application_id") == APPLICATION_ID:
+        raise ImportFailed(
+            f"{path} is a store of Perdure.", remedy="Use it with --store, or `perdure export` and `perdure import`."
+        )
+    tables: dict[str, set[str]] = {}
+    for table, column in database.execute(SQL["tables"]):
+        tables.setdefault(table, set()).add(column)
+    for kind, name, columns in _KNOWN:
+        table = next((each for each in tables if name in {None, each} and columns <= tables[each]), None)
+        if table is None:
+            continue
+        rows, unreadable = rows_of(database, table)
+        history, _ = rows_of(database, "memory_history") if "memory_history" in tables else ([], 0)
+        checkpoints, _ = rows_of(database, "checkpoints") if "checkpoints" in tables else ([], 0)
+        meta, _ = rows_of(database, "_metadata") if "_metadata" in tables else ([], 0)
+        pairs = (list(row.values())[:2] for row in meta if len(row) > 1)
+        vectors = sum(row.get(_VECTORS) is not None for row in rows)
+        kept = tuple({name: value for name, value in row.items() if name != _VECTORS} for row in rows)
+        return ForeignDatabase(
+            kind, kept, tuple(history), tuple(checkpoints), {str(name): str(value) for name, value in pairs},
+            unreadable, vectors,
+        )  # fmt: skip
+    named = ", ".join(sorted(tables)[:5]) or "none"
+    raise ImportFailed(
+        f"{path} is no database of a memory tool that is known here.", remedy=f"Its tables: {shown(named)}."
+    )
+
+
+def rows_of(database: Database, table: str) -> tuple[list[dict[str, Any]], int]:
+    """Every row that can be read, and how many cannot."""
+    quoted = '"' + table.replace('"', '""') + '"'
+    try:
+        return list(named_rows(database, SQL["rows"].replace("%TABLE%", quoted))), 0
+    except (apsw.CorruptError, UnicodeDecodeError, apsw.NotADBError):
+        pass
+    found: list[dict[str, Any]] = []
+    ids: list[int] = []
+    unreadable = 0
+    try:
+        for (id,) in database.execute(SQL["row_ids"].replace("%TABLE%", quoted)):
+            ids.append(id)
+    except apsw.CorruptError:
+        unreadable += 1
+    for id in ids:
+        try:
+            found += named_rows(database, SQL["one_row"].replace("%TABLE%", quoted), id)
+        except (apsw.CorruptError, UnicodeDecodeError):
+            unreadable += 1
+    return found, unreadable
+
+
+def named_rows(database: Database, sql: str, *values: int) -> Iterator[dict[str, Any]]:
+    cursor: Any = cast("Any", database).cursor()
+    names: list[str] = []
+    for number, row in enumerate(cursor.execute(sql, values)):
+        names = names or [column[0] for column in cursor.get_description()]
+        if number >= _MAX_ROWS:
+            raise ImportFailed(f"A table has more than {_MAX_ROWS:,} rows.")
+        yield dict(zip(names, row, strict=True))
