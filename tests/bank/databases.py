@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import struct
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import apsw
 
@@ -50,9 +50,14 @@ CREATE TABLE memory_index (
 VECTOR = struct.pack("4f", 1, 0, 0, 0)
 
 
+def opened(path: Path) -> Any:
+    """A connection; apsw's own types leave much open."""
+    return cast("Any", apsw.Connection(str(path)))
+
+
 def make(path: Path, schema: str, table: str, rows: list[dict[str, Any]], *more: str) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
-    connection = apsw.Connection(str(path))
+    connection = opened(path)
     connection.execute(schema)
     with connection:
         for row in rows:

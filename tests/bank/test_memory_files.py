@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 
 from perdure import Memory
 from perdure.bank.memory_files import parse_memory_file, save_memory_file, scan_memory_files, split_anchors
+from perdure.bank.sections import ImportOptions, ImportReport
 from perdure.errors import ImportFailed
 
 
@@ -29,8 +31,11 @@ def memory(tmp_path: Path) -> Iterator[Memory]:
         yield memory
 
 
-def scan(memory: Memory, project: Path, **options: bool | str):
-    return scan_memory_files(memory, project, name="website", **options)  # pyright: ignore[reportArgumentType]
+WEBSITE = ImportOptions("website")
+
+
+def scan(memory: Memory, project: Path, *, force: bool = False) -> ImportReport:
+    return scan_memory_files(memory, project, replace(WEBSITE, force=force))
 
 
 def anchors(memory: Memory) -> dict[str | None, str]:
@@ -153,9 +158,9 @@ def test_two_projects_with_the_same_files_have_memories_of_their_own(memory: Mem
     scan(memory, project)
     other = tmp_path / "shop"
     write(other)
-    assert scan_memory_files(memory, other, name="shop").inserted == 3
+    assert scan_memory_files(memory, other, ImportOptions("shop")).inserted == 3
     (other / OAUTH_PATH).unlink()
-    assert scan_memory_files(memory, other, name="shop").removed == 3
+    assert scan_memory_files(memory, other, ImportOptions("shop")).removed == 3
     assert len(anchors(memory)) == 3
 
 
@@ -173,14 +178,14 @@ def test_a_folder_that_is_not_there_takes_nothing_away(memory: Memory, project: 
 def test_a_path_out_of_the_project_is_refused(memory: Memory, project: Path, path: str):
     write(project.parent, "outside.md", "secret")
     with pytest.raises(ImportFailed):
-        save_memory_file(memory, project, Path(path), name="website")
+        save_memory_file(memory, project, Path(path), WEBSITE)
     assert len(memory.list()) == 0
 
 
 def test_a_file_that_is_no_memory_file_is_refused(memory: Memory, project: Path):
     write(project, "README.md", "Hello")
     with pytest.raises(ImportFailed, match="not a memory file"):
-        save_memory_file(memory, project, Path("README.md"), name="website")
+        save_memory_file(memory, project, Path("README.md"), WEBSITE)
 
 
 def test_what_cannot_be_read_is_left_out_with_its_reason_and_keeps_its_memories(memory: Memory, project: Path):

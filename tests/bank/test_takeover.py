@@ -7,9 +7,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-import apsw
 import pytest
-from bank.databases import LEARNINGS, MEMORY_INDEX, MEMORY_INDEX_10, indexed, learning, make
+from bank.databases import LEARNINGS, MEMORY_INDEX, MEMORY_INDEX_10, indexed, learning, make, opened
 from bank.projects import write
 
 from perdure import Memory
@@ -125,7 +124,7 @@ def test_a_second_access_writes_nothing_and_a_changed_source_adds_what_is_new(
     lines = len(memory.log(limit=100))
     assert first_access(memory, project, home) == ()
     assert len(memory.log(limit=100)) == lines
-    connection = apsw.Connection(str(path))
+    connection = opened(path)
     connection.execute("UPDATE entries SET id = 'x' WHERE id = ?", (learning(1)["id"],))
     connection.execute(
         "INSERT INTO entries (id, name, description, category, created_at, updated_at, source) "
@@ -190,7 +189,7 @@ def test_columns_that_nobody_knows_are_kept(memory: Memory, project: Path, home:
 
 def test_what_is_only_in_the_write_ahead_log_is_taken_over_as_well(memory: Memory, project: Path, home: Path):
     path = learnings(home, [learning(1)])
-    writer = apsw.Connection(str(path))
+    writer = opened(path)
     writer.pragma("journal_mode", "wal")
     writer.execute("UPDATE entries SET name = 'Renamed in the log'")
     first_access(memory, project, home)
@@ -205,13 +204,13 @@ def bad_file(path: Path, kind: str) -> None:
         path.write_bytes(path.read_bytes()[:5000])
     elif kind == "foreign":
         path.unlink()
-        apsw.Connection(str(path)).execute("CREATE TABLE songs (id, name)")
+        opened(path).execute("CREATE TABLE songs (id, name)")
     elif kind == "store":
         path.unlink()
         Memory(path, embedder="none").close()
     elif kind == "view":
         path.unlink()
-        apsw.Connection(str(path)).execute(
+        opened(path).execute(
             "CREATE VIEW entries AS WITH RECURSIVE t(id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM t) "
             "SELECT id, id AS name, id AS description, id AS category FROM t"
         )
@@ -232,7 +231,7 @@ def test_a_file_that_cannot_be_taken_over_is_reported_and_nothing_else_happens(
 
 def test_a_locked_database_is_reported_and_taken_over_the_next_time(memory: Memory, project: Path, home: Path):
     path = learnings(home, [learning(n) for n in range(50)])
-    writer = apsw.Connection(str(path))
+    writer = opened(path)
     writer.execute("PRAGMA cache_size = 1; BEGIN EXCLUSIVE; UPDATE entries SET name = hex(randomblob(5000))")
     (report,) = first_access(memory, project, home)
     assert "locked" in report.left_out[0].reason

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perdure.bank.memory_files import SPECS, find_memory_files, scan_memory_files
+from perdure.bank.sections import ImportOptions, ImportReport
 from perdure.bank.takeover import take_over_known
 from perdure.errors import PerdureError
 
 if TYPE_CHECKING:
-    from perdure.bank.sections import ImportReport
     from perdure.memory import Memory
 
 
@@ -28,7 +28,7 @@ def on_first_access(
     reports += take_over_known(memory, project, name, home)
     try:
         if (project / SPECS).is_dir() and next(find_memory_files(project), None) is not None:
-            reports.append(scan_memory_files(memory, project, name=name, remove=False))
+            reports.append(scan_memory_files(memory, project, ImportOptions(name, remove=False)))
     except PerdureError:
         pass
     return tuple(reports)

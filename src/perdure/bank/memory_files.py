@@ -10,13 +10,22 @@ import os
 import re
 import stat
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, Final
 
 from perdure.bank.front_matter import Values, split_front_matter, text_of, texts_of
-from perdure.bank.sections import ImportReport, LeftOut, Section, key_of_section, known_sections, store_sections
+from perdure.bank.sections import (
+    UNTRUSTED,
+    ImportOptions,
+    ImportReport,
+    LeftOut,
+    Section,
+    key_of_section,
+    known_sections,
+    store_sections,
+)
 from perdure.errors import ImportFailed, shown
 from perdure.model import CONTEXT_TYPES, TIERS
 
@@ -24,7 +33,6 @@ if TYPE_CHECKING:
     from perdure.memory import Memory
     from perdure.model import Record
     from perdure.settings import Settings
-    from perdure.store.port import Progress
 
 KIND: Final = "file"
 SPECS: Final = "specs"
@@ -222,9 +230,7 @@ def is_memory_file(relative: str) -> bool:
     return len(parts) >= 4 and parts[0] == SPECS and parts[-2] == _FOLDER and parts[-1].endswith(".md")  # noqa: PLR2004
 
 
-def save_memory_file(
-    memory: Memory, project: Path, path: Path, *, name: str | None, force: bool = False, trusted: bool = False
-) -> ImportReport:
+def save_memory_file(memory: Memory, project: Path, path: Path, options: ImportOptions = UNTRUSTED) -> ImportReport:
     """Index one memory file; ImportFailed if it is none, or cannot be read."""
     relative, text = read_inside(project, path)
     if not is_memory_file(relative):
@@ -232,24 +238,13 @@ def save_memory_file(
             f"{relative} is not a memory file.",
             remedy="Memory files are specs/<folder>/memory/*.md; nothing was stored.",
         )
-    report = ImportReport("memory files", relative)
-    return _store(memory, [(relative, text)], name, report, force=force, trusted=trusted)
+    return _store(memory, [(relative, text)], ImportReport("memory files", relative), options)
 
 
 def scan_memory_files(
-    memory: Memory,
-    project: Path,
-    *,
-    name: str | None,
-    spec_folder: str | None = None,
-    force: bool = False,
-    trusted: bool = False,
-    remove: bool = True,
-    progress: Progress | None = None,
+    memory: Memory, project: Path, options: ImportOptions = UNTRUSTED, spec_folder: str | None = None
 ) -> ImportReport:
-    """Index all memory files of a project, or of one of its spec folders. What is in no file any more is forgotten,
-    unless `remove` is false.
-    """
+    """Index all memory files of a project, or of one of its spec folders. What is in no file any more is forgotten."""
     folder = folder_name(spec_folder)
     where = f"{SPECS}/{folder}" if folder else SPECS
     if folder and ".." in PurePosixPath(folder).parts:
@@ -264,31 +259,24 @@ def scan_memory_files(
         except ImportFailed as error:
             left_out.append(LeftOut(path.relative_to(project).as_posix(), error.sentence))
     report = ImportReport("memory files", where, left_out=tuple(left_out))
-    # A file that could not be read now is not gone.
-    covered = f"{where}/" if remove else None
-    return _store(
-        memory, files, name, report, force=force, trusted=trusted, covered=covered, progress=progress
-    )  # fmt: skip
+    return _store(memory, files, report, options, covered=f"{where}/")
 
 
 def _store(
     memory: Memory,
     files: Sequence[tuple[str, str]],
-    name: str | None,
     report: ImportReport,
-    *,
-    force: bool,
-    trusted: bool,
+    options: ImportOptions,
     covered: str | None = None,
-    progress: Progress | None = None,
 ) -> ImportReport:
+    """`covered` is where all files were looked for; one that could not be read now is not gone."""
     sections: list[Section] = []
     notes: list[str] = []
     for path, text in files:
-        own, odd = sections_of(parse_memory_file(path, text), name)
+        own, odd = sections_of(parse_memory_file(path, text), options.project_name)
         sections += own
         notes += [f"{path}: {note}" for note in odd]
-    known = known_sections(memory, KIND, name)
+    known = known_sections(memory, KIND, options.project_name)
     kept = {section.key for section in sections}
     read, unread = {path for path, _ in files}, {each.what for each in report.left_out}
 
@@ -298,10 +286,7 @@ def _store(
         return record.key not in kept and (path in read or below)
 
     gone = [record for record in known.values() if is_gone(record)]
-    listed = ImportReport(report.kind, report.path, left_out=report.left_out, notes=tuple(notes))
-    return store_sections(
-        memory, sections, known, listed, gone=gone, force=force, trusted=trusted, progress=progress
-    )  # fmt: skip
+    return store_sections(memory, sections, known, replace(report, notes=tuple(notes)), options, gone)
 
 
 # -- when to save ------------------------------------------------------------------------------------------------------

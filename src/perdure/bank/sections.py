@@ -5,11 +5,11 @@ a new version of it, and one that did not is left alone.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from perdure.clock import format_time
 from perdure.errors import NotAllowed, PerdureError
@@ -18,6 +18,9 @@ from perdure.model import STATES, Record, Remembered
 if TYPE_CHECKING:
     from perdure.memory import Memory
     from perdure.store.port import Progress
+
+    # For the directory and the session of a transcript: the memory that it belongs into, None for one off the record.
+    Place: TypeAlias = Callable[[str | None, str], Memory | None]
 
 # The surface of these changes in the log: what this room forgot may come back when the file has it again.
 SURFACE: Final = "files"
@@ -69,6 +72,25 @@ class ImportReport:
     batch: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class ImportOptions:
+    """How something is imported. `project_name` is that of the project it belongs to. Unless it is `trusted`, a source
+    counts as written by a model: it may propose a constitutional memory, and makes none. `force` writes what did not
+    change, or was forgotten; without `remove` nothing is forgotten. `place` says where a session's messages belong.
+    """
+
+    project_name: str | None = None
+    trusted: bool = False
+    dry_run: bool = False
+    force: bool = False
+    remove: bool = True
+    place: Place | None = None
+    progress: Progress | None = None
+
+
+UNTRUSTED: Final = ImportOptions()
+
+
 def key_of_section(kind: str, *parts: str, anchor: str | None = None) -> str:
     """`file:website/specs/049-auth/memory/x.md#decision`; what is too long for a key ends in a hash of all of it."""
     name = "/".join(parts) + ("" if anchor is None else f"#{anchor}")
@@ -99,41 +121,38 @@ def store_sections(
     sections: Sequence[Section],
     known: Mapping[str, Record],
     report: ImportReport,
-    *,
+    options: ImportOptions,
     gone: Iterable[Record] = (),
-    force: bool = False,
-    trusted: bool = False,
-    progress: Progress | None = None,
 ) -> ImportReport:
-    """Write what is new or changed, and forget `gone`, as one batch. Unless it is `trusted`, a file counts as written
-    by a model: it may propose a constitutional memory, and makes none.
-    """
-    writing = memory.writing_as(writer="person" if trusted else "model", surface=SURFACE)
+    """Write what is new or changed, and forget `gone`, as one batch; a dry run only counts."""
+    writing = memory.writing_as(writer="person" if options.trusted else "model", surface=SURFACE)
     counts = {"inserted": 0, "updated": 0, "present": 0, "kept_forgotten": 0}
     numbers: list[int] = []
     left_out, notes = list(report.left_out), list(report.notes)
     with writing.batch() as batch:
         for place, section in enumerate(sections, 1):
             existing = known.get(section.key)
-            if existing and not force and (standing := standing_of(memory, existing, section)):
+            if existing and not options.force and (standing := standing_of(memory, existing, section)):
                 counts[standing] += 1
+            elif options.dry_run:
+                counts["updated" if existing else "inserted"] += 1
             else:
                 try:
-                    done = write_section(writing, section, existing, trust=None if trusted else "low")
+                    done = write_section(writing, section, existing, trust=None if options.trusted else "low")
                 except PerdureError as error:
                     left_out.append(LeftOut(section.key.partition(":")[2], error.sentence))
                     continue
                 counts["updated" if existing else "inserted"] += 1
                 numbers.append(done.record.number)
                 notes += [note for note in done.notes if note not in notes]
-            if progress:
-                progress(place, len(sections))
-        removed = [record.number for record in gone if record.state == "active"]
-        if removed:
+            if options.progress:
+                options.progress(place, len(sections))
+        removed = [record.number for record in gone if record.state == "active" and options.remove]
+        if removed and not options.dry_run:
             writing.forget(removed)
     return replace(
         report, **counts, removed=len(removed), numbers=tuple(numbers), left_out=tuple(left_out), notes=tuple(notes),
-        batch=batch if numbers or removed else None,
+        batch=batch if (numbers or removed) and not options.dry_run else None,
     )  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from perdure.bank.memory_files import KIND, read_inside
-from perdure.bank.sections import ImportReport, LeftOut, key_of_section
+from perdure.bank.sections import UNTRUSTED, ImportOptions, ImportReport, LeftOut, key_of_section
 from perdure.clock import format_time
 from perdure.errors import ImportFailed, NotFound, PerdureError, shown
 from perdure.model import STATES
@@ -23,7 +23,6 @@ from perdure.validation import MAX_ITEMS, MAX_KEYWORDS, check_fields, check_text
 
 if TYPE_CHECKING:
     from perdure.memory import Memory
-    from perdure.store.port import Progress
     from perdure.store.sqlite.foreign.reading import ForeignDatabase, Row
 
 # The type of the key of the memory that says what was taken over, and when.
@@ -58,41 +57,30 @@ _MEMORY: Final = {
 _LISTS: Final = {"keywords": MAX_KEYWORDS, "references": MAX_ITEMS, "trigger_phrases": MAX_ITEMS}
 
 
-def take_over(
-    memory: Memory,
-    path: Path,
-    *,
-    project: Path | None,
-    name: str | None,
-    trusted: bool = False,
-    dry_run: bool = False,
-    progress: Progress | None = None,
-) -> ImportReport:
-    """Import the memories of one database as one batch, and write down that it was done. Unless it is `trusted`, it may
-    only propose constitutional memories.
-    """
+def take_over(memory: Memory, path: Path, project: Path | None, options: ImportOptions = UNTRUSTED) -> ImportReport:
+    """Import the memories of one database as one batch, and write down that it was done."""
     from perdure.store.sqlite.foreign.reading import read_foreign, state_of
 
     found = read_foreign(path)
-    records, left_out = records_of(found, project, name)
+    records, left_out = records_of(found, project, options.project_name)
     notes = notes_on(found)
-    if not trusted:
+    if not options.trusted:
         records = [{**record, "trust": "low"} for record in records] if found.kind == "memory index" else records
     report = ImportReport(found.kind, str(path), left_out=tuple(left_out), notes=tuple(notes))
-    if dry_run:
+    if options.dry_run:
         known = sum(is_known(memory, record) for record in records)
         return replace(report, inserted=len(records) - known, present=known)
-    writing = memory.writing_as(writer="person" if trusted else "model", surface=SURFACE)
+    writing = memory.writing_as(writer="person" if options.trusted else "model", surface=SURFACE)
     with writing.batch() as batch:
-        done = writing.import_(records, trusted=True, progress=progress)
+        done = writing.import_(records, trusted=True, progress=options.progress)
         if found.kind == "memory index" and done.inserted:
-            notes += proposals_note(records, trusted=trusted)
+            notes += proposals_note(records, trusted=options.trusted)
         report = replace(
             report, inserted=done.inserted, updated=done.updated, present=done.present,
             kept_forgotten=done.skipped_deleted, notes=(*notes, *done.notes), batch=batch,
         )  # fmt: skip
         state = ".".join(map(str, state_of(path)))
-        writing.upsert(key_of_takeover(path), told(report, found), **marker(state, found, name))
+        writing.upsert(key_of_takeover(path), told(report, found), **marker(state, found, options.project_name))
     return report
 
 
@@ -109,7 +97,7 @@ def take_over_known(memory: Memory, project: Path | None, name: str | None, home
             done = memory.list(key_type=TAKEOVER, states=STATES, limit=1000)
             if any(record.key == key_of_takeover(path) and record.metadata.get("state") == state for record in done):
                 continue
-            reports.append(take_over(memory, path, project=project, name=name))
+            reports.append(take_over(memory, path, project, ImportOptions(name)))
         except (PerdureError, OSError) as error:
             sentence = error.sentence if isinstance(error, PerdureError) else str(error)
             reports.append(ImportReport("database", str(path), left_out=(LeftOut(str(path), sentence),)))

@@ -92,22 +92,22 @@ def memory_save(call: ToolCall, *, file_path: str, force: bool) -> ToolAnswer:
     from pathlib import Path
 
     from perdure.bank.memory_files import save_memory_file
+    from perdure.bank.sections import ImportOptions
     from perdure.mcp.views import indexed_answer
 
     project = _project_of(call)
-    return indexed_answer(
-        save_memory_file(call.memory, project, Path(file_path), name=call.origin.project, force=force)
-    )
+    options = ImportOptions(call.origin.project, force=force)
+    return indexed_answer(save_memory_file(call.memory, project, Path(file_path), options))
 
 
 def memory_index_scan(call: ToolCall, *, force: bool, spec_folder: str | None = None) -> ToolAnswer:
     from perdure.bank.memory_files import scan_memory_files
+    from perdure.bank.sections import ImportOptions
     from perdure.mcp.views import indexed_answer
 
     project = _project_of(call)
-    return indexed_answer(
-        scan_memory_files(call.memory, project, name=call.origin.project, spec_folder=spec_folder, force=force)
-    )
+    options = ImportOptions(call.origin.project, force=force)
+    return indexed_answer(scan_memory_files(call.memory, project, options, spec_folder))
 
 
 def _project_of(call: ToolCall) -> Path:

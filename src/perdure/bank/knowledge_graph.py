@@ -1,0 +1,47 @@
+"""The file of the reference memory server of the Model Context Protocol: a graph of entities and relations, as JSON
+lines. An entity with its observations is a memory, and a relation is one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, cast
+
+from perdure.bank.sections import LeftOut, Section, key_of_section
+
+ENTITY: Final = "entity"
+RELATION: Final = "relation"
+_MAX_LINE: Final = 1024
+
+
+def sections_of_graph(lines: Iterable[tuple[int, Mapping[str, Any]]]) -> tuple[list[Section], list[LeftOut]]:
+    """Pure. Later lines about the same entity add to it."""
+    entities: dict[str, tuple[str, list[str]]] = {}
+    relations: dict[tuple[str, str, str], None] = {}
+    left_out: list[LeftOut] = []
+    for number, line in lines:
+        if line.get("type") == ENTITY and isinstance(line.get("name"), str) and line["name"].strip():
+            told = cast("list[Any]", line["observations"]) if isinstance(line.get("observations"), list) else []
+            entity = entities.setdefault(line["name"].strip(), (str(line.get("entityType") or ""), []))
+            entity[1].extend([text for each in told if (text := str(each).strip()) and text not in entity[1]])
+        elif line.get("type") == RELATION and all(
+            isinstance(line.get(name), str) and line[name].strip() for name in ("from", "relationType", "to")
+        ):
+            relations[line["from"].strip(), line["relationType"].strip(), line["to"].strip()] = None
+        else:
+            left_out.append(LeftOut(f"line {number}", "It is neither an entity nor a relation."))
+    sections = [entity_section(name, kind, observations) for name, (kind, observations) in entities.items()]
+    for source, verb, target in relations:
+        words = re.sub(r"[_\s]+", " ", verb)
+        key = key_of_section(RELATION, source, verb, target)
+        sections.append(Section(key, f"{source} {words} {target}", {"tags": [verb[:_MAX_LINE]]}))
+    return sections, left_out
+
+
+def entity_section(name: str, kind: str, observations: list[str]) -> Section:
+    head = f"{name} ({kind})" if kind else name
+    fields: dict[str, Any] = {"title": " ".join(name.split())[:_MAX_LINE]}
+    if kind.strip():
+        fields["tags"] = [" ".join(kind.split())[:_MAX_LINE]]
+    return Section(key_of_section(ENTITY, name), "\n".join([head, *(f"- {text}" for text in observations)]), fields)

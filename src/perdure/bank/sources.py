@@ -1,0 +1,225 @@
+"""Where memories may be imported from: what kind of thing a path is, and where tools put their own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+
+from perdure.bank.documents import AGENT_FILES, section_of_own_memory, sections_of_document
+from perdure.bank.documents import KIND as DOCUMENT
+from perdure.bank.knowledge_graph import ENTITY, RELATION, sections_of_graph
+from perdure.bank.memory_files import SPECS, is_memory_file, read_inside, save_memory_file, scan_memory_files
+from perdure.bank.sections import ImportOptions, ImportReport, LeftOut, Section, known_sections, store_sections
+from perdure.bank.takeover import known_databases, take_over
+from perdure.bank.transcripts import Agent, import_transcripts, objects_in
+from perdure.errors import ImportFailed
+
+if TYPE_CHECKING:
+    from perdure.memory import Memory
+
+Kind: TypeAlias = Literal[
+    "records", "messages", "database", "memory files", "document", "agent memory", "knowledge graph",
+    "claude-code transcripts", "codex transcripts",
+]  # fmt: skip
+TRANSCRIPTS: Final[Mapping[str, Agent]] = {"claude-code transcripts": "claude-code", "codex transcripts": "codex"}
+TOOLS: Final = ("claude-code", "codex", "iflow", "opencode")
+_SQLITE: Final = b"SQLite format 3\0"
+_LOOKED_AT: Final = 200
+_BANK: Final = ("anti-patterns.md", "patterns.md", "heuristics.md")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Something to import. `root` is the project that it belongs to, if there is one."""
+
+    kind: Kind
+    paths: tuple[Path, ...]
+    root: Path | None = None
+
+    @property
+    def label(self) -> str:
+        first = str(self.paths[0])
+        return first if len(self.paths) == 1 else f"{first} and {len(self.paths) - 1:,} more"
+
+
+def recognise(path: Path) -> Source:
+    """What a path is, by its place, its name or what stands in it; ImportFailed says what was expected."""
+    if path.is_dir():
+        return recognise_folder(path.absolute())
+    project = project_around(path.absolute())
+    if path.suffix == ".md":
+        if project is not None and is_memory_file(path.absolute().relative_to(project).as_posix()):
+            return Source("memory files", (path,), project)
+        if path.name in _BANK:
+            raise ImportFailed(f"{path} belongs to a knowledge bank.", remedy="Use `perdure bank import`.")
+        if is_agent_memory(path.absolute().parent):
+            return Source("agent memory", (path,))
+        return Source("document", (path,))
+    try:
+        with path.open("rb") as stream:
+            if stream.read(len(_SQLITE)) == _SQLITE:
+                return Source("database", (path,), project)
+    except OSError as error:
+        raise ImportFailed(f"{path} cannot be read: {error.strerror}.") from error
+    return Source(kind_of_lines(path), (path,))
+
+
+def kind_of_lines(path: Path) -> Kind:
+    """Of a file of JSON lines; what is nothing else is an export, whose reader says what is wrong."""
+    for count, (_, line) in enumerate(objects_in(path)):
+        if "perdure_export" in line or "text" in line or count >= _LOOKED_AT:
+            return "records"
+        if "conversation_id" in line and "role" in line:
+            return "messages"
+        if line.get("type") in {ENTITY, RELATION}:
+            return "knowledge graph"
+        if line.get("type") in {"session_meta", "response_item", "event_msg"} and "payload" in line:
+            return "codex transcripts"
+        if "sessionId" in line and "type" in line:
+            return "claude-code transcripts"
+    return "records"
+
+
+def recognise_folder(path: Path) -> Source:
+    if SPECS in path.parts:
+        project = Path(*path.parts[: len(path.parts) - 1 - path.parts[::-1].index(SPECS)])
+        return Source("memory files", (path,), project)
+    if (path / SPECS).is_dir():
+        return Source("memory files", (path / SPECS,), path)
+    if is_agent_memory(path):
+        return Source("agent memory", tuple(sorted(path.glob("*.md"))))
+    files = tuple(sorted(path.rglob("*.jsonl")))
+    kinds = [(kind_of_lines(file), file) for file in files]
+    for kind in dict.fromkeys(kind for kind, _ in kinds):
+        if kind not in TRANSCRIPTS:
+            continue
+        return Source(kind, tuple(file for other, file in kinds if other == kind))
+    raise ImportFailed(
+        f"{path} holds nothing that is known here.",
+        remedy="Name a file, a project with specs/, or a folder of transcripts; docs/import.md lists what is read.",
+    )
+
+
+def is_agent_memory(folder: Path) -> bool:
+    return folder.name == "memory" and folder.parent.parent.name == "projects"
+
+
+def project_around(path: Path) -> Path | None:
+    """The folder in which `specs/` stands, or `.opencode`, for a path inside one of them."""
+    for name in (SPECS, ".opencode"):
+        if name in path.parts[:-1]:
+            return Path(*path.parts[: path.parts.index(name)])
+    return None
+
+
+def sources_of(tool: str, project: Path | None, home: Path, environ: Mapping[str, str]) -> list[Source]:
+    """What a tool keeps where it puts things, as far as it is there."""
+    sources: list[Source] = []
+    if tool == "claude-code":
+        folder = Path(environ.get("CLAUDE_CONFIG_DIR") or home / ".claude")
+        slugs = sorted(each for each in (folder / "projects").glob("*") if each.is_dir())
+        sources += [
+            Source("agent memory", files) for slug in slugs if (files := tuple(sorted((slug / "memory").glob("*.md"))))
+        ]
+        transcripts = tuple(file for slug in slugs for file in sorted(slug.glob("*.jsonl")))
+        sources += [Source("claude-code transcripts", transcripts)] if transcripts else []
+        sources += document_sources([folder / "CLAUDE.md"], folder)
+        sources += document_sources(agent_files(project, "CLAUDE"), project)
+    elif tool == "codex":
+        folder = Path(environ.get("CODEX_HOME") or home / ".codex")
+        rollouts = tuple(sorted((folder / "sessions").rglob("*.jsonl")))
+        sources += [Source("codex transcripts", rollouts)] if rollouts else []
+        sources += document_sources([folder / "AGENTS.md"], folder)
+        sources += document_sources(agent_files(project, "AGENTS"), project)
+    elif tool == "iflow":
+        sources += [Source("database", (path,), None) for path in known_databases(None, home)]
+    elif tool == "opencode" and project is not None:
+        nowhere = project / "\0"
+        sources += [Source("database", (path,), project) for path in known_databases(project, nowhere)]
+        sources += [Source("memory files", (project / SPECS,), project)] if (project / SPECS).is_dir() else []
+    return sources
+
+
+def agent_files(project: Path | None, beginning: str) -> list[Path]:
+    return [] if project is None else [project / name for name in AGENT_FILES if name.startswith(beginning)]
+
+
+def document_sources(paths: Iterable[Path], root: Path | None) -> list[Source]:
+    return [Source("document", (path,), root) for path in paths if path.is_file()]
+
+
+# -- importing ---------------------------------------------------------------------------------------------------------
+
+
+def import_source(memory: Memory, source: Source, options: ImportOptions) -> ImportReport:
+    """Import one source, as one batch. `records` and `messages` are imported by `Memory` itself."""
+    report = ImportReport(source.kind, source.label)
+    if source.kind == "database":
+        return take_over(memory, source.paths[0], source.root, options)
+    if source.kind == "memory files" and source.root is not None:
+        return import_memory_files(memory, source.paths[0], source.root, options)
+    if agent := TRANSCRIPTS.get(source.kind):
+        return import_transcripts(memory, source.paths, agent, report, options)
+    if source.kind == "messages":
+        done = memory.import_messages(source.paths[0], dry_run=options.dry_run, progress=options.progress)
+        return replace(
+            report, inserted=done.inserted, present=done.present, kept_forgotten=done.skipped_deleted,
+            notes=done.notes, batch=done.batch,
+        )  # fmt: skip
+    if source.kind == "knowledge graph":
+        sections, left_out = sections_of_graph(objects_in(source.paths[0]))
+        kinds = (ENTITY, RELATION)
+    else:
+        sections, left_out = read_documents(source, options.project_name)
+        kinds = (DOCUMENT,)
+    known = {key: record for kind in kinds for key, record in known_sections(memory, kind).items()}
+    kept = {section.key for section in sections}
+    # Of a file that is read whole, what is no longer in it is gone.
+    files = {section.fields.get("file_path") for section in sections} - {None}
+    projects = {section.fields.get("source_project") for section in sections}
+    gone = [
+        record
+        for record in known.values()
+        if record.key not in kept and record.file_path in files and record.source_project in projects
+    ]
+    return store_sections(memory, sections, known, replace(report, left_out=tuple(left_out)), options, gone)
+
+
+def import_memory_files(memory: Memory, path: Path, project: Path, options: ImportOptions) -> ImportReport:
+    named = replace(options, project_name=options.project_name or project.name)
+    if path.is_file():
+        return save_memory_file(memory, project, path.absolute(), named)
+    relative = path.absolute().relative_to(project).as_posix().removesuffix("/memory")
+    return scan_memory_files(memory, project, named, None if relative == SPECS else relative)
+
+
+def read_documents(source: Source, name: str | None) -> tuple[list[Section], list[LeftOut]]:
+    sections: list[Section] = []
+    left_out: list[LeftOut] = []
+    for path in source.paths:
+        root = source.root or path.absolute().parent
+        try:
+            relative, text = read_inside(root, path.absolute())
+        except ImportFailed as error:
+            left_out.append(LeftOut(str(path), error.sentence))
+            continue
+        if source.kind == "agent memory":
+            slug = path.absolute().parent.parent
+            own = section_of_own_memory(slug.name, path.name, text, project_of_slug(slug))
+            sections += [own] if own else []
+        else:
+            sections += sections_of_document(relative, text, name or root.name)
+    return sections, left_out
+
+
+def project_of_slug(folder: Path) -> str | None:
+    """The name of the project whose transcripts are in a folder: one of them says where the agent worked."""
+    for path in sorted(folder.glob("*.jsonl"))[:3]:
+        for count, (_, line) in enumerate(objects_in(path)):
+            if isinstance(line.get("cwd"), str):
+                return Path(line["cwd"]).name or None
+            if count >= _LOOKED_AT:
+                break
+    return None
