@@ -31,6 +31,7 @@ ListName: TypeAlias = Literal[
     "sessions",
     "facts",
     "details",
+    "imports",
 ]
 
 

@@ -92,7 +92,7 @@ def test_a_section_that_changed_is_a_new_version_and_one_that_is_gone_is_forgott
     changed = OAUTH.replace("with 400", "with 401").replace("ANCHOR:decision", "ANCHOR:choice")
     write(project, text=changed)
     done = scan(memory, project)
-    assert (done.inserted, done.updated, done.present, done.removed) == (1, 1, 1, 1)
+    assert (done.inserted, done.updated, done.present, done.gone) == (1, 1, 1, 1)
     assert set(anchors(memory)) == {None, "choice", "errors"}
     (errors,) = (record for record in memory.list(spec_folder="049-auth") if record.anchor_id == "errors")
     assert errors.version == 2
@@ -105,7 +105,7 @@ def test_a_file_that_is_gone_is_forgotten_and_comes_back_with_the_file(memory: M
     file = project / OAUTH_PATH
     scan(memory, project)
     file.unlink()
-    assert scan(memory, project).removed == 3
+    assert scan(memory, project).gone == 3
     assert anchors(memory) == {}
     write(project)
     assert scan(memory, project).updated == 3
@@ -160,7 +160,7 @@ def test_two_projects_with_the_same_files_have_memories_of_their_own(memory: Mem
     write(other)
     assert scan_memory_files(memory, other, ImportOptions("shop")).inserted == 3
     (other / OAUTH_PATH).unlink()
-    assert scan_memory_files(memory, other, ImportOptions("shop")).removed == 3
+    assert scan_memory_files(memory, other, ImportOptions("shop")).gone == 3
     assert len(anchors(memory)) == 3
 
 
@@ -198,7 +198,7 @@ def test_what_cannot_be_read_is_left_out_with_its_reason_and_keeps_its_memories(
     os.mkfifo(folder / "04-01-26_10-00__pipe.md")
     (project / OAUTH_PATH).write_bytes(b"\xff\xfe broken")
     done = scan(memory, project)
-    reasons = {each.what.rpartition("__")[2]: each.reason for each in done.left_out}
+    reasons = {each.what.rpartition("__")[2]: each.reason for each in done.unread}
     assert list(reasons) == ["link.md", "binary.md", "large.md", "pipe.md", "oauth.md"]
     for name, words in {
         "link.md": "outside",
@@ -207,7 +207,7 @@ def test_what_cannot_be_read_is_left_out_with_its_reason_and_keeps_its_memories(
         "pipe.md": "regular",
     }.items():
         assert words in reasons[name]
-    assert (done.removed, len(anchors(memory))) == (0, 3)
+    assert (done.gone, len(anchors(memory))) == (0, 3)
 
 
 def test_a_linked_folder_is_not_entered(memory: Memory, project: Path):

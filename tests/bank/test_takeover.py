@@ -60,7 +60,7 @@ def test_every_column_of_a_learning_arrives(memory: Memory, project: Path, home:
     path = learnings(home, [learning(1)])
     before = state(path)
     (report,) = first_access(memory, project, home)
-    assert (report.inserted, report.left_out) == (1, ())
+    assert (report.inserted, report.unread) == (1, ())
     (record,) = records(memory)
     assert (record.title, record.category, record.reasoning) == (
         "Learning 1", "heuristics", "Three bugs came from invented samples.",
@@ -178,7 +178,7 @@ def test_values_that_no_memory_can_have_are_kept_in_the_metadata(memory: Memory,
     (record,) = records(memory)
     kept = record.metadata["foreign_columns"]
     assert kept == {"category": "weird", "confidence": "sure", "keywords": "not json", "created_at": "yesterday-ish"}
-    assert len(report.left_out) == 2
+    assert len(report.unread) == 2
 
 
 def test_columns_that_nobody_knows_are_kept(memory: Memory, project: Path, home: Path):
@@ -224,8 +224,8 @@ def test_a_file_that_cannot_be_taken_over_is_reported_and_nothing_else_happens(
     bad_file(path, kind)
     write(project)
     reports = first_access(memory, project, home)
-    assert reports[0].left_out
-    assert str(path) in reports[0].left_out[0].reason or "cannot be read" in reports[0].left_out[0].reason
+    assert reports[0].unread
+    assert str(path) in reports[0].unread[0].reason or "cannot be read" in reports[0].unread[0].reason
     assert reports[1].inserted == 3
 
 
@@ -234,7 +234,7 @@ def test_a_locked_database_is_reported_and_taken_over_the_next_time(memory: Memo
     writer = opened(path)
     writer.execute("PRAGMA cache_size = 1; BEGIN EXCLUSIVE; UPDATE entries SET name = hex(randomblob(5000))")
     (report,) = first_access(memory, project, home)
-    assert "locked" in report.left_out[0].reason
+    assert "locked" in report.unread[0].reason
     writer.execute("ROLLBACK")
     writer.close()
     (report,) = first_access(memory, project, home)

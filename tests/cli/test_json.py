@@ -111,6 +111,8 @@ doctor
 export DIR/out.jsonl
 import DIR/out.jsonl
 import DIR/out.jsonl -n other
+import DIR/CLAUDE.md
+import DIR/specs
 chat import DIR/chat.jsonl
 chat list
 work
@@ -152,6 +154,9 @@ def test_a_key_has_one_type_in_all_documents_and_the_page_names_it(user: User, s
     types: defaultdict[str, set[str]] = defaultdict(set)
     lines = [line.replace("DIR", str(tmp_path)) for line in SCENARIO.strip().splitlines()]
     (tmp_path / "chat.jsonl").write_text('{"conversation_id": "c", "role": "user", "content": "Tea, please"}', "utf-8")
+    (tmp_path / "CLAUDE.md").write_text("# Rules\nTea is served at five.", "utf-8")
+    (tmp_path / "specs/tea/memory").mkdir(parents=True)
+    (tmp_path / "specs/tea/memory/large.md").write_bytes(b"\xff")
     (tmp_path / "talk.jsonl").write_text("\n".join(conversation()), "utf-8")
     waiting = None
     for line in lines:

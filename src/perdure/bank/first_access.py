@@ -20,12 +20,14 @@ if TYPE_CHECKING:
 
 
 def on_first_access(
-    memory: Memory, project: Path, name: str | None, environ: Mapping[str, str] | None = None
+    memory: Memory, project: Path, name: str | None, environ: Mapping[str, str] | None = None, *, private: bool = False
 ) -> tuple[ImportReport, ...]:
-    """It is cheap where there is nothing to do, and never raises what is wrong with a source."""
+    """It is cheap where there is nothing to do, and never raises what is wrong with a source. The user's own learnings
+    do not belong into the memory of a `private` project.
+    """
     home = Path((os.environ if environ is None else environ).get("HOME") or Path.home())
     reports: list[ImportReport] = []
-    reports += take_over_known(memory, project, name, home)
+    reports += take_over_known(memory, project, name, None if private else home)
     try:
         if (project / SPECS).is_dir() and next(find_memory_files(project), None) is not None:
             reports.append(scan_memory_files(memory, project, ImportOptions(name, remove=False)))

@@ -8,18 +8,18 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, cast
 
-from perdure.bank.sections import LeftOut, Section, key_of_section
+from perdure.bank.sections import Section, Unread, key_of_section
 
 ENTITY: Final = "entity"
 RELATION: Final = "relation"
 _MAX_LINE: Final = 1024
 
 
-def sections_of_graph(lines: Iterable[tuple[int, Mapping[str, Any]]]) -> tuple[list[Section], list[LeftOut]]:
+def sections_of_graph(lines: Iterable[tuple[int, Mapping[str, Any]]]) -> tuple[list[Section], list[Unread]]:
     """Pure. Later lines about the same entity add to it."""
     entities: dict[str, tuple[str, list[str]]] = {}
     relations: dict[tuple[str, str, str], None] = {}
-    left_out: list[LeftOut] = []
+    unread: list[Unread] = []
     for number, line in lines:
         if line.get("type") == ENTITY and isinstance(line.get("name"), str) and line["name"].strip():
             told = cast("list[Any]", line["observations"]) if isinstance(line.get("observations"), list) else []
@@ -30,13 +30,13 @@ def sections_of_graph(lines: Iterable[tuple[int, Mapping[str, Any]]]) -> tuple[l
         ):
             relations[line["from"].strip(), line["relationType"].strip(), line["to"].strip()] = None
         else:
-            left_out.append(LeftOut(f"line {number}", "It is neither an entity nor a relation."))
+            unread.append(Unread(f"line {number}", "It is neither an entity nor a relation."))
     sections = [entity_section(name, kind, observations) for name, (kind, observations) in entities.items()]
     for source, verb, target in relations:
         words = re.sub(r"[_\s]+", " ", verb)
         key = key_of_section(RELATION, source, verb, target)
         sections.append(Section(key, f"{source} {words} {target}", {"tags": [verb[:_MAX_LINE]]}))
-    return sections, left_out
+    return sections, unread
 
 
 def entity_section(name: str, kind: str, observations: list[str]) -> Section:

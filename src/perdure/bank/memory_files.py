@@ -20,8 +20,8 @@ from perdure.bank.sections import (
     UNTRUSTED,
     ImportOptions,
     ImportReport,
-    LeftOut,
     Section,
+    Unread,
     key_of_section,
     known_sections,
     store_sections,
@@ -252,13 +252,13 @@ def scan_memory_files(
     if not (project / where).is_dir():
         raise ImportFailed(f"There is no folder {where} in the project.", remedy="Name one below specs/.")
     files: list[tuple[str, str]] = []
-    left_out: list[LeftOut] = []
+    unread: list[Unread] = []
     for path in find_memory_files(project, folder):
         try:
             files.append(read_inside(project, path))
         except ImportFailed as error:
-            left_out.append(LeftOut(path.relative_to(project).as_posix(), error.sentence))
-    report = ImportReport("memory files", where, left_out=tuple(left_out))
+            unread.append(Unread(path.relative_to(project).as_posix(), error.sentence))
+    report = ImportReport("memory files", where, unread=tuple(unread))
     return _store(memory, files, report, options, covered=f"{where}/")
 
 
@@ -278,11 +278,11 @@ def _store(
         notes += [f"{path}: {note}" for note in odd]
     known = known_sections(memory, KIND, options.project_name)
     kept = {section.key for section in sections}
-    read, unread = {path for path, _ in files}, {each.what for each in report.left_out}
+    read, failed = {path for path, _ in files}, {each.what for each in report.unread}
 
     def is_gone(record: Record) -> bool:
         path = record.file_path or ""
-        below = covered is not None and path.startswith(covered) and path not in unread
+        below = covered is not None and path.startswith(covered) and path not in failed
         return record.key not in kept and (path in read or below)
 
     gone = [record for record in known.values() if is_gone(record)]

@@ -46,7 +46,7 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut:
+class Unread:
     """What was not read, and why."""
 
     what: str
@@ -55,7 +55,7 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class ImportReport:
-    """What became of the sections of some files. `present` were there already, `removed` are in no file any more, and
+    """What became of the sections of some files. `present` were there already, `gone` are in no file any more, and
     `kept_forgotten` were forgotten here and stay so. `numbers` are the memories that were written.
     """
 
@@ -64,10 +64,10 @@ class ImportReport:
     inserted: int = 0
     updated: int = 0
     present: int = 0
-    removed: int = 0
+    gone: int = 0
     kept_forgotten: int = 0
     numbers: tuple[int, ...] = ()
-    left_out: tuple[LeftOut, ...] = ()
+    unread: tuple[Unread, ...] = ()
     notes: tuple[str, ...] = ()
     batch: str | None = None
 
@@ -128,7 +128,7 @@ def store_sections(
     writing = memory.writing_as(writer="person" if options.trusted else "model", surface=SURFACE)
     counts = {"inserted": 0, "updated": 0, "present": 0, "kept_forgotten": 0}
     numbers: list[int] = []
-    left_out, notes = list(report.left_out), list(report.notes)
+    unread, notes = list(report.unread), list(report.notes)
     with writing.batch() as batch:
         for place, section in enumerate(sections, 1):
             existing = known.get(section.key)
@@ -140,7 +140,7 @@ def store_sections(
                 try:
                     done = write_section(writing, section, existing, trust=None if options.trusted else "low")
                 except PerdureError as error:
-                    left_out.append(LeftOut(section.key.partition(":")[2], error.sentence))
+                    unread.append(Unread(section.key.partition(":")[2], error.sentence))
                     continue
                 counts["updated" if existing else "inserted"] += 1
                 numbers.append(done.record.number)
@@ -151,7 +151,7 @@ def store_sections(
         if removed and not options.dry_run:
             writing.forget(removed)
     return replace(
-        report, **counts, removed=len(removed), numbers=tuple(numbers), left_out=tuple(left_out), notes=tuple(notes),
+        report, **counts, gone=len(removed), numbers=tuple(numbers), unread=tuple(unread), notes=tuple(notes),
         batch=batch if (numbers or removed) and not options.dry_run else None,
     )  # fmt: skip
 

@@ -11,7 +11,7 @@ from perdure.bank.documents import AGENT_FILES, section_of_own_memory, sections_
 from perdure.bank.documents import KIND as DOCUMENT
 from perdure.bank.knowledge_graph import ENTITY, RELATION, sections_of_graph
 from perdure.bank.memory_files import SPECS, is_memory_file, read_inside, save_memory_file, scan_memory_files
-from perdure.bank.sections import ImportOptions, ImportReport, LeftOut, Section, known_sections, store_sections
+from perdure.bank.sections import ImportOptions, ImportReport, Section, Unread, known_sections, store_sections
 from perdure.bank.takeover import known_databases, take_over
 from perdure.bank.transcripts import Agent, import_transcripts, objects_in
 from perdure.errors import ImportFailed
@@ -69,8 +69,6 @@ def recognise(path: Path) -> Source:
 def kind_of_lines(path: Path) -> Kind:
     """Of a file of JSON lines; what is nothing else is an export, whose reader says what is wrong."""
     for count, (_, line) in enumerate(objects_in(path)):
-        if "perdure_export" in line or "text" in line or count >= _LOOKED_AT:
-            return "records"
         if "conversation_id" in line and "role" in line:
             return "messages"
         if line.get("type") in {ENTITY, RELATION}:
@@ -79,6 +77,8 @@ def kind_of_lines(path: Path) -> Kind:
             return "codex transcripts"
         if "sessionId" in line and "type" in line:
             return "claude-code transcripts"
+        if "perdure_export" in line or "text" in line or count >= _LOOKED_AT:
+            return "records"
     return "records"
 
 
@@ -91,11 +91,10 @@ def recognise_folder(path: Path) -> Source:
     if is_agent_memory(path):
         return Source("agent memory", tuple(sorted(path.glob("*.md"))))
     files = tuple(sorted(path.rglob("*.jsonl")))
-    kinds = [(kind_of_lines(file), file) for file in files]
-    for kind in dict.fromkeys(kind for kind, _ in kinds):
-        if kind not in TRANSCRIPTS:
-            continue
-        return Source(kind, tuple(file for other, file in kinds if other == kind))
+    kinds: list[tuple[Kind, Path]] = [(kind_of_lines(file), file) for file in files]
+    for kind, _ in kinds:
+        if kind in {"claude-code transcripts", "codex transcripts"}:
+            return Source(kind, tuple(file for other, file in kinds if other == kind))
     raise ImportFailed(
         f"{path} holds nothing that is known here.",
         remedy="Name a file, a project with specs/, or a folder of transcripts; docs/import.md lists what is read.",
@@ -136,8 +135,7 @@ def sources_of(tool: str, project: Path | None, home: Path, environ: Mapping[str
     elif tool == "iflow":
         sources += [Source("database", (path,), None) for path in known_databases(None, home)]
     elif tool == "opencode" and project is not None:
-        nowhere = project / "\0"
-        sources += [Source("database", (path,), project) for path in known_databases(project, nowhere)]
+        sources += [Source("database", (path,), project) for path in known_databases(project, None)]
         sources += [Source("memory files", (project / SPECS,), project)] if (project / SPECS).is_dir() else []
     return sources
 
@@ -169,10 +167,10 @@ def import_source(memory: Memory, source: Source, options: ImportOptions) -> Imp
             notes=done.notes, batch=done.batch,
         )  # fmt: skip
     if source.kind == "knowledge graph":
-        sections, left_out = sections_of_graph(objects_in(source.paths[0]))
+        sections, unread = sections_of_graph(objects_in(source.paths[0]))
         kinds = (ENTITY, RELATION)
     else:
-        sections, left_out = read_documents(source, options.project_name)
+        sections, unread = read_documents(source, options.project_name)
         kinds = (DOCUMENT,)
     known = {key: record for kind in kinds for key, record in known_sections(memory, kind).items()}
     kept = {section.key for section in sections}
@@ -184,7 +182,7 @@ def import_source(memory: Memory, source: Source, options: ImportOptions) -> Imp
         for record in known.values()
         if record.key not in kept and record.file_path in files and record.source_project in projects
     ]
-    return store_sections(memory, sections, known, replace(report, left_out=tuple(left_out)), options, gone)
+    return store_sections(memory, sections, known, replace(report, unread=tuple(unread)), options, gone)
 
 
 def import_memory_files(memory: Memory, path: Path, project: Path, options: ImportOptions) -> ImportReport:
@@ -195,15 +193,15 @@ def import_memory_files(memory: Memory, path: Path, project: Path, options: Impo
     return scan_memory_files(memory, project, named, None if relative == SPECS else relative)
 
 
-def read_documents(source: Source, name: str | None) -> tuple[list[Section], list[LeftOut]]:
+def read_documents(source: Source, name: str | None) -> tuple[list[Section], list[Unread]]:
     sections: list[Section] = []
-    left_out: list[LeftOut] = []
+    unread: list[Unread] = []
     for path in source.paths:
         root = source.root or path.absolute().parent
         try:
             relative, text = read_inside(root, path.absolute())
         except ImportFailed as error:
-            left_out.append(LeftOut(str(path), error.sentence))
+            unread.append(Unread(str(path), error.sentence))
             continue
         if source.kind == "agent memory":
             slug = path.absolute().parent.parent
@@ -211,7 +209,7 @@ def read_documents(source: Source, name: str | None) -> tuple[list[Section], lis
             sections += [own] if own else []
         else:
             sections += sections_of_document(relative, text, name or root.name)
-    return sections, left_out
+    return sections, unread
 
 
 def project_of_slug(folder: Path) -> str | None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from perdure.bank.memory_files import KIND, read_inside
-from perdure.bank.sections import UNTRUSTED, ImportOptions, ImportReport, LeftOut, key_of_section
+from perdure.bank.sections import UNTRUSTED, ImportOptions, ImportReport, Unread, key_of_section
 from perdure.clock import format_time
 from perdure.errors import ImportFailed, NotFound, PerdureError, shown
 from perdure.model import STATES
@@ -62,11 +62,11 @@ def take_over(memory: Memory, path: Path, project: Path | None, options: ImportO
     from perdure.store.sqlite.foreign.reading import read_foreign, state_of
 
     found = read_foreign(path)
-    records, left_out = records_of(found, project, options.project_name)
+    records, unread = records_of(found, project, options.project_name)
     notes = notes_on(found)
     if not options.trusted:
         records = [{**record, "trust": "low"} for record in records] if found.kind == "memory index" else records
-    report = ImportReport(found.kind, str(path), left_out=tuple(left_out), notes=tuple(notes))
+    report = ImportReport(found.kind, str(path), unread=tuple(unread), notes=tuple(notes))
     if options.dry_run:
         known = sum(is_known(memory, record) for record in records)
         return replace(report, inserted=len(records) - known, present=known)
@@ -84,7 +84,7 @@ def take_over(memory: Memory, path: Path, project: Path | None, options: ImportO
     return report
 
 
-def take_over_known(memory: Memory, project: Path | None, name: str | None, home: Path) -> list[ImportReport]:
+def take_over_known(memory: Memory, project: Path | None, name: str | None, home: Path | None) -> list[ImportReport]:
     """Take over the databases that stand where their tools put them, unless that was done and they are as they were.
     What is wrong with one is in its report, and is tried again the next time.
     """
@@ -100,13 +100,13 @@ def take_over_known(memory: Memory, project: Path | None, name: str | None, home
             reports.append(take_over(memory, path, project, ImportOptions(name)))
         except (PerdureError, OSError) as error:
             sentence = error.sentence if isinstance(error, PerdureError) else str(error)
-            reports.append(ImportReport("database", str(path), left_out=(LeftOut(str(path), sentence),)))
+            reports.append(ImportReport("database", str(path), unread=(Unread(str(path), sentence),)))
     return reports
 
 
-def known_databases(project: Path | None, home: Path) -> list[Path]:
+def known_databases(project: Path | None, home: Path | None) -> list[Path]:
     """The user's own learnings, and the index of the project. A project cannot name a file outside of itself."""
-    candidates = [home / LEARNINGS_FILE]
+    candidates = [] if home is None else [home / LEARNINGS_FILE]
     if project is not None:
         with suppress(PerdureError):
             index = read_project_settings(project).index_path
@@ -134,13 +134,13 @@ def is_known(memory: Memory, record: Mapping[str, Any]) -> bool:
 
 def records_of(
     found: ForeignDatabase, project: Path | None, name: str | None
-) -> tuple[list[dict[str, Any]], list[LeftOut]]:
+) -> tuple[list[dict[str, Any]], list[Unread]]:
     """The memories as records that can be imported, and those that cannot."""
     history: dict[Any, list[Row]] = {}
     for change in found.history:
         history.setdefault(change.get("memory_id"), []).append(change)
     records: list[dict[str, Any]] = []
-    left_out = [LeftOut("damaged rows", f"{found.unreadable:,} cannot be read.")] if found.unreadable else []
+    unread = [Unread("damaged rows", f"{found.unreadable:,} cannot be read.")] if found.unreadable else []
     for row in found.rows:
         try:
             if found.kind == "learnings":
@@ -148,8 +148,8 @@ def records_of(
             else:
                 records.append(memory_record(row, history.get(row.get("id"), []), project, name))
         except PerdureError as error:
-            left_out.append(LeftOut(f"id {shown(row.get('id'))}", error.sentence))
-    return records, left_out
+            unread.append(Unread(f"id {shown(row.get('id'))}", error.sentence))
+    return records, unread
 
 
 def memory_record(row: Row, history: Sequence[Row], project: Path | None, name: str | None) -> dict[str, Any]:
@@ -272,7 +272,7 @@ def proposals_note(records: Iterable[Mapping[str, Any]], *, trusted: bool) -> li
 def told(report: ImportReport, found: ForeignDatabase) -> str:
     """The memory that says what was taken over."""
     lines = [f"Perdure took over the {found.kind} of {report.path}: {report.inserted:,} memories."]
-    lines += [f"Left out: {each.what}: {each.reason}" for each in report.left_out[:100]]
+    lines += [f"Left out: {each.what}: {each.reason}" for each in report.unread[:100]]
     for row in found.checkpoints[:100]:
         of = ", ".join(
             f"{name} {shown(value)}" for name, value in row.items() if value not in {None, ""} and name != "id"

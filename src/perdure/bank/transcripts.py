@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast
 
-from perdure.bank.sections import UNTRUSTED, ImportOptions, ImportReport, LeftOut
+from perdure.bank.sections import UNTRUSTED, ImportOptions, ImportReport, Unread
 from perdure.errors import ImportFailed, PerdureError
 from perdure.ids import content_hash
 from perdure.validation import MAX_TEXT_BYTES
@@ -175,7 +175,7 @@ def import_transcripts(
     was said, is not stored again.
     """
     inserted = present = forgotten = 0
-    left_out, notes = list(report.left_out), Counter[str]()
+    unread, notes = list(report.unread), Counter[str]()
     with memory.batch() as batch:
         for count, path in enumerate(paths, 1):
             try:
@@ -183,7 +183,7 @@ def import_transcripts(
                 for session, messages in by_session(transcript):
                     target = memory if options.place is None else options.place(transcript.directory, session)
                     if target is None:
-                        left_out.append(LeftOut(path.name, "The session is off the record."))
+                        unread.append(Unread(path.name, "The session is off the record."))
                         continue
                     new = not_yet_heard(target, session, messages)
                     done = target.import_messages(new, dry_run=options.dry_run)
@@ -191,7 +191,7 @@ def import_transcripts(
                     present += done.present + len(messages) - len(new)
                     forgotten += done.skipped_deleted
             except PerdureError as error:
-                left_out.append(LeftOut(str(path), error.sentence))
+                unread.append(Unread(str(path), error.sentence))
                 continue
             notes["lines that are not JSON were left out"] += transcript.unreadable
             notes["messages are too long for a memory, and were left out"] += transcript.too_long
@@ -199,7 +199,7 @@ def import_transcripts(
                 options.progress(count, len(paths))
     told = [f"{number:,} {text}." for text, number in notes.items() if number]
     return replace(
-        report, inserted=inserted, present=present, kept_forgotten=forgotten, left_out=tuple(left_out),
+        report, inserted=inserted, present=present, kept_forgotten=forgotten, unread=tuple(unread),
         notes=(*report.notes, *told), batch=batch if inserted and not options.dry_run else None,
     )  # fmt: skip
 

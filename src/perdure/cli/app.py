@@ -55,7 +55,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "backup": ("backup", "Copy the whole store to a file, and check the copy."),
     "restore-backup": ("restore_backup", "Make the store what a backup was."),
     "export": ("export", "Write memories to a file, one JSON object per line."),
-    "import": ("import_", "Read memories from a file that `export` wrote."),
+    "import": ("import_", "Read memories from a file that `export` wrote, or that another tool keeps."),
     "chat": ("chat", "Read conversations from a file, and list them."),
     "episodes": ("episodes", "List or search the episodes of conversations."),
     "consolidate": ("consolidate", "Make facts of the episodes that wait."),

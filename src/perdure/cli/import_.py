@@ -2,36 +2,135 @@
 
 from __future__ import annotations
 
-from typing import Final
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from perdure.cli.command import Target, command, option
+from perdure.cli.confirm import DRY_RUN
 from perdure.cli.imported_view import imported_view, source_file
 from perdure.cli.progress import Bar
 from perdure.cli.render import View
+from perdure.cli.terminal import dim, note, safe
+from perdure.jsonable import list_document
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from perdure.bank.sections import ImportOptions, ImportReport
+    from perdure.bank.sources import Source
+    from perdure.memory import Memory
 
 _EXAMPLES: Final = (
     "perdure import memories.jsonl --trusted",
     "perdure import notes-from-a-colleague.jsonl -n team",
+    "perdure import --from claude-code --dry-run",
+    "perdure import specs",
     """echo '{"text": "Alice prefers dark mode", "tags": ["ui"]}' | perdure import -""",
 )
+_TOOLS: Final = ("claude-code", "codex", "iflow", "opencode")
+_MOST_UNREAD: Final = 20
 
 
 @command("import", examples=_EXAMPLES, creates=True)
-@click.argument("file", type=click.Path(dir_okay=False, allow_dash=True))
-@option("--trusted", is_flag=True, help="It is your own export: keep the sources, trust, times and counts it names.")
-@option("--revive", is_flag=True, help="Also import what was deleted or changed here later.")
-def main(target: Target, *, file: str, trusted: bool, revive: bool) -> View:
-    """Read memories from a file that `export` wrote.
+@click.argument("path", required=False, type=click.Path(allow_dash=True))
+@option("--from", "tool", type=click.Choice(_TOOLS), help="Import what this tool keeps, from where it keeps it.")
+@option("--trusted", is_flag=True, help="It is your own: keep the sources, trust, tiers, times and counts it names.")
+@option("--revive", is_flag=True, help="Also import what was deleted or changed here later; only of an export.")
+@DRY_RUN
+def main(target: Target, *, path: str | None, tool: str | None, trusted: bool, revive: bool, dry_run: bool) -> View:
+    """Read memories from a file that `export` wrote, or that another tool keeps.
 
-    FILE has one JSON object per line, of which only `text` is needed; `-` is standard input. All of it is checked
-    first: one bad line, and nothing is stored. What is there already stays; of two texts of one key the newer one
-    does. What was forgotten or corrected here after it was written down does not come back, unless you say --revive.
+    What PATH is, Perdure sees itself: an export (one JSON object per line, of which only `text` is needed), memory
+    files of a project (`specs`), CLAUDE.md or AGENTS.md, transcripts of Claude Code or Codex, a database of another
+    memory tool, the file of the reference memory server. `-` is an export on standard input. docs/import.md tells what
+    becomes of each.
+
+    All of an export is checked first: one bad line, and nothing is stored. What is there already stays; of two texts of
+    one key the newer one does. What was forgotten or corrected here after it was written down does not come back,
+    unless you say --revive. Importing anything again adds what is new.
     """
-    source = source_file(file)
+    from perdure.bank.sources import recognise, sources_of
+
+    if (path is None) == (tool is None):
+        raise click.UsageError("Name a PATH, or a tool with --from.")
+    if path is not None:
+        source_file(path)
+        sources = [] if path == "-" else [recognise(Path(path))]
+    else:
+        home = Path(os.environ.get("HOME") or Path.home())
+        sources = sources_of(str(tool), target.project, home, os.environ)
+    if path is not None and (not sources or sources[0].kind == "records"):
+        return import_export(target, path, trusted=trusted, revive=revive, dry_run=dry_run)
+    if revive:
+        raise click.UsageError("--revive is for exports; what else was forgotten stays so until its source changes.")
+    return import_sources(target, sources, trusted=trusted, dry_run=dry_run)
+
+
+def import_export(target: Target, path: str, *, trusted: bool, revive: bool, dry_run: bool) -> View:
+    if dry_run:
+        raise click.UsageError("An export is imported without a dry run; `perdure undo` takes it back.")
+    source = source_file(path)
     with target.memory() as memory, Bar("Importing") as bar:
         imported = memory.import_(source, trusted=trusted, revive=revive, progress=bar)
     total = imported.inserted + imported.updated + imported.present
     counts = f"{imported.inserted:,} new, {imported.updated:,} updated, {imported.present:,} known"
     return imported_view(target, imported, f"Imported {total:,}: {counts}.")
+
+
+def import_sources(target: Target, sources: Sequence[Source], *, trusted: bool, dry_run: bool) -> View:
+    """Each source is a batch of its own; what is wrong with one does not keep the others out."""
+    from perdure.bank.sections import ImportOptions, ImportReport, Unread
+    from perdure.bank.sources import import_source
+    from perdure.errors import PerdureError
+
+    reports: list[ImportReport] = []
+    with target.memory(dry_run=dry_run) as memory:
+        for source in sources:
+            with Bar(f"Importing {source.kind}") as bar:
+                options = ImportOptions(trusted=trusted, dry_run=dry_run, progress=bar)
+                try:
+                    own = place_of(memory, source, options)
+                    reports.append(import_source(own[0], source, own[1]))
+                except PerdureError as error:
+                    if len(sources) == 1:
+                        raise
+                    unread = (Unread(source.label, error.sentence),)
+                    reports.append(ImportReport(source.kind, source.label, unread=unread))
+    lines = [line_of(report, dry_run=dry_run) for report in reports] or ["There is nothing to import."]
+    after = [note(f"{safe(each.what)}: {each.reason}") for report in reports for each in report.unread[:_MOST_UNREAD]]
+    after += [note(safe(text)) for report in reports for text in report.notes]
+    after += [dim(f"take it back: {target.hint('undo', report.batch)}") for report in reports if report.batch]
+    if any(report.batch for report in reports):
+        after.append(dim(f"found by words now; by meaning after: {target.hint('work')}"))
+    return View(json=list_document("imports", reports), lines=lines, after=after)
+
+
+def place_of(memory: Memory, source: Source, options: ImportOptions) -> tuple[Memory, ImportOptions]:
+    """What belongs to a private project goes into its own namespace, whoever imports it."""
+    from perdure.session.origin import find_origin
+    from perdure.session.privacy import where
+
+    common = memory.capacity().namespace
+
+    def place(directory: str | None, session: str) -> Memory | None:
+        found = where(directory, session, namespace=common)
+        return memory.namespace(found.namespace) if found.recording else None
+
+    if source.root is None:
+        return memory, replace(options, place=place)
+    name = find_origin({"PERDURE_PROJECT": str(source.root)}).project
+    own = where(source.root, None, namespace=common).namespace
+    return memory.namespace(own), replace(options, place=place, project_name=name)
+
+
+def line_of(report: ImportReport, *, dry_run: bool) -> str:
+    counts = [
+        (report.inserted, "new"), (report.updated, "changed"), (report.present, "known"), (report.gone, "gone"),
+        (report.kept_forgotten, "forgotten before"), (len(report.unread), "left out"),
+    ]  # fmt: skip
+    told = ", ".join(f"{count:,} {word}" for count, word in counts if count or word == "new")
+    return f"{'Would import' if dry_run else 'Imported'} {report.kind} {safe(report.path)}: {told}."

@@ -158,10 +158,11 @@ class Protocol:
         with suppress(Exception):
             memory = self.memory.open()
             memory.warm()
-            if self.memory.project is not None and self.memory.place().recording:
+            place = self.memory.place()
+            if self.memory.project is not None and place.recording:
                 from perdure.bank.first_access import on_first_access
 
-                on_first_access(memory, self.memory.project, self._origin.project)
+                on_first_access(memory, self.memory.project, self._origin.project, private=place.private)
         with suppress(Exception):
             from perdure.session.spool import Spool
 

@@ -55,15 +55,15 @@ CHECKPOINTS: Final = object_of(
     ),
 )
 INDEXED: Final = object_of(
-    "path inserted updated present removed kept_forgotten numbers",
+    "path inserted updated present gone kept_forgotten numbers",
     path=TEXT,
     inserted=NUMBER,
     updated=NUMBER,
     present=NUMBER,
-    removed=NUMBER,
+    gone=NUMBER,
     kept_forgotten=NUMBER,
     numbers=NUMBERS,
-    left_out=list_of(object_of("what reason", what=TEXT, reason=TEXT)),
+    unread=list_of(object_of("what reason", what=TEXT, reason=TEXT)),
     batch=TEXT,
     notes=TEXTS,
 )

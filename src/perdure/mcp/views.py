@@ -117,10 +117,10 @@ def indexed_answer(imported: ImportReport) -> ToolAnswer:
         "inserted": imported.inserted,
         "updated": imported.updated,
         "present": imported.present,
-        "removed": imported.removed,
+        "gone": imported.gone,
         "kept_forgotten": imported.kept_forgotten,
         "numbers": list(imported.numbers),
-        **_filled(left_out=to_jsonable(imported.left_out), batch=imported.batch, notes=list(imported.notes)),
+        **_filled(unread=to_jsonable(imported.unread), batch=imported.batch, notes=list(imported.notes)),
     }
     return ToolAnswer(data, json.dumps(data, ensure_ascii=False))
 

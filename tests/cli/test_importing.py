@@ -1,0 +1,169 @@
+"""`perdure import` of what other tools keep: it sees what a path is, and finds what a tool left."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from bank.agents import SAID, SESSION, claude_line, claude_transcript, codex_line, codex_rollout, lines
+from bank.databases import LEARNINGS, MEMORY_INDEX, indexed, learning, make
+from bank.projects import OAUTH_PATH, write
+
+from perdure import Memory
+from perdure.clock import format_time
+
+if TYPE_CHECKING:
+    from cli.user import User
+
+
+def imported(user: User, *words: str, **environment: str) -> dict[str, int]:
+    (report,) = user.done("import", *words, "--json", **environment).json["imports"]
+    return {name: report[name] for name in ("inserted", "updated", "present", "gone")}
+
+
+def said(store: Path, session: str) -> list[tuple[object, str]]:
+    with Memory(store, embedder="none") as memory:
+        return [(record.metadata["role"], record.text) for record in memory.conversation(session).messages()]
+
+
+def test_of_a_transcript_only_what_user_and_model_said_is_stored_at_its_own_time(
+    user: User, store: Path, tmp_path: Path
+):
+    path = lines(tmp_path / "transcript.jsonl", claude_transcript())
+    assert imported(user, str(path))["inserted"] == 5
+    assert said(store, SESSION) == SAID
+    with Memory(store, embedder="none") as memory:
+        first = memory.conversation(SESSION).messages()[0]
+    assert first.valid_at is not None
+    assert format_time(first.valid_at).startswith("2026-03-01T10:01")
+
+
+def test_a_transcript_that_grew_adds_what_is_new(user: User, store: Path, tmp_path: Path):
+    rows = claude_transcript()
+    path = lines(tmp_path / "transcript.jsonl", rows)
+    imported(user, str(path))
+    with path.open("a", encoding="utf-8") as stream:
+        stream.write('{"type": "user", "half a line')
+    assert imported(user, str(path)) == {"inserted": 0, "updated": 0, "present": 5, "gone": 0}
+    lines(path, [*rows, claude_line(20, "user", "And at midnight?")])
+    assert imported(user, str(path))["inserted"] == 1
+    assert said(store, SESSION) == [*SAID, ("user", "And at midnight?")]
+
+
+def test_what_a_hook_stored_while_it_was_said_is_not_stored_again(user: User, store: Path, tmp_path: Path):
+    with Memory(store, embedder="none") as memory:
+        for role, text in SAID[:3]:
+            memory.conversation(SESSION).add_message(role, text)
+    assert imported(user, str(lines(tmp_path / "t.jsonl", claude_transcript())))["inserted"] == 2
+    assert sorted(said(store, SESSION)) == sorted(SAID)
+
+
+@pytest.mark.parametrize("events", [True, False], ids=["events", "only items"])
+def test_a_rollout_of_codex_is_a_conversation(user: User, store: Path, tmp_path: Path, *, events: bool):
+    path = lines(tmp_path / "rollout.jsonl", codex_rollout(events=events))
+    assert imported(user, str(path))["inserted"] == 2
+    assert said(store, "codex-1") == [("user", "Why does the checkout fail?"), ("assistant", "The tax table is empty.")]
+    assert imported(user, str(path)) == {"inserted": 0, "updated": 0, "present": 2, "gone": 0}
+
+
+def test_the_rollout_of_a_subagent_is_left_out(user: User, tmp_path: Path):
+    rows = codex_rollout()
+    rows[0] = codex_line(0, "session_meta", id="sub", cwd="/x", source={"subagent": "review"})
+    assert imported(user, str(lines(tmp_path / "r.jsonl", rows)))["inserted"] == 0
+
+
+def test_everything_that_claude_code_keeps_is_found_where_it_puts_it(user: User, store: Path, tmp_path: Path):
+    home, project = tmp_path / "home", tmp_path / "website"
+    slug = home / ".claude/projects/-home-ana-website"
+    lines(slug / "s.jsonl", claude_transcript())
+    write(slug, "memory/MEMORY.md", "# Memory\n- [Role](user_role.md) - what the user does\n")
+    write(slug, "memory/user_role.md", "---\nname: user-role\ndescription: Role\ntype: user\n---\nAna is a pilot.\n")
+    write(home, ".claude/CLAUDE.md", "# Style\nWrite short sentences.\n")
+    write(project, "CLAUDE.md", "Be kind.\n\n## Build\nRun make.\n\n## Test\nRun make test.\n")
+    environment = {"HOME": str(home), "CLAUDE_PROJECT_DIR": str(project)}
+    looked = user.done("import", "--from", "claude-code", "--dry-run", "--json", **environment).json["imports"]
+    assert [report["inserted"] for report in looked] == [1, 5, 1, 3]
+    assert user.done("list", "--json").json["records"] == []
+    user.done("import", "--from", "claude-code", **environment)
+    with Memory(store, embedder="none") as memory:
+        (role,) = (record for record in memory.list(key_type="document") if "pilot" in record.text)
+        build = memory.recall("make").hits[0].record
+    assert (role.title, role.tags, role.source_project, role.source) == ("Role", ("user",), "website", "import")
+    assert (build.title, build.source_project) in {("CLAUDE.md: Build", "website"), ("CLAUDE.md: Test", "website")}
+
+
+def test_a_document_that_changed_updates_its_memories(user: User, store: Path, tmp_path: Path):
+    path = write(tmp_path, "AGENTS.md", "# Build\nRun make.\n# Test\nRun make test.\n```\n# not a heading\n```\n")
+    assert imported(user, str(path))["inserted"] == 2
+    write(tmp_path, "AGENTS.md", "# Build\nRun ninja.\n")
+    assert imported(user, str(path)) == {"inserted": 0, "updated": 1, "present": 0, "gone": 1}
+    with Memory(store, embedder="none") as memory:
+        assert [(record.text, record.version) for record in memory.list()] == [("Run ninja.", 2)]
+
+
+def test_the_graph_of_the_reference_memory_server_becomes_memories(user: User, store: Path, tmp_path: Path):
+    rows: list[dict[str, object]] = [
+        {"type": "entity", "name": "Ana", "entityType": "person", "observations": ["flies gliders", "lives in Osaka"]},
+        {"type": "relation", "from": "Ana", "to": "Airfield", "relationType": "works_at"},
+    ]
+    path = lines(tmp_path / "memory.json", rows)
+    assert imported(user, str(path))["inserted"] == 2
+    with Memory(store, embedder="none") as memory:
+        assert memory.get("entity:Ana").text == "Ana (person)\n- flies gliders\n- lives in Osaka"
+        assert memory.recall("who works at the airfield?")[0].record.text == "Ana works at Airfield"
+    rows[0]["observations"] = ["flies gliders", "lives in Kyoto"]
+    assert imported(user, str(lines(path, rows))) == {"inserted": 0, "updated": 1, "present": 1, "gone": 0}
+
+
+def test_memory_files_are_imported_by_their_folder_or_by_their_name(user: User, tmp_path: Path):
+    write(tmp_path)
+    assert imported(user, str(tmp_path / OAUTH_PATH))["inserted"] == 3
+    assert imported(user, str(tmp_path / "specs"))["present"] == 3
+    assert imported(user, str(tmp_path))["present"] == 3
+    assert imported(user, "--from", "opencode", CLAUDE_PROJECT_DIR=str(tmp_path))["present"] == 3
+
+
+def test_a_database_is_taken_over_by_its_path_and_found_where_its_tool_puts_it(user: User, tmp_path: Path):
+    home, project = tmp_path / "home", tmp_path / "p"
+    path = make(home / ".claude/iflow/memory/memory.db", LEARNINGS, "entries", [learning(1)])
+    index = make(project / ".opencode/memory/database/memory-index.sqlite", MEMORY_INDEX, "memory_index", [indexed(1)])
+    looked = user.done("import", str(path), "--dry-run")
+    assert looked.out.startswith("Would import learnings")
+    assert imported(user, "--from", "iflow", HOME=str(home))["inserted"] == 1
+    assert imported(user, str(path))["present"] == 1
+    assert imported(user, str(index))["inserted"] == 1
+
+
+def test_a_trusted_import_by_a_person_makes_constitutional_memories(user: User, store: Path, tmp_path: Path):
+    make(tmp_path / "index.sqlite", MEMORY_INDEX, "memory_index", [indexed(1, importance_tier="constitutional")])
+    user.done("import", str(tmp_path / "index.sqlite"), "--trusted")
+    with Memory(store, embedder="none") as memory:
+        assert [record.tier for record in memory.constitution().records] == ["constitutional"]
+
+
+def test_what_belongs_to_a_private_project_goes_into_its_own_namespace(user: User, store: Path, tmp_path: Path):
+    project, home = tmp_path / "secret", {"HOME": str(tmp_path / "home"), "XDG_DATA_HOME": str(tmp_path / "data")}
+    write(project)
+    from perdure.session.privacy import make_private
+
+    make_private(project, home)
+    user.done("import", str(project), **home)
+    with Memory(store, embedder="none") as memory:
+        assert list(memory.list()) == []
+        assert sum(each.states.get("active", 0) for each in memory.stats().namespaces) == 3
+
+
+def test_a_path_that_is_nothing_of_this_says_what_was_expected(user: User, tmp_path: Path):
+    (tmp_path / "empty").mkdir()
+    assert "specs" in user.fails(2, "import", str(tmp_path / "empty")).err
+    write(tmp_path, "docs/knowledge-bank/patterns.md", "# Patterns\n")
+    assert "perdure bank import" in user.fails(2, "import", str(tmp_path / "docs/knowledge-bank/patterns.md")).err
+    assert "--from" in user.fails(2, "import").err
+
+
+def test_one_undo_takes_an_import_back(user: User, store: Path, tmp_path: Path):
+    path = lines(tmp_path / "t.jsonl", claude_transcript())
+    (report,) = user.done("import", str(path), "--json").json["imports"]
+    user.done("undo", report["batch"], "--yes")
+    assert said(store, SESSION) == []
