@@ -37,7 +37,7 @@ def claude_transcript() -> list[dict[str, Any]]:
         {"type": "queue-operation", "operation": "enqueue", "sessionId": SESSION, "content": "machine: queued"},
         {"type": "summary", "summary": "machine: a summary", "leafUuid": "x"},
         claude_line(1, "user", "Which port does the staging server use?"),
-        {"type": "attachment", "sessionId": SESSION, "attachment": {"type": "hook_additional_context"}, "text": "machine"},
+        {"type": "attachment", "sessionId": SESSION, "attachment": {}, "text": "machine: hook context"},
         claude_line(2, "assistant", [{"type": "thinking", "thinking": "machine thoughts"}]),
         claude_line(3, "assistant", [{"type": "text", "text": "I will look it up."}]),
         claude_line(4, "assistant", tool),

@@ -9,6 +9,7 @@ from typing import Any, Final, NoReturn
 
 _TOKEN: Final = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n\r]*|/\*.*?\*/', re.DOTALL)
 _TRAILING: Final = re.compile(r'("(?:[^"\\\n]|\\.)*")|,(?=[ \t\r\n]*[\]}])')
+_NEAR: Final = 200
 _VISIBLE: Final = re.compile(r"[^\n\r]")
 
 
@@ -18,7 +19,13 @@ def plain_json(text: str) -> str:
     """
     text = text.removeprefix("\ufeff")
     text = _TOKEN.sub(lambda found: found[0] if found[0][0] == '"' else _VISIBLE.sub(" ", found[0]), text)
-    return _TRAILING.sub(lambda found: found[1] or " ", text)
+
+    def without_comma(found: re.Match[str]) -> str:
+        before = text[max(0, found.start() - _NEAR) : found.start()].rstrip() or text[: found.start()].rstrip()
+        # Only behind a value: `[,]` is a mistake.
+        return found[1] or (" " if before and before[-1] not in "[{,:" else ",")
+
+    return _TRAILING.sub(without_comma, text)
 
 
 def parse_jsonc(text: str) -> Any:
