@@ -6,7 +6,7 @@ S0 is the semantic memory store. Of S1, the sessions, these are D1 (the database
 conversations, "Retrieval", "Temporal Validity", "Lifecycle", the schema, the categories and the thresholds; of S4, the
 merging memory, all but why an earlier form of it was given up. Of S3, the memory tools, these are sections 3 (search),
 4 (tiers and decay) and 5 (schema), the configuration of section 6, the examples of section 9, the search for concepts,
-the triggers, and the tools that update, validate and checkpoint.
+the triggers, the tools that update, validate and checkpoint, and the memory files with their index.
 """
 
 from __future__ import annotations
@@ -123,6 +123,7 @@ S0: Final = {
 
 S1: Final = {
     "S1 database": "aggregating learnings across all projects",
+    "S1 database place": "One database at `~/.claude/iflow/memory/memory.db`",
     "S1 database provider": "detect provider changes and trigger re-embedding migration",
     "S1 entry id": "Content hash",
     "S1 entry words": "Full description including conclusions",
@@ -419,6 +420,22 @@ S3: Final = {
     "S3 checkpoint restore clears": "clearExisting",
     "S3 checkpoint delete": "checkpoint_delete",
     "S3 checkpoint scenario": "pre-refactor-v2",
+    "S3 config file": "config.jsonc",
+    "S3 config interval": '"autoSaveInterval": 20',
+    "S3 config phrases": '"phrases": ["save context", "document this"]',
+    "S3 config rates": '"rates": {',
+    "S3 config floor": '"minFloor": 0.1',
+    "S3 save": "memory_save(filePath, force=false)",
+    "S3 save force": "force=false",
+    "S3 scan": "memory_index_scan(specFolder?, force=false)",
+    "S3 load anchor": "Load memory by spec folder and optional anchor",
+    "S3 files place": "specs/<folder>/memory/*.md",
+    "S3 files name": "DD-MM-YY_HH-MM__topic.md",
+    "S3 files anchors": "sections are fenced by",
+    "S3 files triggers": "front matter or a `## Trigger Phrases` list",
+    "S3 rebuild": "auto-rebuilds on startup",
+    "S3 migration": "Migration is automatic on first access",
+    "S3 migration defaults": "New columns have sensible defaults",
     "S3 config enabled": '"enabled": true',
     "S3 config model": '"local" | "openai"',
     "S3 config dimensions": '"dimensions": 384',

@@ -8,6 +8,7 @@ import pytest
 from clocks import START, HandClock
 
 from perdure import Memory, settings
+from perdure.bank.memory_files import save_is_due, save_phrase
 from perdure.embed.local import unavailable
 from perdure.errors import SettingsInvalid
 from perdure.testing.embedder import WordEmbedder
@@ -84,3 +85,51 @@ def test_a_memory_is_of_the_general_kind_unless_somebody_says_otherwise():
     """S3 config context: the same for every store."""
     with Memory(":memory:", embedder="none") as memory:
         assert memory.remember("Alice prefers dark mode").record.context_type == "general"
+
+
+def from_file(tmp_path: Path, text: str) -> settings.Settings:
+    file = tmp_path / ".opencode" / "memory" / "config.jsonc"
+    file.parent.mkdir(parents=True)
+    file.write_text(text, encoding="utf-8")
+    return settings.load({"HOME": str(tmp_path)}, project=tmp_path)
+
+
+def test_the_file_is_read_where_the_tool_puts_it(tmp_path: Path):
+    """S3 config file: comments and trailing commas are allowed."""
+    found = from_file(tmp_path, '{\n  // the model\n  "semantic": {"enabled": false},\n}')
+    assert found.embedder == "none"
+
+
+def test_the_context_is_saved_after_so_many_messages(tmp_path: Path):
+    """S3 config interval: every 20th message is one, the others are not."""
+    found = from_file(tmp_path, '{"triggers": {"autoSaveInterval": 20}}')
+    assert [count for count in range(1, 61) if save_is_due(count, found)] == [20, 40, 60]
+
+
+def test_phrases_of_the_file_ask_for_the_context_to_be_saved(tmp_path: Path):
+    """S3 config phrases: whatever stands around them."""
+    found = from_file(tmp_path, '{"triggers": {"phrases": ["save context", "document this"]}}')
+    assert save_phrase("Save context for the auth work", found) == "save context"
+    assert save_phrase("What is a context?", found) is None
+
+
+def test_each_tier_fades_as_fast_as_the_file_says(tmp_path: Path):
+    """S3 config rates: a tier that it does not name fades as always."""
+    found = from_file(tmp_path, '{"memory": {"decay": {"rates": {"normal": 0.001}}}}')
+    assert decayed(found, days=50) == pytest.approx(0.95)
+    assert decayed(settings.load(), days=50) == pytest.approx(0.5)
+
+
+def test_decay_leaves_what_the_file_says(tmp_path: Path):
+    """S3 config floor: for every tier."""
+    found = from_file(tmp_path, '{"memory": {"decay": {"minFloor": 0.4}}}')
+    assert decayed(found, days=1000) == pytest.approx(0.4)
+
+
+def decayed(chosen: settings.Settings, *, days: int) -> float:
+    """What decay leaves of a normal memory that was not used for so long."""
+    clock = HandClock(START)
+    with Memory(":memory:", settings=chosen, embedder="none", clock=clock) as memory:
+        memory.remember("Alice prefers dark mode")
+        clock.forward(days=days)
+        return memory.recall("dark mode", recipe="tiered")[0].explain["decay"].normalised

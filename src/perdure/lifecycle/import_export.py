@@ -339,7 +339,10 @@ def _import_group(
                     uses.append(record.use._replace(namespace=namespace, number=last.number))
         room = make_room(services, writer, batch, [last]) if last else ()
     evicted += room
-    services.store.note_use(uses)
+    if uses:
+        # Counts of use may be lost with a process; those that an import brings are told once.
+        services.store.note_use(uses)
+        services.store.flush_use(patience=services.settings.busy_seconds)
     return counts
 
 
