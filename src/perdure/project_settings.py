@@ -19,7 +19,6 @@ CONFIG_FILES: Final = (".opencode/memory/config.jsonc", ".opencode/memory/databa
 INDEX_FILE: Final = ".opencode/memory/database/memory-index.sqlite"
 _MODELS: Final = {"local": "local", "openai": "openai:text-embedding-3-small"}
 _LOCAL_DIMENSIONS: Final = 384
-_PROJECT: Final = ("PERDURE_PROJECT", "CLAUDE_PROJECT_DIR")
 _MAX_BYTES: Final = 1 << 20
 
 
@@ -32,21 +31,6 @@ class ProjectSettings:
     path: Path | None
     index_path: Path
     values: Mapping[str, object] = field(default_factory=dict[str, object])
-
-
-def project_directory(environ: Mapping[str, str]) -> Path | None:
-    """The directory of the project that a host or a person works in: what the host says, else the repository around the
-    working directory, else that itself.
-    """
-    named = (Path(environ[name]) for name in _PROJECT if environ.get(name))
-    told = next((path for path in named if path.is_absolute() and path.is_dir()), None)
-    if told is not None:
-        return told
-    try:
-        here = Path.cwd()
-    except OSError:
-        return None
-    return next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), here)
 
 
 def read_project_settings(project: Path) -> ProjectSettings:

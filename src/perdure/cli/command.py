@@ -69,7 +69,7 @@ class Target:
     @property
     def project(self) -> Path | None:
         """The directory of the project that the command is called in."""
-        from perdure.project_settings import project_directory
+        from perdure.project import project_directory
 
         return project_directory(os.environ)
 

@@ -42,7 +42,7 @@ def main(tool_set: str, namespace: str | None, store: str | None, project: str |
     from perdure.mcp.lazy_memory import LazyMemory
     from perdure.mcp.protocol import Protocol
     from perdure.mcp.stdio import serve
-    from perdure.project_settings import project_directory
+    from perdure.project import project_directory
     from perdure.session.origin import find_origin
 
     origin = find_origin(os.environ, project, session)

@@ -10,7 +10,7 @@ from perdure.cli.command import Target, command
 from perdure.cli.render import Column, Table, View
 from perdure.cli.terminal import dim, safe
 from perdure.jsonable import to_jsonable
-from perdure.project_settings import project_directory
+from perdure.project import project_directory
 from perdure.settings import API_KEYS, SettingInForce, in_force, settings_file
 from perdure.text.secrets import redact
 
