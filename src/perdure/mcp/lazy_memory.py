@@ -75,6 +75,10 @@ class LazyMemory:
             self._memories[namespace] = memory
             return memory
 
+    def written_in(self, session: str | None, memory: Memory) -> Memory:
+        """The same memory for a call that tells its session, where the server was started without one."""
+        return memory if session in (None, self._session) else memory.writing_as(writer="model", session=session)
+
     def discard(self, memory: Memory) -> None:
         """Open another one next time: the file of this one is no longer the store."""
         with self._lock:

@@ -46,11 +46,13 @@ def call_tool(
         namespaces = place.read_namespaces if place.private else None
         opened = memory.open()
         try:
-            answer: ToolAnswer = run(ToolCall(opened, origin, memory.tasks, memory.project, namespaces))
+            mine = memory.written_in(origin.session, opened)
+            answer: ToolAnswer = run(ToolCall(mine, origin, memory.tasks, memory.project, namespaces))
         except StoreReplaced:
             # Somebody restored a backup: nothing was written to the file that was taken away.
             memory.discard(opened)
-            answer = run(ToolCall(memory.open(), origin, memory.tasks, memory.project, namespaces))
+            mine = memory.written_in(origin.session, memory.open())
+            answer = run(ToolCall(mine, origin, memory.tasks, memory.project, namespaces))
     except PerdureError as error:
         remedy = _REMEDIES.get(error.code, error.remedy) if error.remedy == error.default_remedy else error.remedy
         return tool_failure(error.code, error.sentence, remedy, retryable=error.retryable)

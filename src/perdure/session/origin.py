@@ -10,7 +10,9 @@ from typing import Any, Final, cast
 
 # What hosts put into the environment of the servers that they start.
 _PROJECT: Final = ("PERDURE_PROJECT", "CLAUDE_PROJECT_DIR")
-_SESSION: Final = ("PERDURE_SESSION", "CLAUDE_CODE_SESSION_ID")
+_SESSION: Final = ("PERDURE_SESSION", "CLAUDE_CODE_SESSION_ID", "COPILOT_AGENT_SESSION_ID")
+# Where Codex says it with each call; it passes next to nothing on to the servers that it starts.
+_SESSION_OF_CALL: Final = "sessionId"
 _MOST: Final = 200
 
 
@@ -27,6 +29,13 @@ class Origin:
         name = cast("Mapping[str, object]", client).get("name") if isinstance(client, Mapping) else None
         clean = " ".join(name.split())[:_MOST] if isinstance(name, str) else ""
         return replace(self, client=clean) if clean and clean.isprintable() else self
+
+    def within(self, meta: Mapping[str, object]) -> Origin:
+        """With the session that a call tells, if nobody told it before."""
+        told = meta.get(_SESSION_OF_CALL)
+        if self.session or not isinstance(told, str) or not (told.strip() and told.isprintable()):
+            return self
+        return replace(self, session=told[:_MOST])
 
     @property
     def fields(self) -> dict[str, Any]:
