@@ -34,8 +34,10 @@ sys.argv = ["perdure", "mcp"]
 import perdure.mcp.stdio as stdio
 def serve(protocol):
     from perdure.mcp.protocol import Request
-    for method in ("initialize", "server/discover", "tools/list"):
-        assert "result" in protocol.answer(Request(method, {}, 1))
+    about = "io.modelcontextprotocol/"
+    stateless = {"_meta": {about + "protocolVersion": "2026-07-28", about + "clientCapabilities": {}}}
+    for method, params in (("initialize", {}), ("server/discover", stateless), ("tools/list", stateless)):
+        assert "result" in protocol.answer(Request(method, params, 1))
     print(json.dumps(sorted(sys.modules)))
 stdio.serve = serve
 from perdure.cli.app import main

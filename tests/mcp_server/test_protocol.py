@@ -50,6 +50,19 @@ def test_a_revision_that_nobody_knows_is_refused_with_those_that_are_served(host
     assert refused.value.data == {"supported": [STATELESS], "requested": "2099-01-01"}
 
 
+def test_without_a_handshake_a_request_must_say_what_a_handshake_would_have_said(store: Path):
+    with served(store, version=STATELESS) as host:
+        for method in ("initialize", "ping"):
+            with pytest.raises(Refused) as refused:
+                host.request(method)
+            assert refused.value.code == -32601
+        host.version = "2025-11-25"
+        for meta in ({}, {f"{META}clientCapabilities": {}}, {f"{META}protocolVersion": STATELESS}):
+            with pytest.raises(Refused) as refused:
+                host.request("server/discover", _meta=meta)
+            assert refused.value.code == -32602
+
+
 def test_a_host_may_try_the_new_way_and_fall_back_to_the_old_on_the_same_pipe(store: Path):
     with served(store, version=STATELESS) as host:
         host.version = "2025-11-25"
@@ -65,7 +78,7 @@ def test_a_subscription_is_acknowledged_and_then_silent(host: Host):
     assert acknowledged["method"] == "notifications/subscriptions/acknowledged"
     assert acknowledged["params"]["notifications"] == {"toolsListChanged": True}
     assert acknowledged["params"]["_meta"] == {f"{META}subscriptionId": id}
-    assert host.request("ping") is not None
+    assert host.request("prompts/list")["prompts"]
     assert host.notifications == []
 
 

@@ -47,9 +47,11 @@ class RunningServer:
     store: Path
     options: tuple[str, ...] = ("--rate", "0", "--no-work")
     environment: Mapping[str, str] = field(default_factory=dict[str, str])
+    # The module that is run, and its first arguments.
+    program: tuple[str, ...] = ("perdure", "serve")
 
     def __enter__(self) -> Self:
-        command = [*interpreter(), "perdure", "serve", "--port", "0", "--json", *self.options]
+        command = [*interpreter(), *self.program, "--port", "0", "--json", *self.options]
         environ = {"PERDURE_STORE": str(self.store), "PERDURE_EMBEDDER": "none", **self.environment}
         pipe = subprocess.PIPE
         self.process = subprocess.Popen(command, env={**os.environ, **environ}, stdout=pipe, stderr=pipe)

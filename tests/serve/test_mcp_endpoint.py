@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import base64
 import json
+from contextlib import closing
+from http.client import HTTPConnection
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from serve.running import WAIT, events
 
+from perdure import Memory
 from perdure.auth.authorise import SCOPES, Scope
 from perdure.auth.token_file import TokenFile
 from perdure.http.mcp_endpoint import tool_action
@@ -52,18 +56,34 @@ def call(shared: RunningServer, name: str, token: str | None = "owner", /, **arg
     return reply.json["result"]
 
 
-def test_a_handshake_and_a_call_need_no_session(shared: RunningServer):
+def test_a_handshake_names_a_session_that_no_call_needs(shared: RunningServer):
     hello = legacy(
         "initialize", protocolVersion="2025-06-18", capabilities={}, clientInfo={"name": "x", "version": "1"}
     )
     reply = send(shared, hello)
     assert reply.json["result"]["protocolVersion"] == "2025-06-18"
-    assert "mcp-session-id" not in reply.headers
+    session = reply.headers["mcp-session-id"]
     noted = send(shared, {"jsonrpc": "2.0", "method": "notifications/initialized"})
     assert (noted.status, noted.body) == (202, b"")
     stored = call(shared, "remember", text="Alice prefers dark mode")
     assert stored["structuredContent"]["outcome"] in {"inserted", "observed"}
     assert "dark mode" in call(shared, "recall", query="dark mode")["content"][0]["text"]
+    update = legacy("tools/call", name="memory_update", arguments={"id": 1, "importance": 0.9})
+    assert send(shared, update, Mcp_Session_Id=session).json["result"]["isError"] is False
+    assert shared("GET", "/v1/log", limit=1).json["revisions"][0]["change"]["session"] == session
+
+
+def test_a_call_that_takes_long_says_so_if_it_is_asked_to(shared: RunningServer):
+    waits = legacy("tools/call", name="remember", arguments={"text": "It waits"}, _meta={"progressToken": "t"})
+    headers = shared.headers("owner", {"Accept": "application/json, text/event-stream"}, has_body=True)
+    with closing(HTTPConnection(shared.address, timeout=WAIT)) as connection:
+        with Memory(shared.store, embedder="none") as memory, memory._services.store.write("default"):
+            connection.request("POST", "/mcp", json.dumps(waits), headers)
+            told = events(connection.getresponse())
+            progress = json.loads(next(told)["data"])
+        answers = [json.loads(event["data"]) for event in told]
+    assert (progress["method"], progress["params"]["progressToken"]) == ("notifications/progress", "t")
+    assert (answers[-1]["id"], answers[-1]["result"]["isError"]) == (7, False)
 
 
 def test_the_revision_without_sessions_is_served_too(shared: RunningServer):
@@ -81,7 +101,9 @@ def test_headers_that_say_something_else_than_the_message_are_refused(shared: Ru
     unknown = modern(shared, "nothing/such")
     assert (unknown.status, unknown.json["error"]["code"]) == (404, -32601)
     old = send(shared, legacy("ping"), MCP_Protocol_Version="1999-01-01")
-    assert (old.status, old.json["error"]["code"]) == (400, -32022)
+    assert (old.status, old.json["error"]["code"], old.json["id"]) == (400, -32022, 7)
+    silent = send(shared, legacy("tools/list"), MCP_Protocol_Version=MODERN)
+    assert (silent.status, silent.json["error"]["code"]) == (400, -32602)
 
 
 def test_several_messages_come_in_one_list_only_where_the_revision_has_that(shared: RunningServer):

@@ -1,29 +1,36 @@
 """The tools of `perdure mcp` over HTTP, for hosts that reach a server by its address: each message is one request, and
-is answered whole. There are no sessions, so that any server may answer any message.
+is answered whole; one that takes long, and asks to be told, is answered by a stream. A handshake gets a name for its
+session, which is noted with what is written and kept nowhere else, so that any server may answer any message.
 """
 
 from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from itertools import count
 from typing import Annotated, Any, Final, Literal, cast
 
+import anyio
 from anyio.to_thread import run_sync
 from fastapi import Query, Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from perdure.auth.authorise import Action, authorise
 from perdure.errors import AccessDenied, BadRequest
 from perdure.http.routing import Asking, Caller, Routes, json_response
+from perdure.ids import new_id
 from perdure.mcp.lazy_memory import LazyMemory
 from perdure.mcp.protocol import (
     BATCH_VERSION,
     HANDSHAKE_VERSIONS,
+    INTERNAL_ERROR,
     INVALID_PARAMS,
     INVALID_REQUEST,
+    MEMORY_ERROR,
     METHOD_NOT_FOUND,
     PARSE_ERROR,
     STATELESS_VERSIONS,
@@ -31,6 +38,7 @@ from perdure.mcp.protocol import (
     Protocol,
     ProtocolError,
     failure,
+    progress,
     read_request,
 )
 from perdure.mcp.protocol import Request as McpRequest
@@ -42,10 +50,11 @@ from perdure.session.privacy import Place
 
 MCP: Final = Routes("Model Context Protocol")
 HEADER_MISMATCH: Final = -32020
-_STATUS: Final = {
-    PARSE_ERROR: 400, INVALID_REQUEST: 400, INVALID_PARAMS: 400, HEADER_MISMATCH: 400, UNSUPPORTED_VERSION: 400,
-    METHOD_NOT_FOUND: 404,
-}  # fmt: skip
+_SESSION: Final = "mcp-session-id"
+# What is not here is the fault of the request: 400.
+_STATUS: Final = {METHOD_NOT_FOUND: 404, MEMORY_ERROR: 200, INTERNAL_ERROR: 200}
+# Seconds until a message that wants to know is told that it is worked on, and told again.
+_TICK: Final = 1.0
 # Which parameter of a method the header `Mcp-Name` repeats.
 _NAMED: Final = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 _ENCODED: Final = ("=?base64?", "?=")
@@ -64,21 +73,70 @@ async def mcp(
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json":
         raise BadRequest("A message must be JSON.", remedy="Send it with Content-Type: application/json.")
-    version = request.headers.get("mcp-protocol-version")
-    if version is not None and version not in (*HANDSHAKE_VERSIONS, *STATELESS_VERSIONS):
-        supported = {"supported": [*HANDSHAKE_VERSIONS, *STATELESS_VERSIONS], "requested": version[:40]}
-        return _failed(None, ProtocolError(UNSUPPORTED_VERSION, "That revision is not served here.", supported))
     try:
         message: Any = json.loads(await request.body())
     except (ValueError, RecursionError):
         return _failed(None, ProtocolError(PARSE_ERROR, "That is not JSON in UTF-8."))
-    protocol = CallerProtocol(caller, tools)
+    protocol = CallerProtocol(caller, tools, request.headers.get(_SESSION))
     if not isinstance(message, list):
-        return await run_sync(partial(protocol.respond, message, request.headers))
-    messages = cast("list[object]", message)
+        respond = partial(protocol.respond, message, request.headers)
+        token = wants_progress(message, request.headers)
+        return await run_sync(respond) if token is None else SlowResponse(token, respond, caller.serving.note_write)
+    messages, version = cast("list[object]", message), request.headers.get("mcp-protocol-version")
     if version not in (None, BATCH_VERSION) or not 0 < len(messages) <= _MOST_IN_A_LIST:
         return _failed(None, ProtocolError(INVALID_REQUEST, "A list of messages belongs to revision 2025-03-26 alone."))
     return await run_sync(protocol.respond_to_all, messages)
+
+
+class SlowResponse(Response):
+    """A response that is only now made. If that takes longer than a tick it becomes a stream, which says so until it is
+    there.
+    """
+
+    media_type = "text/event-stream"
+
+    def __init__(self, token: str | int, respond: Callable[[], Response], note_write: Callable[[], None]) -> None:
+        super().__init__()
+        self._token, self._respond, self._note_write = token, respond, note_write
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        made: list[Response] = []
+        done = anyio.Event()
+
+        async def make() -> None:
+            made.append(await run_sync(self._respond))
+            self._note_write()
+            done.set()
+
+        async def events() -> AsyncIterator[bytes]:
+            for tick in count(1):
+                yield _event(json.dumps(progress(self._token, tick * _TICK)).encode())
+                with anyio.move_on_after(_TICK):
+                    await done.wait()
+                if made:
+                    break
+            yield _event(bytes(made[0].body))
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(make)
+            with anyio.move_on_after(_TICK):
+                await done.wait()
+            headers = {"X-Accel-Buffering": "no"}
+            stream = StreamingResponse(events(), media_type=self.media_type, headers=headers)
+            await (made[0] if made else stream)(scope, receive, send)
+
+
+def wants_progress(message: object, headers: Mapping[str, str]) -> str | int | None:
+    """The token of a message that wants to be told, and can."""
+    try:
+        request = read_request(message)
+    except ProtocolError:
+        return None
+    return request.progress_token if request and SlowResponse.media_type in headers.get("accept", "") else None
+
+
+def _event(data: bytes) -> bytes:
+    return b"event: message\ndata: " + data + b"\n\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,13 +147,15 @@ class Answered:
 
     response: dict[str, Any] | None
     by_status: bool = True
+    is_handshake: bool = False
 
 
 class CallerProtocol(Protocol):
     """What one caller gets answered: the tools that the token allows, in its namespace, and in its name."""
 
-    def __init__(self, caller: Caller, tool_set: str) -> None:
-        super().__init__(CallerMemory(caller), Origin(session=caller.session), tool_set)
+    def __init__(self, caller: Caller, tool_set: str, session: str | None) -> None:
+        named = session if session and session.isascii() and session.isprintable() else None
+        super().__init__(CallerMemory(caller), Origin(session=caller.session or named), tool_set)
         self._caller = caller
 
     def respond(self, message: object, headers: Mapping[str, str]) -> Response:
@@ -103,9 +163,12 @@ class CallerProtocol(Protocol):
         if answered.response is None:
             return Response(status_code=202)
         error = answered.response.get("error")
-        return json_response(
-            answered.response, _STATUS.get(error["code"], 200) if error and answered.by_status else 200
+        response = json_response(
+            answered.response, _STATUS.get(error["code"], 400) if error and answered.by_status else 200
         )
+        if answered.is_handshake and not error:
+            response.headers[_SESSION] = new_id()
+        return response
 
     def respond_to_all(self, messages: list[object]) -> Response:
         answers = [each.response for each in map(self._answered, messages) if each.response is not None]
@@ -116,12 +179,13 @@ class CallerProtocol(Protocol):
             request = read_request(message)
         except ProtocolError as error:
             return Answered(failure(message.get("id") if is_object(message) else None, error))
-        if request is None or request.id is None:
+        if request is None:
             return Answered(None)
-        if request.is_stateless and headers is not None and (wrong := foreign_header(request, headers)):
-            error = ProtocolError(HEADER_MISMATCH, f"The header {wrong} does not say what the message says.")
+        if headers is not None and (error := header_error(request, headers)) is not None:
             return Answered(failure(request.id, error))
-        return Answered(self.answer(request), request.is_stateless)
+        if request.id is None:
+            return Answered(None)
+        return Answered(self.answer(request), request.is_stateless, request.method == "initialize")
 
     def _list_tools(self, request: McpRequest) -> Mapping[str, Any]:
         listed = super()._list_tools(request)
@@ -179,14 +243,27 @@ class CallerMemory(LazyMemory):
         """Nor to end."""
 
 
-def foreign_header(request: McpRequest, headers: Mapping[str, str]) -> str | None:
-    """The name of a header that says something else than the message; proxies decide by headers."""
-    version = request.meta.get("io.modelcontextprotocol/protocolVersion")
-    expected: dict[str, object] = {"mcp-protocol-version": version, "mcp-method": request.method}
+def header_error(request: McpRequest, headers: Mapping[str, str]) -> ProtocolError | None:
+    """What is wrong with the headers of a message. Those of the era without a handshake repeat what the message says,
+    because proxies decide by headers.
+    """
+    version = headers.get("mcp-protocol-version")
+    if not request.is_stateless:
+        if version in STATELESS_VERSIONS:
+            return ProtocolError(INVALID_PARAMS, "The message does not say its revision in _meta, as the header does.")
+        if version is None or version in HANDSHAKE_VERSIONS:
+            return None
+        data = {"supported": [*HANDSHAKE_VERSIONS, *STATELESS_VERSIONS], "requested": version[:40]}
+        return ProtocolError(UNSUPPORTED_VERSION, "That revision is not served here.", data)
+    expected = {"mcp-protocol-version": request.meta.get("io.modelcontextprotocol/protocolVersion")}
+    expected["mcp-method"] = request.method
     named = _NAMED.get(request.method)
     if named is not None and request.params.get(named) is not None:
         expected["mcp-name"] = request.params.get(named)
-    return next((name for name, value in expected.items() if _decoded(headers.get(name)) != value), None)
+    wrong = next((name for name, value in expected.items() if _decoded(headers.get(name)) != value), None)
+    if wrong is None:
+        return None
+    return ProtocolError(HEADER_MISMATCH, f"The header {wrong} does not say what the message says.")
 
 
 def _decoded(value: str | None) -> str | None:
@@ -201,4 +278,4 @@ def _decoded(value: str | None) -> str | None:
 
 
 def _failed(id: object, error: ProtocolError) -> Response:
-    return json_response(failure(id, error), _STATUS.get(error.code, 200))
+    return json_response(failure(id, error), _STATUS.get(error.code, 400))

@@ -34,6 +34,8 @@ METHOD_NOT_FOUND: Final = -32601
 INVALID_PARAMS: Final = -32602
 INTERNAL_ERROR: Final = -32603
 UNSUPPORTED_VERSION: Final = -32022
+# What the era without a handshake has no longer.
+_HANDSHAKE_METHODS: Final = frozenset({"initialize", "ping"})
 # Of those that a server may choose: the memory could not do it, and the data says why.
 MEMORY_ERROR: Final = -32000
 
@@ -82,7 +84,9 @@ class Request:
 
     @property
     def is_stateless(self) -> bool:
-        return f"{_META}protocolVersion" in self.meta
+        """Whether it is of the era without a handshake. A handshake is one, whatever else it says about itself."""
+        is_handshake = self.method == "initialize" and "protocolVersion" in self.params
+        return f"{_META}protocolVersion" in self.meta and not is_handshake
 
     @property
     def progress_token(self) -> str | int | None:
@@ -106,6 +110,19 @@ def read_request(message: object) -> Request | None:
     return Request(method, params or {}, id)
 
 
+def check_stateless(request: Request) -> None:
+    """That a request says of itself what it must in the era in which no handshake has said it."""
+    version, able = (request.meta.get(f"{_META}{name}") for name in ("protocolVersion", "clientCapabilities"))
+    if version is not None and version not in STATELESS_VERSIONS:
+        data = {"supported": list(STATELESS_VERSIONS), "requested": version}
+        raise ProtocolError(UNSUPPORTED_VERSION, "This revision of the protocol is not served here.", data)
+    if version is None or not is_object(able):
+        sentence = f"_meta must have {_META}protocolVersion and {_META}clientCapabilities."
+        raise ProtocolError(INVALID_PARAMS, sentence)
+    if request.method in _HANDSHAKE_METHODS:
+        raise ProtocolError(METHOD_NOT_FOUND, "Method not found", request.method)
+
+
 def success(request: Request, result: Mapping[str, Any]) -> dict[str, Any]:
     if request.is_stateless:
         meta = {**result.get("_meta", {}), f"{_META}serverInfo": _SERVER}
@@ -121,6 +138,12 @@ def failure(id: object, error: ProtocolError) -> dict[str, Any]:
 
 def notification(method: str, **params: Any) -> dict[str, Any]:
     return {"jsonrpc": "2.0", "method": method, "params": params}
+
+
+def progress(token: str | int, seconds: float) -> dict[str, Any]:
+    """That a long call goes on: by seconds, because nobody knows how many there are."""
+    message = f"Perdure has been at work for {seconds:.0f} s."
+    return notification("notifications/progress", progressToken=token, progress=seconds, message=message)
 
 
 class Protocol:
@@ -171,18 +194,15 @@ class Protocol:
 
     def answer(self, request: Request) -> dict[str, Any]:
         """The whole response to a request."""
-        version = request.meta.get(f"{_META}protocolVersion")
-        if request.is_stateless and version not in STATELESS_VERSIONS and request.method != "initialize":
-            data = {"supported": list(STATELESS_VERSIONS), "requested": version}
-            sentence = "This revision of the protocol is not served here."
-            return failure(request.id, ProtocolError(UNSUPPORTED_VERSION, sentence, data))
-        method = self._methods.get(request.method)
-        if method is None:
-            return failure(request.id, ProtocolError(METHOD_NOT_FOUND, "Method not found", request.method))
         try:
-            return success(request, method(request))
+            if request.is_stateless or request.method == "server/discover":
+                check_stateless(request)
+            method = self._methods.get(request.method)
+            if method is not None:
+                return success(request, method(request))
         except ProtocolError as error:
             return failure(request.id, error)
+        return failure(request.id, ProtocolError(METHOD_NOT_FOUND, "Method not found", request.method))
 
     def _initialize(self, request: Request) -> Mapping[str, Any]:
         asked = request.params.get("protocolVersion")
@@ -256,4 +276,4 @@ class Protocol:
             raise ProtocolError(code, f"{error.sentence} {error.remedy}", error.as_dict()) from error
 
     def _from(self, request: Request) -> Origin:
-        return self._origin.named(request.meta.get(f"{_META}clientInfo"))
+        return self._origin.named(request.meta.get(f"{_META}clientInfo")).within(request.meta)

@@ -28,6 +28,7 @@ from perdure.mcp.protocol import (
     Request,
     failure,
     notification,
+    progress,
     read_request,
 )
 from perdure.mcp.tool import is_object
@@ -187,15 +188,12 @@ class StdioServer:
         return self._answer(request)
 
     def _report_progress(self) -> None:
-        """Tell whoever wants to know that a long call goes on: by seconds, because nobody knows how many there are."""
+        """Tell whoever wants to know that a long call goes on."""
         now = time.monotonic()
         for call in list(self._calls.values()):
             token, seconds = call.request.progress_token, int(now - call.since)
             if token is not None and seconds and not call.is_cancelled:
-                message = f"Perdure has been at work for {seconds} s."
-                self._send(
-                    notification("notifications/progress", progressToken=token, progress=seconds, message=message)
-                )
+                self._send(progress(token, seconds))
 
     # -- writing -------------------------------------------------------------------------------------------------------
 
