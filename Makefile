@@ -131,13 +131,13 @@ $(BENCH)/.ready: requirements/bench.txt pyproject.toml
 $(CLIENTS)/.ready: requirements/clients.txt requirements/clients-1.txt requirements/node/package.json requirements/node/package-lock.json
 	@echo "clients: environments in $(CLIENTS), apart from Perdure's own"
 	@$(PYTHON) -m venv --clear $(CLIENTS)
-	@$(PYTHON) -m venv --clear $(CLIENTS)/1
+	@$(PYTHON) -m venv --clear --without-pip $(CLIENTS)/1
 	@echo "clients: locked packages, each checked by its hash (the first time about 150 MB to download)"
-	@$(CLIENTS)/bin/python $(PIP) --require-hashes -r requirements/clients.txt
-	@$(CLIENTS)/1/bin/python $(PIP) --require-hashes -r requirements/clients-1.txt
+	@$(CLIENTS)/bin/python $(PIP) --no-compile --require-hashes -r requirements/clients.txt
+	@$(CLIENTS)/bin/python -m pip --python $(CLIENTS)/1/bin/python $(wordlist 3,9,$(PIP)) --no-compile --require-hashes -r requirements/clients-1.txt
 	@mkdir -p $(CLIENTS)/node
 	@cp requirements/node/package.json requirements/node/package-lock.json $(CLIENTS)/node
-	@cd $(CLIENTS)/node && PATH="$(CURDIR)/$(CLIENTS)/bin:$$PATH" npm install --no-save --ignore-scripts --no-audit --no-fund --silent
+	@cd $(CLIENTS)/node && PATH="$(CURDIR)/$(CLIENTS)/bin:$$PATH" npm install --no-save --omit=dev --omit=optional --ignore-scripts --prefer-offline --no-audit --no-fund --silent
 	@touch $@
 
 $(HOSTS)/.ready: requirements/hosts.txt requirements/hosts/package.json requirements/hosts/package-lock.json

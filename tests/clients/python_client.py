@@ -1,4 +1,6 @@
-"""The Python client of the current generation; run by an interpreter that has it. What it saw is printed as JSON."""
+"""The Python client of the current generation; run by an interpreter that has it. It is told how to reach the server,
+by an address or a command, and in which modes. What it saw in each is printed as JSON.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,11 @@ from importlib import import_module
 from typing import Any
 
 
-async def main(mode: str, command: list[str]) -> dict[str, Any]:
+async def main(modes: list[str], command: list[str]) -> dict[str, Any]:
+    return {mode: await talk(mode, command) for mode in modes}
+
+
+async def talk(mode: str, command: list[str]) -> dict[str, Any]:
     mcp: Any = import_module("mcp")
     if command[0].startswith("http"):
         headers = {"Authorization": f"Bearer {os.environ['PERDURE_TOKEN']}"}
@@ -18,13 +24,13 @@ async def main(mode: str, command: list[str]) -> dict[str, Any]:
         server = import_module("mcp.client.streamable_http").streamable_http_client(command[0], http_client=http)
     else:
         server = mcp.StdioServerParameters(command=command[0], args=command[1:], env=dict(os.environ))
-    async with mcp.Client(server, mode=mode) as talk:
-        tools = [tool.name for tool in (await talk.list_tools()).tools]
-        stored = await talk.call_tool("remember", {"text": "Alice prefers dark mode", "tags": ["ui"]})
-        recalled = await talk.call_tool("recall", {"query": "which mode does Alice prefer?"})
-        failed = await talk.call_tool("recall", {})
-        read = await talk.read_resource("perdure://memory/1")
-        prompt = await talk.get_prompt("recall", {"topic": "dark mode"})
+    async with mcp.Client(server, mode=mode) as client:
+        tools = [tool.name for tool in (await client.list_tools()).tools]
+        stored = await client.call_tool("remember", {"text": "Alice prefers dark mode", "tags": ["ui"]})
+        recalled = await client.call_tool("recall", {"query": "which mode does Alice prefer?"})
+        failed = await client.call_tool("recall", {})
+        read = await client.read_resource(f"perdure://memory/{stored.structured_content['number']}")
+        prompt = await client.get_prompt("recall", {"topic": "dark mode"})
         return {
             "tools": tools,
             "stored": stored.structured_content,
@@ -37,4 +43,4 @@ async def main(mode: str, command: list[str]) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    print(json.dumps(asyncio.run(main(sys.argv[1], sys.argv[2:]))))  # noqa: T201
+    print(json.dumps(asyncio.run(main(sys.argv[1].split(","), sys.argv[2:]))))  # noqa: T201

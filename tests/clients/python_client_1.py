@@ -18,14 +18,14 @@ async def main(command: list[str]) -> dict[str, Any]:
     else:
         server = mcp.StdioServerParameters(command=command[0], args=command[1:], env=dict(os.environ))
         connection = import_module("mcp.client.stdio").stdio_client(server)
-    async with connection as streams, mcp.ClientSession(*streams[:2]) as talk:
-        await talk.initialize()
-        tools = [tool.name for tool in (await talk.list_tools()).tools]
-        stored = await talk.call_tool("remember", {"text": "Alice prefers dark mode", "tags": ["ui"]})
-        recalled = await talk.call_tool("recall", {"query": "which mode does Alice prefer?"})
-        failed = await talk.call_tool("recall", {})
-        read = await talk.read_resource("perdure://memory/1")
-        prompt = await talk.get_prompt("recall", {"topic": "dark mode"})
+    async with connection as streams, mcp.ClientSession(*streams[:2]) as client:
+        await client.initialize()
+        tools = [tool.name for tool in (await client.list_tools()).tools]
+        stored = await client.call_tool("remember", {"text": "Alice prefers dark mode", "tags": ["ui"]})
+        recalled = await client.call_tool("recall", {"query": "which mode does Alice prefer?"})
+        failed = await client.call_tool("recall", {})
+        read = await client.read_resource(f"perdure://memory/{stored.structuredContent['number']}")
+        prompt = await client.get_prompt("recall", {"topic": "dark mode"})
         return {
             "tools": tools,
             "stored": stored.structuredContent,
@@ -38,4 +38,4 @@ async def main(command: list[str]) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    print(json.dumps(asyncio.run(main(sys.argv[2:]))))  # noqa: T201
+    print(json.dumps({sys.argv[1]: asyncio.run(main(sys.argv[2:]))}))  # noqa: T201
