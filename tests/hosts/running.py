@@ -6,8 +6,9 @@ scripted model for its provider.
     assert "dark mode" in run.requests[1].text
 
 Prompts of one run are turns of one session; another run is another session of the same person, or with `resume` the
-last one again. `connect` writes the server into the host's own configuration, as docs/mcp.md tells a user to; without
-it the configuration is what the test has put into `home`, by `perdure install` for example.
+last one again. What Claude Code asks its model for at `/compact` takes a step, too. `connect` writes the server into
+the host's own configuration, as docs/mcp.md tells a user to; without it the configuration is what the test has put into
+`home`, by `perdure install` for example.
 """
 
 from __future__ import annotations
@@ -134,9 +135,14 @@ class Claude(Host):
     name = "claude"
 
     def connect(self) -> None:
-        done = run(
-            ["claude", "mcp", "add", "-s", "user", "perdure", "--", "perdure", "mcp"], self.environment, self.home
-        )
+        self._add("perdure", "--", "perdure", "mcp")
+
+    def connect_http(self, url: str, token: str) -> None:
+        """Another server instead, by its address."""
+        self._add("-t", "http", "perdure", url, "-H", f"Authorization: Bearer {token}")
+
+    def _add(self, *server: str) -> None:
+        done = run(["claude", "mcp", "add", "-s", "user", *server], self.environment, self.home)
         assert done.returncode == 0, done.stderr
 
     def named(self, call: Call) -> str:
@@ -229,15 +235,16 @@ class Copilot(Host):
         }
 
     def command(self, prompt: str, url: str, *, resume: bool) -> list[str]:
-        quiet = ["--output-format", "json", "--disable-builtin-mcps"]
+        again = "--continue" if resume else "--trust-folder"
         return [
             "copilot",
             "-p",
             prompt,
             "--allow-all-tools",
-            "--trust-folder",
-            *quiet,
-            *(["--continue"] if resume else []),
+            again,
+            "--output-format",
+            "json",
+            "--disable-builtin-mcps",
         ]
 
 
