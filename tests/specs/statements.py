@@ -2,7 +2,8 @@
 the test's docstring begins with the name, and `test_coverage.py` holds the two against each other.
 
 S0 is the semantic memory store. Of S1, the sessions, these are D1 (the database), D2 (retrieval), D3 (ranking), D4
-(embedding), D5 (keywords), D6 (the capture tool), the criteria and the constraints about them; of S2, the
+(embedding), D5 (keywords), D6 (the capture tool), D8 (recall tracking), D10 (diagnostics), the configuration, the
+criteria and the constraints about them; of S2, the
 conversations, "Retrieval", "Temporal Validity", "Lifecycle", the schema, the categories and the thresholds; of S4, the
 merging memory, all but why an earlier form of it was given up. Of S3, the memory tools, these are sections 3 (search),
 4 (tiers and decay) and 5 (schema), the configuration of section 6, the examples of section 9, the search for concepts,
@@ -222,6 +223,52 @@ S1: Final = {
     "S1 capture keywords": "Keyword labels generated",
     "S1 capture duplicates": "Deduplicated against existing entries by content hash",
     "S1 criterion 4": "MCP capture works",
+    "S1 signal feature": "From `.meta.json` `slug` field of the active feature",
+    "S1 signal description": "First paragraph of `spec.md` (text before first `##` heading)",
+    "S1 signal prd": "or first paragraph of `prd.md` if spec unavailable",
+    "S1 signal words": "Max 100 words",
+    "S1 signal phase": "`lastCompletedPhase` from `.meta.json`",
+    "S1 signal files": "space-separated, max 20 files",
+    "S1 signal shallow": "if HEAD~3 is unreachable, try HEAD~1",
+    "S1 signal no commits": "if no commits exist, skip file changes signal entirely",
+    "S1 signal query": "{feature_name}: {feature_description}. Phase: {phase}. Files: {changed_filenames}",
+    "S1 signal files only": "If no active feature, query is composed from git diff filenames only",
+    "S1 embedding session": "Generate an embedding for the context query string using the same provider",
+    "S1 tracking count": "increment its `recall_count` and update `last_recalled_at`",
+    "S1 tracking prominence": "receive a scoring boost",
+    "S1 tracking written": "written back to the database after each injection cycle",
+    "S1 tracking resume": "Each time an entry is injected into a session",
+    "S1 diagnostics active": "When semantic retrieval active",
+    "S1 diagnostics fallback": "When falling back to MD-based",
+    "S1 diagnostics block": "Extend the injected memory block with a diagnostic line",
+    "S1 toggle on": "`memory_semantic_enabled: true` — use SQLite + embeddings retrieval",
+    "S1 configuration file": "All settings in `iflow-dev.local.md` YAML frontmatter",
+    "S1 configuration weights": "memory_vector_weight: 0.5",
+    "S1 configuration sum": "must sum to 1.0",
+    "S1 configuration provider": "memory_embedding_provider: gemini",
+    "S1 configuration tracked": "single provider for both write-time and query-time",
+    "S1 configuration one store": "One database at `~/.claude/iflow/memory/memory.db`",
+    "S1 configuration model": "memory_embedding_model: gemini-embedding-001",
+    "S1 configuration limit": "memory_injection_limit: 20",
+    "S1 configuration injection": "memory_injection_enabled: true",
+    "S1 configuration defaults": "Existing `iflow-dev.local.md` files without these fields use defaults",
+    "S1 configuration none": "No manual configuration changes are required for basic operation",
+    "S1 configuration values": "All new configuration fields have sensible defaults",
+    "S1 constraint session": "If any component (e.g., Gemini API) is slow",
+    "S1 constraint timeout": "The `timeout 3` wrapper in `session-start.sh` is a hard kill",
+    "S1 constraint output": "The system must always produce valid output or fall back to MD-based injection",
+    "S1 constraint room": "Respect the injection limit",
+    "S1 constraint file": "Database opened with WAL journal mode",
+    "S1 criterion 1 session": "appear in the top 25 selected entries",
+    "S1 criterion 2 session": "ranked by semantic relevance to Project B's context",
+    "S1 criterion 3": "Recall tracking updates",
+    "S1 criterion 4 session": "The entry is retrievable in subsequent sessions",
+    "S1 criterion 6": "Toggle fallback works",
+    "S1 criterion 7c": "With database unavailable: falls back to MD-based pipeline, no errors",
+    "S1 criterion 9a": "Local computation (vector search + scoring + formatting, excluding network)",
+    "S1 criterion 9b": "End-to-end including Gemini query embedding completes within 2 seconds",
+    "S1 criterion 12 session": "At least 3 entries per non-empty category",
+    "S1 criterion 13": "including Python compilation checks",
 }
 
 S2: Final = {
@@ -457,6 +504,8 @@ S3: Final = {
 # What is there in another way than it is stated, and why.
 OTHERWISE: Final = {
     "S1 Gemini by default": "the packaged model, so that nothing leaves the machine unasked; one line chooses Gemini",
+    "S1 ./validate.sh": "`make check`; a test compiles every module",
+    "S1 semantic: disabled": "said where the files stand in for the store; switched off, they are told byte for byte",
     "S3 nomic-embed-text-v1.5, 384": "the packaged model of 384 dimensions is all-MiniLM-L6-v2",
     "S1 confidence DEFAULT 'medium'": "the store's own default is 0.5, as S3 has it; whoever speaks S1 says medium",
     "S1 FTS5 unavailable": "beside vectors words are looked up in memory, so that a damaged FTS5 index costs nothing",

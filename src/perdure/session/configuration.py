@@ -158,8 +158,10 @@ class _Values:
 
     def switch(self, name: str) -> bool:
         """All switches are on by default."""
-        value = self.given.get(name, "")
-        return _SWITCHES.get(value.lower(), not value or self._wrong(name, "true or false"))
+        value = self.given.get(name, "").lower()
+        if value and value not in _SWITCHES:
+            self._wrong(name, "true or false")
+        return _SWITCHES.get(value, True)
 
     def count(self, name: str, default: int) -> int:
         value = self.given.get(name, "")
@@ -213,6 +215,5 @@ class _Values:
             return None
         return f"{provider}:{model or MODELS[provider]}"
 
-    def _wrong(self, name: str, expected: str) -> bool:
+    def _wrong(self, name: str, expected: str) -> None:
         self.problems.append(f"{name} is {self.given[name][:60]!r}; it must be {expected}.")
-        return True

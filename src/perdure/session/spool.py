@@ -126,7 +126,8 @@ class Spool:
     def _store(self, memory: Memory, conversation: str, files: list[tuple[Path, SpooledMessage]]) -> int:
         """One transaction. If the store refuses one of the messages, they are stored one by one without it."""
         try:
-            stored = memory.conversation(conversation).add_messages([message.fields for _, message in files]).inserted
+            own = memory.writing_as(writer="model", session=conversation)
+            stored = own.conversation(conversation).add_messages([message.fields for _, message in files]).inserted
         except InvalidInput:
             if len(files) == 1:
                 self._reject(files[0][0])

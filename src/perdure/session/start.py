@@ -159,9 +159,8 @@ class SessionStart:
         # The embedder gets what is left but for the rest of the work.
         seconds = max(min(settings.provider_seconds, self.left - _FOR_PLAIN - _BEHIND_EMBEDDER), _LEAST)
         hurried = replace(settings, busy_seconds=min(settings.busy_seconds, _BUSY), provider_seconds=seconds)
-        opened = partial(
-            Memory, settings=hurried, namespace=place.namespace, session=self.session, surface="hook", writer="model"
-        )  # fmt: skip
+        # What is imported on a first run is not the session's own, so it is written in none.
+        opened = partial(Memory, settings=hurried, namespace=place.namespace, surface="hook", writer="model")
         try:
             return opened(create=False)
         except StoreMissing:

@@ -1,0 +1,171 @@
+"""Who may see what a session writes, through the hook's functions, the server's tools and the command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cli.user import User
+from mcp_server.host import served
+from specs.projects import git, learn, repository, told
+
+from perdure import Memory
+from perdure.session.capture import Turn, capture
+from perdure.session.origin import Origin
+from perdure.session.privacy import go_off_record, go_on_record, make_private, make_shared, where
+from perdure.session.spool import Spool
+from perdure.settings import load
+
+SESSION = "5f0c9a4e-1111-4222-8333-944455566677"
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    return repository(tmp_path / "secret-plans", commits=1)
+
+
+@pytest.fixture
+def store(stranger: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A person's own store, without a model."""
+    monkeypatch.setenv("PERDURE_EMBEDDER", "none")
+    with Memory() as memory:
+        learn(memory, "Common knowledge about deploys")
+    return stranger / ".local/share/perdure/memory.db"
+
+
+@pytest.fixture
+def user(store: Path) -> User:
+    return User({"PERDURE_STORE": str(store), "PERDURE_EMBEDDER": "none", "COLUMNS": "100", "NO_COLOR": "1"})
+
+
+def called(store: Path, project: Path, tool: str, **arguments: Any) -> dict[str, Any]:
+    with served(store, origin=Origin("plans", SESSION), project=project, tools="all") as host:
+        return host.result(tool, **arguments)
+
+
+def texts(store: Path, namespace: str = "default") -> set[str]:
+    with Memory(store, namespace=namespace, embedder="none") as memory:
+        return {record.text for record in memory.list(limit=100).records}
+
+
+def test_what_a_private_project_learns_is_its_own(store: Path, project: Path, tmp_path: Path):
+    root, new = make_private(project)
+    assert (root, new) == (project, True)
+    place = where(project)
+    assert place.private
+    called(store, project, "remember", text="The plan is called Osaka")
+    assert texts(store) == {"Common knowledge about deploys"}
+    assert texts(store, place.namespace) == {"The plan is called Osaka"}
+    elsewhere = called(store, repository(tmp_path / "other"), "recall", query="what is the plan called?")
+    assert "Osaka" not in str(elsewhere)
+
+
+def test_a_private_project_sees_what_is_common(store: Path, project: Path):
+    make_private(project)
+    called(store, project, "store_memory", name="Plan", description="Private plan about deploys", reasoning="Said so",
+         category="patterns")  # fmt: skip
+    found = str(called(store, project, "recall", query="deploys"))
+    assert "Private plan" in found
+    assert "Common knowledge" in found
+    block = told(project)
+    assert "Private plan about deploys" in block.text
+    assert "Common knowledge about deploys" in block.text
+
+
+def test_folders_and_worktrees_of_a_private_project_are_private(project: Path, tmp_path: Path):
+    make_private(project)
+    (project / "src" / "deep").mkdir(parents=True)
+    git(project, "worktree", "add", "--quiet", str(tmp_path / "tree"))
+    places = {where(folder).namespace for folder in (project, project / "src" / "deep", tmp_path / "tree")}
+    assert places == {where(project).namespace}
+    assert not where(tmp_path).private
+    make_shared(tmp_path / "tree")
+    assert not where(project).private
+
+
+def test_nothing_of_a_session_off_the_record_is_stored(store: Path, project: Path):
+    go_off_record(SESSION)
+    answer = called(store, project, "remember", text="Not to be kept")
+    assert answer["isError"]
+    assert "off the record" in str(answer["content"])
+    assert not capture(load(), where(project, SESSION), Turn(SESSION, "user", "Not to be kept"))
+    told(project, session=SESSION)
+    assert not Spool(store).waiting()
+    assert texts(store) == {"Common knowledge about deploys"}
+    assert not called(store, project, "recall", query="deploys")["isError"]
+
+
+def test_a_session_comes_back_on_the_record(store: Path, project: Path):
+    go_off_record(SESSION)
+    go_on_record(SESSION)
+    assert not called(store, project, "remember", text="To be kept")["isError"]
+    assert "To be kept" in texts(store)
+
+
+def test_a_server_that_was_not_told_the_new_session_stores_nothing(store: Path, project: Path):
+    """After `/clear` a host has a new session, and its servers still know the old one."""
+    told(project, session="the new one")
+    go_off_record("the new one")
+    assert called(store, project, "remember", text="Not to be kept")["isError"]
+
+
+def test_where_it_cannot_be_told_nothing_is_stored(store: Path, project: Path, stranger: Path):
+    marks = stranger / ".local/share/perdure/sessions/private"
+    marks.parent.mkdir(parents=True)
+    marks.symlink_to(marks)
+    assert not where(project).recording
+    assert called(store, project, "remember", text="Perhaps private")["isError"]
+
+
+def test_a_project_becomes_private_while_a_server_runs(store: Path, project: Path):
+    with served(store, origin=Origin("plans", SESSION), project=project) as host:
+        host.call("remember", text="Said in common")
+        make_private(project)
+        host.call("remember", text="Said in private")
+    assert "Said in common" in texts(store)
+    assert texts(store, where(project).namespace) == {"Said in private"}
+
+
+def test_a_session_is_taken_back_whole(store: Path, project: Path, user: User):
+    """What its tools stored, what it changed, what was said in it, and what was made of that."""
+    called(store, project, "remember", text="Stored by the session")
+    called(store, project, "memory_update", id=1, text="Changed by the session")
+    place = where(project, SESSION)
+    for number in range(6):
+        capture(load(), place, Turn(SESSION, "user", f"Turn {number}: I live in Osaka now"))
+    with Memory(store, embedder="none") as memory:
+        assert Spool(store).drain(memory) == 6
+        memory.work()
+    capture(load(), place, Turn(SESSION, "user", "Not in the store yet"))
+    preview = user.done("session", "forget", SESSION, "--dry-run")
+    assert ["removed", "default", "2", "Stored by the session"] in preview.rows
+    assert "Changed by the session" in texts(store)
+    refused = user.fails(4, "session", "forget", SESSION)
+    assert "--yes" in refused.err
+    user.done("session", "forget", SESSION, "--yes")
+    assert texts(store) == {"Common knowledge about deploys"}
+    assert not Spool(store).waiting()
+    with Memory(store, embedder="none") as memory:
+        assert not memory.list(conversation_id=SESSION).records
+        assert not memory.episodes("Osaka")
+
+
+def test_taking_a_session_back_can_be_taken_back(store: Path, project: Path, user: User):
+    called(store, project, "remember", text="Stored by the session")
+    done = user.done("session", "forget", SESSION, "--yes", "--json").json
+    user.done("undo", done["batch"], "--everywhere")
+    assert "Stored by the session" in texts(store)
+
+
+def test_a_session_that_wrote_nothing_has_nothing_to_take_back(user: User):
+    assert "wrote nothing" in user.done("session", "forget", "nobody", "--yes").err
+
+
+def test_sessions_are_listed_with_what_they_were_told(store: Path, project: Path, user: User):
+    told(project, session=SESSION)
+    called(store, project, "remember", text="Stored by the session")
+    go_off_record(SESSION)
+    (row,) = user.done("session", "list").rows
+    assert (row[0], row[2:]) == (SESSION, ["secret-plans", "1", row[4], "1", "true"])
+    assert "off the record" in user.screen("session", "list")
