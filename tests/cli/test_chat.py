@@ -41,6 +41,12 @@ def test_a_dry_run_imports_nothing_and_makes_no_store(newcomer: User, chat: str,
     assert newcomer.done("chat", "list", "--json").json == {"conversations": []}
 
 
+def test_one_message_is_one_and_meaning_is_not_promised_where_there_is_none(user: User):
+    said = '{"conversation_id": "c1", "role": "user", "content": "I moved to Osaka"}'
+    answer = user.done("chat", "import", "-", stdin=said, PERDURE_EMBEDDER="none")
+    assert (answer.out, "by meaning" in answer.err) == ("Imported 1 message: 1 new, 0 known.\n", False)
+
+
 def test_messages_come_from_a_pipe(user: User, chat: str):
     user.done("chat", "import", "-", stdin=Path(chat).read_text("utf-8"))
     assert user.done("chat", "list", "--json").json == {"conversations": ["c1", "c2"]}

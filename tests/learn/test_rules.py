@@ -404,3 +404,10 @@ def test_a_fact_and_the_message_it_was_learned_from_do_not_take_two_places(tmp_p
             assert not {"I love chess.", "Ada loves chess"} <= set(texts)
         everything = [hit.record.text for hit in memory.recall("where does Ada live", limit=20, min_relevance=0)]
         assert {"I live in Oslo.", "Ada lives in Oslo"} <= set(everything)
+
+
+@pytest.mark.parametrize("position", [1, 2, 3])
+def test_a_memory_that_has_the_key_of_an_episode_keeps_nobody_from_learning(memory: Memory, position: int):
+    memory.upsert(f"episode:{CONVERSATION}/{position:08}", "Somebody else's notes.")
+    tell(memory, *((day, text) for day, text in enumerate(("I live in Oslo.", "I love chess.", "I'm a nurse.", "Hm."))))
+    assert "Ada is a nurse" in known(memory)

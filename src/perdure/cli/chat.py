@@ -46,9 +46,10 @@ def import_(target: Target, *, file: str, dry_run: bool) -> View:
     source = source_file(file)
     with target.memory(dry_run=dry_run) as memory, Bar("Importing") as bar:
         imported = memory.import_messages(source, dry_run=dry_run, progress=bar)
+    total = imported.inserted + imported.present
     counts = f"{imported.inserted:,} new, {imported.present:,} known"
-    words = "Would import" if dry_run else "Imported"
-    return imported_view(target, imported, f"{words} {imported.inserted + imported.present:,} messages: {counts}.")
+    words, noun = "Would import" if dry_run else "Imported", "message" if total == 1 else "messages"
+    return imported_view(target, imported, f"{words} {total:,} {noun}: {counts}.")
 
 
 @main.part("list", examples=("perdure chat list", "perdure chat list --json"))

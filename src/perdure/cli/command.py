@@ -67,6 +67,11 @@ class Target:
             err(dim(f"new store: {safe(str(new))}"))
 
     @property
+    def embeds(self) -> bool:
+        """Whether memories get vectors here."""
+        return self._settings().embedder != "none"
+
+    @property
     def project(self) -> Path | None:
         """The directory of the project that the command is called in."""
         from perdure.project import project_directory

@@ -29,6 +29,6 @@ def imported_view(target: Target, imported: Imported, line: str) -> View:
     if len(imported.evicted) > _MOST_EVICTED:
         after.append(f"Evicted to make room, in all: {len(imported.evicted):,}.")
     after += map(note, imported.notes)
-    if imported.batch:
+    if imported.batch and target.embeds:
         after.append(dim(f"found by words now; by meaning after: {target.hint('work')}"))
     return View(json=imported, lines=[line], after=after)

@@ -19,9 +19,10 @@ from datetime import UTC, datetime
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, Literal, TextIO, TypeAlias, cast
 
+from perdure.clock import parse_time
 from perdure.episodes.keys import conversation_name, key_of, last_position, numbers_by_position
 from perdure.episodes.messages import ROLE, NewMessage, append, check_conversation, check_message, plan_message
-from perdure.errors import ImportFailed, PerdureError, shown
+from perdure.errors import ImportFailed, InvalidInput, PerdureError, shown
 from perdure.ids import MESSAGE
 from perdure.lifecycle.import_export import is_blocked, numbered_lines
 from perdure.lifecycle.write import identity_of_fields
@@ -29,7 +30,7 @@ from perdure.maintenance_results import Imported
 from perdure.model import Record
 from perdure.store.port import LogFilter, Progress, Reader
 from perdure.text_files import rereadable
-from perdure.validation import check_int, check_single_line, number_in
+from perdure.validation import check_int, check_single_line, check_text, number_in
 
 if TYPE_CHECKING:
     from perdure.services import Services
@@ -42,6 +43,7 @@ _PER_TRANSACTION: Final = 128
 _READ_AT_ONCE: Final = 1000
 # Above this a number of seconds would be the year 5138: these are milliseconds.
 _MILLISECONDS: Final = 1e11
+_TIMES: Final = "Use ISO 8601, such as 2026-03-14T09:26:53Z, or seconds since 1970; nothing was stored."
 _NOTES: Final = {
     "blank": "skipped: nothing was said in them.",
     "skipped_deleted": "skipped: forgotten or erased here later.",
@@ -228,16 +230,24 @@ def read_message(services: Services, item: object) -> NewMessage | None:
     if "id" in given:
         id = given["id"] if isinstance(given["id"], str) else str(check_int(given["id"], "id", 0, 2**63 - 1))
         key = f"chat {conversation_name(conversation)}/{check_single_line(id, 'id')}"
+    at = next((moment(given[name], name) for name in ("at", "timestamp") if name in given), None)
     return check_message(
-        services, conversation, role=given["role"], content=content, at=moment(given.get("at", given.get("timestamp"))),
+        services, conversation, role=given["role"], content=check_text(content, "content"), at=at,
         speaker=given.get("speaker"), session_id=given.get("session_id"), idempotency_key=key, source="import",
         trust="low",
     )  # fmt: skip
 
 
-def moment(value: object) -> object:
-    """A number is a time in seconds since 1970, or in milliseconds; anything else is read as times are."""
+def moment(value: object, field: str) -> datetime:
+    """A number is a time in seconds since 1970, or in milliseconds. Of a file that was written some day, words such as
+    `yesterday` tell no time.
+    """
     number = number_in(value, -_MILLISECONDS, _MILLISECONDS * 1000)
-    if number is None:
-        return value
-    return datetime.fromtimestamp(number / 1000 if number > _MILLISECONDS else number, UTC)
+    if number is not None:
+        return datetime.fromtimestamp(number / 1000 if number > _MILLISECONDS else number, UTC)
+    if not isinstance(value, str | datetime):
+        raise ImportFailed(f"{field} is not a time: {shown(value)}.", remedy=_TIMES)
+    try:
+        return parse_time(value, field)
+    except InvalidInput as error:
+        raise ImportFailed(error.sentence, remedy=_TIMES) from error

@@ -76,6 +76,25 @@ def next_position(reader: Reader, conversation: str) -> int:
     return 1 + max(last_position(reader, kind, conversation) for kind in (MESSAGE, EPISODE))
 
 
+def conversations_with(reader: Reader, kind: str) -> list[str]:
+    """The ids of the conversations that have memories of this kind, in whatever state, by name."""
+    found = list(conversations(reader, kind))
+    first = {record.number: record for record in reader.fetch([number for _, number in found])}
+    ids: list[str] = []
+    for prefix, number in found:
+        record, after = first.get(number), ""
+        # Somebody may have given such a key to a memory that is in no conversation; others stand behind it.
+        while record is None or not record.conversation_id or prefix_of(kind, record.conversation_id) != prefix:
+            keys = reader.keys(prefix, limit=1, after=after)
+            if not keys:
+                break
+            [(after, other)] = keys
+            record = reader.by_number(other)
+        else:
+            ids.append(record.conversation_id)
+    return ids
+
+
 def conversations(reader: Reader, kind: str) -> Iterator[tuple[str, int]]:
     """The beginning of the keys of each conversation, and the number of its first memory. It costs one look at the
     index for each, however many messages there are.

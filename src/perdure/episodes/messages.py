@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from perdure.episodes.keys import conversations, key_of, next_position, position_of, prefix_of
+from perdure.episodes.keys import conversations_with, key_of, next_position, position_of, prefix_of
 from perdure.ids import MESSAGE
 from perdure.lifecycle.write import (
     Plan,
@@ -178,5 +178,4 @@ def messages_of(services: Services, namespace: str, conversation: str, limit: in
 def conversation_ids(services: Services, namespace: str) -> list[str]:
     """Of the conversations that have messages, in whatever state, by name."""
     with services.store.read(namespace) as reader:
-        numbers = [number for _, number in conversations(reader, MESSAGE)]
-        return [record.conversation_id for record in reader.fetch(numbers) if record.conversation_id]
+        return conversations_with(reader, MESSAGE)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from perdure.buggify import point
 from perdure.episodes.episode import EpisodeWords, episode_fields, extract, said_at, terms_of
 from perdure.episodes.episode_model import Background, EpisodeModel, model_to_ask
-from perdure.episodes.keys import conversations, last_position, numbers_by_position, position_of
+from perdure.episodes.keys import conversations_with, last_position, numbers_by_position, position_of
 from perdure.episodes.lookup import messages_after
 from perdure.episodes.reviews import review_episodes
 from perdure.episodes.segment import Cut, Rules, Said, first_cut, has_ended
@@ -139,9 +139,8 @@ def open_conversations(services: Services, namespace: str, rules: Rules) -> Open
     if decided_before != decided_by or seen > now:
         seen = 0
     with store.read(namespace) as reader:
-        everything = (number for _, number in conversations(reader, MESSAGE))
-        numbers = [*reader.changed_after(seen), *still_open] if seen else [*everything]
-        changed = {
+        numbers = [*reader.changed_after(seen), *still_open] if seen else []
+        changed = dict.fromkeys(() if seen else conversations_with(reader, MESSAGE)) | {
             record.conversation_id: None
             for start in range(0, len(numbers), _READ_AT_ONCE)
             for record in reader.fetch(numbers[start : start + _READ_AT_ONCE])

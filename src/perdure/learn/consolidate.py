@@ -13,7 +13,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from perdure.episodes import episode_model
-from perdure.episodes.keys import conversations
+from perdure.episodes.keys import conversations_with
 from perdure.episodes.lookup import unconsolidated
 from perdure.episodes.messages import check_conversation
 from perdure.episodes.metadata import CONSOLIDATED_AT, SURPRISE
@@ -55,11 +55,6 @@ def are_enough(waiting: Sequence[Record], settings: Settings) -> bool:
     enough = len(waiting) >= max(settings.consolidation_episodes, 1)
     surprises = (record.metadata.get(SURPRISE) for record in waiting)
     return enough or any(isinstance(one, int | float) and one >= settings.flashbulb_surprise for one in surprises)
-
-
-def conversations_with_episodes(reader: Reader) -> list[str]:
-    numbers = [number for _, number in conversations(reader, EPISODE)]
-    return [record.conversation_id for record in reader.fetch(numbers) if record.conversation_id]
 
 
 def pending_episodes(reader: Reader, conversation: str, parked: Sequence[Parked], *, forced: bool) -> list[Record]:
@@ -167,7 +162,7 @@ def consolidate(
     batch = replace(services.context, is_person=False).batch()
     worker = Consolidator(services, engine, dry_run)
     with services.store.read(namespace) as reader:
-        names = conversations_with_episodes(reader) if name is None else [name]
+        names = conversations_with(reader, EPISODE) if name is None else [name]
         waiting = [(each, pending_episodes(reader, each, (), forced=True)) for each in names]
     run_all(worker, [(namespace, each, episodes, batch) for each, episodes in waiting], most, progress)
     return worker.result()
@@ -184,7 +179,7 @@ def work_on_consolidation(services: Services, limit: int | None, progress: Progr
     for namespace in services.store.namespaces():
         parked = [item for item in services.store.parked(namespace) if item.purpose == PURPOSE]
         with services.store.read(namespace) as reader:
-            for name in conversations_with_episodes(reader):
+            for name in conversations_with(reader, EPISODE):
                 waiting = pending_episodes(reader, name, parked, forced=False)
                 if are_enough(waiting, services.settings):
                     due.append((namespace, name, waiting, context.batch()))
@@ -261,7 +256,7 @@ def open_consolidation(
     most = MOST_EPISODES if limit is None else check_int(limit, "limit", 1, MAX_NUMBER)
     name = None if conversation is None else check_conversation(services, conversation)
     with services.store.read(namespace) as reader:
-        names = conversations_with_episodes(reader) if name is None else [name]
+        names = conversations_with(reader, EPISODE) if name is None else [name]
         waiting = ((each, pending_episodes(reader, each, (), forced=True)) for each in names)
         first = next(((each, episodes) for each, episodes in waiting if episodes), None)
     if first is None:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from perdure.clock import local_day
+from perdure.ids import LEARNED
 from perdure.model import ContextItem, Format
 from perdure.text.preview import clip, one_line, when
 from perdure.text.unsafe_characters import UNSAFE_CHARACTERS
@@ -89,7 +90,8 @@ def _origin(packed: ContextItem, style: Style) -> list[str]:
     """Where a memory comes from and how far to trust it, as far as that is not the ordinary case."""
     record = packed.record
     speaker = record.metadata.get("speaker")
-    session, conversation = record.session_id, record.conversation_id
+    is_learned = record.source == LEARNED
+    session, conversation = None if is_learned else record.session_id, record.conversation_id
     state = "" if record.state == "active" else record.state
     until = f"until {local_day(record.invalid_at)}" if record.invalid_at else ""
     parts = (
@@ -100,7 +102,7 @@ def _origin(packed: ContextItem, style: Style) -> list[str]:
         "" if record.source == "manual" else _word(record.source),
         f"session {_word(session, _ID)}" if session else "",
         f"conversation {_word(conversation, _ID)}" if conversation and not session else "",
-        f"sources: {len(record.evidence)}" if len(record.evidence) > 1 else "",
+        f"sources: {len(record.evidence)}{' conversations' if is_learned else ''}" if len(record.evidence) > 1 else "",
         "low trust" if record.trust == "low" else "",
         "" if packed.form == "full" else "abridged",
     )
