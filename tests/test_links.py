@@ -13,6 +13,7 @@ import pytest
 from perdure import Memory, Record
 from perdure.errors import PerdureError
 from perdure.ids import new_id
+from perdure.model import State
 from perdure.testing.records import amend, read_once
 
 if TYPE_CHECKING:
@@ -112,6 +113,28 @@ def test_of_a_record_that_is_not_imported_the_name_stays(memory: Memory, clock: 
     memory.forget(gone.number)
     with moved(memory, clock, trusted=True, states=("active", "deleted")) as other:
         assert other.get(1).supersedes == (gone.id,)
+
+
+@pytest.mark.parametrize("state", ["superseded", "merged"])
+def test_a_trusted_import_keeps_what_others_took_the_place_of(memory: Memory, clock: HandClock, state: State):
+    before, after = say(memory, "Alice lives in Osaka"), say(memory, "Alice lives in Tokyo")
+    amend(memory._services.store, before, state=state, invalid_at=clock())
+    amend(memory._services.store, after, supersedes=(before.id,))
+    file = io.StringIO()
+    memory.export(file, states=("active", state))
+    with Memory(":memory:", embedder="none", clock=clock) as other:
+        for known in (0, 2):
+            file.seek(0)
+            done = other.import_(file, trusted=True)
+            assert (done.inserted, done.present) == (2 - known, known)
+        [current] = other.list()
+        assert current.supersedes == (before.id,)
+        kept = other.get(before.id)
+        assert (kept.text, kept.state, kept.invalid_at) == (before.text, state, clock())
+        file.seek(0)
+        assert other.import_(file).inserted == 0
+        other.undo(other.log(limit=1)[0].change.batch)
+        assert len(other.list(states=("active", state))) == 0
 
 
 def test_a_stranger_s_file_claims_neither_to_replace_nor_to_be_merged(memory: Memory, clock: HandClock):

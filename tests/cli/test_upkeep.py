@@ -96,7 +96,7 @@ def test_what_is_exported_can_be_imported_elsewhere(user: User, tmp_path: Path):
     file = tmp_path / "out.jsonl"
     assert user.done("export", str(file)).out == f"Exported 2 memories to {file}\n"
     there = str(tmp_path / "other.db")
-    answer = user.done("import", str(file), "--trusted", "-s", there)
+    answer = user.done("import", str(file), "--trusted", "-s", there, PERDURE_EMBEDDER="local")
     assert answer.out == "Imported 2: 2 new, 0 updated, 0 known.\n"
     assert f"perdure work --store {there}" in answer.err
     records = user.done("list", "--oldest", "--json", "-s", there).json["records"]

@@ -21,6 +21,8 @@ _EXAMPLES: Final = (
     "perdure export - | gzip > memories.jsonl.gz",
     "perdure export all.jsonl --state active --state deleted",
 )
+_REPLACED: Final[tuple[State, ...]] = ("superseded", "merged")
+_LEFT_OUT: Final = "What other memories took the place of is not in the file; with it: {}."
 
 
 @command("export", examples=_EXAMPLES)
@@ -43,10 +45,15 @@ def main(target: Target, *, file: str, state: tuple[str, ...], force: bool) -> V
     states = cast("tuple[State, ...]", state or ("active",))
     with target.memory() as memory, Bar("Exporting") as bar:
         exported = memory.export(utf8_output() if to_stdout else file, states=states, progress=bar)
+        replaced = [one for one in _REPLACED if one not in states and memory.list(states=(one,), limit=1)]
     done, damaged = f"Exported {count_memories(exported.written)}", ", ".join(f"#{each}" for each in exported.damaged)
     skipped = f"Skipped, because they are damaged: {damaged}. `perdure doctor --repair` may bring them back."
     return View(
         json=export_document(exported, file),
         lines=[] if to_stdout else [f"{done} to {safe(file)}"],
-        after=[*([f"{done}."] if to_stdout else []), *([note(skipped)] if damaged else [])],
+        after=[
+            *([f"{done}."] if to_stdout else []),
+            *([note(skipped)] if damaged else []),
+            *([note(_LEFT_OUT.format(" ".join(f"--state {one}" for one in (*states, *replaced))))] if replaced else []),
+        ],
     )

@@ -1,7 +1,8 @@
 """Memories in and out, as JSON Lines: one record a line, readable by anything, importable again.
 
 An import is checked whole before its first write, so that a bad line leaves nothing behind. Records of strangers get
-`source: import` and low trust; a person's own export may be imported as `trusted`, which keeps what it says.
+`source: import` and low trust; a person's own export may be imported as `trusted`, which keeps what it says, and what
+others of its memories took the place of.
 """
 
 # `_check` gives every record of an import its text and content hash.
@@ -21,10 +22,11 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TextIO, TypeAlias, cast
 
 from perdure.clock import format_time, parse_time
 from perdure.errors import CapacityExceeded, ExportFailed, ImportFailed, PerdureError, shown
-from perdure.ids import MemoryId, content_hash, is_id, new_id
+from perdure.ids import MemoryId, Reference, content_hash, is_id, new_id
 from perdure.jsonable import to_jsonable
 from perdure.lifecycle.tier_policy import ONLY_PEOPLE, demote_to_proposal, is_lower, keep_proposal
 from perdure.lifecycle.write import (
+    Plan,
     PreparedWrite,
     apply_plan,
     check_write,
@@ -54,6 +56,8 @@ _MAX_LINE: Final = 1 << 23
 _HISTORY: Final = ("observation_count", "validation_count", "created_at", "updated_at")
 _USE: Final = ("recall_count", "recalled_at", "access_count", "accessed_at")
 _LINKS: Final = ("supersedes", "merged_from")
+# What another memory took the place of: it is part of what that one says about itself.
+_REPLACED: Final[tuple[State, ...]] = ("superseded", "merged")
 _IGNORED: Final = ("id", "number", "namespace", "content_hash", "version", "seq")
 _KNOWN: Final = frozenset({"text", *Fields.__annotations__, *_HISTORY, *_USE, *_LINKS, *_IGNORED, "state"})
 _NOTES: Final = {
@@ -67,15 +71,16 @@ _NOTES: Final = {
 @dataclass(frozen=True, slots=True)
 class ImportRecord:
     """One checked record of an import. `stated_at` is when it was last stated, if the record says so. `use` is how
-    often a trusted one was used where it comes from, and `id` what other records of the file call it.
+    often a trusted one was used where it comes from, and `id` what other records of the file call it. `state` is what
+    it is stored in: active, or of a trusted one what another memory took the place of; else None, and it is skipped.
     """
 
     fields: RecordFields
     stated_at: datetime | None
-    active: bool
+    state: State | None
     redacted: bool
     use: Use | None = None
-    id: str | None = None
+    id: MemoryId | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,8 +268,9 @@ def _check(services: Services, items: Iterable[object], *, trusted: bool) -> Ite
             else:
                 fields |= {"source": "import", "trust": "low"}
             fields |= {"content_hash": content_hash(fields["text"])}
-            active = given.get("state", "active") == "active"
-            yield ImportRecord(fields, stated_at, active, bool(notes), use, _id_of(record))
+            id, state = _id_of(record), given.get("state", "active")
+            kept_states = ("active", *_REPLACED) if trusted and id else ("active",)
+            yield ImportRecord(fields, stated_at, state if state in kept_states else None, bool(notes), use, id)
         except PerdureError as error:
             raise ImportFailed(f"Record {position}: {error.sentence}") from error
 
@@ -283,7 +289,9 @@ def check_ids(value: object, field: str) -> tuple[MemoryId, ...]:
 
 def stored_ids(services: Services, namespace: str, named: Iterable[ImportRecord]) -> ImportedIds:
     """For the records that others of the file name: the memories they are here already, else ids for them to take."""
-    identities = {record.id: identity_of_fields(record.fields) for record in named if record.active and record.id}
+    identities = {
+        record.id: identity_of_fields(record.fields) for record in named if record.state == "active" and record.id
+    }
     with services.store.read(namespace) as reader:
         found = {identity: lookup(reader, identity) for identity in dict.fromkeys(identities.values())}
     taken = {identity: memory.id for identity, memory in found.items() if memory and memory.state != "evicted"}
@@ -304,18 +312,24 @@ def _import_group(
     revive: bool,
 ) -> Counter[str]:
     """Import some records in one transaction: how many of which decision. `evicted` takes what had to go."""
-    active = [record for record in group if record.active]
-    counts = Counter(inactive=len(group) - len(active), redacted=sum(record.redacted for record in active))
+    kept = [record for record in group if record.state]
+    counts = Counter(inactive=len(group) - len(kept), redacted=sum(record.redacted for record in kept))
     # A file that is not a person's own may only propose a constitutional memory.
     authoritative = trusted and services.context.is_person
-    linked = [ids.translated(record.fields) for record in active]
+    linked = [ids.translated(record.fields) for record in kept]
     allowed = [fields if authoritative else demote_to_proposal(keep_proposal(fields, None)[0]) for fields in linked]
     plans = [plan_write(None, namespace, fields, batch.at) for fields in allowed]
     prepared = [PreparedWrite(entry_of(plan.record, services.tokens.count)) for plan in plans]
     last: Record | None = None
     uses: list[Use] = []
     with services.store.write(namespace) as writer:
-        for record, fields, plan, write in zip(active, allowed, plans, prepared, strict=True):
+        for record, fields, plan, write in zip(kept, allowed, plans, prepared, strict=True):
+            if record.id and record.state and record.state != "active":
+                # Nobody says it any more, so it takes nobody's key.
+                replaced = replace(plan, record=replace_record(plan.record, id=record.id, state=record.state, key=None))
+                known_at = record.stated_at
+                counts[import_replaced(services, writer, replaced, write, batch, known_at, revive=revive)] += 1
+                continue
             identity = identity_of_fields(fields)
             existing = lookup(writer, identity)
             # A time that has not come yet says nothing about when the record was stated.
@@ -344,6 +358,26 @@ def _import_group(
         services.store.note_use(uses)
         services.store.flush_use(patience=services.settings.busy_seconds)
     return counts
+
+
+def import_replaced(
+    services: Services,
+    writer: Writer,
+    plan: Plan,
+    prepared: PreparedWrite,
+    batch: WriteBatch,
+    stated_at: datetime | None,
+    *,
+    revive: bool,
+) -> Decision:
+    """Store what another memory took the place of, under the id by which that one names it: it is known by it."""
+    record = plan.record
+    if writer.find(Reference(record.id, id=record.id)):
+        return "present"
+    if not revive and is_blocked(writer.tombstone_since(identity_of(record)), stated_at):
+        return "skipped_deleted"
+    apply_plan(services, writer, plan, batch, prepared, room=False)
+    return "inserted"
 
 
 def decide(
