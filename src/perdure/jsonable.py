@@ -32,17 +32,20 @@ ListName: TypeAlias = Literal[
     "facts",
     "details",
     "imports",
+    "bank_entries",
 ]
 
 
 def to_jsonable(value: object) -> Any:
-    """A dataclass is an object of all its fields, in their order; a time is ISO 8601 in UTC."""
+    """A dataclass or a named tuple is an object of all its fields, in their order; a time is ISO 8601 in UTC."""
     if isinstance(value, datetime):
         return format_time(value)
     if is_dataclass(value) and not isinstance(value, type):
         return {field.name: to_jsonable(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, Mapping):
         return {str(name): to_jsonable(item) for name, item in cast("Mapping[object, object]", value).items()}
+    if hasattr(value, "_asdict"):
+        return to_jsonable(cast("Any", value)._asdict())
     if isinstance(value, tuple | list):
         return [to_jsonable(item) for item in cast("list[object]", value)]
     return value

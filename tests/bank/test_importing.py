@@ -19,7 +19,7 @@ def project(tmp_path: Path, stranger: Path) -> Path:
 
 def test_every_field_of_an_entry_has_its_place(memory: Memory, project: Path):
     done = import_bank(memory, project)
-    assert (done.inserted, done.present, done.remaining, done.skipped) == (4, 0, 0, ())
+    assert (done.inserted, done.present, done.unfinished, done.skipped) == (4, 0, 0, ())
     first = memory.get(1)
     assert (first.title, first.category, first.confidence) == ("Guessing Encodings", "anti-patterns", 1.0)
     assert first.text == "Guessing the encoding of a text file corrupts names; ask for it."
@@ -50,7 +50,7 @@ def test_what_was_forgotten_or_corrected_stays_so(memory: Memory, project: Path)
     memory.update(2, text="Keep the orchestrator thin.")
     again = import_bank(memory, project)
     assert (again.inserted, again.present, again.batch) == (0, 2, None)
-    assert [(skipped.name, skipped.line) for skipped in again.skipped] == [
+    assert [(skipped.name, skipped.line_number) for skipped in again.skipped] == [
         ("Guessing Encodings", 5), ("Thin Orchestrator", 3),
     ]  # fmt: skip
     assert all(skipped.reason.startswith("Forgotten or corrected here") for skipped in again.skipped)
@@ -76,7 +76,7 @@ def test_what_cannot_be_a_memory_is_named_with_its_reason(memory: Memory, projec
     (folder / "patterns.md").write_bytes(b"### Pattern: Latin\nCaf\xe9.\n")
     (folder / "anti-patterns.md").write_text(f"### {'x' * 2000}\nA name that is too long.\n", encoding="utf-8")
     skipped = import_bank(memory, project, private=True).skipped
-    told = {(Path(each.path).name, each.line): each.reason for each in skipped}
+    told = {(Path(each.path).name, each.line_number): each.reason for each in skipped}
     assert told.pop(("anti-patterns.md", 1)).startswith("title ")
     assert told == {
         ("heuristics.md", 1): "The entry has no description.",
@@ -92,7 +92,7 @@ def test_an_import_that_ran_out_of_time_goes_on_in_the_next_session(memory: Memo
     entries = "\n".join(f"### Rule {n}\nRule number {n} of many.\n" for n in range(300))
     project = make_project(tmp_path / "large", {"heuristics": entries})
     first = import_if_empty(memory, project, budget=0)
-    assert (first.inserted, first.remaining) == (0, 300)
+    assert (first.inserted, first.unfinished) == (0, 300)
     assert import_if_empty(memory, project, budget=60).inserted == 300
 
 

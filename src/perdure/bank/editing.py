@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from perdure.bank.entries import (
     FIELD,
@@ -55,10 +55,10 @@ def new_entry(
     """An entry as a retro writes it. What of its description would be read as something else is indented."""
     values = [
         (OBSERVED_IN[category], observed_in),
-        *fields,
         ("Confidence", confidence),
         ("Last observed", last_observed),
         ("Observation count", "1"),
+        *fields,
     ]
     title = without_prefix(" ".join(without_comments(name).split()))
     return BankEntry(
@@ -149,7 +149,7 @@ def _with_line(text: str, entry: BankEntry, line: str) -> str:
 
 
 def _lines_of(text: str, entry: BankEntry) -> list[tuple[int, str]]:
-    return next(lines for lines in sections(_LINE_END.sub("\n", text)) if lines[0][0] == entry.line)
+    return next(lines for lines in sections(_LINE_END.sub("\n", text)) if lines[0][0] == entry.line_number)
 
 
 def _place(text: str, number: int) -> tuple[int, int]:
@@ -219,3 +219,23 @@ def folder_lock(folder: Path) -> Generator[None]:
         yield
     finally:
         os.close(descriptor)
+
+
+class FileChange(NamedTuple):
+    """What changed in a file, line by line."""
+
+    path: str
+    diff: str
+
+
+def file_changes(paths: Sequence[Path], texts: Sequence[tuple[str, str]]) -> list[FileChange]:
+    """What `edit_file` did to each of the files, where it did something."""
+    from difflib import unified_diff
+
+    changes: list[FileChange] = []
+    for path, (before, after) in zip(paths, texts, strict=True):
+        name = str(path)
+        lines = unified_diff(before.splitlines(), after.splitlines(), name, name, lineterm="")
+        if before != after:
+            changes.append(FileChange(name, "\n".join(lines)))
+    return changes

@@ -37,7 +37,7 @@ _CONFIDENCE: Final = "confidence"
 
 class BankEntry(NamedTuple):
     """One learning of a bank. `header` and `metadata` are as they stand in the file; `position` counts the headers of
-    the file up to this one, and `line` is where it begins.
+    the file up to this one, and `line_number` is where it begins.
     """
 
     name: str
@@ -51,7 +51,7 @@ class BankEntry(NamedTuple):
     position: int = 1
     is_global: bool = False
     path: str = ""
-    line: int = 0
+    line_number: int = 0
 
     @property
     def identity(self) -> str:
@@ -87,10 +87,10 @@ class BankEntry(NamedTuple):
 
 
 class SkippedEntry(NamedTuple):
-    """What of a bank was not taken as it stands, and why. `line` is 0 when it is about the whole file."""
+    """What of a bank was not taken as it stands, and why. `line_number` is 0 when it is about the whole file."""
 
     path: str
-    line: int
+    line_number: int
     name: str
     reason: str
 
@@ -179,7 +179,7 @@ def parse_bank(text: str, category: str, *, path: str = "", is_global: bool = Fa
             position=position,
             is_global=is_global,
             path=path,
-            line=start,
+            line_number=start,
         )
         for field in filter(None, map(FIELD.match, entry.metadata)):
             key, value = field[1].lower(), field[2]

@@ -43,12 +43,12 @@ _FORGOTTEN: Final = "Forgotten or corrected here since; --revive imports it anyw
 @dataclass(frozen=True, slots=True)
 class BankImport:
     """What an import of a bank did. `present` were stored already. `skipped` were left out, or taken otherwise than
-    they stand, and why. `remaining` wait for the next run, because the time was up. One undo of `batch` takes it back.
+    they stand, and why. `unfinished` wait for the next run, because the time was up. One undo of `batch` takes it back.
     """
 
     inserted: int = 0
     present: int = 0
-    remaining: int = 0
+    unfinished: int = 0
     batch: str | None = None
     skipped: tuple[SkippedEntry, ...] = ()
     folders: tuple[str, ...] = ()
@@ -60,29 +60,28 @@ NOTHING_IMPORTED: Final = BankImport()
 
 
 def import_if_empty(
-    memory: Memory, project: str | os.PathLike[str], budget: float, *, private: bool = False
+    memory: Memory, project: str | os.PathLike[str], budget: float, *, private: bool = False, name: str | None = None
 ) -> BankImport:
     """What a session does at its start: in the first one of a project, and where the store is empty, its bank and the
     global one are imported, for at most `budget` seconds. What is left then is imported by the next session. The bank
-    of a `private` project is imported alone: `memory` is its own namespace.
+    of a `private` project is imported alone: `memory` is its own namespace. `name` is what memories call the project.
     """
-    root = Path(project)
-    if not is_first_run(memory, root):
+    root, name = Path(project), name or project_name(Path(project))
+    if not is_first_run(memory, root, name):
         return NOTHING_IMPORTED
-    unfinished = _unfinished_mark(root)
-    unfinished.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    unfinished.touch(mode=0o600)
-    done = import_bank(memory, root, private=private, budget=budget)
-    if not done.remaining:
-        unfinished.unlink(missing_ok=True)
+    mark = _unfinished_mark(root)
+    mark.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    mark.touch(mode=0o600)
+    done = import_bank(memory, root, private=private, budget=budget, name=name)
+    if not done.unfinished:
+        mark.unlink(missing_ok=True)
     return done
 
 
-def is_first_run(memory: Memory, project: Path) -> bool:
+def is_first_run(memory: Memory, project: Path, name: str) -> bool:
     """Whether the bank of this project was never imported as a whole."""
     if _unfinished_mark(project).exists():
         return True
-    name = project_name(project)
     if memory.list(limit=1, source=("import", "retro"), source_project=name, states=STATES).records:
         return False
     if read_bank(local_bank(project)).entries:
@@ -112,6 +111,7 @@ def import_bank(  # noqa: PLR0913 - one for each thing a caller may decide
     dry_run: bool = False,
     budget: float | None = None,
     progress: Progress | None = None,
+    name: str | None = None,
 ) -> BankImport:
     """Import the bank of a project, and the global one unless the project is `private`. `shared` is where that is.
 
@@ -120,7 +120,7 @@ def import_bank(  # noqa: PLR0913 - one for each thing a caller may decide
     """
     end = None if budget is None else monotonic() + budget
     folders = ([] if project is None else [local_bank(project)]) + ([] if private else [Path(shared or global_bank())])
-    name = None if project is None else project_name(Path(project))
+    name = name or (None if project is None else project_name(Path(project)))
     entries: list[BankEntry] = []
     skipped: list[SkippedEntry] = []
     for folder in folders:
@@ -167,7 +167,7 @@ def import_entries(
     if deleted:
         known = _known(memory)
         gone = (entry for entry, _ in entries[:done] if entry.content_hash not in known)
-        skipped += [SkippedEntry(entry.path, entry.line, entry.name, _FORGOTTEN) for entry in gone]
+        skipped += [SkippedEntry(entry.path, entry.line_number, entry.name, _FORGOTTEN) for entry in gone]
     return BankImport(
         inserted, present, len(entries) - done, batch if inserted else None, tuple(skipped), report.folders,
         tuple(notes), tuple(evicted),
@@ -209,7 +209,7 @@ def checked_fields(
             good.append((entry, fields))
         except PerdureError as error:
             reason = error.sentence if entry.description else _NO_DESCRIPTION
-            skipped.append(SkippedEntry(entry.path, entry.line, entry.name, reason))
+            skipped.append(SkippedEntry(entry.path, entry.line_number, entry.name, reason))
     return good, skipped
 
 

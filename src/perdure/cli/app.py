@@ -56,6 +56,8 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "restore-backup": ("restore_backup", "Make the store what a backup was."),
     "export": ("export", "Write memories to a file, one JSON object per line."),
     "import": ("import_", "Read memories from a file that `export` wrote, or that another tool keeps."),
+    "bank": ("bank", "Import, list and promote the learnings of a Markdown knowledge bank."),
+    "retro": ("retro", "Keep what was learned, in the store and in the project's knowledge bank."),
     "chat": ("chat", "Read conversations from a file, and list them."),
     "episodes": ("episodes", "List or search the episodes of conversations."),
     "consolidate": ("consolidate", "Make facts of the episodes that wait."),
@@ -82,6 +84,7 @@ _OTHER_WORDS: Final = {
     "learn": "consolidate", "proposals": "review", "accept": "review", "reject": "review",
     "contradictions": "conflicts", "knowledge": "facts", "tokens": "token", "auth": "token", "login": "token",
     "server": "serve", "http": "serve", "rest": "serve", "api": "serve", "start": "serve",
+    "retrospective": "retro", "learnings": "bank", "knowledge-bank": "bank",
 }  # fmt: skip
 
 

@@ -47,9 +47,9 @@ class Target:
         return self.namespaces if len(self.namespaces) > 1 else None
 
     @contextmanager
-    def memory(self, *, dry_run: bool = False) -> Generator[Memory]:
+    def memory(self, *, dry_run: bool = False, **more: Any) -> Generator[Memory]:
         """Only a command that `creates` may make a store, and then it says so. Where there is none, its dry run looks
-        at an empty one that is gone afterwards.
+        at an empty one that is gone afterwards. `more` is what else the memory is opened with.
         """
         from perdure.memory import Memory
 
@@ -60,8 +60,11 @@ class Target:
         store, new = self.store, settings.store if missing else None
         if dry_run and new is not None:
             store, new = ":memory:", None
-        namespace = self.namespaces[0] if self.namespaces else None
-        with Memory(store, settings=settings, namespace=namespace, surface="cli", create=self.creates) as memory:
+        chosen: dict[str, Any] = {
+            "settings": settings,
+            "namespace": self.namespaces[0] if self.namespaces else None,
+        } | more
+        with Memory(store, surface="cli", create=self.creates, **chosen) as memory:
             yield memory
         if new is not None and not self.json:
             err(dim(f"new store: {safe(str(new))}"))

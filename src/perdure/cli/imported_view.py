@@ -14,7 +14,7 @@ from perdure.cli.terminal import dim, note
 from perdure.errors import ImportFailed
 from perdure.model import Imported
 
-_MOST_EVICTED: Final = 20
+MOST_SHOWN: Final = 20
 
 
 def source_file(file: str) -> str | TextIO:
@@ -25,8 +25,8 @@ def source_file(file: str) -> str | TextIO:
 
 
 def imported_view(target: Target, imported: Imported, line: str) -> View:
-    after = list(islice(evictions(imported.evicted), _MOST_EVICTED))
-    if len(imported.evicted) > _MOST_EVICTED:
+    after = list(islice(evictions(imported.evicted), MOST_SHOWN))
+    if len(imported.evicted) > MOST_SHOWN:
         after.append(f"Evicted to make room, in all: {len(imported.evicted):,}.")
     after += map(note, imported.notes)
     if imported.batch and target.embeds:

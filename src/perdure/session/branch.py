@@ -1,0 +1,94 @@
+"""What a feature is, and which files its branch changed: whatever of it git and the project's folders can tell."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from perdure.session.git import git
+from perdure.session.signals import active_features
+
+# What a branch may have begun at, the likeliest first.
+_BASES: Final = ("origin/HEAD", "main", "master", "origin/main", "origin/master", "develop")
+_NAMES: Final = ("--name-only", "-z", "--diff-filter=d")
+# A person waits for this, and no host.
+_SECONDS: Final = 10.0
+_NUMBER = re.compile(r"(?:^|/)#?(\d{1,9})[-_]")
+_NOT_CODE: Final = frozenset({"", ".json", ".lock", ".md", ".rst", ".svg", ".txt"})
+# Folders in which the work is written about.
+_ABOUT_WORK: Final = ("docs/features/", "docs/knowledge-bank/")
+MOST_REFERENCES: Final = 8
+
+
+class FeatureWork(NamedTuple):
+    """The feature that a project works on, as a bank names it (`Feature #018`), and the files that its branch changed.
+    `observed` is None where nothing tells which feature it is.
+    """
+
+    observed: str | None
+    files: tuple[str, ...]
+
+
+def feature_work(project: Path, feature: str | None = None) -> FeatureWork:
+    """`feature` is its number, if somebody said so."""
+    active = active_features(project)
+    meta = active[0].meta if active else {}
+    branch = meta.get("branch") if isinstance(meta.get("branch"), str) else None
+    known = branch and git(project, "rev-parse", "--verify", "--quiet", f"refs/heads/{branch}", seconds=_SECONDS)
+    number = feature or (str(meta["id"]) if meta.get("id") not in {None, ""} else None)
+    if number is None:
+        name = git(project, "symbolic-ref", "--short", "HEAD", seconds=_SECONDS) or ""
+        number = match[1] if (match := _NUMBER.search(name)) else None
+    digits = re.search(r"\d{1,9}", number or "")
+    return FeatureWork(
+        f"Feature #{int(digits[0]):03}" if digits else None,
+        branch_files(project, f"refs/heads/{branch}" if known else "HEAD"),
+    )
+
+
+def branch_files(project: Path, head: str = "HEAD") -> tuple[str, ...]:
+    """The files that a branch changed since it left the main one, and those that are changed and not committed. On the
+    main branch itself those of its last commits; of a history that is cut short, what there is of it.
+    """
+    tip = _asked(project, "rev-parse", "--verify", "--quiet", head)
+    changed: tuple[str, ...] = ()
+    for base in _BASES:
+        fork = _asked(project, "merge-base", base, head)
+        if fork and fork != tip and (changed := _names(project, "diff", *_NAMES, fork, head)):
+            break
+    open_files = _names(project, "diff", *_NAMES, "HEAD") or _names(project, "diff", *_NAMES, "--cached")
+    if not changed and not open_files and tip:
+        for command in (("diff", *_NAMES, f"{head}~3", head), ("diff", *_NAMES, f"{head}~1", head)):
+            changed = changed or _names(project, *command)
+        changed = changed or _names(project, "diff-tree", "--root", "--no-commit-id", "-r", *_NAMES, head)
+    return tuple(dict.fromkeys((*changed, *open_files)))
+
+
+def _asked(project: Path, *arguments: str) -> str:
+    return (git(project, *arguments, seconds=_SECONDS) or "").strip()
+
+
+def _names(project: Path, *arguments: str) -> tuple[str, ...]:
+    return tuple(name for name in (git(project, *arguments, seconds=_SECONDS) or "").split("\0") if name)
+
+
+def code_references(files: tuple[str, ...], text: str) -> list[str]:
+    """Pure: the files that a learning is most likely about. Those that it names come first, then code before the rest;
+    otherwise the order of the files stays.
+    """
+    lowered = text.lower()
+    files = tuple(name for name in files if not name.startswith(_ABOUT_WORK)) or files
+
+    def rank(name: str) -> tuple[bool, bool]:
+        path = Path(name)
+        named = path.name.lower() in lowered or (len(path.stem) > 3 and path.stem.lower() in lowered)  # noqa: PLR2004
+        return not named, path.suffix.lower() in _NOT_CODE
+
+    return sorted(files, key=rank)[:MOST_REFERENCES]
+
+
+def checkout(folder: Path) -> Path:
+    """The working tree that a folder is in, be it a linked one, else the folder itself."""
+    here = folder.resolve()
+    return next((place for place in (here, *here.parents) if (place / ".git").exists()), here)
