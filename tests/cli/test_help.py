@@ -25,6 +25,7 @@ def command(path: str) -> click.Command:
 def leaves() -> list[str]:
     """Every command that does something, those inside a group by their two names."""
     groups = {
+        "bank": ("import", "list", "promote", "validate"),
         "checkpoint": ("create", "list", "restore", "delete"),
         "chat": ("import", "list"),
         "session": ("start", "explain", "list", "forget", "off", "on", "private", "shared"),

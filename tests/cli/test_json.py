@@ -11,8 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from bank.banks import make_project
+from bank.repositories import add_feature
 from cli.json_keys import documented, keys_of
 from learn.proposals import pair, proposed
+from specs.workshop import LEARNING
 
 from perdure import Memory
 from perdure.cli.app import COMMANDS, perdure
@@ -139,6 +142,12 @@ session shared --project DIR
 session off monday
 session on monday
 session forget monday --dry-run --force
+retro DIR/retro.json --project DIR/shop -n shop --dry-run
+retro DIR/retro.json --project DIR/shop -n shop
+bank import --project DIR/shop -n shop
+bank list --project DIR/shop
+bank validate --project DIR/shop -n shop
+bank promote --universal --project DIR/shop -n shop
 backup DIR/copy.backup
 restore-backup DIR/copy.backup
 restore-backup DIR/copy.backup --yes
@@ -158,6 +167,7 @@ def test_a_key_has_one_type_in_all_documents_and_the_page_names_it(user: User, s
     (tmp_path / "specs/tea/memory").mkdir(parents=True)
     (tmp_path / "specs/tea/memory/large.md").write_bytes(b"\xff")
     (tmp_path / "talk.jsonl").write_text("\n".join(conversation()), "utf-8")
+    make_shop(tmp_path)
     waiting = None
     for line in lines:
         if line == "parked":
@@ -180,6 +190,18 @@ def test_a_key_has_one_type_in_all_documents_and_the_page_names_it(user: User, s
     # Nulls and empty lists have no type to compare; their keys have to be on the page all the same.
     assert keys <= page.keys()
     assert page.keys() - keys == DEMO | VECTORS | SERVER
+
+
+def make_shop(folder: Path) -> None:
+    """A project with a knowledge bank, old enough for a stale entry, and a retro of it."""
+    shop = make_project(folder / "shop")
+    (shop / "docs" / "knowledge-bank" / "constitution.md").write_text("Be kind.", "utf-8")
+    for number in range(30, 40):
+        add_feature(shop, f"0{number}")
+    challenged = [{"name": "Read Real Samples", "reason": "There were none."}]
+    learnings = [{**LEARNING, "universal": True}]
+    told = {"learnings": learnings, "confirmed": ["Thin Orchestrator"], "challenged": challenged}
+    (folder / "retro.json").write_text(json.dumps(told), "utf-8")
 
 
 def conversation() -> Iterator[str]:

@@ -8,6 +8,11 @@ conversations, "Retrieval", "Temporal Validity", "Lifecycle", the schema, the ca
 merging memory, all but why an earlier form of it was given up. Of S3, the memory tools, these are sections 3 (search),
 4 (tiers and decay) and 5 (schema), the configuration of section 6, the examples of section 9, the search for concepts,
 the triggers, the tools that update, validate and checkpoint, and the memory files with their index.
+(embedding), D5 (keywords), D6 (the capture tool), D7 (the import), D9 (retrospectives), the criteria and the
+constraints about them; of S2, the conversations, "Retrieval", "Temporal Validity", "Lifecycle", the schema, the
+categories and the thresholds; of S4, the merging memory, all but why an earlier form of it was given up. Of S3, the
+memory tools, these are sections 3 (search), 4 (tiers and decay) and 5 (schema), the configuration of section 6, the
+examples of section 9, the search for concepts, the triggers, and the tools that update, validate and checkpoint.
 """
 
 from __future__ import annotations
@@ -269,6 +274,27 @@ S1: Final = {
     "S1 criterion 9b": "End-to-end including Gemini query embedding completes within 2 seconds",
     "S1 criterion 12 session": "At least 3 entries per non-empty category",
     "S1 criterion 13": "including Python compilation checks",
+    "S1 import first run": "On first run (or when the database is empty), import all entries",
+    "S1 import both": "local `docs/knowledge-bank/*.md` and global `~/.claude/iflow/memory/*.md`",
+    "S1 import source": 'Imported entries get `source: "import"`',
+    "S1 import embeddings": "Embeddings and keywords are generated for imported entries",
+    "S1 criterion 8 mapping": "all existing markdown entries are imported with correct field mapping",
+    "S1 criterion 8 duplicates": "Deduplication by content hash prevents double-import on subsequent runs",
+    "S1 retro both": "write entries into both the SQLite database AND markdown files (dual-write)",
+    "S1 retro audit": "markdown files are an append-only human-readable audit trail",
+    "S1 retro edits": "Manual edits to markdown files are NOT synced back to the database",
+    "S1 retro rebuild": "D7's import mechanism can rebuild it from markdown files (idempotent via content hash)",
+    "S1 retro staleness": "preserves the existing retro Steps 4b/4c logic (staleness validation",
+    "S1 retro promotion": "global promotion)",
+    "S1 retro embedding": "Embedding generated via configured provider",
+    "S1 retro keywords": "Keyword labels generated via in-session Claude",
+    "S1 retro references": "Code references populated from the git diff of the feature branch",
+    "S1 retro reasoning": "Reasoning field populated from the retro analysis context",
+    "S1 retro disabled": "entries are written to markdown files only (current behaviour), no database operations",
+    "S1 retro re-embedding": "Re-embedding is performed in batches of 50 entries per retro",
+    "S1 criterion 5 retro": "Entries created during retrospectives have 3-10 keyword labels",
+    "S1 criterion 10": "References populated",
+    "S1 criterion 11": "Reasoning captured",
 }
 
 S2: Final = {

@@ -8,10 +8,14 @@ from pathlib import Path
 
 import pytest
 from bank.repositories import add_feature, commit, git, make_feature, make_repository
+from embed.wires import WIRES
+from providers.server import FaultServer, answering
 from specs.workshop import LEARNING, Workshop
 
+from perdure import Memory
 from perdure.text.keywords import same_word
 
+SECRET = "ghp_" + "a1B2c3D4e5" * 3 + "F6g7H8"
 GENERIC = """
 code development software system application implementation feature project function method file data error bug fix
 update change
@@ -47,7 +51,7 @@ def test_the_markdown_is_only_added_to(shop: Workshop):
     """S1 retro audit: what people wrote stays, byte for byte, and the new entry stands behind it."""
     folder = shop.project / "docs" / "knowledge-bank"
     folder.mkdir(parents=True)
-    written = b"\xef\xbb\xbf# Mine\r\n\r\n  odd   spacing\r\n<!-- a template\r\n### X -->\r\n### Older\r\nText\r\n- Cost: 1"
+    written = b"\xef\xbb\xbf# Mine\r\n\r\n  odd   spacing\r\n<!-- a\r\n### X -->\r\n### Older\r\nText\r\n- Cost: 1"
     (folder / "anti-patterns.md").write_bytes(written)
     shop.retro(LEARNING)
     after = (folder / "anti-patterns.md").read_bytes()
@@ -91,15 +95,17 @@ def test_universal_learnings_reach_the_global_bank(shop: Workshop, stranger: Pat
     assert (again.count("### "), "Observation count: 2" in again) == (1, True)
 
 
-def test_the_embedding_is_made_by_the_configured_provider(tmp_path: Path, server: object):
-    """S1 retro embedding: a vector of the model in the settings, right away."""
-    from perdure.testing.embedder import WordEmbedder
-
-    shop = Workshop(make_feature(tmp_path / "shop"), tmp_path / "m.db")
-    embedder = WordEmbedder()
-    with retro_memory(shop, embedder) as retro:
-        result = retro.run(request(LEARNING))
-    assert (result.vectors_pending, embedder.generation.model) == (0, embedder.generation.model)
+def test_the_embedding_is_made_by_the_configured_provider(
+    tmp_path: Path, server: FaultServer, monkeypatch: pytest.MonkeyPatch
+):
+    """S1 retro embedding: by the provider that the front matter names, right away."""
+    monkeypatch.setenv("OLLAMA_HOST", server.url)
+    server.always(answering(WIRES["ollama"].answer))
+    shop = Workshop(make_feature(tmp_path / "shop"), tmp_path / "m.db", embedder=None)
+    shop.configure("memory_embedding_provider: ollama")
+    assert shop.retro(LEARNING)["vectors_pending"] == 0
+    assert LEARNING["description"] in str(server.requests[0].json["input"])
+    assert server.requests[0].json["model"] == "nomic-embed-text"
 
 
 def test_keywords_of_the_session_are_taken(shop: Workshop):
@@ -126,9 +132,7 @@ def test_the_reasoning_is_kept(shop: Workshop):
 
 def test_without_semantic_memory_only_markdown_is_written(shop: Workshop):
     """S1 retro disabled: no database is made or opened."""
-    configuration = shop.project / ".claude" / "iflow-dev.local.md"
-    configuration.parent.mkdir()
-    configuration.write_text("---\nmemory_semantic_enabled: false\n---\n", encoding="utf-8")
+    shop.configure("memory_semantic_enabled: false")
     answer = shop.retro(LEARNING, {**LEARNING, "name": "Leak", "description": f"Never print {SECRET} in logs."})
     assert (answer["batch"], answer["learnings"][0]["number"]) == (None, None)
     assert not shop.store.exists()
@@ -139,21 +143,17 @@ def test_without_semantic_memory_only_markdown_is_written(shop: Workshop):
     assert "Observation count: 2" in shop.bank("anti-patterns")
 
 
-SECRET = "ghp_" + "a1B2c3D4e5" * 3 + "F6g7H8"
-
-
-def test_vectors_are_made_up_fifty_at_a_time(tmp_path: Path):
+def test_vectors_are_made_up_fifty_at_a_time(tmp_path: Path, server: FaultServer, monkeypatch: pytest.MonkeyPatch):
     """S1 retro re-embedding: a retro makes at most 50 of the vectors that are missing."""
-    from perdure import Memory
-    from perdure.testing.embedder import WordEmbedder
-
-    shop = Workshop(make_feature(tmp_path / "shop"), tmp_path / "m.db")
+    monkeypatch.setenv("OLLAMA_HOST", server.url)
+    server.always(answering(WIRES["ollama"].answer))
+    shop = Workshop(make_feature(tmp_path / "shop"), tmp_path / "m.db", embedder=None)
     with Memory(shop.store, embedder="none") as memory:
         memory.import_([{"text": f"Learning number {n}"} for n in range(70)])
-    with retro_memory(shop, WordEmbedder()) as retro:
-        first, second = retro.run(request()), retro.run(request())
-    assert (first.embedded, first.vectors_pending) == (50, 20)
-    assert (second.embedded, second.vectors_pending) == (20, 0)
+    shop.configure("memory_embedding_provider: ollama")
+    first, second = shop.retro(), shop.retro()
+    assert (first["embedded"], first["vectors_pending"]) == (50, 20)
+    assert (second["embedded"], second["vectors_pending"]) == (20, 0)
 
 
 @pytest.mark.parametrize("given", [None, ["encoding"], ["code", "file", "bug"]])

@@ -21,10 +21,11 @@ LEARNING: dict[str, Any] = {
 class Workshop:
     project: Path
     store: Path
-    embedder: str = "none"
+    embedder: str | None = "none"
 
     def __call__(self, *words: str, stdin: str | None = None, **environment: str) -> Answer:
-        own = {"PERDURE_STORE": str(self.store), "PERDURE_EMBEDDER": self.embedder, "PERDURE_ACTOR": "ada"}
+        own = {"PERDURE_STORE": str(self.store), "PERDURE_ACTOR": "ada"}
+        own |= {"PERDURE_EMBEDDER": self.embedder} if self.embedder else {}
         # Commands that know of projects are told which one; the others are not.
         told = ("--project", str(self.project)) if words[0] in {"retro", "bank"} else ()
         answer = User({"COLUMNS": "100"})(*words, *told, stdin=stdin, **own, **environment)
@@ -40,6 +41,12 @@ class Workshop:
         """What a retro of these learnings answers."""
         told = json.dumps({"learnings": list(learnings), **more})
         return self.json("retro", "-", *(["--dry-run"] if dry_run else []), stdin=told)
+
+    def configure(self, *lines: str) -> None:
+        """Front matter for the project's sessions."""
+        path = self.project / ".claude" / "iflow-dev.local.md"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("\n".join(["---", *lines, "---", ""]), encoding="utf-8")
 
     def memory(self, number: int) -> Any:
         return self.json("show", str(number))

@@ -16,7 +16,7 @@ from perdure.cli.progress import Bar
 from perdure.cli.project_options import PROJECT, find_project, open_retro
 from perdure.cli.record_view import evictions
 from perdure.cli.render import Column, Table, View, empty_answer
-from perdure.cli.retro import retro_view
+from perdure.cli.retro_view import retro_view
 from perdure.cli.terminal import dim, note, safe
 from perdure.errors import NotAllowed
 from perdure.jsonable import list_document

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 PROJECT: Final = option(
     "--project",
+    "-p",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     metavar="FOLDER",
     help="A folder of the project.  [default: where you are]",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -14,13 +13,12 @@ from perdure.cli.confirm import DRY_RUN, can_ask
 from perdure.cli.field_options import given_fields
 from perdure.cli.project_options import PROJECT, open_retro
 from perdure.cli.render import View
+from perdure.cli.retro_view import retro_view
 from perdure.cli.stdin import read_text
-from perdure.cli.terminal import dim, note, number_label, safe
 from perdure.errors import InvalidInput
 from perdure.model import LEARNING_CATEGORIES
 
 if TYPE_CHECKING:
-    from perdure.session.retro import RetroResult
     from perdure.session.retro_request import RetroRequest
 
 _EXAMPLES: Final = (
@@ -117,40 +115,3 @@ def _content(file: str) -> str:
         raise InvalidInput(
             f"{file} cannot be read: {reason}.", remedy="Check its name; nothing was written."
         ) from error
-
-
-def retro_view(target: Target, result: RetroResult) -> View:
-    """What a retro did or would do; a dry run shows every line that would change."""
-    return View(json=result, lines=_lines(result), after=_after(target, result))
-
-
-def _lines(result: RetroResult) -> Iterator[str]:
-    words = {"inserted": "new", "observed": "seen again", "updated": "seen again", "unchanged": "known"}
-    for learning in result.learnings:
-        label = f"{number_label(learning.number)} " if learning.number else ""
-        outcome = words.get(learning.outcome, learning.outcome)
-        yield label + safe(f"{learning.name} ({learning.category}, {outcome})")
-        for name, values in (("references", learning.references), ("keywords", learning.keywords)):
-            if values:
-                yield dim(safe(f"  {name}: {', '.join(values)}"))
-    for name in result.confirmed:
-        yield safe(f"Confirmed: {name}")
-    for name in result.challenged:
-        yield safe(f"Challenged: {name}")
-    for stale in result.stale:
-        yield safe(f"Stale: {stale.name} (last observed {stale.last_observed}, {stale.later_features} features ago)")
-    for change in result.files:
-        if result.done:
-            yield dim(safe(f"written: {change.path}"))
-        else:
-            yield from map(safe, change.diff.splitlines())
-
-
-def _after(target: Target, result: RetroResult) -> Iterator[str]:
-    if not result.done:
-        yield dim("dry run: nothing was written")
-    yield from map(note, result.notes)
-    if result.vectors_pending:
-        yield dim(f"{result.vectors_pending:,} memories wait for their vectors: {target.hint('work')}")
-    if result.batch:
-        yield dim(f"take it back from the store, not from the files: {target.hint('undo', result.batch)}")
