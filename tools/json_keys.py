@@ -48,10 +48,8 @@ JSON_KEYS: Final[dict[str, dict[str, tuple[str, str]]]] = {
         "reverted": ("array of numbers", "memories that are as they were"),
         "parts": ("object", "the same for each namespace, by its name, where there were several"),
         "removed": ("array of numbers", "memories that did not exist then, and were removed"),
-        "skipped": ("array of objects", "memories that could not be brought back, and why"),
-        "reason": ("string", "why a memory was skipped or omitted, or a source not read"),
         "skipped": ("array of objects", "what was not brought back or not imported, and why"),
-        "reason": ("string", "why a memory was skipped or omitted"),
+        "reason": ("string", "why a memory was skipped or omitted, or a source not read"),
     },
     "Consolidation": {
         "episodes": ("number", "episodes of which facts were made"),
