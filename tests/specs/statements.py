@@ -3,16 +3,11 @@ the test's docstring begins with the name, and `test_coverage.py` holds the two 
 
 S0 is the semantic memory store. Of S1, the sessions, these are D1 (the database), D2 (retrieval), D3 (ranking), D4
 (embedding), D5 (keywords), D6 (the capture tool), D8 (recall tracking), D10 (diagnostics), the configuration, the
-criteria and the constraints about them; of S2, the
-conversations, "Retrieval", "Temporal Validity", "Lifecycle", the schema, the categories and the thresholds; of S4, the
-merging memory, all but why an earlier form of it was given up. Of S3, the memory tools, these are sections 3 (search),
-4 (tiers and decay) and 5 (schema), the configuration of section 6, the examples of section 9, the search for concepts,
-the triggers, the tools that update, validate and checkpoint, and the memory files with their index.
-(embedding), D5 (keywords), D6 (the capture tool), D7 (the import), D9 (retrospectives), the criteria and the
-constraints about them; of S2, the conversations, "Retrieval", "Temporal Validity", "Lifecycle", the schema, the
-categories and the thresholds; of S4, the merging memory, all but why an earlier form of it was given up. Of S3, the
-memory tools, these are sections 3 (search), 4 (tiers and decay) and 5 (schema), the configuration of section 6, the
-examples of section 9, the search for concepts, the triggers, and the tools that update, validate and checkpoint.
+criteria and the constraints about them; of S2, the conversations, "Retrieval", "Temporal Validity", "Lifecycle", the
+schema, the categories and the thresholds; of S4, the merging memory, all but why an earlier form of it was given up. Of
+S3, the memory tools, these are sections 3 (search), 4 (tiers and decay) and 5 (schema), the configuration of section 6,
+the examples of section 9, the search for concepts, the triggers, the tools that update, validate and checkpoint, and
+the memory files with their index.
 """
 
 from __future__ import annotations
