@@ -8,16 +8,20 @@ import select
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
-from mcp_server.host import PATIENCE, STATELESS, ToolFailed, start, started
+from mcp_server.host import PATIENCE, STATELESS, Host, ToolFailed, start, started
 
 from perdure import Memory
 from perdure.session.origin import Origin, find_origin
 
 # How many servers lose their host at once; the soak takes 50.
-ORPHANS = int(os.environ.get("PERDURE_ORPHANS", "4"))
+ORPHANS = int(os.environ.get("PERDURE_ORPHANS", "5"))
+# Seconds: how soon a server ends, and how soon many do.
+SOON = 2
+ALL_GONE = 10
 HELLO = b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18"}}\n'
 
 
@@ -129,11 +133,72 @@ def test_a_signal_ends_it_with_what_was_acknowledged_on_disk(
         host.call("remember", text="Alice prefers dark mode")
         assert host.process is not None
         host.process.send_signal(number)
-        assert host.process.wait(PATIENCE) == 0
+        assert host.process.wait(SOON) == 0
         assert host.process.stderr is not None
         assert host.process.stderr.read() == b""
     with Memory(store) as memory:
         assert memory.get(1).text == "Alice prefers dark mode"
+
+
+# What a server does when its end comes: the function stands still, and says so. The model is loaded before anything can
+# be written, so that another process has to.
+STANDSTILLS: dict[str, tuple[str, str, dict[str, str]]] = {
+    "loading the model": ("perdure.embed.local", "load_model", {"PERDURE_EMBEDDER": "local"}),
+    "a recall": ("perdure.recall.pack", "pack", {}),
+}
+STANDS_STILL = """
+import os, sys, threading
+import {module} as module
+def stand_still(*_, **__):
+    os.write(2, b"it stands still\\n")
+    threading.Event().wait()
+module.{function} = stand_still
+os.write(2, f"{{os.getpid()}}\\n".encode())
+from perdure.cli.app import main
+sys.argv[0] = "perdure"
+main()
+"""
+# A host that starts the server and is not between the two of us.
+HOST = "import subprocess, sys; subprocess.Popen(sys.argv[1:]).wait()"
+
+
+@pytest.mark.parametrize("doing", STANDSTILLS)
+@pytest.mark.parametrize("end", ["eof", "SIGINT", "SIGTERM", "death of the host"])
+def test_it_ends_soon_whatever_it_is_doing(store: Path, options: tuple[str, ...], doing: str, end: str):
+    module, function, environment = STANDSTILLS[doing]
+    server = [sys.executable, "-c", STANDS_STILL.format(module=module, function=function), "mcp", *options]
+    pipe = subprocess.PIPE
+    environ = {**os.environ, **environment}
+    with subprocess.Popen(
+        [sys.executable, "-c", HOST, *server], stdin=pipe, stdout=pipe, stderr=pipe, env=environ, bufsize=0
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        host = Host(process.stdin, process.stdout, process=process)
+        assert select.select([process.stderr], [], [], PATIENCE)[0]
+        running = os.pidfd_open(int(process.stderr.readline()))
+        if environment:
+            with Memory(store, embedder="none") as memory:
+                memory.remember("Alice prefers dark mode")
+        host.hello()
+        if not environment:
+            host.call("remember", text="Alice prefers dark mode")
+        host.begin("tools/call", name="recall", arguments={"query": "Alice"})
+        assert select.select([process.stderr], [], [], PATIENCE)[0]
+        assert process.stderr.readline() == b"it stands still\n"
+        if end == "eof":
+            host.target.close()
+        elif end == "death of the host":
+            process.kill()
+        else:
+            signal.pidfd_send_signal(running, signal.Signals[end])
+        assert select.select([running], [], [], SOON)[0]
+        os.close(running)
+        process.kill()
+    with Memory(store, embedder="none") as memory:
+        assert memory.get(1).text == "Alice prefers dark mode"
+        assert [finding for finding in memory.doctor() if finding.level == "problem"] == []
 
 
 def test_calls_that_came_before_the_end_are_still_answered(options: tuple[str, ...]):
@@ -193,8 +258,11 @@ sys.stdin.read()
         servers = [os.pidfd_open(int(pid)) for pid in parent.stdout.readline().split()]
         parent.kill()
     assert len(servers) == ORPHANS
-    for server in servers:
-        assert select.select([server], [], [], PATIENCE)[0]
+    left = set(servers)
+    gone_by = time.monotonic() + ALL_GONE
+    while left and (ended := select.select(left, [], [], max(0, gone_by - time.monotonic()))[0]):
+        left -= set(ended)
+    assert left == set()
     for descriptor in (*servers, *(end for ends in pipes for end in ends)):
         os.close(descriptor)
 

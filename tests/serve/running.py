@@ -20,6 +20,7 @@ from coverage import Coverage
 from perdure.auth.token_file import TokenFile
 
 WAIT = 60
+_RUN = "from perdure.cli.app import main; main()"
 REPOSITORY = Path(__file__).parents[2]
 
 
@@ -47,11 +48,16 @@ class RunningServer:
     store: Path
     options: tuple[str, ...] = ("--rate", "0", "--no-work")
     environment: Mapping[str, str] = field(default_factory=dict[str, str])
-    # The module that is run, and its first arguments.
+    # The module that is run, and its first arguments; or Python that runs before `perdure serve`.
     program: tuple[str, ...] = ("perdure", "serve")
+    before: str = ""
 
     def __enter__(self) -> Self:
-        command = [*interpreter(), *self.program, "--port", "0", "--json", *self.options]
+        command = [*interpreter(), *self.program]
+        if self.before:
+            command = [sys.executable, "-P", "-c", f"{self.before}
+{_RUN}", "serve"]
+        command += ["--port", "0", "--json", *self.options]
         environ = {"PERDURE_STORE": str(self.store), "PERDURE_EMBEDDER": "none", **self.environment}
         pipe = subprocess.PIPE
         self.process = subprocess.Popen(command, env={**os.environ, **environ}, stdout=pipe, stderr=pipe)

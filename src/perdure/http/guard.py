@@ -81,7 +81,11 @@ class Guard:
                 scope[TOKEN] = self._token(headers, scope)
                 body = await self._body(headers, receive)
             except PerdureError as error:
-                await problem(error)(scope, receive, send_on)
+                answer = problem(error)
+                if type(error) is BadRequest:
+                    # Whoever sent this may not agree with us on where its next request begins.
+                    answer.headers["Connection"] = "close"
+                await answer(scope, receive, send_on)
                 return
             await self._app(scope, body, send_on)
         except Exception as error:  # noqa: BLE001 - whoever asks gets an answer, whoever runs the server the cause
@@ -161,13 +165,15 @@ class Guard:
 
 def deciding_headers(scope: Scope) -> dict[str, str]:
     """The headers that are decided by. One of them twice could mean something else to somebody else."""
-    names = {b"host", b"origin", b"authorization", b"content-length", b"sec-fetch-site"}
+    names = {b"host", b"origin", b"authorization", b"content-length", b"transfer-encoding", b"sec-fetch-site"}
     found: dict[str, str] = {}
     for name, value in scope["headers"]:
         if name in names:
             if name.decode() in found:
                 raise BadRequest(f"The request has more than one header {name.decode()}.")
             found[name.decode()] = value.decode("latin-1")
+    if "content-length" in found and "transfer-encoding" in found:
+        raise BadRequest("The request says twice how long its body is.")
     return found
 
 

@@ -19,6 +19,7 @@ from perdure.auth.token_file import TokenFile
 from perdure.clock import system_clock
 from perdure.http.app import build_app
 from perdure.http.background import BackgroundWork
+from perdure.http.connections import Connection
 from perdure.http.guard import Guard, RequestRules
 from perdure.http.listening import Listening
 from perdure.http.rate_limit import RateLimit
@@ -58,7 +59,7 @@ def serve(
     rules = RequestRules(listening.hosts, tokens, None if tokens else anybody(), MAX_BODY)
     guard = Guard(build_app(serving), rules, RateLimit(rate, max(1, int(2 * rate))), serving.metrics)
     config = uvicorn.Config(
-        guard, lifespan="off", http="h11", ws="none", loop="asyncio", interface="asgi3", log_config=None,
+        guard, lifespan="off", http=Connection, ws="none", loop="asyncio", interface="asgi3", log_config=None,
         log_level="critical",
         access_log=False, proxy_headers=False, server_header=False, timeout_graceful_shutdown=_GRACE,
         timeout_keep_alive=_IDLE,

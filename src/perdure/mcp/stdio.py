@@ -38,11 +38,12 @@ _WORKERS: Final = 6
 _QUEUED: Final = 256
 _CHUNK: Final = 1 << 16
 # Seconds: how often the end and long calls are looked after; how long calls may still take when the host closed its
-# end, or wants us to stop (Claude Code kills half a second later); how long use counts may take to be written.
-_TICK: Final = 1.0
-_DRAIN_AT_EOF: Final = 1.2
+# end, or wants us to stop (Claude Code kills half a second later); how long use counts may take to be written. Together
+# well below the two seconds after which hosts lose their patience.
+_TICK: Final = 0.5
+_DRAIN_AT_EOF: Final = 1.0
 _DRAIN_AT_SIGNAL: Final = 0.3
-_CLOSE: Final = 0.4
+_CLOSE: Final = 0.3
 _SWITCH: Final = 0.0005
 
 
@@ -52,6 +53,7 @@ class RunningCall:
     def __init__(self, request: Request) -> None:
         self.request = request
         self.since = time.monotonic()
+        self.seconds_told = 0
         self.is_cancelled = False
 
 
@@ -192,7 +194,8 @@ class StdioServer:
         now = time.monotonic()
         for call in list(self._calls.values()):
             token, seconds = call.request.progress_token, int(now - call.since)
-            if token is not None and seconds and not call.is_cancelled:
+            if token is not None and seconds > call.seconds_told and not call.is_cancelled:
+                call.seconds_told = seconds
                 self._send(progress(token, seconds))
 
     # -- writing -------------------------------------------------------------------------------------------------------

@@ -1,0 +1,125 @@
+"""Connections that take their time, connections without end, and requests that two readers would read differently."""
+
+from __future__ import annotations
+
+import select
+import socket
+from collections.abc import Iterator
+from contextlib import ExitStack, closing
+from http.client import HTTPConnection
+from pathlib import Path
+
+import pytest
+from serve.running import WAIT, RunningServer
+
+MOST = 6
+HURRIED = f"""
+import perdure.http.connections as connections
+connections.HEADER_SECONDS = connections.BODY_SECONDS = 0.2
+connections.MOST_CONNECTIONS = {MOST}
+"""
+PAUSE = 0.02
+
+
+@pytest.fixture(scope="module")
+def hurried(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningServer]:
+    """A server that has little patience."""
+    with RunningServer(tmp_path_factory.mktemp("serve") / "memory.db", before=HURRIED) as running:
+        yield running
+
+
+def connect(server: RunningServer) -> socket.socket:
+    host, port = server.address.split(":")
+    return socket.create_connection((host, int(port)), timeout=WAIT)
+
+
+def drip(connection: socket.socket, byte: bytes) -> bytes:
+    """A byte now and then, until the server has enough; what it said meanwhile."""
+    said = b""
+    try:
+        while True:
+            connection.sendall(byte)
+            if select.select([connection], [], [], PAUSE)[0]:
+                received = connection.recv(65536)
+                if not received:
+                    return said
+                said += received
+    except OSError:
+        return said
+
+
+@pytest.mark.parametrize(
+    "begun",
+    [b"", b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX: ", b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\nG"],
+)
+def test_headers_that_never_end_are_not_waited_for(hurried: RunningServer, begun: bytes):
+    with closing(connect(hurried)) as slow:
+        slow.sendall(begun)
+        said = drip(slow, b"x")
+    assert said.count(b"HTTP/1.1 200") == begun.count(b"\r\n\r\n")
+
+
+def test_who_says_nothing_at_all_is_not_waited_for(hurried: RunningServer):
+    with closing(connect(hurried)) as silent:
+        assert silent.recv(1) == b""
+
+
+def test_a_body_that_never_ends_is_not_waited_for_also_after_it_was_refused(hurried: RunningServer):
+    head = b"POST /v1/memories HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n"
+    with closing(connect(hurried)) as refused, closing(connect(hurried)) as slow:
+        refused.sendall(head + b"\r\n")
+        slow.sendall(head + f"Authorization: Bearer {hurried.owner}\r\n\r\n".encode())
+        assert b"401 Unauthorized" in drip(refused, b"x")
+        assert drip(slow, b"x") == b""
+
+
+def test_a_connection_may_rest_between_requests(hurried: RunningServer):
+    with closing(HTTPConnection(hurried.address, timeout=WAIT)) as resting, closing(connect(hurried)) as slow:
+        resting.request("GET", "/healthz")
+        assert resting.getresponse().read()
+        drip(slow, b"x")
+        kept = resting.sock
+        resting.request("GET", "/healthz")
+        assert resting.getresponse().status == 200
+        assert resting.sock is kept
+
+
+def test_beyond_so_many_connections_new_ones_are_closed_and_the_others_live(tmp_path: Path):
+    with RunningServer(tmp_path / "memory.db", before=HURRIED) as server, ExitStack() as stack:
+        several = [stack.enter_context(closing(HTTPConnection(server.address, timeout=WAIT))) for _ in range(MOST)]
+        for connection in several:
+            connection.request("GET", "/healthz")
+            assert connection.getresponse().read()
+        with closing(connect(server)) as one_too_many:
+            assert drip(one_too_many, SMUGGLED) == b""
+        for connection in several:
+            connection.request("GET", "/healthz")
+            assert connection.getresponse().read()
+
+
+SMUGGLED = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+HIDDEN = b"0\r\n\r\n" + SMUGGLED
+AMBIGUOUS = {
+    "length and chunks": b"Content-Length: %d\r\nTransfer-Encoding: chunked\r\n" % len(HIDDEN),
+    "chunks and length": b"Transfer-Encoding: chunked\r\nContent-Length: %d\r\n" % len(HIDDEN),
+    "two lengths": b"Content-Length: 5\r\nContent-Length: %d\r\n" % len(HIDDEN),
+    "list of lengths": b"Content-Length: 5, %d\r\n" % len(HIDDEN),
+    "signed length": b"Content-Length: +5\r\n",
+    "chunks spelt otherwise": b"Transfer-Encoding: xchunked\r\n",
+    "chunks after something": b"Transfer-Encoding: identity, chunked\r\n",
+    "chunks twice": b"Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n",
+    "space before the colon": b"Content-Length : 5\r\n",
+    "folded": b"Transfer-Encoding:\r\n chunked\r\nContent-Length: 5\r\n",
+    "control character": b"Transfer-Encoding: \x0bchunked\r\n",
+    "two hosts": b"Host: localhost\r\nContent-Length: 5\r\n",
+}
+
+
+@pytest.mark.parametrize("headers", AMBIGUOUS.values(), ids=AMBIGUOUS)
+def test_of_a_request_that_can_be_read_in_two_ways_neither_is_done(hurried: RunningServer, headers: bytes):
+    head = f"POST /v1/memories HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {hurried.owner}\r\n".encode()
+    with closing(connect(hurried)) as connection:
+        connection.sendall(head + b"Content-Type: application/json\r\n" + headers + b"\r\n" + HIDDEN)
+        said = b"".join(iter(lambda: connection.recv(65536), b""))
+    assert said.count(b"HTTP/1.1 ") == 1
+    assert said.startswith((b"HTTP/1.1 400", b"HTTP/1.1 501"))
