@@ -59,6 +59,17 @@ def is_marked(folder: Path, what: str) -> bool:
     return True
 
 
+def has_marks(folder: Path) -> bool:
+    """Whether anything is marked there: most people mark nothing, and every call of a server asks. Raises OSError where
+    it cannot be told.
+    """
+    try:
+        with os.scandir(folder) as entries:
+            return next(entries, None) is not None
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+
+
 def set_mark(folder: Path, what: str) -> bool:
     """Whether it is new."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)

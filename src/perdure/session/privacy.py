@@ -12,7 +12,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from perdure.session.places import is_marked, mark_name, marked, project_root, remove_mark, session_folder, set_mark
+from perdure.session.places import (
+    has_marks,
+    is_marked,
+    mark_name,
+    marked,
+    project_root,
+    remove_mark,
+    session_folder,
+    set_mark,
+)
 
 NOT_RECORDING: Final = "This session is off the record: nothing is stored."
 _LONGEST_NAME: Final = 80
@@ -104,8 +113,11 @@ def note_session(project_dir: str | os.PathLike[str], session: str, environ: Map
 
 
 def latest_session(project_dir: str | os.PathLike[str], environ: Mapping[str, str] | None = None) -> str | None:
+    folder = session_folder(environ) / "latest"
     try:
-        path = session_folder(environ) / "latest" / mark_name(str(project_root(project_dir)))
+        if not has_marks(folder):
+            return None
+        path = folder / mark_name(str(project_root(project_dir)))
         return path.read_text(encoding="utf-8", errors="surrogatepass")
     except OSError:
         return None
@@ -121,6 +133,8 @@ def sessions_off_record(environ: Mapping[str, str] | None = None) -> list[str]:
 
 def _private_root(folder: Path, project_dir: str | os.PathLike[str]) -> Path | None:
     """The private project that a folder is in, or is a worktree of."""
+    if not has_marks(folder / "private"):
+        return None
     here = Path(os.path.realpath(project_dir))
     root = project_root(here)
     places = dict.fromkeys((here, *here.parents, root, *root.parents))
