@@ -80,7 +80,7 @@ $(API)/.ready: requirements/api.txt
 	@touch $@
 
 soak: setup  ## Kill writers 1,000 times (KILLS=n) and count what survived; 20,000 malformed messages, 50 orphaned servers
-	PERDURE_KILLS=$(KILLS) PERDURE_MESSAGES=20000 PERDURE_CALLS=500 PERDURE_ORPHANS=50 PYTHONWARNDEFAULTENCODING=1 $(BIN)/pytest -m soak -s
+	PERDURE_KILLS=$(KILLS) PERDURE_MESSAGES=20000 PERDURE_CALLS=50 PERDURE_SECONDS=60 PERDURE_ORPHANS=50 PYTHONWARNDEFAULTENCODING=1 $(BIN)/pytest -m soak -s
 
 bench: setup  ## Measure Perdure on this machine; LOCOMO=path names the texts
 	$(BIN)/python -m bench

@@ -8,7 +8,6 @@ import select
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -258,11 +257,8 @@ sys.stdin.read()
         servers = [os.pidfd_open(int(pid)) for pid in parent.stdout.readline().split()]
         parent.kill()
     assert len(servers) == ORPHANS
-    left = set(servers)
-    gone_by = time.monotonic() + ALL_GONE
-    while left and (ended := select.select(left, [], [], max(0, gone_by - time.monotonic()))[0]):
-        left -= set(ended)
-    assert left == set()
+    wait = f"import select; [select.select([server], [], []) for server in {servers!r}]"
+    subprocess.run([sys.executable, "-c", wait], pass_fds=servers, timeout=ALL_GONE, check=True)
     for descriptor in (*servers, *(end for ends in pipes for end in ends)):
         os.close(descriptor)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import threading
+from itertools import count
 from pathlib import Path
 from typing import Any, cast
 
@@ -16,6 +17,8 @@ from perdure import Memory
 
 MESSAGES = int(os.environ.get("PERDURE_MESSAGES", "2000"))
 CALLS = int(os.environ.get("PERDURE_CALLS", "15"))
+# For so long calls go on, and at least so many are made.
+SECONDS = int(os.environ.get("PERDURE_SECONDS", "0"))
 SERVERS = 8
 BETWEEN = 100
 
@@ -67,34 +70,38 @@ def drained(host: Host, id: str) -> set[int]:
 def test_many_servers_on_one_store_lose_nothing_and_answer_as_they_promise(store: Path):
     said: list[list[str]] = [[] for _ in range(SERVERS)]
     failures: list[str] = []
+    enough = threading.Event()
+    timer = threading.Timer(SECONDS, enough.set)
 
     def work(number: int) -> None:
         try:
             with started("--store", str(store), "--tools", "all") as host:
-                mixed_calls(host, number, said[number])
+                mixed_calls(host, number, said[number], enough)
                 assert host.end() == 0
         except BaseException as error:  # noqa: BLE001 - told by the main thread
             failures.append(repr(error))
 
     threads = [threading.Thread(target=work, args=(number,)) for number in range(SERVERS)]
-    for thread in threads:
+    for thread in (*threads, timer):
         thread.start()
     for thread in threads:
         thread.join()
     assert failures == []
     with Memory(store) as memory:
-        stored = {record.text for record in memory.list(limit=SERVERS * CALLS)}
+        stored = {record.text for record in memory.list(limit=sum(map(len, said)))}
         problems = [finding.sentence for finding in memory.doctor() if finding.level == "problem"]
     assert stored == {text for each in said for text in each}
     assert problems == []
 
 
-def mixed_calls(host: Host, number: int, said: list[str]) -> None:
+def mixed_calls(host: Host, number: int, said: list[str], enough: threading.Event) -> None:
     """Writes and reads by turns; what was acknowledged is noted, and every answer held against its schema."""
     chance = random.Random(number)
     schemas = {name: tool["outputSchema"] for name, tool in host.tools().items()}
     last = 0
-    for n in range(CALLS):
+    for n in count():
+        if n >= CALLS and enough.is_set():
+            return
         text = f"Server {number} notes bridge {n} over the river"
         calls: list[tuple[str, dict[str, Any]]] = [
             ("remember", {"text": text, "tags": [f"server-{number}"]}),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
+from collections.abc import Callable
 from typing import Any, Final
 
 import h11
@@ -21,8 +21,8 @@ class Connection(H11Protocol):
     that was given early: of the body that nobody reads any more, bytes may go on coming.
     """
 
-    _waiting_for: type[h11.IDLE | h11.SEND_BODY] | None = None
-    _patience: asyncio.TimerHandle | None = None
+    _missing: type[h11.IDLE | h11.SEND_BODY] | None = None
+    _cancel_patience: Callable[[], None] | None = None
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
@@ -36,20 +36,20 @@ class Connection(H11Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
-        if self._patience is not None:
-            self._patience.cancel()
+        if self._cancel_patience is not None:
+            self._cancel_patience()
 
     def _watch(self) -> None:
         """Begin to wait when something begins to be missing, not with every byte of it. Between two requests nothing
         is: how long that may last, uvicorn watches.
         """
         state = self.conn.their_state
-        waiting_for = state if state in {h11.IDLE, h11.SEND_BODY} else None
-        if waiting_for is self._waiting_for:
+        missing = state if state in {h11.IDLE, h11.SEND_BODY} else None
+        if missing is self._missing:
             return
-        if self._patience is not None:
-            self._patience.cancel()
-        self._waiting_for = waiting_for
-        if waiting_for is not None:
-            seconds = HEADER_SECONDS if waiting_for is h11.IDLE else BODY_SECONDS
-            self._patience = self.loop.call_later(seconds, self.transport.abort)
+        if self._cancel_patience is not None:
+            self._cancel_patience()
+        self._missing = missing
+        if missing is not None:
+            seconds = HEADER_SECONDS if missing is h11.IDLE else BODY_SECONDS
+            self._cancel_patience = self.loop.call_later(seconds, self.transport.abort).cancel
