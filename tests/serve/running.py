@@ -55,8 +55,7 @@ class RunningServer:
     def __enter__(self) -> Self:
         command = [*interpreter(), *self.program]
         if self.before:
-            command = [sys.executable, "-P", "-c", f"{self.before}
-{_RUN}", "serve"]
+            command = [sys.executable, "-P", "-c", f"{self.before}\n{_RUN}", "serve"]
         command += ["--port", "0", "--json", *self.options]
         environ = {"PERDURE_STORE": str(self.store), "PERDURE_EMBEDDER": "none", **self.environment}
         pipe = subprocess.PIPE

@@ -22,7 +22,7 @@ class Connection(H11Protocol):
     """
 
     _missing: type[h11.IDLE | h11.SEND_BODY] | None = None
-    _cancel_patience: Callable[[], None] | None = None
+    _patience: Callable[[], None] | None = None
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
@@ -36,8 +36,8 @@ class Connection(H11Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
-        if self._cancel_patience is not None:
-            self._cancel_patience()
+        if self._patience is not None:
+            self._patience()
 
     def _watch(self) -> None:
         """Begin to wait when something begins to be missing, not with every byte of it. Between two requests nothing
@@ -47,9 +47,9 @@ class Connection(H11Protocol):
         missing = state if state in {h11.IDLE, h11.SEND_BODY} else None
         if missing is self._missing:
             return
-        if self._cancel_patience is not None:
-            self._cancel_patience()
+        if self._patience is not None:
+            self._patience()
         self._missing = missing
         if missing is not None:
             seconds = HEADER_SECONDS if missing is h11.IDLE else BODY_SECONDS
-            self._cancel_patience = self.loop.call_later(seconds, self.transport.abort).cancel
+            self._patience = self.loop.call_later(seconds, self.transport.abort).cancel
