@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -60,31 +60,39 @@ class Handler:
     def _start(self) -> str:
         """The text of the session's start. Whoever answers first answers alone."""
         from perdure.session.shown import forget_old_sessions, session_state
-        from perdure.session.start import Source, session_block
 
-        source = self.event.text("source")
+        source = self.event.text("source") or "startup"
+        forget_old_sessions()
         with session_state(self.session) as state:
             if not state.is_first(f"start {source} {self._turn}", unique=bool(self._turn)):
                 return ""
             if source in {"compact", "clear"}:
                 # What the session was shown is no longer before the model.
                 state.shown.clear()
+            if self.event.host == "copilot":
+                # It does not wait for this hook, but for that of the prompt.
+                state.owed_start = source
+                return ""
+        return self._block(source, self.deadline)
+
+    def _block(self, source: str, deadline: float) -> str:
+        from perdure.session.shown import session_state
+        from perdure.session.start import Source, session_block
+
         known = cast("Source", source) if source in get_args(Source) else "startup"
-        seconds = max(self.deadline - time.monotonic() - _TO_ANSWER, 0.0)
+        seconds = max(deadline - time.monotonic() - _TO_ANSWER, 0.0)
         block = session_block(
             None, self.folder, source=known, budget=seconds, session=self.session, environ=self.environ
         )
         with session_state(self.session) as state:
             state.show([*(hit.record.id for hit in block.entries), *(record.id for record in block.constitutional)])
-        forget_old_sessions()
         return block.text
 
     def _prompt(self) -> str:
-        """Keep what the user said, and tell the model what it brings to mind."""
+        """Keep what the user said, and tell the model what it brings to mind; Copilot's also how the session starts."""
         prompt = self.event.text("prompt")
-        if not prompt or is_machine_prompt(prompt) or not self.configuration.semantic:
+        if not prompt or is_machine_prompt(prompt):
             return ""
-        from perdure.session.capture import capture
         from perdure.session.shown import session_state
 
         with session_state(self.session) as state:
@@ -92,17 +100,31 @@ class Handler:
                 return ""
             state.prompts += 1
             prompts = state.prompts
-        capture(self.settings, self.place, self._said("user", prompt))
-        reminder = self._reminder(prompt, prompts)
-        if is_trivial(prompt) or not self.configuration.injection:
-            return reminder
+            is_owed = self.event.host == "copilot" and (prompts == 1 or state.owed_start)
+            source, state.owed_start = state.owed_start, ""
+        found: list[str] = []
+        if self.configuration.semantic:
+            from perdure.session.capture import capture
+
+            capture(self.settings, self.place, self._said("user", prompt))
+            found = [self._reminder(prompt, prompts)]
+        if is_owed:
+            found.insert(0, self._block(source, (time.monotonic() + self.deadline) / 2))
+        if self.configuration.semantic and self.configuration.injection and not is_trivial(prompt):
+            from perdure.errors import PerdureError
+
+            # What is known so far is said also when the store cannot be read.
+            with suppress(PerdureError):
+                found.append(self._brought_to_mind(prompt))
+        return "\n\n".join(filter(None, found))
+
+    def _brought_to_mind(self, prompt: str) -> str:
         from perdure.session.prompt import prompt_context
 
         # On a machine so slow that the model would not be loaded in time, words have to do.
         is_slow = self.deadline - time.monotonic() < _TO_EMBED
         with self.memory(self._without_model if is_slow else self.settings) as memory:
-            found = prompt_context(memory, self.place, self.session, prompt)
-        return f"{reminder}\n\n{found}".strip()
+            return prompt_context(memory, self.place, self.session, prompt)
 
     def _reminder(self, prompt: str, prompts: int) -> str:
         """After so many prompts, or at a phrase that asks for it, the agent is told to save its context (S3)."""

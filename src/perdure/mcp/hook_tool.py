@@ -38,10 +38,8 @@ class ServedHandler(Handler):
 
     def drain(self, spool: Spool) -> None:
         def work() -> None:
-            if _draining.acquire(blocking=False):
-                with suppress(Exception), self.memory(self.settings) as memory:
-                    spool.drain(memory)
-                _draining.release()
+            with _draining, suppress(Exception), self.memory(self.settings) as memory:
+                spool.drain(memory)
 
         threading.Thread(target=work, daemon=True).start()
 

@@ -25,11 +25,14 @@ _FORGOTTEN_AFTER: Final = 30 * 86400
 
 @dataclass(slots=True)
 class SessionState:
-    """`shown` are ids of memories, `events` the times at which events were answered, `prompts` how many there were."""
+    """`shown` are ids of memories, `events` the times at which events were answered, `prompts` how many there were.
+    `owed_start` is how the session started, if it was not told yet what a start tells.
+    """
 
     shown: list[str] = field(default_factory=list[str])
     events: dict[str, float] = field(default_factory=dict[str, float])
     prompts: int = 0
+    owed_start: str = ""
 
     def is_first(self, event: str, *, unique: bool) -> bool:
         """Whether nobody has answered this event yet; from now on somebody has. An event that is not `unique` may
@@ -90,8 +93,7 @@ def read_state(text: str) -> SessionState:
     """Half of a file, of a hook that was killed, is none."""
     try:
         values: Any = json.loads(text or "{}")
-        return SessionState(
-            list(values.get("shown", ())), dict(values.get("events", {})), int(values.get("prompts", 0))
-        )
+        shown, events = list(values.get("shown", ())), dict(values.get("events", {}))
+        return SessionState(shown, events, int(values.get("prompts", 0)), str(values.get("owed_start", "")))
     except (ValueError, TypeError, AttributeError):
         return SessionState()

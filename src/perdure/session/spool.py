@@ -13,7 +13,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from itertools import groupby, islice
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
@@ -88,8 +88,11 @@ class Spool:
         """Put what waits into the store, conversation by conversation, each in its order; how many messages are new. A
         store that cannot take them now is an error, and they wait on.
         """
-        stored, messages = 0, self._read(self.waiting())
-        for (namespace, conversation), group in groupby(messages, key=lambda one: one[1][:2]):
+        stored = 0
+        conversations: dict[tuple[str, str], list[tuple[Path, SpooledMessage]]] = {}
+        for path, message in self._read(self.waiting()):
+            conversations.setdefault((message.namespace, message.conversation), []).append((path, message))
+        for (namespace, conversation), group in conversations.items():
             files = iter(group)
             while some := list(islice(files, _AT_ONCE)):
                 if not has_time():
@@ -109,7 +112,6 @@ class Spool:
         return len(gone)
 
     def _read(self, paths: Iterable[Path]) -> list[tuple[Path, SpooledMessage]]:
-        """In their order, but together by conversation."""
         found: list[tuple[Path, SpooledMessage]] = []
         for path in paths:
             try:
@@ -121,7 +123,7 @@ class Spool:
                 self._reject(path)
                 continue
             found.append((path, message))
-        return sorted(found, key=lambda one: one[1][:2])
+        return found
 
     def _store(self, memory: Memory, conversation: str, files: list[tuple[Path, SpooledMessage]]) -> int:
         """One transaction. If the store refuses one of the messages, they are stored one by one without it."""
