@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -162,6 +163,15 @@ def test_two_projects_with_the_same_files_have_memories_of_their_own(memory: Mem
     (other / OAUTH_PATH).unlink()
     assert scan_memory_files(memory, other, ImportOptions("shop")).gone == 3
     assert len(anchors(memory)) == 3
+
+
+def test_two_that_scan_at_once_write_every_section_once(memory: Memory, project: Path):
+    for n in range(10):
+        write(project, f"specs/x/memory/01-01-26_10-{n:02}__topic.md", f"Text {n}")
+    with ThreadPoolExecutor(4) as pool:
+        done = list(pool.map(lambda _: scan(memory, project), range(4)))
+    assert all(one.inserted + one.present == 13 for one in done)
+    assert {record.version for record in memory.list(limit=100)} == {1}
 
 
 def test_a_folder_that_is_not_there_takes_nothing_away(memory: Memory, project: Path):

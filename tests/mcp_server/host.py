@@ -201,6 +201,11 @@ def served(
     host = Host(target, os.fdopen(our_input, "rb"), version)
     try:
         host.hello()
+        if project is not None:
+            # Whatever the server does by itself with the files of a project is done before the test begins.
+            host.request("ping")
+            assert server.warming is not None
+            server.warming.join(PATIENCE)
         yield host
     finally:
         target.close()

@@ -176,3 +176,14 @@ def test_what_is_stored_over_one_door_is_found_through_the_other(shared: Running
     assert "The bridge is green" in read["contents"][0]["text"]
     prompt = send(shared, legacy("prompts/get", name="recall", arguments={"topic": "bridge"})).json["result"]
     assert "The bridge is green" in prompt["messages"][0]["content"]["text"]
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"), [("memory_save", {"filePath": "specs/a/memory/b.md"}), ("memory_index_scan", {})]
+)
+def test_over_http_there_is_no_project_whose_files_could_be_read(
+    shared: RunningServer, tool: str, arguments: dict[str, str]
+):
+    refused = call(shared, tool, **arguments)
+    assert refused["isError"] is True
+    assert "no project directory" in refused["content"][0]["text"]

@@ -12,7 +12,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from perdure.clock import format_time
-from perdure.errors import NotAllowed, PerdureError
+from perdure.errors import NotAllowed, PerdureError, VersionConflict
 from perdure.model import STATES, Record, Remembered
 
 if TYPE_CHECKING:
@@ -139,6 +139,10 @@ def store_sections(
             else:
                 try:
                     done = write_section(writing, section, existing, trust=None if options.trusted else "low")
+                except VersionConflict:
+                    # Another process, such as a hook beside a server, has read the same file.
+                    counts["present"] += 1
+                    continue
                 except PerdureError as error:
                     unread.append(Unread(section.key.partition(":")[2], error.sentence))
                     continue
@@ -173,8 +177,10 @@ def write_section(memory: Memory, section: Section, existing: Record | None, tru
         fields["trust"] = trust
     if section.at and existing is None:
         fields["valid_at"] = format_time(section.at)
+    version = existing.version if existing and existing.state == "active" else 0
     try:
-        return memory.upsert(section.key, section.text, **fields)
+        return memory.upsert(section.key, section.text, expected_version=version, **fields)
     except NotAllowed:
         # A person gave it a higher tier than its file does.
-        return memory.upsert(section.key, section.text, **{n: v for n, v in fields.items() if n != "tier"})
+        rest = {name: value for name, value in fields.items() if name != "tier"}
+        return memory.upsert(section.key, section.text, expected_version=version, **rest)

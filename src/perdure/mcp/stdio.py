@@ -66,7 +66,7 @@ class StdioServer:
         # None ends a worker.
         self._work: Queue[RunningCall | Sequence[object] | None] = Queue(_QUEUED)
         self._calls: dict[object, RunningCall] = {}
-        self._warming: threading.Thread | None = None
+        self.warming: threading.Thread | None = None
         # A signal handler may put something into this queue, whatever the thread it interrupts is doing.
         self.stop: Final = SimpleQueue[str]()
 
@@ -209,9 +209,9 @@ class StdioServer:
                     line = line[os.write(self._target, line) :]
         except OSError:
             self.stop.put("gone")
-        if self._warming is None:
-            self._warming = threading.Thread(target=self._protocol.warm, daemon=True)
-            self._warming.start()
+        if self.warming is None:
+            self.warming = threading.Thread(target=self._protocol.warm, daemon=True)
+            self.warming.start()
 
 
 def _refuse(constant: str) -> NoReturn:

@@ -199,7 +199,9 @@ class SessionStart:
         share = self.left / 4
         with suppress(Exception):
             import_if_empty(memory, self.project, share, private=place.private)
-        in_time(partial(on_first_access, memory, self.project, project_root(self.project).name), share)
+        name = project_root(self.project).name
+        take = partial(on_first_access, memory, self.project, name, self.environ, private=place.private)
+        in_time(take, share)
 
     def same_as_before(self, state: str) -> SessionBlock | None:
         """The text that the session had, if it would be made of the same: a host drops it then. A session that is
