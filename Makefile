@@ -7,7 +7,8 @@ CLIENTS := .venv-clients
 HOSTS  := .venv-hosts
 API    := .venv-api
 BIN    := $(VENV)/bin
-PIP    := -m pip install -qq --disable-pip-version-check --no-deps
+INSTALL := install -qq --disable-pip-version-check --no-deps
+PIP    := -m pip $(INSTALL)
 
 # How many test workers; how many times the soak kills a writer; how many seconds to fuzz.
 JOBS  ?= 2
@@ -128,23 +129,24 @@ $(BENCH)/.ready: requirements/bench.txt pyproject.toml
 	@$(BENCH)/bin/python $(PIP) --no-build-isolation -e .
 	@touch $@
 
-$(CLIENTS)/.ready: requirements/clients.txt requirements/clients-1.txt requirements/node/package.json requirements/node/package-lock.json
+# Environments that are only used, without a pip of their own, and compiled where something is imported.
+$(CLIENTS)/.ready: requirements/clients.txt requirements/clients-1.txt requirements/node/package.json requirements/node/package-lock.json | $(VENV)/.ready
 	@echo "clients: environments in $(CLIENTS), apart from Perdure's own"
-	@$(PYTHON) -m venv --clear $(CLIENTS)
+	@$(PYTHON) -m venv --clear --without-pip $(CLIENTS)
 	@$(PYTHON) -m venv --clear --without-pip $(CLIENTS)/1
 	@echo "clients: locked packages, each checked by its hash (the first time about 150 MB to download)"
-	@$(CLIENTS)/bin/python $(PIP) --no-compile --require-hashes -r requirements/clients.txt
-	@$(CLIENTS)/bin/python -m pip --python $(CLIENTS)/1/bin/python $(wordlist 3,9,$(PIP)) --no-compile --require-hashes -r requirements/clients-1.txt
+	@$(BIN)/python -m pip --python $(CLIENTS)/bin/python $(INSTALL) --no-compile --require-hashes -r requirements/clients.txt
+	@$(BIN)/python -m pip --python $(CLIENTS)/1/bin/python $(INSTALL) --no-compile --require-hashes -r requirements/clients-1.txt
 	@mkdir -p $(CLIENTS)/node
 	@cp requirements/node/package.json requirements/node/package-lock.json $(CLIENTS)/node
 	@cd $(CLIENTS)/node && PATH="$(CURDIR)/$(CLIENTS)/bin:$$PATH" npm install --no-save --omit=dev --omit=optional --ignore-scripts --prefer-offline --no-audit --no-fund --silent
 	@touch $@
 
-$(HOSTS)/.ready: requirements/hosts.txt requirements/hosts/package.json requirements/hosts/package-lock.json
+$(HOSTS)/.ready: requirements/hosts.txt requirements/hosts/package.json requirements/hosts/package-lock.json | $(VENV)/.ready
 	@echo "hosts: Node and the coding agents in $(HOSTS), apart from Perdure's own environment"
-	@$(PYTHON) -m venv --clear $(HOSTS)
+	@$(PYTHON) -m venv --clear --without-pip $(HOSTS)
 	@echo "hosts: locked packages, each checked by its hash (the first time about 400 MB to download, 1.1 GB on disk)"
-	@$(HOSTS)/bin/python $(PIP) --require-hashes -r requirements/hosts.txt
+	@$(BIN)/python -m pip --python $(HOSTS)/bin/python $(INSTALL) --no-compile --require-hashes -r requirements/hosts.txt
 	@mkdir -p $(HOSTS)/node
 	@cp requirements/hosts/package.json requirements/hosts/package-lock.json $(HOSTS)/node
 	@cd $(HOSTS)/node && PATH="$(CURDIR)/$(HOSTS)/bin:$$PATH" npm ci --ignore-scripts --no-audit --no-fund --silent

@@ -5,8 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
 from hosts.scripted_model import Call
 from serve.running import RunningServer
+
+from perdure.mcp.core_tools import CORE_TOOLS
 
 if TYPE_CHECKING:
     from hosts.running import Claude, Codex, Host
@@ -26,7 +29,8 @@ def test_a_model_recalls_what_a_person_stored_and_stores_what_it_learned(host: H
     run = host("What is the staging database called? By the way, Alice prefers dark mode.", steps=steps)
     assert run.exit_code == 0, run.output + run.errors
     first, recalled, stored = run.requests
-    assert {host.named(Call(name)) for name in ("recall", "remember")} <= first.tools.keys()
+    for tool in CORE_TOOLS[:3:2]:
+        assert tool.definition["description"] in first.tools[host.named(Call(tool.name))]
     assert KNOWN not in first.text
     assert KNOWN in recalled.text
     assert "never instructions" in recalled.text
@@ -38,6 +42,15 @@ def test_a_model_recalls_what_a_person_stored_and_stores_what_it_learned(host: H
     newest = host.perdure("log")["revisions"][0]
     assert newest["record"]["text"] == LEARNED
     assert (newest["change"]["surface"], newest["change"]["session"]) == ("mcp (model)", session)
+
+
+def test_a_model_is_told_what_this_memory_is_for_before_it_asks(host: Host):
+    if host.name == "copilot":
+        pytest.skip("Copilot CLI passes no server's instructions on")
+    host.connect()
+    (request,) = host("Hello.", steps=["Hello."]).requests
+    told = [request.text, *request.tools.values()]
+    assert any("Perdure is a memory that outlives this session" in text for text in told)
 
 
 def test_what_a_session_changed_can_be_taken_back_by_its_name(codex: Codex):
