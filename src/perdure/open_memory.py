@@ -87,6 +87,11 @@ class OpenMemory:
         other._services = self._services.written_by(context)
         return other
 
+    @property
+    def actor(self) -> str:
+        """Who is written into the history of what this memory changes."""
+        return self._services.context.actor
+
     def batch(self, id: str | None = None) -> AbstractContextManager[str]:
         """`with memory.batch() as batch:` makes one batch of everything that this thread writes inside: each call is on
         disk when it answers, and one `undo(batch)` takes all of them back. `id` goes on with a batch of before.

@@ -72,9 +72,7 @@ def main(target: Target, *, batch: str | None, dry_run: bool, yes: bool, **optio
 
 def _last_change(memory: Memory) -> tuple[str, str]:
     """The batch of the user's own last change, and a sentence about it."""
-    from perdure.settings import load
-
-    entries = memory.log(actor=load().actor, limit=1)
+    entries = memory.log(actor=memory.actor, limit=1)
     if not entries:
         raise click.UsageError("You changed nothing here yet; name a batch, a session or an actor.")
     change = entries[0].change

@@ -14,6 +14,7 @@ from starlette.routing import Match
 
 from perdure import __version__, errors
 from perdure.errors import BadRequest, InvalidInput, NoRoute, PerdureError, shown
+from perdure.http.answers import example_of
 from perdure.http.conversation_api import CONVERSATION_API
 from perdure.http.conversations import CONVERSATIONS
 from perdure.http.events import EVENTS
@@ -69,6 +70,11 @@ class PerdureApi(FastAPI):
             document = super().openapi()
             components = document.setdefault("components", {})
             components["schemas"] = {**components.get("schemas", {}), **self.answer_schemas, "Problem": _PROBLEM}
+            for row in (row for table in TABLES for row in table.rows if row.answer is not None):
+                # Only now: FastAPI would leave out of an example whatever is null.
+                for status, told in document["paths"][row.shown_path][row.method.lower()]["responses"].items():
+                    if status.startswith("2"):
+                        told["content"]["application/json"]["example"] = example_of(row.answer)
             components["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
         return self.openapi_schema or {}
 

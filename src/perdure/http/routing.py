@@ -20,7 +20,7 @@ from perdure.auth.authorise import AccessToken, Action, Scope, Writer, authorise
 from perdure.auth.token_file import TokenFile
 from perdure.clock import Clock, system_clock
 from perdure.errors import BadRequest, PerdureError
-from perdure.http.answers import Answer, example_of, schema_of
+from perdure.http.answers import Answer, schema_of
 from perdure.http.guard import TOKEN
 from perdure.http.metrics import Metrics
 from perdure.http.problems import MEDIA_TYPE as PROBLEM
@@ -242,7 +242,7 @@ def described_answers(row: Row, schemas: dict[str, Any]) -> dict[int | str, dict
     given: dict[int | str, dict[str, Any]] = row.options.get("responses", {})
     if row.answer is None:
         return {**given, **problems}
-    shown = {"schema": schema_of(row.answer, schemas), "example": example_of(row.answer)}
+    shown = {"schema": schema_of(row.answer, schemas)}
     usual = {row.options.get("status_code", 200): {"description": "Done"}}
     good = {status: {**told, "content": {_JSON: shown}} for status, told in {**usual, **given}.items()}
     return {**good, **problems}

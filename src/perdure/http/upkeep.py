@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime
 from io import StringIO
 from queue import Queue
 from threading import Thread
@@ -16,7 +17,7 @@ from perdure.http.bodies import ImportRequest, NewLimits, Work
 from perdure.http.memories import Page
 from perdure.http.metrics import MEDIA_TYPE
 from perdure.http.routing import Asking, Caller, Routes, json_response
-from perdure.jsonable import egress_document, stats_document
+from perdure.jsonable import egress_document, stats_document, token_document
 from perdure.model import Capacity, Egress, Imported, MaintenanceResult, State
 from perdure.remote.decoding import hints_of
 from perdure.store.stats import NamespaceStats
@@ -26,6 +27,10 @@ UPKEEP: Final = Routes("store")
 STATS: Final = {
     "namespaces": list[NamespaceStats], "path?": str, "engine?": str, "schema?": int, "bytes?": int,
     "generations?": list[dict[str, Any]],
+}  # fmt: skip
+WHOAMI: Final = {
+    "actor": str, "token_id": str, "scopes": list[str], "granted_namespaces": list[str] | None, "writer": str,
+    "expires_at": datetime | None,
 }  # fmt: skip
 EGRESS: Final = {**hints_of(Egress), "calls": list[dict[str, Any]]}
 # How many lines of an export wait for a slow reader.
@@ -40,6 +45,13 @@ def stats(caller: Asking) -> Response:
     if granted is not None:
         document = {"namespaces": document["namespaces"]}
     return json_response(document)
+
+
+@UPKEEP.add("GET", "/v1/whoami", "read", summary="Say what the token allows, and who it writes as", answer=WHOAMI)
+def whoami(caller: Asking) -> Response:
+    """`granted_namespaces` is null where it is good for all."""
+    token = token_document(caller.token)
+    return json_response({"actor": token["name"], **{name: token[name] for name in WHOAMI if name != "actor"}})
 
 
 @UPKEEP.add("GET", "/v1/capacity", "read", summary="Say how full the namespace is", answer=Capacity)

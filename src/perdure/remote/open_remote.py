@@ -92,6 +92,11 @@ class OpenRemote(Memory):
         other._remote = self._remote.saying(_headers(writer, session))
         return other
 
+    @property
+    def actor(self) -> str:
+        """The name of the token."""
+        return str(self._remote.ask(dict[str, object], "GET", "/v1/whoami")["actor"])
+
     def batch(self, id: str | None = None) -> AbstractContextManager[str]:
         if id is not None and not is_id(id):
             raise InvalidInput(f"{shown(id)} is not the id of a batch.", remedy="Use the one that `batch()` gave.")

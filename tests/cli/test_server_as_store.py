@@ -1,0 +1,55 @@
+"""The command line with a server as the store."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from cli.user import User
+from serve.running import RunningServer
+
+
+@pytest.fixture(scope="module")
+def remote(tmp_path_factory: pytest.TempPathFactory) -> Iterator[User]:
+    folder = tmp_path_factory.mktemp("served")
+    with RunningServer(folder / "memory.db") as server:
+        yield User({
+            "PERDURE_STORE": server.started["url"], "PERDURE_TOKEN": server.owner, "HOME": str(folder),
+            "COLUMNS": "100", "NO_COLOR": "",
+        })  # fmt: skip
+
+
+def test_commands_work_on_a_server_as_on_a_file(remote: User, tmp_path: Path):
+    said = remote.done("remember", "Alice prefers dark mode", "--tag", "ui")
+    assert (said.out.startswith("Remembered #1"), said.err) == (True, "")
+    assert remote.done("recall", "dark mode", "--json").json["hits"][0]["record"]["number"] == 1
+    remote.done("update", "1", "--text", "Alice prefers light mode")
+    assert "Your last change was to update #1" in remote.done("undo", "--yes").err
+    assert remote.done("show", "1", "--json").json["text"] == "Alice prefers dark mode"
+    remote.done("export", str(tmp_path / "all.jsonl"))
+    assert remote.done("import", str(tmp_path / "all.jsonl"), "--json").json["present"] == 1
+    listed = {entry["name"]: entry["value"] for entry in remote.done("settings", "--json").json["settings"]}
+    assert listed["store"].startswith("http://127.0.0.1:")
+
+
+def test_what_needs_the_file_says_where_to_run_it(remote: User, tmp_path: Path):
+    copy = tmp_path / "copy"
+    copy.touch()
+    for words in (
+        ("backup", str(tmp_path / "new")), ("restore-backup", str(copy), "--yes"), ("token", "list"),
+        ("token", "create", "x"), ("serve", "--port", "0"),
+    ):  # fmt: skip
+        refused = remote(*words, "--json")
+        assert refused.code == 2, words
+        assert json.loads(refused.err or refused.out)["code"] == "store_remote", words
+    found = remote("doctor", "--json").json
+    assert (found["ok"], found["findings"][0]["check"]) == (False, "store_remote")
+    assert list(tmp_path.iterdir()) == [copy]
+
+
+def test_a_server_that_is_away_is_an_error_of_the_store(remote: User):
+    away = remote.fails(5, "recall", "tea", PERDURE_STORE="http://127.0.0.1:1", PERDURE_TOKEN="x")  # noqa: S106
+    assert "could not be asked" in away.err
+    assert "perdure serve" in away.err
