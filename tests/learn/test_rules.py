@@ -411,3 +411,20 @@ def test_a_memory_that_has_the_key_of_an_episode_keeps_nobody_from_learning(memo
     memory.upsert(f"episode:{CONVERSATION}/{position:08}", "Somebody else's notes.")
     tell(memory, *((day, text) for day, text in enumerate(("I live in Oslo.", "I love chess.", "I'm a nurse.", "Hm."))))
     assert "Ada is a nurse" in known(memory)
+
+
+@pytest.mark.parametrize("kept", ["Oslo", "Rome"])
+def test_what_was_said_before_a_person_decided_does_not_overrule_the_decision(
+    memory: Memory, clock: HandClock, kept: str
+):
+    tell(memory, (0, "I live in Oslo."))
+    tell(memory, (0, "I live in Rome."))
+    [conflict] = memory.conflicts()
+    clock.now = day(10)
+    memory.accept(conflict, keep=current(memory, f"Ada lives in {kept}").number)
+    for told in ("Oslo", "Rome", "Kyoto"):
+        tell(memory, (5, f"I live in {told}."))
+        assert known(memory) == {f"Ada lives in {kept}"}
+    clock.now = day(30)
+    tell(memory, (20, "I moved to Bonn."))
+    assert known(memory) == {"Ada moved to Bonn"}

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from heapq import nsmallest
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 
 # As many as a cosine of 32 bits has.
 _DIGITS: Final = 6
+_LEAST_ROWS: Final = 64
 
 
 class NearFact(NamedTuple):
@@ -48,8 +51,13 @@ class KnownFacts:
     def __init__(self, reader: Reader, conversation: str, generation: Generation | None, now: datetime) -> None:
         self.conversation, self.generation, self._now = conversation, generation, now
         self.records: dict[str, Record] = {}
-        self._vectors: dict[str, NDArray[np.float32]] = {}
+        # A row for each fact that ever had a vector; it grows at its end, and the id of one that is gone is empty.
+        self._matrix = np.empty((0, generation.dimensions if generation else 0), np.float32)
+        self._ids: list[str] = []
+        self._rows: dict[str, int] = {}
+        self._without_vector: dict[str, None] = {}
         self._words: dict[str, frozenset[str]] = {}
+        self._holding: dict[str, set[str]] = {}
         self._read(reader, reader.numbers(fact_filter(conversation)))
 
     def refresh(self, reader: Reader, seq: int) -> None:
@@ -61,35 +69,57 @@ class KnownFacts:
         self._read(reader, sorted(changed))
 
     def add(self, record: Record, vector: NDArray[np.float32] | None) -> None:
+        self.remove(record.id)
         self.records[record.id] = record
-        if vector is not None:
-            self._vectors[record.id] = vector
+        if vector is None:
+            self._without_vector[record.id] = None
+            return
+        row = self._rows[record.id] = len(self._ids)
+        if row == len(self._matrix):
+            grown = np.empty((max(2 * row, _LEAST_ROWS), len(vector)), np.float32)
+            grown[:row] = self._matrix[:row]
+            self._matrix = grown
+        self._matrix[row] = vector
+        self._ids.append(record.id)
 
     def remove(self, id: str) -> None:
-        self.records.pop(id, None)
-        self._vectors.pop(id, None)
+        if self.records.pop(id, None) is None:
+            return
+        self._without_vector.pop(id, None)
+        for word in self._words.pop(id, ()):
+            self._holding[word].discard(id)
+        if id in self._rows:
+            self._ids[self._rows.pop(id)] = ""
 
     def nearest(self, text: str, vector: NDArray[np.float32] | None, limit: int) -> list[NearFact]:
         """The nearest by cosine, best first; without vectors those that share the most words, if they share any."""
-        ids = [id for id in self.records if vector is not None and id in self._vectors]
-        cosines = np.array([self._vectors[id] for id in ids]) @ vector if ids and vector is not None else np.array([])
-        order = np.argsort(-cosines, kind="stable")[:limit]
-        near = [NearFact(self.records[ids[place]], round(float(cosines[place]), _DIGITS)) for place in order]
-        others = self.records.keys() - set(ids)
+        near: list[NearFact] = []
+        if vector is not None and self._rows:
+            cosines = self._matrix[: len(self._ids)] @ vector
+            gone = len(self._ids) - len(self._rows)
+            order = [row for row in np.argsort(-cosines, kind="stable")[: limit + gone].tolist() if self._ids[row]]
+            near = [
+                NearFact(self.records[self._ids[row]], round(float(cosines[row]), _DIGITS)) for row in order[:limit]
+            ]
+        others = self.records if vector is None else self._without_vector
         return [*near, *(NearFact(record, None) for record in self._by_words(text, others, limit))]
 
     def _by_words(self, text: str, ids: Collection[str], limit: int) -> list[Record]:
         """Those that share the largest part of their words with the text, best first."""
-        said = set(terms(searchable(text))) if ids else set[str]()
-        shares: list[tuple[float, int, Record]] = []
-        for id in ids:
-            record = self.records[id]
+        if not ids:
+            return []
+        for id in ids if len(self._words) < len(self.records) else ():
             if id not in self._words:
-                self._words[id] = frozenset(terms(searchable(record.text)))
-            own = self._words[id]
-            if shared := len(own & said) / max(len(own), 1):
-                shares.append((-shared, record.number, record))
-        return [record for _, _, record in sorted(shares, key=lambda row: row[:2])[:limit]]
+                words = self._words[id] = frozenset(terms(searchable(self.records[id].text)))
+                for word in words:
+                    self._holding.setdefault(word, set()).add(id)
+        shared: Counter[str] = Counter()
+        for word in set(terms(searchable(text))):
+            shared.update(self._holding.get(word, ()))
+        shares = (
+            (-count / len(self._words[id]), self.records[id].number, id) for id, count in shared.items() if id in ids
+        )
+        return [self.records[id] for *_, id in nsmallest(limit, shares)]
 
     def _read(self, reader: Reader, numbers: Sequence[int]) -> None:
         found = [one for one in reader.fetch(sorted(numbers)) if is_fact(one, self.conversation, self._now)]

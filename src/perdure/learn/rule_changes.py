@@ -30,7 +30,7 @@ from perdure.learn.rule_facts import (
 from perdure.learn.validity import Assertion, Moment
 from perdure.lifecycle.tier_policy import ONLY_PEOPLE
 from perdure.lifecycle.write_context import is_by_person
-from perdure.model import FACT_CATEGORIES, Change, Filter, Record, replace_record, without_use
+from perdure.model import FACT_CATEGORIES, Change, Filter, Record, Revision, replace_record, without_use
 from perdure.store.port import LogFilter, Reader
 from perdure.validation import scalar_json
 
@@ -89,7 +89,7 @@ def known_facts(changes: FactChanges, topics: Collection[Topic]) -> dict[Topic, 
 
 def known_fact(reader: Reader, record: Record, topic: Topic) -> KnownFact:
     """What holds, and a person changed since it was learned, is settled. Other words that cannot be read agree with
-    nothing.
+    nothing. Who kept it and ended another one said it again, so that what was said before that does not overrule it.
     """
     assertion, said = assertion_in(record), tuple(moments_said(record)) or (Moment(begins(record)),)
     settled_at, is_reworded = None, False
@@ -98,12 +98,19 @@ def known_fact(reader: Reader, record: Record, topic: Topic) -> KnownFact:
         if is_by_person(after.change) and (not same_words or is_restored(reader, after.change)):
             settled_at = after.change.at
             is_reworded |= not same_words
+        elif is_by_person(after.change) and ends_more(before, after):
+            said = tuple(dict.fromkeys((*said, Moment(after.change.at))))
     if is_reworded:
         assertion = read_again(record, topic) or Assertion(record.text)
     if settled_at is None or record.state != "active":
         # Who ended it did not say it again.
         return KnownFact(record, assertion, said, is_settled=record.tier == ONLY_PEOPLE)
     return KnownFact(record, assertion, (Moment(settled_at),), is_settled=True)
+
+
+def ends_more(before: Revision, after: Revision) -> bool:
+    """Whether a change made a fact supersede another one."""
+    return bool(before.record and after.record and set(after.record.supersedes) - set(before.record.supersedes))
 
 
 def is_restored(reader: Reader, change: Change) -> bool:

@@ -18,7 +18,7 @@ from perdure.embed.port import Generation, checked_vectors
 from perdure.episodes.lookup import messages_of_episode
 from perdure.episodes.metadata import CONSOLIDATED_AT
 from perdure.errors import EmbedderUnavailable, InvalidInput
-from perdure.ids import LEARNED, LEARNED_SESSION, content_hash
+from perdure.ids import LEARNED, LEARNED_SESSION, content_hash, parse_reference
 from perdure.learn.actions import FactAction
 from perdure.learn.fact_changes import FactChanges, PlannedAction
 from perdure.learn.known_facts import KnownFacts
@@ -184,6 +184,10 @@ def apply_actions(
         return Consolidation(notes=(full_note(task),), done=not dry_run)
     notes += [*changes.notes, *([embedded.note] if embedded.note else [])]
     now = {**changes.known.records, **stored}
+    # What took the place of a fact that had ended before leaves that as it is.
+    past = [id for _, *both in changes.decided for id in both if id and id not in now]
+    with services.store.read(task.namespace) as reader:
+        now |= {record.id: record for id in past for record in reader.find(parse_reference(id))}
     decided = tuple(FactChange(action, now[id], now[old] if old else None) for action, id, old in changes.decided)
     counts = Counter(change.action for change in decided)
     return Consolidation(
