@@ -9,7 +9,7 @@ import os
 import threading
 from collections.abc import Callable
 from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Final
@@ -36,6 +36,14 @@ if TYPE_CHECKING:
     from perdure.text.secrets import Redact
 
 CLOSE_PATIENCE: Final = 0.25
+
+
+@dataclass(slots=True)
+class Indexes:
+    """What is built when somebody first looks for something, and shared by all who write."""
+
+    recaller: Recaller | None = None
+    triggers: Triggers | None = None
 
 
 class Services:
@@ -79,8 +87,7 @@ class Services:
         self.usage = UseCounter(store)
         self.embedders = EmbedderChoice(store, self._open_target, self._open_earlier)
         self._lock = threading.Lock()
-        self._recaller: Recaller | None = None
-        self._triggers: Triggers | None = None
+        self._indexes = Indexes()
         self._language_models: dict[str, LanguageModel] = {}
         self._closed = False
         self._said_no_vectors = False
@@ -151,24 +158,24 @@ class Services:
         from perdure.recall.recaller import Recaller
 
         with self._lock:
-            if self._recaller is None:
+            if self._indexes.recaller is None:
                 size = int(self.settings.index_megabytes * (1 << 20))
-                self._recaller = Recaller(
+                self._indexes.recaller = Recaller(
                     self.store,
                     self.embedders,
                     constitution=lambda name: lifecycle.constitution.constitution(self, name).records,
                     memory_bytes=size,
                     wants_model=self.wants_vectors,
                 )
-            return self._recaller
+            return self._indexes.recaller
 
     def triggers(self) -> Triggers:
         from perdure.recall.triggers import Triggers
 
         with self._lock:
-            if self._triggers is None:
-                self._triggers = Triggers(self.store)
-            return self._triggers
+            if self._indexes.triggers is None:
+                self._indexes.triggers = Triggers(self.store)
+            return self._indexes.triggers
 
     def language_model(self, name: str) -> LanguageModel:
         """The language model of this name, such as `ollama:qwen3`. It is opened once, and asked for nothing here."""
@@ -189,7 +196,7 @@ class Services:
     def drop(self, namespace: str) -> None:
         """Drop the cached texts of a namespace from which something was erased; what is needed is read again."""
         with self._lock:
-            recaller, triggers = self._recaller, self._triggers
+            recaller, triggers = self._indexes.recaller, self._indexes.triggers
         if recaller is not None:
             recaller.drop(namespace)
         if triggers is not None:
@@ -219,9 +226,7 @@ class Services:
         return (f"Stored without a vector, so found by keyword alone. {finding.sentence} {finding.remedy}",)
 
     def written_by(self, context: WriteContext) -> Services:
-        """The same services, with everything that they hold, for another writer."""
-        self.recaller()
-        self.triggers()
+        """The same services, with everything that they hold or will hold, for another writer."""
         other = copy(self)
         other.context = context
         _alive.add(other)
@@ -242,8 +247,7 @@ class Services:
     def renew(self) -> None:
         """In a forked child: a lock that a thread of the parent held stays held."""
         self._lock = threading.Lock()
-        self._recaller = None
-        self._triggers = None
+        self._indexes = Indexes()
         self.embedders = EmbedderChoice(self.store, self._open_target, self._open_earlier)
 
 

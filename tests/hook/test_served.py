@@ -22,6 +22,7 @@ QUESTION = "When is the deploy key rotated?"
 @pytest.fixture
 def host(project: Path, known: Path) -> Generator[Host]:
     with started(folder=project) as host:
+        host.request("initialize", protocolVersion="2025-11-25", clientInfo={"name": "claude-code"})
         yield host
 
 
@@ -47,8 +48,13 @@ def test_a_turn_is_answered_and_kept_without_a_process_of_its_own(host: Host, pr
     eventually(lambda: said(session) == [QUESTION, "Every Friday.", "They spoke about the deploy key."])
 
 
-def test_no_list_shows_the_hook_to_a_model(host: Host):
+def test_no_list_shows_the_hook_to_a_model_and_no_model_can_call_it(host: Host, project: Path):
     assert "hook" not in host.tools()
+    event = HostSession("claude", project).prompt("I never said this")
+    by_model = host.request("tools/call", name="hook", arguments=event, _meta={"claudecode/toolUseId": "toolu_1"})
+    assert by_model["isError"]
+    host.request("initialize", protocolVersion="2025-11-25", clientInfo={"name": "another-host"})
+    assert host.result("hook", **event)["isError"]
 
 
 def test_a_host_is_answered_while_the_store_is_locked(host: Host, project: Path, known: Path):

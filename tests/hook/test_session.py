@@ -210,7 +210,7 @@ def test_the_command_line_can_name_host_and_event(project: Path, known: Path):
     assert json.loads(run.out)["hookSpecificOutput"]["hookEventName"] == "BeforeAgent"
 
 
-@pytest.mark.parametrize("host", HOSTS)
+@pytest.mark.parametrize("host", ["claude", "gemini", "copilot"])
 def test_a_session_starts_with_what_earlier_ones_learned(host: str, project: Path, store: Path):
     with Memory(embedder="none") as memory:
         memory.remember(

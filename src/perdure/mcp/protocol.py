@@ -42,6 +42,8 @@ MEMORY_ERROR: Final = -32000
 _META: Final = "io.modelcontextprotocol/"
 # Hosts call this one at the events of a session; no list shows it, because it is none for a model.
 HOOK_TOOL: Final = "hook"
+# In what Claude Code sends for its model.
+_BY_MODEL: Final = "claudecode/toolUseId"
 # The lists stay the same as long as the process lives.
 _CACHEABLE: Final = {"ttlMs": 60_000, "cacheScope": "private"}
 _SERVER: Final = {"name": "perdure", "title": "Perdure", "version": __version__}
@@ -236,13 +238,20 @@ class Protocol:
     def _call_tool(self, request: Request) -> Mapping[str, Any]:
         params = request.params
         given = params.get("arguments")
-        if params.get("name") == HOOK_TOOL and self.memory.project is not None:
+        if params.get("name") == HOOK_TOOL and self._is_of_host(request):
             from perdure.mcp.hook_tool import answer_hook
 
             return answer_hook(self.memory, given)
         return call_tool(
             self._tools, self.memory, params.get("name"), {} if given is None else given, self._from(request)
         )
+
+    def _is_of_host(self, request: Request) -> bool:
+        """Whether Claude Code itself calls, at an event of a session, and not its model: a model must not say what its
+        user said. Over HTTP nobody does.
+        """
+        is_claude = self._from(request).client == "claude-code"
+        return is_claude and _BY_MODEL not in request.meta and self.memory.project is not None
 
     def _read_resource(self, request: Request) -> Mapping[str, Any]:
         uri = request.params.get("uri")
