@@ -22,7 +22,7 @@ UPGRADE ?=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test test-clients test-hosts check format docs fuzz test-api soak bench bench-lives bench-triggers bench-recall bench-learn bench-keywords bench-warm bench-hooks bench-secrets bench-peers bench-serve bench-embedder lock build clean
+.PHONY: help setup demo test test-clients test-hosts check format docs fuzz test-api soak bench bench-lives bench-triggers bench-recall bench-learn bench-keywords bench-warm bench-hooks bench-session bench-secrets bench-peers bench-serve bench-embedder lock build clean
 
 help:  ## List these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -112,6 +112,9 @@ bench-peers: $(BENCH)/.ready  ## The same, in one run with chromadb, lancedb, sq
 
 bench-hooks: setup  ## What a hook costs at each event, as ratios to a bare interpreter
 	$(BIN)/python -m bench.hooks
+
+bench-session: setup  ## What a cold session start costs with 10,000 learnings, as ratios; chromadb from $(BENCH)
+	$(BIN)/python -m bench.session
 
 bench-serve: setup $(CLIENTS)/.ready  ## How fast `perdure mcp` starts and answers, beside other servers, as ratios
 	$(BIN)/python -m bench.serve

@@ -102,6 +102,7 @@ JSON_KEYS: Final[dict[str, dict[str, tuple[str, str]]]] = {
         "compared": ("object", "how many candidates the answer was chosen from"),
         "by_words": ("number", "those of them that hold a word of the question"),
         "by_meaning": ("number", "those of them that have a vector to compare"),
+        "searched": ("number", "memories that pass the filter, where an index tells; else 0"),
         "nearest": ("object or null", "the hit that came nearest, where nothing fits"),
         "score": ("number", "compares the hits of one answer"),
         "explain": ("object", "what each signal gave to the score, by the signal's name"),

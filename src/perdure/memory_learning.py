@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from perdure.learn.task import ConsolidationTask
     from perdure.llm.port import Parked
     from perdure.model import ParkedRetry, Record
-    from perdure.recall.learnings import LearningsFound
+    from perdure.recall.learnings import AskedVectors, LearningsFound
     from perdure.store.port import Progress
 
 
@@ -125,13 +125,15 @@ class LearningMemory(OpenMemory):
         limit: int = 20,
         namespaces: Sequence[str] | None = None,
         recipe: str = "learnings",
+        asked: AskedVectors | None = None,
     ) -> LearningsFound:
         """Find the learnings for somebody who starts to work, each with its reasons: patterns, anti-patterns and
         heuristics. Without a query they are ordered by prominence alone. It counts as no use until `injected` says so.
+        `asked` keeps the vectors of queries, so that one that was asked before needs no model.
         """
         from perdure.recall.learnings import find_learnings
 
-        return find_learnings(self._services, query, namespaces or [self._namespace], limit, recipe)
+        return find_learnings(self._services, query, namespaces or [self._namespace], limit, recipe, asked)
 
     def injected(self, records: Sequence[Record]) -> None:
         """Count that these memories were put before a model without being asked for, best first: each is one recall."""

@@ -456,10 +456,13 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """How many candidates an answer was chosen from: those with a word of the question, those with a vector."""
+    """How many candidates an answer was chosen from: those with a word of the question, those with a vector; and how
+    many memories pass the filter at all, where an index tells.
+    """
 
     by_words: int = 0
     by_meaning: int = 0
+    searched: int = 0
 
 
 _NOT_COMPARED: Final = Compared()

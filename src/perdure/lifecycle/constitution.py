@@ -17,7 +17,7 @@ _LISTED: Final = 5
 
 def constitution(services: Services, namespace: str) -> Constitution:
     """Oldest first. A memory that is too long for what is left of the budget does not keep out those behind it."""
-    budget, count = services.settings.constitutional_tokens, services.tokens.count
+    budget = services.settings.constitutional_tokens
     now = services.context.clock()
     surfaced: list[Record] = []
     omitted: list[Omitted] = []
@@ -26,7 +26,8 @@ def constitution(services: Services, namespace: str) -> Constitution:
     for record in records(services.store, namespace, filter):
         if not is_visible(record, filter, now):
             continue
-        tokens = count(record.text) if used < budget else 0
+        # The counter is that of the model, which is not loaded where there is nothing to count.
+        tokens = services.tokens.count(record.text) if used < budget else 0
         if used < budget and used + tokens <= budget:
             used += tokens
             surfaced.append(record)

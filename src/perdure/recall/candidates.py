@@ -101,7 +101,7 @@ class Candidates:
     """The candidate rows of all partitions as columns. `by_keyword` and `by_vector` say which retriever found a row,
     `chance` holds the cosines of rows taken at random. `conversation` is None where it does not count. `superseded` are
     learned facts that hold no more, which no answer shows: they stand for what took their place. None where no part
-    has any.
+    has any. `searched` rows might have been candidates.
     """
 
     parts: Sequence[tuple[Partition, NDArray[np.intp]]]
@@ -115,6 +115,7 @@ class Candidates:
     chance: NDArray[np.float32]
     conversation: ConversationFeatures | None
     superseded: Mask | None = None
+    searched: int = 0
 
     def categories(self, names: Sequence[str]) -> NDArray[np.intp]:
         """Which of these categories each candidate has, by position; -1 for any other."""
@@ -160,8 +161,10 @@ class Retriever:
         keyword: list[NDArray[np.float32]] = []
         around: list[ConversationFeatures | None] = []
         notes: dict[str, None] = {}
+        searched = 0
         for partition in partitions:
             allowed, noted = self.allowed_rows(partition)
+            searched += int(allowed.sum())
             notes |= dict.fromkeys(noted)
             if partition.snapshot.superseded and self.request.looks_back:
                 allowed, superseded = allowed | self._superseded_rows(partition), True
@@ -196,6 +199,7 @@ class Retriever:
             by_vector=np.concatenate([part.by_vector for part in retrieved]),
             chance=chance,
             conversation=conversation,
+            searched=searched,
         )
         if superseded:
             candidates = replace(candidates, superseded=~column_of(parts, "active"))
@@ -241,19 +245,19 @@ class Retriever:
         # What matches best may all be of another time.
         of_time = allowed & within(snapshot.columns.dated, ranges) if ranges else np.empty(0, np.bool_)
         if ranges:
-            worded = _union(worded, top_k(scores * of_time, shortlist))
+            worded = union(worded, top_k(scores * of_time, shortlist))
         if embedding is None:
             return _Retrieved(worded, np.ones(len(worded), np.bool_), np.zeros(len(worded), np.bool_))
         near = snapshot.vectors.nearest(embedding.vector, None if allowed.all() else allowed, count)
         nearest = near.rows[top_k_newest(np.arange(len(near.rows)), near.cosines, numbers[near.rows], count)]
         if ranges:
-            nearest = _union(nearest, snapshot.vectors.nearest(embedding.vector, of_time, shortlist).rows)
-        rows = _union(worded, nearest)
+            nearest = union(nearest, snapshot.vectors.nearest(embedding.vector, of_time, shortlist).rows)
+        rows = union(worded, nearest)
         if conversation is not None and any(self.request.recipe.conversation):
-            best = _union(worded[top_k(scores[worded], _WITH_NEIGHBOURS)], near.best(_WITH_NEIGHBOURS).rows)
+            best = union(worded[top_k(scores[worded], _WITH_NEIGHBOURS)], near.best(_WITH_NEIGHBOURS).rows)
             around = conversation.neighbours(best).ravel()
             around = around[around >= 0]
-            rows = _union(rows, around[allowed[around]])
+            rows = union(rows, around[allowed[around]])
         listed = np.zeros((2, len(rows)), np.bool_)
         listed[0, np.searchsorted(rows, worded)] = True
         listed[1, np.searchsorted(rows, nearest)] = True
@@ -308,7 +312,7 @@ class Retriever:
         return _Retrieved(rows, values_at(scores, rows) > 0, by_vector)
 
 
-def _union(some: NDArray[np.intp], others: NDArray[np.intp]) -> NDArray[np.intp]:
+def union(some: NDArray[np.intp], others: NDArray[np.intp]) -> NDArray[np.intp]:
     """Both without repetition, ascending. `np.union1d` takes three times as long on so few."""
     rows = np.concatenate([some, others])
     rows.sort()

@@ -157,6 +157,11 @@ class Recaller:
         with self._lock:
             self._vectors[generation, text] = vector
 
+    def vector_kept(self, generation: Generation | None, text: str) -> Vectors | None:
+        """The vector of a question that was asked a moment ago."""
+        with self._lock:
+            return self._vectors.get((generation, text))
+
     def _rank(self, request: SearchRequest, query: ParsedQuery, unreadable: Collection[Key]) -> _Ranking:
         """The best candidates by the index, or by words from disk where an index does not pay off."""
         if query.time_ranges and query.times is not None and query.required is None:
@@ -226,7 +231,7 @@ class Recaller:
         candidates, noted = retriever.retrieve(partitions)
         ranked, superseded = rank(candidates, request, query, self._store, None if embedding is None else chosen)
         limit = request.limit if request.recipe.balances else len(ranked)
-        compared = Compared(int(candidates.by_keyword.sum()), int(candidates.by_vector.sum()))
+        compared = Compared(int(candidates.by_keyword.sum()), int(candidates.by_vector.sum()), candidates.searched)
         best = select(request.recipe, ranked, limit)
         return _Ranking(best, mode, (*notes, *noted), pasts, partitions, compared, superseded)
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from perdure.recall.candidates import ArrayFeatures, Candidates, Ranks, column_of
+from perdure.recall.candidates import ArrayFeatures, Candidates, Ranks, column_of, union
 from perdure.recall.conversation import NOBODY, conversation_boost
 from perdure.recall.query import MOST_SUPERSEDED
 from perdure.recall.ranking import Explanation, Ranked
@@ -79,7 +79,7 @@ def rank(
     if categories is not None and len(possible) > request.limit:
         for which in range(len(recipe.balanced_categories)):
             of_category = possible[categories[possible] == which]
-            rows = np.union1d(rows, top_k_newest(of_category, total, candidates.number, recipe.per_category))
+            rows = union(rows, top_k_newest(of_category, total, candidates.number, recipe.per_category))
     rows = rows[np.lexsort((candidates.partition[rows], -candidates.number[rows], -total[rows]))]
     if not least:
         every[rows] = relevance_of(candidates, rows, asked, chosen)

@@ -16,14 +16,16 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias, TypeVar
 
+from perdure.session.asked import AskedBefore
 from perdure.session.configuration import FILE, SessionConfiguration, read_configuration, session_settings
-from perdure.session.places import project_root
+from perdure.session.places import mark_name, project_root, session_folder
 from perdure.session.privacy import note_session, where
 from perdure.session.signals import collect_signals
 
 if TYPE_CHECKING:
     from perdure.memory import Memory
     from perdure.model import Hit, Record
+    from perdure.recall.learnings import AskedVectors
     from perdure.session.privacy import Place
     from perdure.settings import Settings
 
@@ -140,6 +142,9 @@ class SessionStart:
         if memory is None:
             return MadeBlock(NOTHING)
         try:
+            if self.counts and place.recording:
+                with suppress(Exception):
+                    self.take_in(memory, place, settings.store)
             made = self.of_memory(memory, place, query)
         except BaseException:
             memory.close()
@@ -174,12 +179,10 @@ class SessionStart:
         return any(folder.is_dir() for folder in folders)
 
     def of_memory(self, memory: Memory, place: Place, query: str | None) -> MadeBlock:
-        if self.counts and place.recording:
-            self.take_in(memory, place)
         state = state_of(memory, place, self.configuration, query)
         if self.source == "resume" and (before := self.same_as_before(state)):
             return MadeBlock(before)
-        block = build_block(memory, place, self.configuration, query)
+        block = build_block(memory, place, self.configuration, query, AskedBefore(self.environ))
 
         def finish() -> None:
             if self.counts and block.text:
@@ -189,19 +192,44 @@ class SessionStart:
 
         return MadeBlock(block, finish)
 
-    def take_in(self, memory: Memory, place: Place) -> None:
+    def take_in(self, memory: Memory, place: Place, store: Path) -> None:
         """On a first run, what other tools left: the knowledge bank, earlier databases, memory files. What takes longer
-        than a part of the time goes on beside, or waits for the next session.
+        than a part of the time goes on beside, or waits for the next session. Where all that is as it was when nothing
+        was left to do, nobody looks again.
         """
+        seen = session_folder(self.environ) / "taken-in" / mark_name(f"{self.project}\n{place.namespace}")
+        sources = self.state_of_sources(store)
+        with suppress(OSError):
+            if seen.read_text(encoding="utf-8") == sources:
+                return
         from perdure.bank.first_access import on_first_access
         from perdure.bank.importing import import_if_empty
 
         share = self.left / 4
-        with suppress(Exception):
-            import_if_empty(memory, self.project, share, private=place.private)
+        imported = import_if_empty(memory, self.project, share, private=place.private)
         name = project_root(self.project).name
         take = partial(on_first_access, memory, self.project, name, self.environ, private=place.private)
-        in_time(take, share)
+        looked = in_time(take, share)
+        if looked is not None and not imported.remaining:
+            with suppress(OSError):
+                seen.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+                seen.write_text(sources, encoding="utf-8")
+
+    def state_of_sources(self, store: Path) -> str:
+        """What there is to take in, and where to: files that changed or were replaced have another state. Memory files
+        lie too deep for that; a project that has them is always looked at.
+        """
+        from perdure.bank.entries import global_bank, local_bank
+        from perdure.project_settings import INDEX_FILE
+
+        shared, local = global_bank(self.environ.get("HOME")), local_bank(self.project)
+        states: list[object] = [monotonic()] if (self.project / "specs").is_dir() else []
+        for path in (local, shared, shared / "memory.db", self.project / INDEX_FILE):
+            with suppress(OSError):
+                states.append((str(path), path.stat().st_mtime_ns))
+        with suppress(OSError):
+            states.append((str(store), store.stat().st_ino))
+        return repr(states)
 
     def same_as_before(self, state: str) -> SessionBlock | None:
         """The text that the session had, if it would be made of the same: a host drops it then. A session that is
@@ -277,7 +305,9 @@ def in_time(work: Callable[[], Result], seconds: float) -> Result | None:
     return done[0] if done else None
 
 
-def build_block(memory: Memory, place: Place, configuration: SessionConfiguration, query: str | None) -> SessionBlock:
+def build_block(
+    memory: Memory, place: Place, configuration: SessionConfiguration, query: str | None, asked: AskedVectors
+) -> SessionBlock:
     """What a session would get now. It counts as no use."""
     from perdure.session.block import diagnostics, fill_block, problem_line
 
@@ -288,6 +318,7 @@ def build_block(memory: Memory, place: Place, configuration: SessionConfiguratio
     ask = partial(
         memory.learnings, limit=configuration.limit + len(always), namespaces=place.read_namespaces,
         recipe=configuration.recipe,
+        asked=asked,
     )  # fmt: skip
     found = ask(query)
     if query is not None and not found.recall and found.total:

@@ -1,0 +1,45 @@
+"""Vectors of the questions that sessions asked: the project is often still what it was, and then no model is loaded.
+
+Each is a small file in the user's data directory, named by a hash, so that it says nothing of the question.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+from zlib import crc32
+
+from perdure.session.places import mark_name, session_folder
+
+_FOLDER: Final = "asked"
+_MOST: Final = 100
+_CHECKSUM_BYTES: Final = 4
+
+
+class AskedBefore:
+    """A file ends with the checksum of what is before it: half of a file is none."""
+
+    def __init__(self, environ: Mapping[str, str] | None = None) -> None:
+        self._folder = session_folder(environ) / _FOLDER
+
+    def get(self, generation: str, question: str) -> bytes | None:
+        try:
+            content = self._path(generation, question).read_bytes()
+        except OSError:
+            return None
+        vector, checksum = content[:-_CHECKSUM_BYTES], content[-_CHECKSUM_BYTES:]
+        return vector if checksum == crc32(vector).to_bytes(_CHECKSUM_BYTES) else None
+
+    def put(self, generation: str, question: str, vector: bytes) -> None:
+        with suppress(OSError):
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            files = sorted(os.scandir(self._folder), key=lambda file: file.stat().st_mtime_ns, reverse=True)
+            for old in files[_MOST - 1 :]:
+                Path(old.path).unlink(missing_ok=True)
+            self._path(generation, question).write_bytes(vector + crc32(vector).to_bytes(_CHECKSUM_BYTES))
+
+    def _path(self, generation: str, question: str) -> Path:
+        return self._folder / mark_name(f"{generation}\n{question}")
