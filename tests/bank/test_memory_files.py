@@ -169,8 +169,8 @@ def test_two_that_scan_at_once_write_every_section_once(memory: Memory, project:
     for n in range(10):
         write(project, f"specs/x/memory/01-01-26_10-{n:02}__topic.md", f"Text {n}")
     with ThreadPoolExecutor(4) as pool:
-        done = list(pool.map(lambda _: scan(memory, project), range(4)))
-    assert all(one.inserted + one.present == 13 for one in done)
+        running = [pool.submit(scan, memory, project) for _ in range(4)]
+    assert all(one.result().inserted + one.result().present == 13 for one in running)
     assert {record.version for record in memory.list(limit=100)} == {1}
 
 

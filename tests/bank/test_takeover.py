@@ -147,9 +147,29 @@ def test_what_was_forgotten_here_does_not_come_back(memory: Memory, project: Pat
     path = learnings(home, [learning(1)])
     first_access(memory, project, home)
     memory.forget(records(memory)[0].number)
-    path.touch()
+    connection = opened(path)
+    connection.execute("UPDATE entries SET id = 'x'")
+    connection.close()
     (report,) = first_access(memory, project, home)
     assert (report.inserted, report.kept_forgotten) == (0, 1)
+
+
+def test_a_source_that_only_counted_recalls_is_not_taken_over_again(memory: Memory, project: Path, home: Path):
+    path = learnings(home, [learning(1)])
+    first_access(memory, project, home)
+    connection = opened(path)
+    connection.execute("UPDATE entries SET recall_count = recall_count + 1")
+    connection.close()
+    assert first_access(memory, project, home) == ()
+
+
+def test_what_was_taken_back_is_not_taken_over_again_by_itself(memory: Memory, project: Path, home: Path):
+    learnings(home, [learning(1)])
+    (report,) = first_access(memory, project, home)
+    assert report.batch is not None
+    memory.undo(report.batch)
+    assert first_access(memory, project, home) == ()
+    assert records(memory) == []
 
 
 def test_a_database_of_a_project_only_proposes_constitutional_memories(memory: Memory, project: Path, home: Path):

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -17,7 +18,7 @@ from perdure.bank.memory_files import KIND, read_inside
 from perdure.bank.sections import UNTRUSTED, ImportOptions, ImportReport, Unread, key_of_section
 from perdure.clock import format_time
 from perdure.errors import ImportFailed, NotFound, PerdureError, shown
-from perdure.model import STATES
+from perdure.model import NOTHING, STATES
 from perdure.project_settings import read_project_settings
 from perdure.validation import MAX_ITEMS, MAX_KEYWORDS, check_fields, check_text
 
@@ -59,9 +60,16 @@ _LISTS: Final = {"keywords": MAX_KEYWORDS, "references": MAX_ITEMS, "trigger_phr
 
 def take_over(memory: Memory, path: Path, project: Path | None, options: ImportOptions = UNTRUSTED) -> ImportReport:
     """Import the memories of one database as one batch, and write down that it was done."""
-    from perdure.store.sqlite.foreign.reading import read_foreign, state_of
+    from perdure.store.sqlite.foreign.reading import read_foreign
 
-    found = read_foreign(path)
+    return store_foreign(memory, path, read_foreign(path), project, options)
+
+
+def store_foreign(
+    memory: Memory, path: Path, found: ForeignDatabase, project: Path | None, options: ImportOptions
+) -> ImportReport:
+    from perdure.store.sqlite.foreign.reading import state_of
+
     records, unread = records_of(found, project, options.project_name)
     notes = notes_on(found)
     if not options.trusted:
@@ -88,16 +96,20 @@ def take_over_known(memory: Memory, project: Path | None, name: str | None, home
     """Take over the databases that stand where their tools put them, unless that was done and they are as they were.
     What is wrong with one is in its report, and is tried again the next time.
     """
-    from perdure.store.sqlite.foreign.reading import state_of
+    from perdure.store.sqlite.foreign.reading import read_foreign, state_of
 
     reports: list[ImportReport] = []
     for path in known_databases(project, home):
         try:
             state = ".".join(map(str, state_of(path)))
             done = memory.list(key_type=TAKEOVER, states=STATES, limit=1000)
-            if any(record.key == key_of_takeover(path) and record.metadata.get("state") == state for record in done):
+            # Also one that was taken back: it stays so until there is something new.
+            known = next((record.metadata for record in done if record.key == key_of_takeover(path)), NOTHING)
+            if known.get("state") == state:
                 continue
-            reports.append(take_over(memory, path, project, ImportOptions(name)))
+            found = read_foreign(path)
+            if known.get("rows") != digest_of(found):
+                reports.append(store_foreign(memory, path, found, project, ImportOptions(name)))
         except (PerdureError, OSError) as error:
             sentence = error.sentence if isinstance(error, PerdureError) else str(error)
             reports.append(ImportReport("database", str(path), unread=(Unread(str(path), sentence),)))
@@ -113,6 +125,12 @@ def known_databases(project: Path | None, home: Path | None) -> list[Path]:
             if index.resolve().is_relative_to(project.resolve()):
                 candidates.append(index)
     return [path for path in candidates if path.is_file() and path.stat().st_size]
+
+
+def digest_of(found: ForeignDatabase) -> str:
+    """Of what a tool changes when it changes a memory: it counts recalls all the time."""
+    rows = [(row.get("id"), row.get("updated_at"), row.get("created_at")) for row in found.rows]
+    return sha256(repr(rows).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def key_of_takeover(path: Path) -> str:
@@ -282,7 +300,11 @@ def told(report: ImportReport, found: ForeignDatabase) -> str:
 
 
 def marker(state: str, found: ForeignDatabase, name: str | None) -> dict[str, Any]:
-    metadata = {"state": state, **{f"source.{key}"[:64]: plain(value) for key, value in found.metadata.items()}}
+    metadata = {
+        "state": state,
+        "rows": digest_of(found),
+        **{f"source.{key}"[:64]: plain(value) for key, value in found.metadata.items()},
+    }
     own = {
         key: value
         for key, value in metadata.items()

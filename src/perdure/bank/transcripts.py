@@ -147,7 +147,7 @@ def read_codex(lines: Iterable[tuple[int, Mapping[str, Any]]], reading: Transcri
         elif kind == "response_item" and inner == "message" and payload.get("role") in {"user", "assistant"}:
             text = text_in(payload.get("content"), ("input_text", "output_text", "text"))
             items.append((number, str(payload["role"]), text, at))
-    for number, role, text, at in events or items:
+    for number, role, text, at in events if any(role == "user" for _, role, _, _ in events) else items:
         reading.said(session, f"line {number}", role, text, at)
 
 
