@@ -146,6 +146,23 @@ def test_a_file_only_proposes_a_constitutional_memory(memory: Memory, project: P
     assert [offered.number for offered in memory.offers()] == [record.number]
 
 
+def test_a_constitutional_memory_outlives_its_file(memory: Memory, project: Path):
+    scan(memory, project)
+    (errors,) = (record for record in memory.list(spec_folder="049-auth") if record.anchor_id == "errors")
+    memory.promote(errors.number, "constitutional")
+    write(project, text="Nothing of it is left.")
+    done = scan(memory, project)
+    assert (done.gone, [each.what for each in done.unread]) == (1, [f"#{errors.number}"])
+    assert memory.get(errors.number).state == "active"
+
+
+def test_a_scan_without_a_name_of_the_project_leaves_other_projects_alone(memory: Memory, project: Path):
+    scan(memory, project)
+    write(project, text="Other words.")
+    assert scan_memory_files(memory, project).gone == 0
+    assert len(anchors(memory)) == 3
+
+
 def test_a_tier_that_a_person_gave_survives_a_change_of_the_file(memory: Memory, project: Path):
     scan(memory, project)
     (errors,) = (record for record in memory.list(spec_folder="049-auth") if record.anchor_id == "errors")

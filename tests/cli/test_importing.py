@@ -148,10 +148,17 @@ def test_what_belongs_to_a_private_project_goes_into_its_own_namespace(user: Use
     from perdure.session.privacy import make_private
 
     make_private(project, home)
+    slug = tmp_path / "home/.claude/projects/-secret"
+    lines(slug / "s.jsonl", [{**line, "cwd": str(project)} for line in claude_transcript()])
+    write(slug, "memory/plan.md", "The launch is in May.")
+    write(project, "CLAUDE.md", "Tell nobody.")
     user.done("import", str(project), **home)
+    user.done("import", str(project / "CLAUDE.md"), **home)
+    user.done("import", "--from", "claude-code", **home)
     with Memory(store, embedder="none") as memory:
         assert list(memory.list()) == []
-        assert sum(each.states.get("active", 0) for each in memory.stats().namespaces) == 3
+        assert memory.conversations() == []
+        assert sum(each.states.get("active", 0) for each in memory.stats().namespaces) == 3 + 1 + 1 + 5
 
 
 def test_a_path_that_is_nothing_of_this_says_what_was_expected(user: User, tmp_path: Path):

@@ -283,7 +283,8 @@ def _store(
     def is_gone(record: Record) -> bool:
         path = record.file_path or ""
         below = covered is not None and path.startswith(covered) and path not in failed
-        return record.key not in kept and (path in read or below)
+        own = record.source_project == options.project_name
+        return own and record.key not in kept and (path in read or below)
 
     gone = [record for record in known.values() if is_gone(record)]
     return store_sections(memory, sections, known, replace(report, notes=tuple(notes)), options, gone)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from perdure.clock import format_time
 from perdure.errors import NotAllowed, PerdureError, VersionConflict
+from perdure.lifecycle.tier_policy import ONLY_PEOPLE
 from perdure.model import STATES, Record, Remembered
 
 if TYPE_CHECKING:
@@ -144,6 +145,9 @@ def store_sections(
                     counts["present"] += 1
                     continue
                 except PerdureError as error:
+                    if error.retryable:
+                        # The store is busy, or full: the others would fare no better.
+                        raise
                     unread.append(Unread(section.key.partition(":")[2], error.sentence))
                     continue
                 counts["updated" if existing else "inserted"] += 1
@@ -151,7 +155,12 @@ def store_sections(
                 notes += [note for note in done.notes if note not in notes]
             if options.progress:
                 options.progress(place, len(sections))
-        removed = [record.number for record in gone if record.state == "active" and options.remove]
+        leaving = [record for record in gone if record.state == "active" and options.remove]
+        protected = [record for record in leaving if record.tier == ONLY_PEOPLE and not options.trusted]
+        unread += [
+            Unread(f"#{record.number}", "It is constitutional, so it stays without its file.") for record in protected
+        ]
+        removed = [record.number for record in leaving if record not in protected]
         if removed and not options.dry_run:
             writing.forget(removed)
     return replace(

@@ -55,8 +55,9 @@ def recognise(path: Path) -> Source:
         if path.name in _BANK:
             raise ImportFailed(f"{path} belongs to a knowledge bank.", remedy="Use `perdure bank import`.")
         if is_agent_memory(path.absolute().parent):
-            return Source("agent memory", (path,))
-        return Source("document", (path,))
+            return Source("agent memory", (path,), directory_of(path.absolute().parent.parent))
+        around = path.absolute().parents
+        return Source("document", (path,), next((each for each in around if (each / ".git").exists()), around[0]))
     try:
         with path.open("rb") as stream:
             if stream.read(len(_SQLITE)) == _SQLITE:
@@ -89,7 +90,7 @@ def recognise_folder(path: Path) -> Source:
     if (path / SPECS).is_dir():
         return Source("memory files", (path / SPECS,), path)
     if is_agent_memory(path):
-        return Source("agent memory", tuple(sorted(path.glob("*.md"))))
+        return Source("agent memory", tuple(sorted(path.glob("*.md"))), directory_of(path.parent))
     files = tuple(sorted(path.rglob("*.jsonl")))
     kinds: list[tuple[Kind, Path]] = [(kind_of_lines(file), file) for file in files]
     for kind, _ in kinds:
@@ -120,17 +121,19 @@ def sources_of(tool: str, project: Path | None, home: Path, environ: Mapping[str
         folder = Path(environ.get("CLAUDE_CONFIG_DIR") or home / ".claude")
         slugs = sorted(each for each in (folder / "projects").glob("*") if each.is_dir())
         sources += [
-            Source("agent memory", files) for slug in slugs if (files := tuple(sorted((slug / "memory").glob("*.md"))))
+            Source("agent memory", files, directory_of(slug))
+            for slug in slugs
+            if (files := tuple(sorted((slug / "memory").glob("*.md"))))
         ]
         transcripts = tuple(file for slug in slugs for file in sorted(slug.glob("*.jsonl")))
         sources += [Source("claude-code transcripts", transcripts)] if transcripts else []
-        sources += document_sources([folder / "CLAUDE.md"], folder)
+        sources += document_sources([folder / "CLAUDE.md"], None)
         sources += document_sources(agent_files(project, "CLAUDE"), project)
     elif tool == "codex":
         folder = Path(environ.get("CODEX_HOME") or home / ".codex")
         rollouts = tuple(sorted((folder / "sessions").rglob("*.jsonl")))
         sources += [Source("codex transcripts", rollouts)] if rollouts else []
-        sources += document_sources([folder / "AGENTS.md"], folder)
+        sources += document_sources([folder / "AGENTS.md"], None)
         sources += document_sources(agent_files(project, "AGENTS"), project)
     elif tool == "iflow":
         sources += [Source("database", (path,), None) for path in known_databases(None, home)]
@@ -197,27 +200,27 @@ def read_documents(source: Source, name: str | None) -> tuple[list[Section], lis
     sections: list[Section] = []
     unread: list[Unread] = []
     for path in source.paths:
-        root = source.root or path.absolute().parent
+        # What an agent keeps itself does not stand in its project.
+        inside = source.root if source.root and source.kind == "document" else path.absolute().parent
         try:
-            relative, text = read_inside(root, path.absolute())
+            relative, text = read_inside(inside, path.absolute())
         except ImportFailed as error:
             unread.append(Unread(str(path), error.sentence))
             continue
         if source.kind == "agent memory":
-            slug = path.absolute().parent.parent
-            own = section_of_own_memory(slug.name, path.name, text, project_of_slug(slug))
+            own = section_of_own_memory(path.absolute().parent.parent.name, path.name, text, name)
             sections += [own] if own else []
         else:
-            sections += sections_of_document(relative, text, name or root.name)
+            sections += sections_of_document(relative, text, name)
     return sections, unread
 
 
-def project_of_slug(folder: Path) -> str | None:
-    """The name of the project whose transcripts are in a folder: one of them says where the agent worked."""
+def directory_of(folder: Path) -> Path | None:
+    """Where the agent worked whose transcripts are in a folder: one of them says it."""
     for path in sorted(folder.glob("*.jsonl"))[:3]:
         for count, (_, line) in enumerate(objects_in(path)):
-            if isinstance(line.get("cwd"), str):
-                return Path(line["cwd"]).name or None
+            if isinstance(line.get("cwd"), str) and line["cwd"]:
+                return Path(line["cwd"])
             if count >= _LOOKED_AT:
                 break
     return None
