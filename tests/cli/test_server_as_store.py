@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from cli.user import User
-from serve.running import RunningServer
+from serve.running import RunningServer, interpreter
 
 
 @pytest.fixture(scope="module")
@@ -32,6 +34,22 @@ def test_commands_work_on_a_server_as_on_a_file(remote: User, tmp_path: Path):
     assert remote.done("import", str(tmp_path / "all.jsonl"), "--json").json["present"] == 1
     listed = {entry["name"]: entry["value"] for entry in remote.done("settings", "--json").json["settings"]}
     assert listed["store"].startswith("http://127.0.0.1:")
+
+
+def test_a_host_s_server_on_a_server_writes_as_a_model(remote: User):
+    """`perdure mcp` with a person's token: what comes from a model counts as a model's."""
+    params = {"name": "remember", "arguments": {"text": "Tea is green"}}
+    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+    started, pipe = [*interpreter(), "perdure", "mcp"], subprocess.PIPE
+    with subprocess.Popen(started, env={**os.environ, **remote.environment}, stdin=pipe, stdout=pipe) as server:
+        assert server.stdin is not None
+        assert server.stdout is not None
+        server.stdin.write(json.dumps(message).encode() + b"\n")
+        server.stdin.flush()
+        answer = json.loads(server.stdout.readline())
+        server.stdin.close()
+    assert answer["result"]["structuredContent"]["outcome"] == "inserted", answer
+    assert remote.done("log", "--json").json["revisions"][0]["change"]["surface"] == "http (model)"
 
 
 def test_what_needs_the_file_says_where_to_run_it(remote: User, tmp_path: Path):

@@ -281,6 +281,16 @@ def test_threads_and_pages_share_one_memory(shared: RunningServer):
         assert len({record.text for record in memory.list(limit=500)}) == 120
 
 
+def test_a_long_conversation_is_listed_whole_and_in_order(shared: RunningServer):
+    with Memory(shared.started["url"], token=shared.owner, namespace="long talk") as memory:
+        talk = memory.conversation("support-42")
+        talk.add_messages({"role": "user", "content": f"word {n}"} for n in range(130))
+        said = [f"word {n}" for n in range(130)]
+        assert [record.text for record in talk.messages()] == said
+        assert [record.text for record in talk.messages(limit=120)] == said[-120:]
+        assert [record.text for record in talk.messages(limit=3)] == said[-3:]
+
+
 def write_while_it_is_killed(store: Path, kills: Collection[int]) -> None:
     """200 writes; at each of `kills` the server is killed while one is under way. Whoever gets no answer tries again
     with the same key, once the server is back.
