@@ -65,6 +65,8 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "session": ("session", "Look at what sessions of a coding agent get and write, and take it back."),
     "mcp": ("mcp", "Serve a model's host over standard input and output (Model Context Protocol)."),
     "hook": ("hook", "Answer a coding agent's host at an event of a session."),
+    "install": ("install", "Give a coding agent or an editor this memory."),
+    "uninstall": ("uninstall", "Take this memory out of a coding agent or an editor."),
     "demo": ("demo", "Watch a short story on a temporary store."),
     "completion": ("completion", "Print the completion script for your shell."),
 }

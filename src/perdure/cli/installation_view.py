@@ -1,0 +1,33 @@
+"""What `perdure install` and `perdure uninstall` answer."""
+
+from __future__ import annotations
+
+from perdure.cli.command import Target
+from perdure.cli.render import View
+from perdure.cli.terminal import dim, note, safe
+from perdure.hosts.host import HOSTS
+from perdure.hosts.install import Installation
+from perdure.jsonable import to_jsonable
+
+
+def installation_view(done: Installation, target: Target, *, dry_run: bool) -> View:
+    lines: list[str] = []
+    for change in done.changes:
+        lines.append(f"{change.outcome:<9}  {safe(change.path)}  {dim(change.about)}")
+        if dry_run and change.outcome != "unchanged" and change.text is not None:
+            lines += [dim(f"    {safe(line)}") for line in change.text.splitlines()]
+    after: list[str] = []
+    if dry_run:
+        after.append(dim("Nothing was written: this was a dry run."))
+    elif any(change.outcome in {"created", "changed"} for change in done.changes) and done.pending is None:
+        after.append(
+            dim(f"Start a new session of {HOSTS[done.host].title}. To check: {target.hint('doctor', done.host)}")
+        )
+    if done.pending and not dry_run:
+        after += [note(done.pending), dim(f"To check: {target.hint('doctor', done.host)}")]
+    return View(
+        json=to_jsonable(done),
+        lines=lines,
+        rows=[(change.outcome, change.path, change.about) for change in done.changes],
+        after=after,
+    )

@@ -1,0 +1,205 @@
+"""Changes of a host's configuration files, as pure functions from a text to a text.
+
+What a person wrote stays: an entry that is not ours is never changed, and a file that cannot be changed without losing
+something of it (a comment, an unusual form) is refused with the lines to paste.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import PurePath
+from typing import Any, Final, TypeAlias, cast
+
+from perdure.errors import Conflict
+
+Json: TypeAlias = dict[str, Any]
+
+NAME: Final = "perdure"
+_BEGIN: Final = "# perdure install: begin"
+_END: Final = "# perdure install: end"
+_MARKED: Final = re.compile(rf"^[ ]*{_BEGIN}\n.*?^[ ]*{_END}\n", re.MULTILINE | re.DOTALL)
+_INDENT: Final = re.compile(r'^([ \t]+)"', re.MULTILINE)
+_YAML_LIST: Final = re.compile(r"^mcpServers:[ ]*\n(?P<indent>[ ]*)(?=- )", re.MULTILINE)
+_YAML_KEY: Final = re.compile(r"^mcpServers:", re.MULTILINE)
+
+
+def is_ours(command: object, arguments: object = None) -> bool:
+    """Whether a command line, as one text or as a program and its arguments, is `perdure mcp` or `perdure hook`."""
+    words = command.split() if isinstance(command, str) else []
+    words += (
+        [word for word in cast("list[object]", arguments) if isinstance(word, str)]
+        if isinstance(arguments, list)
+        else []
+    )
+    return len(words) > 1 and PurePath(words[0].strip("'\"")).name == NAME and words[1] in {"mcp", "hook"}
+
+
+def edit_json(text: str | None, change: Callable[[Json], None], paste: Json) -> str | None:
+    """The text of a JSON file after a change; None when nothing is left in it. `paste` is what a person would add."""
+    try:
+        parsed: object = json.loads(text) if text and text.strip() else {}
+    except ValueError:
+        parsed = None
+    if not isinstance(parsed, dict):
+        raise Conflict(
+            "The file is no plain JSON object; comments in it would be lost.",
+            remedy=f"Add this to it yourself: {json.dumps(paste)}",
+        )
+    content = cast("Json", parsed)
+    before = json.dumps(content)
+    change(content)
+    if json.dumps(content) == before:
+        return text
+    found = _INDENT.search(text or "")
+    return json.dumps(content, indent=found[1] if found else 2, ensure_ascii=False) + "\n" if content else None
+
+
+def put_server(section: str, entry: Json) -> Callable[[Json], None]:
+    """Name `perdure` in a table of servers, unless a person has put it there in another form."""
+
+    def change(content: Json) -> None:
+        servers = _table(content, section)
+        there = servers.get(NAME)
+        if there is None or _is_as_installed(there, entry):
+            servers[NAME] = entry
+        elif not _runs_perdure(there):
+            raise Conflict(
+                f"A server named {NAME} is there already, and it is not ours.",
+                remedy=f"Rename it, or add ours under another name: {json.dumps(entry)}",
+            )
+
+    return change
+
+
+def drop_server(section: str, entry: Json) -> Callable[[Json], None]:
+    """Take `perdure` out again, if it is as we put it there."""
+
+    def change(content: Json) -> None:
+        servers = content.get(section)
+        if isinstance(servers, dict) and _is_as_installed(cast("Json", servers).get(NAME), entry):
+            del servers[NAME]
+            if not servers:
+                del content[section]
+
+    return change
+
+
+def put_hooks(hooks: Mapping[str, Sequence[Json]]) -> Callable[[Json], None]:
+    """Our hooks behind those that are there; ours of an earlier version are replaced where they stand."""
+
+    def change(content: Json) -> None:
+        events = _table(content, "hooks")
+        for event, groups in hooks.items():
+            there = events.setdefault(event, [])
+            if not isinstance(there, list):
+                raise Conflict(f"hooks.{event} is no list.", remedy="Correct it, then install again.")
+            others = [group for group in cast("list[Any]", there) if not _is_our_group(group)]
+            if [group for group in cast("list[Any]", there) if _is_our_group(group)] != list(groups):
+                events[event] = [*others, *groups]
+        _drop_stale(events, hooks)
+
+    return change
+
+
+def drop_hooks(content: Json) -> None:
+    events = content.get("hooks")
+    if isinstance(events, dict):
+        _drop_stale(cast("Json", events), {})
+        if not events:
+            del content["hooks"]
+
+
+def _drop_stale(events: Json, wanted: Mapping[str, object]) -> None:
+    """Take our hooks away from events that have none now."""
+    for event in [event for event in events if event not in wanted and isinstance(events[event], list)]:
+        kept = [group for group in events[event] if not _is_our_group(group)]
+        if kept:
+            events[event] = kept
+        elif events[event]:
+            del events[event]
+
+
+def _is_our_group(group: object) -> bool:
+    """Whether a group of hooks holds nothing but ours. Copilot has no groups: there the hook stands alone."""
+    if not isinstance(group, dict):
+        return False
+    listed: object = cast("Json", group).get("hooks", [group])
+    hooks = cast("list[object]", listed) if isinstance(listed, list) else []
+    return bool(hooks) and all(map(_is_our_hook, hooks))
+
+
+def _is_our_hook(hook: object) -> bool:
+    if not isinstance(hook, dict):
+        return False
+    given = cast("Json", hook)
+    if given.get("type") == "mcp_tool":
+        return given.get("server") == NAME and given.get("tool") == "hook"
+    return is_ours(given.get("command") or given.get("bash"))
+
+
+def _runs_perdure(entry: object) -> bool:
+    if not isinstance(entry, dict):
+        return False
+    command = cast("Json", entry).get("command")
+    words: list[object] = cast("list[object]", command) if isinstance(command, list) else [command]
+    return is_ours(words[0], [*words[1:], *cast("Json", entry).get("args", [])])
+
+
+def _is_as_installed(there: object, entry: Json) -> bool:
+    """Whether an entry is what an installer of ours wrote, be it with another path of the program."""
+    if not _runs_perdure(there):
+        return False
+    return {**cast("Json", there), "command": None} == {**entry, "command": None}
+
+
+def _table(content: Json, section: str) -> Json:
+    table = content.setdefault(section, {})
+    if not isinstance(table, dict):
+        raise Conflict(f"{section} is no table.", remedy="Correct it, then install again.")
+    return cast("Json", table)
+
+
+def edit_toml(text: str | None, block: str | None) -> str | None:
+    """The text of a TOML file with our marked block at its end, or without it."""
+    rest = _MARKED.sub("", text or "")
+    if block is None:
+        return (rest if rest.strip() else None) if rest != (text or "") else text
+    if NAME in _toml(rest).get("mcp_servers", {}):
+        return text
+    joint = "" if not rest or rest.endswith("\n\n") else "\n" if rest.endswith("\n") else "\n\n"
+    edited = f"{rest}{joint}{_BEGIN}\n{block}{_END}\n"
+    try:
+        tomllib.loads(edited)
+    except ValueError as error:
+        raise Conflict(f"Our lines do not fit into it: {error}.", remedy=f"Add them yourself: {block}") from error
+    return edited
+
+
+def _toml(text: str) -> Json:
+    try:
+        return tomllib.loads(text)
+    except ValueError as error:
+        raise Conflict(f"The file is no TOML: {error}.", remedy="Correct it, then install again.") from error
+
+
+def edit_yaml(text: str | None, item: str | None, head: str) -> str | None:
+    """The text of a YAML file with our item, marked, in the list `mcpServers`, or without it. `head` begins a new file."""
+    rest = _MARKED.sub("", text or "")
+    if item is None:
+        left = re.sub(r"^mcpServers:[ ]*\n(?=\S|\Z)", "", rest, flags=re.MULTILINE) if rest != (text or "") else rest
+        return None if left.strip() in {"", head.strip()} else left
+    if re.search(rf"^\s*- name: {NAME}\s*$", rest, re.MULTILINE):
+        return text
+    if listed := _YAML_LIST.search(rest):
+        return rest[: listed.start("indent")] + _marked(item, listed["indent"]) + rest[listed.start("indent") :]
+    if _YAML_KEY.search(rest):
+        raise Conflict("mcpServers is written in a form that we leave alone.", remedy=f"Add this to it: {item}")
+    begin = rest or head
+    return f"{begin}{'' if begin.endswith(chr(10)) else chr(10)}mcpServers:\n{_marked(item, '  ')}"
+
+
+def _marked(item: str, indent: str) -> str:
+    return "".join(f"{indent}{line}\n" for line in (_BEGIN, *item.splitlines(), _END))

@@ -1,0 +1,146 @@
+"""Perdure into a host's configuration, and out of it: planned as texts first, then written file by file."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal, TypeAlias
+
+from perdure.bank.editing import decode, replace_file
+from perdure.errors import Conflict, ExportFailed
+from perdure.hosts.host import Host, Place, Scope
+
+Outcome: TypeAlias = Literal["created", "changed", "removed", "unchanged"]
+
+# Hosts that let their user say where their files are.
+_MOVED: Final = ((".claude.json", "CLAUDE_CONFIG_DIR"), (".claude/", "CLAUDE_CONFIG_DIR"), (".codex/", "CODEX_HOME"),
+                 (".config/", "XDG_CONFIG_HOME"))  # fmt: skip
+_MACOS_CODE: Final = "Library/Application Support/Code/User/"
+# Editors start their servers without the shell's PATH.
+_WITHOUT_PATH: Final = frozenset({"cursor", "vscode", "windsurf"})
+_ATTEMPTS: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class FileChange:
+    """A file, what of Perdure stands in it, and what becomes of it; `text` is what it says afterwards."""
+
+    path: str
+    about: str
+    outcome: Outcome
+    text: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Installation:
+    """`pending` is what a person still has to do in the host."""
+
+    host: str
+    scope: Scope
+    changes: tuple[FileChange, ...]
+    pending: str | None = None
+
+
+def install(
+    host: Host, scope: Scope, project: Path, environ: Mapping[str, str], *, keep: bool = True, dry_run: bool = False
+) -> Installation:
+    """Put Perdure into the host's files, or without `keep` take it out. All changes are planned before one is made."""
+    command = perdure_command(host, environ)
+    base = user_files(environ) if scope == "user" else project.joinpath
+    places = host.places(scope, base, command)
+    planned = [_change(place, keep=keep) for place in places]
+    if not dry_run:
+        for place in places:
+            _write(place, keep=keep)
+    return Installation(host.name, scope, tuple(planned), host.pending.get(scope) if keep else None)
+
+
+def perdure_command(host: Host, environ: Mapping[str, str]) -> str:
+    """How the host calls this program: by its name where the host looks along the same PATH, which stays the same when
+    Perdure is upgraded; else by its whole path.
+    """
+    found = shutil.which("perdure", path=environ.get("PATH"))
+    if found and host.name not in _WITHOUT_PATH:
+        return "perdure"
+    beside = Path(sys.executable).with_name("perdure")
+    if found is None and not beside.exists():
+        raise Conflict(
+            "The command `perdure` is not on your PATH.",
+            remedy="Install it with `uv tool install perdure` or `pipx install perdure`, then install again.",
+        )
+    return found or str(beside)
+
+
+def user_files(environ: Mapping[str, str]) -> Callable[[str], Path]:
+    """Where a file of the user is, by its usual place below the home directory."""
+    home = Path(environ.get("HOME") or Path.home())
+
+    def place(usual: str) -> Path:
+        if sys.platform == "darwin" and usual.startswith(".config/Code/User/"):
+            return home / _MACOS_CODE / usual.removeprefix(".config/Code/User/")
+        for prefix, variable in _MOVED:
+            if usual.startswith(prefix) and environ.get(variable):
+                return Path(environ[variable]) / (usual.removeprefix(prefix) or usual)
+        path = home / usual
+        commented = path.with_suffix(".jsonc")
+        return commented if path.suffix == ".json" and commented.exists() and not path.exists() else path
+
+    return place
+
+
+def _read(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        remedy = "Make it readable, then install again."
+        raise ExportFailed(f"{path} cannot be read: {error.strerror}.", remedy=remedy) from error
+
+
+def _change(place: Place, *, keep: bool) -> FileChange:
+    before, after = _edited(place, _read(place.path), keep=keep)
+    if after == before:
+        outcome: Outcome = "unchanged"
+    else:
+        outcome = "removed" if after is None else "created" if before is None else "changed"
+    return FileChange(str(place.path), place.about, outcome, after)
+
+
+def _edited(place: Place, content: bytes | None, *, keep: bool) -> tuple[str | None, str | None]:
+    """The text before and after."""
+    if content is None and not keep:
+        return None, None
+    try:
+        before = None if content is None else decode(content)
+        return before, place.edit(before, keep)
+    except ValueError as error:
+        remedy = "Save it as UTF-8, then install again."
+        raise ExportFailed(f"{place.path} cannot be read: {error}.", remedy=remedy) from error
+    except Conflict as error:
+        raise Conflict(f"{place.path}: {error.sentence}", remedy=error.remedy) from error
+
+
+def _write(place: Place, *, keep: bool) -> None:
+    """Replace the file in one step; a link stays one. What a host writes at the same time is read again, not lost."""
+    target = Path(os.path.realpath(place.path))
+    try:
+        for _ in range(_ATTEMPTS):
+            content = _read(target)
+            before, after = _edited(place, content, keep=keep)
+            if after == before:
+                return
+            if after is None:
+                target.unlink()
+                return
+            target.parent.mkdir(parents=True, exist_ok=True)
+            if replace_file(target, content, after):
+                return
+    except OSError as error:
+        remedy = "Make it writable, then install again."
+        raise ExportFailed(f"{place.path} cannot be written: {error.strerror}.", remedy=remedy) from error
+    raise Conflict(f"{place.path} changes all the time.", remedy="Close the host, then install again.")
