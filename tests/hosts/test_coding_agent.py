@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+import apsw
+import pytest
 from hosts.running import Claude, Host, run
 from hosts.scripted_model import Call
 
@@ -16,15 +21,26 @@ LEARNING = {
 INSTALLED_AS = {"claude": "claude-code", "codex": "codex", "copilot": "copilot", "gemini": "gemini"}
 
 
-def install(host: Host) -> None:
-    done = run(["perdure", "install", INSTALLED_AS[host.name]], host.environment, host.project)
+def install(host: Host, scope: str = "user") -> None:
+    done = run(["perdure", "install", INSTALLED_AS[host.name], "--scope", scope], host.environment, host.project)
     assert done.returncode == 0, done.stderr
 
 
 def messages(host: Host, session: str) -> list[str]:
     """What was kept of a session, in order."""
-    page = host.perdure("list", "--all", "--oldest", "--conversation-id", session)
+    page = host.perdure("list", "--limit", "100", "--oldest", "--conversation-id", session)
     return [record["text"] for record in page["records"]]
+
+
+@contextmanager
+def locked(store: Path) -> Iterator[None]:
+    """Somebody writes to the store for as long as this takes."""
+    connection = apsw.Connection(str(store))
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    finally:
+        connection.close()
 
 
 def test_the_next_session_in_another_project_starts_with_what_this_one_learned(claude: Claude, tmp_path: Path):
@@ -35,3 +51,71 @@ def test_the_next_session_in_another_project_starts_with_what_this_one_learned(c
     second = claude("Write a parser for CSV files.", steps=["Done."], project=tmp_path / "kitchen")
     assert "Read real samples of a file before writing its parser" in second.requests[0].text
     assert messages(claude, second.session) == ["Write a parser for CSV files.", "Done."]
+
+
+def test_a_correction_is_what_the_next_session_is_told(claude: Claude):
+    install(claude)
+    claude("Keep that in mind.", steps=[Call("store_memory", LEARNING), "Stored."])
+    number = claude.perdure("list", "--category", "heuristics")["records"][0]["number"]
+    corrected = "Read three real samples of a file before writing its parser"
+    claude("Not one, three.", steps=[Call("memory_update", {"id": number, "text": corrected}), "Corrected."])
+    third = claude("Write a parser.", steps=["Done."])
+    assert corrected in third.requests[0].text
+    assert "Read real samples of a file" not in third.requests[0].text
+
+
+def test_a_resumed_session_is_told_nothing_twice(claude: Claude):
+    install(claude)
+    claude("Keep that in mind.", steps=[Call("store_memory", LEARNING), "Stored."])
+    claude("Write a parser.", steps=["Done."])
+    again = claude("Go on with it.", steps=["Done again."], resume=True)
+    assert again.requests[0].text.count("Read real samples of a file before writing its parser") == 1
+
+
+def test_after_compaction_and_clearing_the_session_is_told_again(claude: Claude):
+    install(claude)
+    claude("Keep that in mind.", steps=[Call("store_memory", LEARNING), "Stored."])
+    prompts = ("Write a parser.", "/compact", "And now?", "/clear", "And after that?")
+    told = claude(*prompts, steps=["One.", "Two.", "Three.", "Four.", "Five."])
+    assert told.exit_code == 0
+    for prompt in ("Write a parser.", "And now?", "And after that?"):
+        asked = next(request for request in reversed(told.requests) if prompt in request.text)
+        assert "Read real samples of a file before writing its parser" in asked.text, prompt
+
+
+def test_a_hook_that_is_killed_costs_nothing_but_its_context(claude: Claude):
+    install(claude)
+    killed = claude.home / "bin" / "perdure"
+    killed.parent.mkdir()
+    real = Path(sys.executable).with_name("perdure")
+    killed.write_text(f'#!/bin/sh\n[ "$1" = hook ] && kill -9 $$\nexec {real} "$@"\n')
+    killed.chmod(0o755)
+    turn = claude("Write a parser.", steps=["Done."], env={"PATH": f"{killed.parent}:{claude.environment['PATH']}"})
+    assert (turn.exit_code, len(turn.requests)) == (0, 1)
+
+
+def test_a_turn_goes_on_while_the_store_is_locked_and_nothing_said_is_lost(claude: Claude):
+    install(claude)
+    claude("Keep that in mind.", steps=[Call("store_memory", LEARNING), "Stored."])
+    store = claude.home / ".local" / "share" / "perdure" / "memory.db"
+    with locked(store):
+        turn = claude("Write a parser.", steps=["Done."])
+        assert (turn.exit_code, len(turn.requests)) == (0, 1)
+    claude.perdure("work")
+    assert messages(claude, turn.session) == ["Write a parser.", "Done."]
+
+
+@pytest.mark.parametrize("scope", ["user", "project"])
+def test_what_is_known_reaches_the_model_of_every_host(host: Host, scope: str):
+    """Copilot reads hooks from projects alone, Codex only those that its user trusts."""
+    if (host.name, scope) in {("copilot", "user"), ("codex", "project")}:
+        pytest.skip("this host reads no hooks there without its user")
+    install(host, scope)
+    known = LEARNING["description"]
+    host.perdure("remember", known, "--title", LEARNING["name"], "--category", "heuristics")
+    options = ["--dangerously-bypass-hook-trust"] if host.name == "codex" else []
+    turn = host("Write a parser for CSV files.", steps=["Done."], options=options)
+    assert turn.exit_code == 0, turn.errors
+    assert known in turn.requests[0].text
+    host.perdure("work")
+    assert messages(host, turn.session) == ["Write a parser for CSV files.", "Done."]

@@ -186,7 +186,7 @@ def _toml(text: str) -> Json:
 
 
 def edit_yaml(text: str | None, item: str | None, head: str) -> str | None:
-    """The text of a YAML file with our item, marked, in the list `mcpServers`, or without it. `head` begins a new file."""
+    """The text of a YAML file with our item in its list `mcpServers`, or without it; `head` begins a new file."""
     rest = _MARKED.sub("", text or "")
     if item is None:
         left = re.sub(r"^mcpServers:[ ]*\n(?=\S|\Z)", "", rest, flags=re.MULTILINE) if rest != (text or "") else rest
