@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import apsw
 import pytest
@@ -33,9 +34,9 @@ def messages(host: Host, session: str) -> list[str]:
 
 
 @contextmanager
-def locked(store: Path) -> Iterator[None]:
+def locked(store: Path) -> Generator[None]:
     """Somebody writes to the store for as long as this takes."""
-    connection = apsw.Connection(str(store))
+    connection: Any = apsw.Connection(str(store))
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield

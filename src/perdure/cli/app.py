@@ -45,7 +45,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "review": ("review", "Accept or reject what Perdure proposes about two memories."),
     "capacity": ("capacity", "Show how full a namespace is, and set its limits."),
     "stats": ("stats", "Count what is stored, by namespace."),
-    "doctor": ("doctor", "Check the store, and repair it."),
+    "doctor": ("doctor", "Check the store, and repair it; or check a coding agent."),
     "egress": ("egress", "List what left this machine."),
     "parked": ("parked", "List, retry or discard what a model said that could not be used."),
     "serve": ("serve", "Serve the memory over HTTP, to programs that have a token."),

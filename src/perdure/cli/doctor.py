@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Final
 
 import click
@@ -14,6 +16,8 @@ from perdure.cli.render import View
 from perdure.cli.terminal import dim, glyphs, safe, width
 from perdure.cli.text_layout import wrap
 from perdure.errors import StoreBusy, StoreError
+from perdure.hosts.check import check_host
+from perdure.hosts.host import HOSTS, host_named
 from perdure.jsonable import doctor_document
 from perdure.model import Finding
 
@@ -26,34 +30,34 @@ _COLOURS: Final = {"ok": "green", "warning": "yellow", "problem": "red"}
         "perdure doctor",
         "perdure doctor --repair",
         "perdure doctor --secrets",
+        "perdure doctor claude-code",
         "perdure doctor --json | jq .ok",
     ),
 )
+@click.argument("host", metavar="[HOST]", required=False, type=click.Choice(tuple(HOSTS)))
 @option("--repair", is_flag=True, help="First rebuild the index, and bring damaged records back from their history.")
 @option("--online", is_flag=True, help="Also ask the embedder and the language model whether they answer.")
 @option("--secrets", is_flag=True, help="Look for secrets instead, in all namespaces; with --repair, take them out.")
-def main(target: Target, *, repair: bool, online: bool, secrets: bool) -> View:
-    """Check the store, and repair it.
+def main(target: Target, *, host: str | None, repair: bool, online: bool, secrets: bool) -> View:
+    """Check the store, and repair it; or check a coding agent.
+
+    With HOST, such as claude-code, codex, copilot or gemini, the store is left alone: whether the host is configured,
+    whether what a server stores reaches the next session, and what the host itself says about it.
 
     Each line is ok, a warning or a problem, with what to do about it. Exit code 0: no problem; 7: a problem was
     found. A repair never touches a sound record or any history; only with --secrets it does: each secret is replaced
     by [REDACTED:kind], and what the history said with it is dropped for good. In a pipe: level, check, sentence,
     remedy, with tabs.
     """
+    if host is not None and (repair or online or secrets):
+        raise click.UsageError("--repair, --online and --secrets are about the store, not about a host.")
     levels: list[str] = []
 
     def examine() -> Iterator[Finding]:
-        """Findings as they come. A store that cannot even be opened is one too; one that is only busy is not."""
-        try:
-            with target.memory() as memory, Bar("Looking for secrets") as bar:
-                for finding in memory.doctor(repair=repair, online=online, secrets=secrets, progress=bar):
-                    levels.append(finding.level)
-                    yield finding
-        except StoreBusy:
-            raise
-        except StoreError as error:
-            levels.append("problem")
-            yield Finding(error.code, "problem", error.sentence, error.remedy)
+        found = _findings_of_store(target, repair=repair, online=online, secrets=secrets)
+        for finding in found if host is None else check_host(host_named(host), Path.cwd(), os.environ):
+            levels.append(finding.level)
+            yield finding
 
     def page() -> Iterator[str]:
         marks = glyphs()
@@ -80,3 +84,14 @@ def main(target: Target, *, repair: bool, online: bool, secrets: bool) -> View:
         rows=((finding.level, finding.check, finding.sentence, finding.remedy) for finding in examine()),
         exit_code=lambda: PROBLEM_FOUND if "problem" in levels else OK,
     )
+
+
+def _findings_of_store(target: Target, *, repair: bool, online: bool, secrets: bool) -> Iterator[Finding]:
+    """Findings as they come. A store that cannot even be opened is one too; one that is only busy is not."""
+    try:
+        with target.memory() as memory, Bar("Looking for secrets") as bar:
+            yield from memory.doctor(repair=repair, online=online, secrets=secrets, progress=bar)
+    except StoreBusy:
+        raise
+    except StoreError as error:
+        yield Finding(error.code, "problem", error.sentence, error.remedy)

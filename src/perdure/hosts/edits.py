@@ -20,7 +20,7 @@ Json: TypeAlias = dict[str, Any]
 NAME: Final = "perdure"
 _BEGIN: Final = "# perdure install: begin"
 _END: Final = "# perdure install: end"
-_MARKED: Final = re.compile(rf"^[ ]*{_BEGIN}\n.*?^[ ]*{_END}\n", re.MULTILINE | re.DOTALL)
+_MARKED: Final = re.compile(rf"^(?P<indent>[ ]*){_BEGIN}\n.*?^[ ]*{_END}\n", re.MULTILINE | re.DOTALL)
 _INDENT: Final = re.compile(r'^([ \t]+)"', re.MULTILINE)
 _YAML_LIST: Final = re.compile(r"^mcpServers:[ ]*\n(?P<indent>[ ]*)(?=- )", re.MULTILINE)
 _YAML_KEY: Final = re.compile(r"^mcpServers:", re.MULTILINE)
@@ -188,8 +188,12 @@ def _toml(text: str) -> Json:
 def edit_yaml(text: str | None, item: str | None, head: str) -> str | None:
     """The text of a YAML file with our item in its list `mcpServers`, or without it; `head` begins a new file."""
     rest = _MARKED.sub("", text or "")
+    if item is not None and text and (marked := _MARKED.search(text)):
+        return text[: marked.start()] + _marked(item, marked["indent"]) + text[marked.end() :]
     if item is None:
-        left = re.sub(r"^mcpServers:[ ]*\n(?=\S|\Z)", "", rest, flags=re.MULTILINE) if rest != (text or "") else rest
+        left = (
+            re.sub(r"^mcpServers:[ ]*\n(?=[^\s-]|\Z)", "", rest, flags=re.MULTILINE) if rest != (text or "") else rest
+        )
         return None if left.strip() in {"", head.strip()} else left
     if re.search(rf"^\s*- name: {NAME}\s*$", rest, re.MULTILINE):
         return text

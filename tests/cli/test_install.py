@@ -1,0 +1,217 @@
+"""`perdure install`: what a person wrote stays, twice is as once, and uninstalling leaves what was there before."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from perdure.errors import Conflict
+from perdure.hosts.edits import drop_hooks, edit_json, edit_toml, edit_yaml, put_hooks
+from perdure.hosts.host import HOSTS, claude_hooks
+
+if TYPE_CHECKING:
+    from cli.user import User
+
+HOOKS = claude_hooks("perdure", "user")
+EVERY_FILE = {
+    "claude-code": (".claude.json", ".claude/settings.json"),
+    "codex": (".codex/config.toml", ".codex/hooks.json"),
+    "copilot": (".copilot/mcp-config.json",),
+    "gemini": (".gemini/settings.json",),
+    "opencode": (".config/opencode/opencode.json",),
+    "continue": (".continue/config.yaml",),
+    "cursor": (".cursor/mcp.json",),
+    "vscode": (".config/Code/User/mcp.json",),
+    "windsurf": (".codeium/windsurf/mcp_config.json",),
+}
+
+
+@pytest.fixture
+def home(stranger: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home directory; `perdure` is on the PATH, and no host is."""
+    programs = stranger / "bin"
+    programs.mkdir()
+    (programs / "perdure").write_text("#!/bin/sh\n", encoding="utf-8")
+    (programs / "perdure").chmod(0o755)
+    monkeypatch.setenv("PATH", str(programs))
+    for variable in ("CLAUDE_CONFIG_DIR", "CODEX_HOME"):
+        monkeypatch.delenv(variable, raising=False)
+    return stranger
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file() and "bin" not in path.parts
+    }
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_installing_writes_the_hosts_own_files_and_twice_is_as_once(newcomer: User, home: Path, host: str):
+    newcomer.done("install", host)
+    once = files(home)
+    assert set(once) == set(EVERY_FILE[host])
+    assert all(b"perdure" in content for content in once.values())
+    again = newcomer.done("install", host, "--json").json
+    assert {change["outcome"] for change in again["changes"]} == {"unchanged"}
+    assert files(home) == once
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_uninstalling_takes_everything_out_again(newcomer: User, home: Path, host: str):
+    newcomer.done("install", host)
+    newcomer.done("uninstall", host)
+    assert files(home) == {}
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_a_dry_run_shows_what_it_would_write_and_writes_nothing(newcomer: User, home: Path, host: str):
+    assert "perdure" in newcomer.screen("install", host, "--dry-run")
+    assert files(home) == {}
+
+
+def test_what_a_person_wrote_stays(newcomer: User, home: Path):
+    settings = home / ".claude" / "settings.json"
+    settings.parent.mkdir()
+    mine = {"model": "opus", "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "say done"}]}]}}
+    settings.write_text(json.dumps(mine, indent=4), encoding="utf-8")
+    newcomer.done("install", "claude-code")
+    installed = json.loads(settings.read_text(encoding="utf-8"))
+    assert installed["model"] == "opus"
+    assert installed["hooks"]["Stop"][0] == mine["hooks"]["Stop"][0]  # pyright: ignore[reportArgumentType]
+    assert len(installed["hooks"]["Stop"]) == 2
+    newcomer.done("uninstall", "claude-code")
+    assert json.loads(settings.read_text(encoding="utf-8")) == mine
+
+
+def test_a_server_of_the_same_name_that_is_not_ours_is_left_alone(newcomer: User, home: Path):
+    file = home / ".cursor" / "mcp.json"
+    file.parent.mkdir()
+    file.write_text('{"mcpServers": {"perdure": {"command": "something-else"}}}', encoding="utf-8")
+    before = file.read_bytes()
+    answer = newcomer.fails(4, "install", "cursor")
+    assert "it is not ours" in answer.err
+    assert file.read_bytes() == before
+    newcomer.done("uninstall", "cursor")
+    assert file.read_bytes() == before
+
+
+def test_a_server_that_a_person_put_in_with_options_stays_as_it_is(newcomer: User, home: Path):
+    file = home / ".cursor" / "mcp.json"
+    file.parent.mkdir()
+    mine = {"mcpServers": {"perdure": {"command": "perdure", "args": ["mcp", "--tools", "all"]}}}
+    file.write_text(json.dumps(mine), encoding="utf-8")
+    newcomer.done("install", "cursor")
+    newcomer.done("uninstall", "cursor")
+    assert json.loads(file.read_text(encoding="utf-8")) == mine
+
+
+def test_a_file_with_comments_is_not_touched_and_the_lines_to_paste_are_shown(newcomer: User, home: Path):
+    file = home / ".config" / "opencode" / "opencode.jsonc"
+    file.parent.mkdir(parents=True)
+    file.write_text('{\n  // mine\n  "theme": "dark"\n}\n', encoding="utf-8")
+    before = file.read_bytes()
+    assert '"perdure"' in newcomer.fails(4, "install", "opencode").err
+    assert file.read_bytes() == before
+
+
+def test_nothing_is_written_when_one_of_the_files_cannot_be_changed(newcomer: User, home: Path):
+    (home / ".codex").mkdir()
+    (home / ".codex" / "hooks.json").write_text("not JSON", encoding="utf-8")
+    newcomer.fails(4, "install", "codex")
+    assert set(files(home)) == {".codex/hooks.json"}
+
+
+def test_a_file_that_is_a_link_stays_one(newcomer: User, home: Path):
+    kept = home / "dotfiles" / "settings.json"
+    kept.parent.mkdir()
+    kept.write_text("{}", encoding="utf-8")
+    (home / ".gemini").mkdir()
+    (home / ".gemini" / "settings.json").symlink_to(kept)
+    newcomer.done("install", "gemini")
+    assert (home / ".gemini" / "settings.json").is_symlink()
+    assert "perdure" in kept.read_text(encoding="utf-8")
+
+
+def test_a_host_that_was_moved_is_found(newcomer: User, home: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(home / "moved"))
+    newcomer.done("install", "claude-code")
+    assert set(files(home)) == {"moved/.claude.json", "moved/settings.json"}
+
+
+def test_a_project_gets_files_of_its_own(newcomer: User, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    project = tmp_path / "project"
+    project.mkdir()
+    monkeypatch.chdir(project)
+    answer = newcomer.done("install", "claude-code", "--scope", "project")
+    assert set(files(project)) == {".mcp.json", ".claude/settings.json"}
+    assert files(home) == {}
+    assert "approval of the project's server" in answer.err
+    newcomer.fails(2, "install", "windsurf", "--scope", "project")
+
+
+def test_a_host_that_is_not_configured_is_a_problem_with_the_remedy(newcomer: User, home: Path):
+    answer = newcomer("doctor", "claude-code")
+    assert answer.code == 7
+    assert "perdure install claude-code" in answer.out
+
+
+ANYTHING: st.SearchStrategy[Any] = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=10), inner, max_size=3),
+    max_leaves=8,
+)
+GROUPS = st.lists(
+    st.fixed_dictionaries({"hooks": st.lists(st.fixed_dictionaries({"command": st.text(max_size=20)}), max_size=2)}),
+    min_size=1,
+    max_size=3,
+)
+
+
+@given(
+    others=st.dictionaries(st.text(max_size=8).filter(lambda key: key != "hooks"), ANYTHING, max_size=3),
+    events=st.dictionaries(st.sampled_from(["SessionStart", "Stop", "PreToolUse"]), GROUPS, max_size=3),
+)
+def test_whatever_stands_in_a_file_of_hooks_is_there_again_afterwards(others: dict[str, Any], events: dict[str, Any]):
+    before = {**others, **({"hooks": events} if events else {})}
+    text = json.dumps(before)
+    installed = edit_json(text, put_hooks(HOOKS), {})
+    assert installed is not None
+    assert edit_json(installed, put_hooks(HOOKS), {}) == installed
+    left = edit_json(installed, drop_hooks, {})
+    assert (json.loads(left) if left else {}) == before
+
+
+@pytest.mark.parametrize("text", ["", "model = 'x'\n", "[mcp_servers.other]\ncommand = 'y'\n", "# only a comment"])
+def test_a_toml_file_is_what_it_was_after_uninstalling(text: str):
+    block = '[mcp_servers.perdure]\ncommand = "perdure"\nargs = ["mcp"]\n'
+    installed = edit_toml(text, block)
+    assert installed is not None
+    assert tomllib.loads(installed)["mcp_servers"]["perdure"]["args"] == ["mcp"]
+    assert edit_toml(installed, block) == installed
+    assert (edit_toml(installed, None) or "").strip() == text.strip()
+
+
+def test_a_toml_file_into_which_our_lines_do_not_fit_is_refused():
+    with pytest.raises(Conflict):
+        edit_toml("mcp_servers = {}\n", '[mcp_servers.perdure]\ncommand = "perdure"\n')
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["models: []\n", "name: x\nmcpServers:\n  - name: other\n    command: y\n", "a: 1\nmcpServers:\n- name: z\n"],
+)
+def test_a_yaml_file_is_what_it_was_after_uninstalling(text: str):
+    installed = edit_yaml(text, "- name: perdure\n  command: perdure", "name: new\n")
+    assert installed is not None
+    assert "- name: perdure" in installed
+    assert edit_yaml(installed, None, "name: new\n") == text
+    with pytest.raises(Conflict):
+        edit_yaml("mcpServers: [{name: other}]\n", "- name: perdure", "")
