@@ -241,6 +241,12 @@ JSON_KEYS: Final[dict[str, dict[str, tuple[str, str]]]] = {
         "variable": ("string", "the name of the variable"),
         "is_set": ("boolean", "the variable has a value"),
     },
+    "Hosts": {
+        "agent": ("string", "the coding agent or editor"),
+        "scope": ("string", "user or project: whose files were written"),
+        "holds": ("string", "what of Perdure stands in the file"),
+        "pending": ("string or null", "what a person still has to do in the host"),
+    },
     "Tokens": {
         "access_tokens": ("array of objects", "every token that was made, oldest first"),
         "token_id": ("string", "names the token; it is no secret"),

@@ -107,6 +107,8 @@ parked 1 --discard
 parked 1
 stats
 settings
+install cursor --dry-run
+uninstall cursor --dry-run
 egress
 egress --since yesterday --limit 1
 work

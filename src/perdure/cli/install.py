@@ -21,11 +21,14 @@ _EXAMPLES: Final = (
 
 
 @command("install", examples=_EXAMPLES)
-@click.argument("host", metavar="HOST", type=click.Choice(tuple(HOSTS)))
+@click.argument("host", metavar="[HOST]", required=False, type=click.Choice(tuple(HOSTS)))
+@option(
+    "--plugin-path", is_flag=True, help="Print the folder of the plugin for Claude Code, Codex and Copilot instead."
+)
 @option("--scope", type=click.Choice(SCOPES), default="user", show_default=True,
         help="For all your projects, or for the one you are in.")  # fmt: skip
 @option("--dry-run", is_flag=True, help="Show what would be written, and write nothing.")
-def main(target: Target, *, host: str, scope: str, dry_run: bool) -> View:
+def main(target: Target, *, host: str | None, scope: str, dry_run: bool, plugin_path: bool) -> View:
     """Give a coding agent or an editor this memory.
 
     HOST is claude-code, codex, copilot, gemini, opencode, continue, cursor, vscode or windsurf. The server `perdure
@@ -33,7 +36,11 @@ def main(target: Target, *, host: str, scope: str, dry_run: bool) -> View:
     earlier ones learned. Whatever else stands in these files stays; `perdure uninstall` takes ours out again. In a
     pipe each file is one line: outcome, path, what of Perdure is in it.
     """
-    from perdure.hosts.install import install
+    from perdure.hosts.install import install, plugin_folder
 
+    if plugin_path:
+        return View(json={"path": str(plugin_folder())}, lines=[str(plugin_folder())], rows=[(plugin_folder(),)])
+    if host is None:
+        raise click.UsageError(f"Which host? One of: {', '.join(HOSTS)}.")
     done = install(host_named(host), cast("Scope", scope), Path.cwd(), os.environ, dry_run=dry_run)
     return installation_view(done, target, dry_run=dry_run)

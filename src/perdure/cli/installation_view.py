@@ -13,7 +13,7 @@ from perdure.jsonable import to_jsonable
 def installation_view(done: Installation, target: Target, *, dry_run: bool) -> View:
     lines: list[str] = []
     for change in done.changes:
-        lines.append(f"{change.outcome:<9}  {safe(change.path)}  {dim(change.about)}")
+        lines.append(f"{change.outcome:<9}  {safe(change.path)}  {dim(change.holds)}")
         if dry_run and change.outcome != "unchanged" and change.text is not None:
             lines += [dim(f"    {safe(line)}") for line in change.text.splitlines()]
     after: list[str] = []
@@ -21,13 +21,13 @@ def installation_view(done: Installation, target: Target, *, dry_run: bool) -> V
         after.append(dim("Nothing was written: this was a dry run."))
     elif any(change.outcome in {"created", "changed"} for change in done.changes) and done.pending is None:
         after.append(
-            dim(f"Start a new session of {HOSTS[done.host].title}. To check: {target.hint('doctor', done.host)}")
+            dim(f"Start a new session of {HOSTS[done.agent].title}. To check: {target.hint('doctor', done.agent)}")
         )
     if done.pending and not dry_run:
-        after += [note(done.pending), dim(f"To check: {target.hint('doctor', done.host)}")]
+        after += [note(done.pending), dim(f"To check: {target.hint('doctor', done.agent)}")]
     return View(
         json=to_jsonable(done),
         lines=lines,
-        rows=[(change.outcome, change.path, change.about) for change in done.changes],
+        rows=[(change.outcome, change.path, change.holds) for change in done.changes],
         after=after,
     )

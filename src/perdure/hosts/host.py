@@ -26,7 +26,7 @@ _FIELDS: Final = ("session_id", "prompt_id", "cwd")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ConfigurationFile:
     """A file of a host and what is to stand in it; `edit` makes its new text of its old one, or takes ours out."""
 
     path: Path
@@ -52,17 +52,21 @@ class Host:
     program: str | None = None
     pending: Mapping[Scope, str] = field(default_factory=dict[Scope, str])
 
-    def places(self, scope: Scope, base: Callable[[str], Path], command: str) -> list[Place]:
+    def places(self, scope: Scope, base: Callable[[str], Path], command: str) -> list[ConfigurationFile]:
         """The files to change. `base` says where a file of the scope is, `command` is how the host calls Perdure."""
         if scope not in self.servers:
             raise UnknownChoice(f"{self.title} has no file for a {scope}.", remedy="Install it for the user.")
-        server = Place(base(self.servers[scope]), "server", self._server_edit(command))
+        server = ConfigurationFile(base(self.servers[scope]), "server", self._server_edit(command))
         if self.hooks is None or scope not in self.hook_files:
             return [server]
-        hooks = Place(base(self.hook_files[scope]), "hooks", self._hook_edit(self.hooks(command, scope)))
+        hooks = ConfigurationFile(base(self.hook_files[scope]), "hooks", self._hook_edit(self.hooks(command, scope)))
         if hooks.path != server.path:
             return [server, hooks]
-        return [Place(hooks.path, "server and hooks", lambda text, keep: hooks.edit(server.edit(text, keep), keep))]
+        return [
+            ConfigurationFile(
+                hooks.path, "server and hooks", lambda text, keep: hooks.edit(server.edit(text, keep), keep)
+            )
+        ]
 
     def _hook_edit(self, hooks: Hooks) -> Callable[[str | None, bool], str | None]:
         head = dict(self.hook_head)

@@ -12,7 +12,7 @@ from typing import Final, Literal, TypeAlias
 
 from perdure.bank.editing import decode, replace_file
 from perdure.errors import Conflict, ExportFailed
-from perdure.hosts.host import Host, Place, Scope
+from perdure.hosts.host import ConfigurationFile, Host, Scope
 
 Outcome: TypeAlias = Literal["created", "changed", "removed", "unchanged"]
 
@@ -26,11 +26,11 @@ _ATTEMPTS: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
-class FileChange:
+class ConfigurationChange:
     """A file, what of Perdure stands in it, and what becomes of it; `text` is what it says afterwards."""
 
     path: str
-    about: str
+    holds: str
     outcome: Outcome
     text: str | None
 
@@ -39,9 +39,9 @@ class FileChange:
 class Installation:
     """`pending` is what a person still has to do in the host."""
 
-    host: str
+    agent: str
     scope: Scope
-    changes: tuple[FileChange, ...]
+    changes: tuple[ConfigurationChange, ...]
     pending: str | None = None
 
 
@@ -75,6 +75,11 @@ def perdure_command(host: Host, environ: Mapping[str, str]) -> str:
     return found or str(beside)
 
 
+def plugin_folder() -> Path:
+    """The marketplace with the plugin for Claude Code, Codex and Copilot, as it was installed."""
+    return Path(__file__).with_name("marketplace")
+
+
 def user_files(environ: Mapping[str, str]) -> Callable[[str], Path]:
     """Where a file of the user is, by its usual place below the home directory."""
     home = Path(environ.get("HOME") or Path.home())
@@ -102,16 +107,16 @@ def _read(path: Path) -> bytes | None:
         raise ExportFailed(f"{path} cannot be read: {error.strerror}.", remedy=remedy) from error
 
 
-def _change(place: Place, *, keep: bool) -> FileChange:
+def _change(place: ConfigurationFile, *, keep: bool) -> ConfigurationChange:
     before, after = _edited(place, _read(place.path), keep=keep)
     if after == before:
         outcome: Outcome = "unchanged"
     else:
         outcome = "removed" if after is None else "created" if before is None else "changed"
-    return FileChange(str(place.path), place.about, outcome, after)
+    return ConfigurationChange(str(place.path), place.about, outcome, after)
 
 
-def _edited(place: Place, content: bytes | None, *, keep: bool) -> tuple[str | None, str | None]:
+def _edited(place: ConfigurationFile, content: bytes | None, *, keep: bool) -> tuple[str | None, str | None]:
     """The text before and after."""
     if content is None and not keep:
         return None, None
@@ -125,7 +130,7 @@ def _edited(place: Place, content: bytes | None, *, keep: bool) -> tuple[str | N
         raise Conflict(f"{place.path}: {error.sentence}", remedy=error.remedy) from error
 
 
-def _write(place: Place, *, keep: bool) -> None:
+def _write(place: ConfigurationFile, *, keep: bool) -> None:
     """Replace the file in one step; a link stays one. What a host writes at the same time is read again, not lost."""
     target = Path(os.path.realpath(place.path))
     try:
