@@ -13,7 +13,8 @@ from bank.projects import write
 
 from perdure import Memory
 from perdure.bank.first_access import on_first_access
-from perdure.bank.sections import ImportReport
+from perdure.bank.sections import ImportOptions, ImportReport
+from perdure.bank.takeover import take_over
 from perdure.clock import format_time
 from perdure.model import Record
 
@@ -161,6 +162,19 @@ def test_a_source_that_only_counted_recalls_is_not_taken_over_again(memory: Memo
     connection.execute("UPDATE entries SET recall_count = recall_count + 1")
     connection.close()
     assert first_access(memory, project, home) == ()
+
+
+def test_a_takeover_that_was_cut_off_goes_on_the_next_time(memory: Memory, project: Path, home: Path):
+    path = learnings(home, [learning(n) for n in range(130)])
+
+    def stop(_done: int, _total: int | None) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        take_over(memory, path, project, ImportOptions(progress=stop))
+    (report,) = first_access(memory, project, home)
+    assert (report.inserted, report.present) == (2, 128)
+    assert {record.recall_count for record in memory.list(category="heuristics", limit=200)} == {4}
 
 
 def test_what_was_taken_back_is_not_taken_over_again_by_itself(memory: Memory, project: Path, home: Path):

@@ -289,7 +289,8 @@ def proposals_note(records: Iterable[Mapping[str, Any]], *, trusted: bool) -> li
 
 def told(report: ImportReport, found: ForeignDatabase) -> str:
     """The memory that says what was taken over."""
-    lines = [f"Perdure took over the {found.kind} of {report.path}: {report.inserted:,} memories."]
+    count = f"{report.inserted:,} {'memory' if report.inserted == 1 else 'memories'}"
+    lines = [f"Perdure took over the {found.kind} of {report.path}: {count}."]
     lines += [f"Left out: {each.what}: {each.reason}" for each in report.unread[:100]]
     for row in found.checkpoints[:100]:
         of = ", ".join(

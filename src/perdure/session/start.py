@@ -174,9 +174,10 @@ class SessionStart:
     def has_sources(self) -> bool:
         """Whether a first run finds anything to take in."""
         from perdure.bank.entries import global_bank, local_bank
+        from perdure.bank.takeover import known_databases
 
         folders = (local_bank(self.project), global_bank(self.environ.get("HOME")), self.project / "specs")
-        return any(folder.is_dir() for folder in folders)
+        return any(folder.is_dir() for folder in folders) or bool(known_databases(self.project, None))
 
     def of_memory(self, memory: Memory, place: Place, query: str | None) -> MadeBlock:
         state = state_of(memory, place, self.configuration, query)
@@ -210,7 +211,7 @@ class SessionStart:
         name = project_root(self.project).name
         take = partial(on_first_access, memory, self.project, name, self.environ, private=place.private)
         looked = in_time(take, share)
-        if looked is not None and not imported.remaining:
+        if looked is not None and not imported.unfinished:
             with suppress(OSError):
                 seen.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
                 seen.write_text(sources, encoding="utf-8")
