@@ -148,7 +148,7 @@ $(CLIENTS)/.ready: requirements/clients.txt requirements/clients-1.txt requireme
 $(HOSTS)/.ready: requirements/hosts.txt requirements/hosts/package.json requirements/hosts/package-lock.json | $(VENV)/.ready
 	@echo "hosts: Node and the coding agents in $(HOSTS), apart from Perdure's own environment"
 	@$(PYTHON) -m venv --clear --without-pip $(HOSTS)
-	@echo "hosts: locked packages, each checked by its hash (the first time about 400 MB to download, 1.1 GB on disk)"
+	@echo "hosts: locked packages, each checked by its hash (the first time about 550 MB to download, 1.3 GB on disk)"
 	@$(BIN)/python -m pip --python $(HOSTS)/bin/python $(INSTALL) --no-compile --require-hashes -r requirements/hosts.txt
 	@mkdir -p $(HOSTS)/node
 	@cp requirements/hosts/package.json requirements/hosts/package-lock.json $(HOSTS)/node

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pytest
 from hosts.scripted_model import Call
 from serve.running import RunningServer
 
@@ -45,12 +44,12 @@ def test_a_model_recalls_what_a_person_stored_and_stores_what_it_learned(host: H
 
 
 def test_a_model_is_told_what_this_memory_is_for_before_it_asks(host: Host):
-    if host.name == "copilot":
-        pytest.skip("Copilot CLI passes no server's instructions on")
     host.connect()
     (request,) = host("Hello.", steps=["Hello."]).requests
     told = [request.text, *request.tools.values()]
-    assert any("Perdure is a memory that outlives this session" in text for text in told)
+    # Copilot CLI passes no server's instructions on: there the descriptions of the tools must say enough.
+    is_told = any("Perdure is a memory that outlives this session" in text for text in told)
+    assert is_told is (host.name != "copilot")
 
 
 def test_what_a_session_changed_can_be_taken_back_by_its_name(codex: Codex):
