@@ -192,6 +192,17 @@ def test_nothing_that_is_printed_by_accident_reaches_the_host(project: Path, kno
     assert run.context
 
 
+def test_a_model_that_takes_too_long_is_not_waited_for(project: Path, known: Path):
+    """Words are looked for in the time that is left."""
+    slow = "import threading, perdure.embed.local as local\nlocal.unavailable = lambda: threading.Event().wait()\n"
+    session = HostSession("claude", project)
+    run = run_hook(
+        json.dumps(session.prompt(QUESTION)).encode(), "--seconds", "5",
+        environment={**session.environment, "PERDURE_EMBEDDER": "local"}, script=slow + ARMED,
+    )  # fmt: skip
+    assert "every Friday by the platform team" in run.context
+
+
 @pytest.mark.parametrize(
     ("label", "kept"),
     [

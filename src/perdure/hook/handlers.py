@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast, get_args
 
@@ -23,12 +23,14 @@ if TYPE_CHECKING:
     from perdure.settings import Settings
 
 # Seconds: how long a hook waits for others that write; what it needs at least to load the model, to open the store and
-# write to it, and for the answer itself.
+# write to it, and for the answer itself; what a host may take away at the end of a session. The share of its time that
+# a hook gives the model before it looks for words alone.
 BUSY_SECONDS: Final = 0.3
-_TO_EMBED: Final = 1.5
+_TO_EMBED: Final = 1.3
 _TO_OPEN: Final = 0.6
 _TO_ANSWER: Final = 0.15
 _AT_THE_END: Final = 0.6
+_SHARE_OF_MODEL: Final = 0.65
 # These models run in this process; any other would be sent the prompt.
 _HERE: Final = frozenset({"local", "none"})
 _TRANSCRIPT_END: Final = 1 << 16
@@ -71,7 +73,7 @@ class Handler:
                 state.shown.clear()
             if self.event.host == "copilot":
                 # It does not wait for this hook, but for that of the prompt.
-                state.owed_start = source
+                state.pending_start = source
                 return ""
         return self._block(source, self.deadline)
 
@@ -100,8 +102,8 @@ class Handler:
                 return ""
             state.prompts += 1
             prompts = state.prompts
-            is_owed = self.event.host == "copilot" and (prompts == 1 or state.owed_start)
-            source, state.owed_start = state.owed_start, ""
+            is_owed = self.event.host == "copilot" and (prompts == 1 or state.pending_start)
+            source, state.pending_start = state.pending_start, ""
         found: list[str] = []
         if self.configuration.semantic:
             from perdure.session.capture import capture
@@ -119,12 +121,19 @@ class Handler:
         return "\n\n".join(filter(None, found))
 
     def _brought_to_mind(self, prompt: str) -> str:
+        """Where the model is not loaded in time, words have to do."""
         from perdure.session.prompt import prompt_context
+        from perdure.session.start import in_time
 
-        # On a machine so slow that the model would not be loaded in time, words have to do.
-        is_slow = self.deadline - time.monotonic() < _TO_EMBED
-        with self.memory(self._without_model if is_slow else self.settings) as memory:
-            return prompt_context(memory, self.place, self.session, prompt)
+        def look(settings: Settings) -> str:
+            with self.memory(settings) as memory:
+                return prompt_context(memory, self.place, self.session, prompt)
+
+        left = self.deadline - time.monotonic()
+        if self.settings.embedder == "none" or left < _TO_EMBED:
+            return look(self._without_model)
+        found = in_time(partial(look, self.settings), left * _SHARE_OF_MODEL)
+        return look(self._without_model) if found is None else found
 
     def _reminder(self, prompt: str, prompts: int) -> str:
         """After so many prompts, or at a phrase that asks for it, the agent is told to save its context (S3)."""

@@ -26,13 +26,13 @@ _FORGOTTEN_AFTER: Final = 30 * 86400
 @dataclass(slots=True)
 class SessionState:
     """`shown` are ids of memories, `events` the times at which events were answered, `prompts` how many there were.
-    `owed_start` is how the session started, if it was not told yet what a start tells.
+    `pending_start` is how the session started, if it was not told yet what a start tells.
     """
 
     shown: list[str] = field(default_factory=list[str])
     events: dict[str, float] = field(default_factory=dict[str, float])
     prompts: int = 0
-    owed_start: str = ""
+    pending_start: str = ""
 
     def is_first(self, event: str, *, unique: bool) -> bool:
         """Whether nobody has answered this event yet; from now on somebody has. An event that is not `unique` may
@@ -94,6 +94,6 @@ def read_state(text: str) -> SessionState:
     try:
         values: Any = json.loads(text or "{}")
         shown, events = list(values.get("shown", ())), dict(values.get("events", {}))
-        return SessionState(shown, events, int(values.get("prompts", 0)), str(values.get("owed_start", "")))
+        return SessionState(shown, events, int(values.get("prompts", 0)), str(values.get("pending_start", "")))
     except (ValueError, TypeError, AttributeError):
         return SessionState()
