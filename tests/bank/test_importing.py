@@ -57,7 +57,7 @@ def test_what_was_forgotten_or_corrected_stays_so(memory: Memory, project: Path)
     assert import_bank(memory, project, revive=True).inserted == 2
 
 
-def test_one_undo_takes_an_import_back_and_it_stays_so(memory: Memory, project: Path):
+def test_one_undo_takes_an_import_back_and_no_session_repeats_it(memory: Memory, project: Path):
     done = import_bank(memory, project)
     assert done.batch is not None
     assert len(memory.undo(done.batch).removed) == 4

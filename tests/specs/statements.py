@@ -2,12 +2,12 @@
 the test's docstring begins with the name, and `test_coverage.py` holds the two against each other.
 
 S0 is the semantic memory store. Of S1, the sessions, these are D1 (the database), D2 (retrieval), D3 (ranking), D4
-(embedding), D5 (keywords), D6 (the capture tool), D8 (recall tracking), D10 (diagnostics), the configuration, the
-criteria and the constraints about them; of S2, the conversations, "Retrieval", "Temporal Validity", "Lifecycle", the
-schema, the categories and the thresholds; of S4, the merging memory, all but why an earlier form of it was given up. Of
-S3, the memory tools, these are sections 3 (search), 4 (tiers and decay) and 5 (schema), the configuration of section 6,
-the examples of section 9, the search for concepts, the triggers, the tools that update, validate and checkpoint, and
-the memory files with their index.
+(embedding), D5 (keywords), D6 (the capture tool), D7 (the import), D8 (recall tracking), D9 (retrospectives), D10
+(diagnostics), the configuration, the criteria and the constraints about them; of S2, the conversations, "Retrieval",
+"Temporal Validity", "Lifecycle", the schema, the categories and the thresholds; of S4, the merging memory, all but why
+an earlier form of it was given up. Of S3, the memory tools, these are sections 3 (search), 4 (tiers and decay) and 5
+(schema), the configuration of section 6, the examples of section 9, the search for concepts, the triggers, the tools
+that update, validate and checkpoint, and the memory files with their index.
 """
 
 from __future__ import annotations
@@ -264,6 +264,7 @@ S1: Final = {
     "S1 criterion 3": "Recall tracking updates",
     "S1 criterion 4 session": "The entry is retrievable in subsequent sessions",
     "S1 criterion 6": "Toggle fallback works",
+    "S1 toggle off": "(no SQLite, no embeddings, exact current behaviour)",
     "S1 criterion 7c": "With database unavailable: falls back to MD-based pipeline, no errors",
     "S1 criterion 9a": "Local computation (vector search + scoring + formatting, excluding network)",
     "S1 criterion 9b": "End-to-end including Gemini query embedding completes within 2 seconds",

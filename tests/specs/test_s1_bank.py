@@ -52,7 +52,7 @@ def test_imported_entries_say_so(memory: Memory, project: Path):
 
 
 def test_the_switch_gives_the_markdown_pipeline_back(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """S1 criterion 6: output identical to the pipeline on Markdown; no store is made or opened, nothing is embedded."""
+    """S1 toggle off: output identical to the pipeline on Markdown; no store is made or opened, nothing is embedded."""
     monkeypatch.setenv("PERDURE_STORE", str(tmp_path / "never.db"))
     configuration = project / ".claude" / "iflow-dev.local.md"
     configuration.parent.mkdir()

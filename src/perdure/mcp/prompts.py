@@ -11,15 +11,39 @@ if TYPE_CHECKING:
     from perdure.memory import Memory
 
 _RETRO: Final = """\
-Look back over this session and save what should be known next time, with the tools of Perdure.
+Look back over this session and keep what should be known next time, with the tools of Perdure.
 
-1. recall what is remembered about the work of this session, so that nothing is saved twice.
-2. For each mistake that cost time, each approach that worked and each rule of thumb, call store_memory with a name, \
-what was learned, why it matters, the category, and the files that it is about.
-3. For each decision and preference of the user, call remember with one sentence that needs no context.
-4. Where a memory turned out wrong, correct it with memory_update.
+1. recall what is remembered about the work of this session, so that nothing is kept twice, and note which of it held \
+and which did not.
+2. For each mistake that cost time (anti-patterns), each approach that worked (patterns) and each rule of thumb \
+(heuristics) write a learning: a name, what was learned, why it matters and how it was found out, and 3 to 10 keywords \
+that stand in it. A universal one holds in every project.
+3. If you can run commands, give all of it to the command `perdure retro -` on standard input. It adds the files that \
+the branch changed, and writes the project's knowledge bank as well:
 
-Save few things, and only what will still matter. Then say in one line each what was saved.\
+```json
+{
+  "learnings": [
+    {
+      "name": "Ask for the encoding",
+      "description": "Guessing the encoding of an uploaded file corrupts names; ask for it.",
+      "reasoning": "Two imports were repaired by hand, because Latin-1 was read as UTF-8.",
+      "category": "anti-patterns",
+      "keywords": ["encoding", "uploaded file", "Latin-1"],
+      "references": ["src/upload.py"],
+      "confidence": "medium",
+      "universal": false
+    }
+  ],
+  "confirmed": ["Name of an older learning that held"],
+  "challenged": [{"name": "Name of one that did not", "reason": "What speaks against it"}]
+}
+```
+
+   If you cannot, call store_memory for each learning, and memory_update for a memory that turned out wrong.
+4. For each decision and preference of the user, call remember with one sentence that needs no context.
+
+Keep few things, and only what will still matter. Then say in one line each what was kept.\
 """
 _CONSOLIDATE: Final = """\
 Turn past conversations into facts with the tool consolidate of Perdure: call it without arguments, follow the \
@@ -40,7 +64,7 @@ PROMPTS: Final[Sequence[Mapping[str, Any]]] = (
     {
         "name": "retro",
         "title": "Retrospective",
-        "description": "Save what was learned in this session.",
+        "description": "Keep what was learned in this session.",
         "arguments": [],
     },
     {

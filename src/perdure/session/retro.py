@@ -112,7 +112,7 @@ class Retro:
             tuple(stored),
             tuple(target.name for target in confirmed),
             tuple(target.name for target, _ in challenged),
-            tuple(stale_entries(read_bank(local_bank(self.project)).entries, feature_numbers(self.project))),
+            tuple(self._stale(learnings, confirmed)),
             tuple(file_changes(list(edits), planned)),
             done=not dry_run,
             batch=batch,
@@ -203,6 +203,14 @@ class Retro:
             if entry := target.entry:
                 edits.setdefault(Path(entry.path), []).append(challenging(entry, reason))
         return edits
+
+    def _stale(self, learnings: Sequence[Learning], confirmed: Sequence[_Target]) -> list[StaleEntry]:
+        """Of the project's entries those that nobody spoke of for long; what was learned or held now is not."""
+        spoken_of = {content_hash(learning.description) for learning in learnings}
+        spoken_of |= {target.entry.content_hash for target in confirmed if target.entry}
+        entries = read_bank(local_bank(self.project)).entries
+        others = [entry for entry in entries if entry.content_hash not in spoken_of]
+        return stale_entries(others, feature_numbers(self.project))
 
     def _new_entry(self, learning: Learning) -> BankEntry:
         return new_entry(
@@ -324,7 +332,7 @@ class _Target:
 
 def _require_writable(path: Path) -> None:
     folder = next(parent for parent in path.parents if parent.exists())
-    if not os.access(folder, os.W_OK):
+    if not folder.is_dir() or not os.access(folder, os.W_OK):
         raise ExportFailed(f"{folder} cannot be written to.", remedy="Change its rights; nothing was written.")
 
 

@@ -206,9 +206,8 @@ class SessionStart:
         from perdure.bank.first_access import on_first_access
         from perdure.bank.importing import import_if_empty
 
-        share = self.left / 4
-        imported = import_if_empty(memory, self.project, share, private=place.private)
-        name = project_root(self.project).name
+        share, name = self.left / 4, project_root(self.project).name
+        imported = import_if_empty(memory, self.project, share, private=place.private, name=name)
         take = partial(on_first_access, memory, self.project, name, self.environ, private=place.private)
         looked = in_time(take, share)
         if looked is not None and not imported.unfinished:
