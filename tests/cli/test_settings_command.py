@@ -55,4 +55,4 @@ def test_a_bad_setting_is_named_with_its_remedy(user: User):
 
 def test_every_variable_that_a_provider_reads_a_key_from_is_known():
     sources = "".join(path.read_text(encoding="utf-8") for path in Path(perdure.__file__).parent.rglob("*.py"))
-    assert set(re.findall(r'"([A-Z]+(?:_[A-Z]+)*_KEY)"', sources)) == set(API_KEYS)
+    assert set(re.findall(r'"([A-Z]+(?:_[A-Z]+)*_KEY|PERDURE_TOKEN)"', sources)) == set(API_KEYS)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from perdure.learn.task import ConsolidationTask
     from perdure.llm.port import Parked
     from perdure.model import ParkedRetry
-    from perdure.recall.learnings import LearningsFound
+    from perdure.recall.learnings import AskedVectors, LearningsFound
     from perdure.store.port import Progress
 
 
@@ -90,7 +90,10 @@ class RemoteLearning(OpenRemote):
         limit: int = 20,
         namespaces: Sequence[str] | None = None,
         recipe: str = "learnings",
+        asked: AskedVectors | None = None,
     ) -> LearningsFound:
+        """The server keeps the vectors of questions itself."""
+        del asked
         from perdure.recall.learnings import LearningsFound
 
         body = {"query": query, "limit": limit, "namespaces": namespaces, "recipe": recipe}
