@@ -116,8 +116,8 @@ bench-hooks: setup  ## What a hook costs at each event, as ratios to a bare inte
 bench-session: setup  ## What a cold session start costs with 10,000 learnings, as ratios; chromadb from $(BENCH)
 	$(BIN)/python -m bench.session
 
-bench-serve: setup $(CLIENTS)/.ready  ## How fast `perdure mcp` starts and answers, beside other servers, as ratios
-	$(BIN)/python -m bench.serve
+bench-serve: setup $(CLIENTS)/.ready  ## How fast the servers start and answer, beside others, as ratios; SERVE=--save writes the page
+	$(BIN)/python -m bench.serve $(SERVE)
 
 bench-embedder: setup  ## Agreement of the int8 model with float32; LOCOMO=path names the texts
 	$(BIN)/python bench/embedder_agreement.py $(LOCOMO)

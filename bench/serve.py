@@ -1,8 +1,10 @@
 """`python -m bench.serve`: how soon `perdure mcp` answers after it was started, and how many calls it answers in a
-second, beside a bare interpreter, the smallest server on the official SDK, and the official memory server in Node.
+second, beside a bare interpreter, the smallest server on the official SDK, and the official memory server in Node; and
+how many requests `perdure serve` answers, beside calls in one process.
 
-All hold the same thousand texts. Everything is measured in turns within one run, so that a busy machine hits all alike:
-read the ratios. Calls are counted by the Inspector's load tester, which nobody here wrote.
+All hold the same texts. Everything is measured in turns within one run, so that a busy machine hits all alike: read the
+ratios. Calls are counted by the Inspector's load tester, which nobody here wrote; it asks the same question each time,
+so a small client of our own asks different ones.
 """
 
 from __future__ import annotations
@@ -14,20 +16,29 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from typing import Any, Final
 
+from bench.machine import description
+from bench.report import table
+from bench.serve_http import CONNECTIONS, http_rates
 from perdure import Memory
 
 CLIENTS: Final = Path(".venv-clients").absolute()
+PAGE: Final = Path(__file__).parent / "serve.md"
 START_GOAL: Final = 0.25
-_TEXTS: Final = 1_000
+OURS: Final = "perdure mcp"
+NODE: Final = "Node memory server"
+SDK: Final = "smallest SDK server"
+_SIZES: Final = (1_000, 10_000)
 _ROUNDS: Final = 9
+_CALL_ROUNDS: Final = 3
 _ENV: Final = "/usr/bin/env"
-_REQUESTS: Final = 300
+_REQUESTS: Final = 1_000
+_WARM: Final = 100
 _AT_ONCE: Final = 8
 _QUERY: Final = "which bridge crosses the river near Osaka?"
 _THINGS: Final = ("bridge", "river", "parser", "deploy", "theme", "invoice", "garden", "kettle")
@@ -44,52 +55,127 @@ class Server:
     tool: str = "recall"
 
 
+@dataclass(frozen=True)
+class Found:
+    """`starts` are medians of seconds to the first answer and the first recall; `calls` are the best rates of each
+    server by the number of texts and the way of asking; `http` the rates over HTTP and inside one process.
+    """
+
+    starts: Mapping[str, tuple[float, float]]
+    calls: Mapping[tuple[int, str], Mapping[str, float]]
+    http: Mapping[str, tuple[float, float]]
+    machine: Mapping[str, str]
+
+
 def main(arguments: Sequence[str]) -> int:
     options = argparse.ArgumentParser(prog="bench.serve", description=(__doc__ or "").split("\n\n", maxsplit=1)[0])
     options.add_argument("--rounds", type=int, default=_ROUNDS, help="How often each server is started.")
-    rounds = options.parse_args(arguments).rounds
-    with tempfile.TemporaryDirectory() as folder:
-        servers = prepare(Path(folder))
-        starts: dict[str, list[tuple[float, float]]] = {server.name: [] for server in servers}
-        # The first round is not counted: it compiles what was never run.
-        for turn in range(rounds + 1):
+    options.add_argument("--save", action="store_true", help=f"Write {PAGE.name}.")
+    chosen = options.parse_args(arguments)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        machine = description(folder)
+        starts: Mapping[str, tuple[float, float]] = {}
+        calls: dict[tuple[int, str], Mapping[str, float]] = {}
+        for size in _SIZES:
+            servers = prepare(folder, size)
+            starts = starts or all_starts(servers, chosen.rounds)
+            calls |= {(size, way): rates for way, rates in all_calls(servers, folder).items()}
+        found = Found(starts, calls, http_rates(folder / f"{_SIZES[0]}-local.db"), machine)
+    text = "\n".join(page(found, chosen.rounds)) + "\n"
+    print(text)
+    if chosen.save:
+        PAGE.write_text(text, encoding="utf-8")
+    return 0 if found.starts[OURS][0] <= START_GOAL * found.starts[SDK][0] else 1
+
+
+def all_starts(servers: Sequence[Server], rounds: int) -> dict[str, tuple[float, float]]:
+    taken: dict[str, list[tuple[float, float]]] = {server.name: [] for server in servers}
+    # The first round is not counted: it compiles what was never run.
+    for turn in range(rounds + 1):
+        for server in servers:
+            one = started(server)
+            if turn:
+                taken[server.name].append(one)
+    return {
+        name: (median(first for first, _ in each), median(last for _, last in each)) for name, each in taken.items()
+    }
+
+
+def all_calls(servers: Sequence[Server], folder: Path) -> dict[str, dict[str, float]]:
+    """The best rate of each server, by the way of asking."""
+    ways: dict[str, Callable[[Server], float]] = {
+        "the Inspector, one question, loading included": lambda server: load(server, folder),
+        "one question": lambda server: drive(server, lambda _: question(3)),
+        "different questions": lambda server: drive(server, question),
+    }
+    best: dict[str, dict[str, float]] = {way: {} for way in ways}
+    for _ in range(_CALL_ROUNDS):
+        for way, measure in ways.items():
             for server in servers:
-                taken = started(server)
-                if turn:
-                    starts[server.name].append(taken)
-        calls = {server.name: [load(server, Path(folder)) for _ in range(3)] for server in servers if server.tool}
-    print(f"{rounds} starts each, in turns; calls: {_REQUESTS}, {_AT_ONCE} at once, best of three")
-    print(f"{'':<28}{'first answer':>14}{'first recall':>14}{'calls/s':>10}")
-    for server in servers:
-        first = median(answer for answer, _ in starts[server.name])
-        recall = median(recall for _, recall in starts[server.name]) if server.tool else None
-        shown = f"{recall:>12.3f} s" if recall is not None else f"{'':>14}"
-        rate = f"{max(calls[server.name]):>10.0f}" if server.name in calls else ""
-        print(f"{server.name:<28}{first:>12.3f} s{shown}{rate}")
-    ours, sdk = (median(answer for answer, _ in starts[name]) for name in ("perdure mcp", "smallest SDK server"))
-    print(f"first answer: {ours / sdk:.2f} of the SDK server's (goal: {START_GOAL})")
-    rate = max(calls["perdure mcp"]) / max(calls["Node memory server"])
-    print(f"calls/s: {rate:.2f} of the Node memory server's (goal: more than 1)")
-    return 0 if ours <= START_GOAL * sdk else 1
+                if server.tool:
+                    best[way][server.name] = max(best[way].get(server.name, 0), measure(server))
+    return best
 
 
-def prepare(folder: Path) -> list[Server]:
+def page(found: Found, rounds: int) -> Iterator[str]:
+    where = ", ".join(f"{name} {value}" for name, value in found.machine.items())
+    yield from ("# How soon and how often the servers answer", "")
+    yield f"Written by `python -m bench.serve --save` (`make bench-serve SERVE=--save`). Machine: {where}."
+    yield "Everything was measured in turns in one run: read the ratios."
+    yield from ("", f"## Start, {_SIZES[0]:,} texts, medians of {rounds} starts", "")
+    rows = [(name, f"{one:.3f} s", f"{two:.3f} s" if two != one else "") for name, (one, two) in found.starts.items()]
+    yield from table(("", "first answer", "first recall"), rows)
+    ratio = found.starts[OURS][0] / found.starts[SDK][0]
+    yield from ("", f"First answer: {ratio:.2f} of the SDK server's (goal: {START_GOAL}).")
+    yield from (
+        "",
+        f"## Calls in a second over MCP, {_AT_ONCE} at once, {_REQUESTS:,} calls, best of {_CALL_ROUNDS}",
+        "",
+    )
+    names = list(next(iter(found.calls.values())))
+    head = ("texts", "asked by", *names, f"{OURS} / {NODE}")
+    lines = [
+        (f"{size:,}", way, *(f"{rates[name]:.0f}" for name in names), f"{rates[OURS] / rates[NODE]:.2f}")
+        for (size, way), rates in found.calls.items()
+    ]
+    yield from table(head, lines)
+    yield ""
+    yield "The Node server reads its whole file for each call and looks for the question as a substring of names and"
+    yield "observations; the SDK server looks for its words in a list. Ours embeds the question, unless it was asked"
+    yield "lately, searches by words and by meaning, ranks, packs into a budget of tokens, and notes what was used."
+    yield from ("", f"## Requests in a second, {CONNECTIONS} connections, different questions and texts", "")
+    if not found.http:
+        yield "Not measured: wrk is not installed."
+        return
+    rates = [
+        (verb, f"{over:.0f}", f"{inside:.0f}", f"{over / inside:.2f}") for verb, (over, inside) in found.http.items()
+    ]
+    yield from table(("", "`perdure serve`", f"{CONNECTIONS} threads in one process", "ratio"), rates)
+
+
+def question(number: int) -> str:
+    """A substring of one of the texts, so that every server finds it."""
+    return f"near {_NAMES[number % len(_NAMES)]} has number {number * 7}"
+
+
+def prepare(folder: Path, size: int) -> list[Server]:
     """The servers, each with the texts in its own form."""
     texts = [
         f"Note {n}: the {_THINGS[n % len(_THINGS)]} near {_NAMES[n % len(_NAMES)]} has number {n * 7}"
-        for n in range(_TEXTS)
+        for n in range(size)
     ]
-    lines, graph = folder / "texts.txt", folder / "graph.jsonl"
+    lines, graph = folder / f"{size}.txt", folder / f"{size}.jsonl"
     lines.write_text("\n".join(texts), encoding="utf-8")
     entities = ({"type": "entity", "name": f"n{n}", "entityType": "note", "observations": [text]}
                 for n, text in enumerate(texts))  # fmt: skip
     graph.write_text("\n".join(map(json.dumps, entities)), encoding="utf-8")
     servers: list[Server] = [Server("bare interpreter", [sys.executable, "-c", "print(input())"], "")]
-    for name, embedder in (("perdure mcp", "local"), ("perdure mcp, no model", "none")):
-        store = folder / f"{embedder}.db"
+    for name, embedder in ((OURS, "local"), (f"{OURS}, no model", "none")):
+        store = folder / f"{size}-{embedder}.db"
         with Memory(store, embedder=embedder) as memory, memory.batch():
-            for text in texts:
-                memory.remember(text)
+            memory.import_({"text": text} for text in texts)
+            memory.work()
         # By `env`, because the Inspector passes on next to nothing of its own environment.
         program = str(Path(sys.executable).parent / "perdure")
         servers.append(Server(name, [_ENV, f"PERDURE_EMBEDDER={embedder}", program, "mcp", "--store", str(store)]))
@@ -100,8 +186,8 @@ def prepare(folder: Path) -> list[Server]:
         str(CLIENTS / "bin" / "node"),
         str(CLIENTS / "node" / "node_modules" / ".bin" / "mcp-server-memory"),
     ]
-    servers.append(Server("smallest SDK server", sdk))
-    servers.append(Server("Node memory server", node, "search_nodes"))
+    servers.append(Server(SDK, sdk))
+    servers.append(Server(NODE, node, "search_nodes"))
     return servers
 
 
@@ -132,6 +218,41 @@ def started(server: Server) -> tuple[float, float]:
     return answered[0], answered[-1]
 
 
+def drive(server: Server, asked: Callable[[int], str]) -> float:
+    """Calls in a second of a server that is warm, some at once, by a client that does nothing else."""
+    pipe = subprocess.PIPE
+    with subprocess.Popen(  # noqa: S603 - our own servers
+        server.command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL
+    ) as process:
+        if process.stdin is None or process.stdout is None:
+            raise RuntimeError("no pipes")
+        source, target = process.stdout, process.stdin
+
+        def send(method: str, id: int, **params: Any) -> None:
+            target.write(json.dumps({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).encode() + b"\n")
+            target.flush()
+
+        def call(number: int) -> None:
+            send("tools/call", number + 1, name=server.tool, arguments={"query": asked(number)})
+
+        send("initialize", 0, **_HELLO)
+        source.readline()
+        target.write(b'{"jsonrpc":"2.0","method":"notifications/initialized"}\n')
+        began = 0.0
+        for number in range(_AT_ONCE):
+            call(number)
+        for number in range(_AT_ONCE, _WARM + _REQUESTS + _AT_ONCE):
+            if b'"result"' not in source.readline():
+                raise RuntimeError(f"{server.name} failed")
+            if number == _WARM:
+                began = time.perf_counter()
+            call(number)
+        taken = time.perf_counter() - began
+        target.close()
+        source.read()
+    return (_REQUESTS + _AT_ONCE) / taken
+
+
 def load(server: Server, folder: Path) -> float:
     """Calls in a second, by the Inspector. It counts the start of the server as well, as a host does."""
     inspector = [str(CLIENTS / "bin" / "node"), str(CLIENTS / "node" / "node_modules" / ".bin" / "mcp-inspector")]
@@ -139,7 +260,7 @@ def load(server: Server, folder: Path) -> float:
     options += f" --load-concurrency {_AT_ONCE} -q --format json --tool-arg"
     path = f"{CLIENTS / 'bin'}:{os.environ.get('PATH', '')}"
     environment = {**os.environ, "PATH": path, "HOME": str(folder)}
-    command = [*inspector, "--cli", *server.command, *options.split(), f"query={_QUERY}"]
+    command = [*inspector, "--cli", *server.command, *options.split(), f"query={question(3)}"]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)  # noqa: S603 - as above
     result = json.loads(done.stdout)["result"]
     if result["ok"] != _REQUESTS:

@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 from clocks import NOON, HandClock
+from fastapi import FastAPI
 
+from perdure import Memory
 from perdure.auth.authorise import SCOPES, Scope
 from perdure.auth.token_file import TokenFile
-from perdure.http.app import TABLES
-from perdure.http.routing import Row
+from perdure.http.app import TABLES, build_app
+from perdure.http.guard import PUBLIC
+from perdure.http.routing import AuthorisedRoute, Routes, Row, Serving, add_routes
 
 if TYPE_CHECKING:
     from serve.running import RunningServer
@@ -145,3 +148,19 @@ def test_what_is_written_is_noted_under_the_token_s_name_and_as_a_model(shared: 
     assert {name: line["change"][name] for name in ("actor", "surface", "session")} == {
         "actor": "agent-7", "surface": "http (model)", "session": "monday",
     }  # fmt: skip
+
+
+def test_a_route_that_says_not_what_it_needs_stops_the_server_from_starting():
+    unguarded = Routes("unguarded")
+    unguarded.add("GET", "/v1/unguarded", summary="Open to everybody")(lambda: None)
+    with pytest.raises(ValueError, match="does not say what it needs"):
+        add_routes(FastAPI(), unguarded)
+
+
+def test_no_route_is_beside_the_table():
+    """Also none that the description leaves out."""
+    with Memory(":memory:", embedder="none") as memory:
+        routes = build_app(Serving(memory, None, "default")).routes
+    beside = [route for route in routes if not isinstance(route, AuthorisedRoute)]
+    assert {getattr(route, "path", route) for route in beside} == PUBLIC
+    assert len(routes) - len(beside) == len(ROWS)

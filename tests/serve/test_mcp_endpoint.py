@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 from contextlib import closing
 from http.client import HTTPConnection
 from itertools import combinations
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from serve.running import WAIT, events
+from mcp_server.malformed import Malformed
+from serve.running import WAIT, RunningServer, events
 
 from perdure import Memory
 from perdure.auth.authorise import SCOPES, Scope
@@ -19,8 +22,9 @@ from perdure.http.mcp_endpoint import tool_action
 from perdure.mcp.tools import TOOLS
 
 if TYPE_CHECKING:
-    from serve.running import Reply, RunningServer
+    from serve.running import Reply
 
+MESSAGES = int(os.environ.get("PERDURE_MESSAGES", "200"))
 MODERN = "2026-07-28"
 META = {
     "io.modelcontextprotocol/protocolVersion": MODERN,
@@ -178,6 +182,7 @@ def test_what_is_stored_over_one_door_is_found_through_the_other(shared: Running
     assert "The bridge is green" in prompt["messages"][0]["content"]["text"]
 
 
+<<<<<<< HEAD
 @pytest.mark.parametrize(
     ("tool", "arguments"), [("memory_save", {"filePath": "specs/a/memory/b.md"}), ("memory_index_scan", {})]
 )
@@ -187,3 +192,23 @@ def test_over_http_there_is_no_project_whose_files_could_be_read(
     refused = call(shared, tool, **arguments)
     assert refused["isError"] is True
     assert "no project directory" in refused["content"][0]["text"]
+=======
+@pytest.mark.soak
+@pytest.mark.parametrize("seed", [11, 23])
+def test_malformed_messages_are_answered_and_nothing_else_happens(tmp_path: Path, seed: int):
+    """As over standard input; `make soak` sends as many."""
+    with RunningServer(tmp_path / "memory.db") as server:
+        for message in Malformed(seed).messages(MESSAGES // 2):
+            reply = server(
+                "POST", "/mcp?tools=all", raw=message,
+                headers={"Content-Type": "application/json", "MCP-Protocol-Version": "2025-03-26"},
+            )  # fmt: skip
+            assert reply.status in {200, 202, 400, 404, 413}, (message, reply)
+            assert b"Traceback" not in reply.body
+            assert b"(unexpected)" not in reply.body, message
+            assert b"-32603" not in reply.body, message
+        assert server.end() == 0
+        assert server.errors() == ""
+    with Memory(tmp_path / "memory.db", embedder="none") as memory:
+        assert [finding.sentence for finding in memory.doctor() if finding.level == "problem"] == []
+>>>>>>> 71aaa56 (Bench: servers over HTTP and with different questions; malformed messages over HTTP; no route beside the table)
