@@ -37,7 +37,7 @@ _SIZES: Final = (1_000, 10_000)
 _ROUNDS: Final = 9
 _CALL_ROUNDS: Final = 3
 _ENV: Final = "/usr/bin/env"
-_REQUESTS: Final = 1_000
+_CALLS: Final = 1_000
 _WARM: Final = 100
 _AT_ONCE: Final = 8
 _QUERY: Final = "which bridge crosses the river near Osaka?"
@@ -70,6 +70,7 @@ class Found:
 def main(arguments: Sequence[str]) -> int:
     options = argparse.ArgumentParser(prog="bench.serve", description=(__doc__ or "").split("\n\n", maxsplit=1)[0])
     options.add_argument("--rounds", type=int, default=_ROUNDS, help="How often each server is started.")
+    options.add_argument("--calls", type=int, default=_CALLS, help="How many calls are counted.")
     options.add_argument("--save", action="store_true", help=f"Write {PAGE.name}.")
     chosen = options.parse_args(arguments)
     with tempfile.TemporaryDirectory() as name:
@@ -80,7 +81,7 @@ def main(arguments: Sequence[str]) -> int:
         for size in _SIZES:
             servers = prepare(folder, size)
             starts = starts or all_starts(servers, chosen.rounds)
-            calls |= {(size, way): rates for way, rates in all_calls(servers, folder).items()}
+            calls |= {(size, way): rates for way, rates in all_calls(servers, folder, chosen.calls).items()}
         found = Found(starts, calls, http_rates(folder / f"{_SIZES[0]}-local.db"), machine)
     text = "\n".join(page(found, chosen.rounds)) + "\n"
     print(text)
@@ -102,12 +103,12 @@ def all_starts(servers: Sequence[Server], rounds: int) -> dict[str, tuple[float,
     }
 
 
-def all_calls(servers: Sequence[Server], folder: Path) -> dict[str, dict[str, float]]:
+def all_calls(servers: Sequence[Server], folder: Path, calls: int) -> dict[str, dict[str, float]]:
     """The best rate of each server, by the way of asking."""
     ways: dict[str, Callable[[Server], float]] = {
-        "the Inspector, one question, loading included": lambda server: load(server, folder),
-        "one question": lambda server: drive(server, lambda _: question(3)),
-        "different questions": lambda server: drive(server, question),
+        "the Inspector, one question, loading included": lambda server: load(server, folder, calls),
+        "one question": lambda server: drive(server, calls, lambda _: question(3)),
+        "different questions": lambda server: drive(server, calls, question),
     }
     best: dict[str, dict[str, float]] = {way: {} for way in ways}
     for _ in range(_CALL_ROUNDS):
@@ -130,7 +131,7 @@ def page(found: Found, rounds: int) -> Iterator[str]:
     yield from ("", f"First answer: {ratio:.2f} of the SDK server's (goal: {START_GOAL}).")
     yield from (
         "",
-        f"## Calls in a second over MCP, {_AT_ONCE} at once, {_REQUESTS:,} calls, best of {_CALL_ROUNDS}",
+        f"## Calls in a second over MCP, {_AT_ONCE} at once, best of {_CALL_ROUNDS}",
         "",
     )
     names = list(next(iter(found.calls.values())))
@@ -218,7 +219,7 @@ def started(server: Server) -> tuple[float, float]:
     return answered[0], answered[-1]
 
 
-def drive(server: Server, asked: Callable[[int], str]) -> float:
+def drive(server: Server, calls: int, asked: Callable[[int], str]) -> float:
     """Calls in a second of a server that is warm, some at once, by a client that does nothing else."""
     pipe = subprocess.PIPE
     with subprocess.Popen(  # noqa: S603 - our own servers
@@ -241,7 +242,7 @@ def drive(server: Server, asked: Callable[[int], str]) -> float:
         began = 0.0
         for number in range(_AT_ONCE):
             call(number)
-        for number in range(_AT_ONCE, _WARM + _REQUESTS + _AT_ONCE):
+        for number in range(_AT_ONCE, _WARM + calls + _AT_ONCE):
             if b'"result"' not in source.readline():
                 raise RuntimeError(f"{server.name} failed")
             if number == _WARM:
@@ -250,20 +251,20 @@ def drive(server: Server, asked: Callable[[int], str]) -> float:
         taken = time.perf_counter() - began
         target.close()
         source.read()
-    return (_REQUESTS + _AT_ONCE) / taken
+    return (calls + _AT_ONCE) / taken
 
 
-def load(server: Server, folder: Path) -> float:
+def load(server: Server, folder: Path, calls: int) -> float:
     """Calls in a second, by the Inspector. It counts the start of the server as well, as a host does."""
     inspector = [str(CLIENTS / "bin" / "node"), str(CLIENTS / "node" / "node_modules" / ".bin" / "mcp-inspector")]
-    options = f"--method tools/call --tool-name {server.tool} --load --load-requests {_REQUESTS}"
+    options = f"--method tools/call --tool-name {server.tool} --load --load-requests {calls}"
     options += f" --load-concurrency {_AT_ONCE} -q --format json --tool-arg"
     path = f"{CLIENTS / 'bin'}:{os.environ.get('PATH', '')}"
     environment = {**os.environ, "PATH": path, "HOME": str(folder)}
     command = [*inspector, "--cli", *server.command, *options.split(), f"query={question(3)}"]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)  # noqa: S603 - as above
     result = json.loads(done.stdout)["result"]
-    if result["ok"] != _REQUESTS:
+    if result["ok"] != calls:
         raise RuntimeError(f"{server.name}: {result}")
     return result["throughput"]
 
