@@ -182,7 +182,6 @@ def test_what_is_stored_over_one_door_is_found_through_the_other(shared: Running
     assert "The bridge is green" in prompt["messages"][0]["content"]["text"]
 
 
-<<<<<<< HEAD
 @pytest.mark.parametrize(
     ("tool", "arguments"), [("memory_save", {"filePath": "specs/a/memory/b.md"}), ("memory_index_scan", {})]
 )
@@ -192,7 +191,8 @@ def test_over_http_there_is_no_project_whose_files_could_be_read(
     refused = call(shared, tool, **arguments)
     assert refused["isError"] is True
     assert "no project directory" in refused["content"][0]["text"]
-=======
+
+
 @pytest.mark.soak
 @pytest.mark.parametrize("seed", [11, 23])
 def test_malformed_messages_are_answered_and_nothing_else_happens(tmp_path: Path, seed: int):
@@ -211,4 +211,3 @@ def test_malformed_messages_are_answered_and_nothing_else_happens(tmp_path: Path
         assert server.errors() == ""
     with Memory(tmp_path / "memory.db", embedder="none") as memory:
         assert [finding.sentence for finding in memory.doctor() if finding.level == "problem"] == []
->>>>>>> 71aaa56 (Bench: servers over HTTP and with different questions; malformed messages over HTTP; no route beside the table)
