@@ -15,6 +15,7 @@ from specs.workshop import LEARNING, Workshop
 
 from perdure import Memory
 from perdure.bank.importing import import_if_empty
+from perdure.cli import retro
 from perdure.mcp.prompts import get_prompt
 from perdure.session.retro_request import read_request
 
@@ -87,6 +88,26 @@ def test_nothing_to_keep_is_a_mistake(shop: Workshop):
     assert "There is nothing to keep." in shop("retro").err
     assert "give no other learnings" in shop("retro", "-", "--name", "x", stdin="[]").err
     assert "cannot be read" in shop("retro", "nowhere.json").err
+
+
+def test_on_a_terminal_nothing_said_is_asked_for(shop: Workshop, monkeypatch: pytest.MonkeyPatch):
+    def can_ask(_target: object) -> bool:
+        return True
+
+    monkeypatch.setattr(retro, "can_ask", can_ask)
+    answers = [LEARNING[name] for name in ("category", "name", "description", "reasoning")]
+    told = shop("retro", stdin="\n".join(answers) + "\n")
+    assert "What was learned: " in told.err
+    assert "#1 Ask for Encodings (anti-patterns, new)" in told.out
+    assert shop.memory(1)["reasoning"] == LEARNING["reasoning"]
+
+
+def test_without_git_a_day_and_what_was_given_are_all_there_is(tmp_path: Path):
+    bare = Workshop(make_project(tmp_path / "bare", {}), tmp_path / "m.db")
+    answer = bare.retro({**LEARNING, "references": ["src/upload.py"]})
+    assert answer["learnings"][0]["references"] == ["src/upload.py"]
+    assert answer["notes"][0].startswith("git tells of no changed files")
+    assert re.search(r"- Observed in: bare\n.*\n- Last observed: \d{4}-\d\d-\d\d\n", bare.bank("anti-patterns"))
 
 
 @pytest.mark.parametrize("broken", ["a file for the folder", "not UTF-8"])

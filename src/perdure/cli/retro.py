@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -90,7 +89,7 @@ def _request(
         return read_request(_content(file))
     if told or confirmed or challenged:
         return RetroRequest((check_learning(told),) if told else (), confirmed, challenged)
-    if not can_ask(target) or not sys.stdin.isatty():
+    if not can_ask(target):
         raise click.UsageError("There is nothing to keep. Give a FILE, `-`, or --name and its other options.")
     asked = {key: click.prompt(text, err=True, **more) for key, text, more in _QUESTIONS}
     return RetroRequest((check_learning(asked),))
