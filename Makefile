@@ -45,11 +45,6 @@ $(VENV)/.ready: $(VENV)/.locked pyproject.toml
 demo: setup  ## A small story: remember, recall, correct, history, forget, undo
 	@$(BIN)/perdure demo
 
-# Tests wait for the disk for half of their time, and learn nothing from it: no test takes the power away. Where there is
-# room, their stores are in memory.
-ROOM := $(shell df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 && $$4 > 4000000 { print "/dev/shm" }')
-
-test: export TMPDIR := $(or $(ROOM),$(TMPDIR),/tmp)
 test: check  ## Everything CI checks: lint, types, architecture, tests, coverage
 	PYTHONWARNDEFAULTENCODING=1 $(BIN)/pytest -n $(JOBS) --cov --cov-report=term:skip-covered
 

@@ -131,6 +131,9 @@ def test_what_is_no_message_is_refused(shared: RunningServer):
         reply = shared("POST", "/mcp", raw=json.dumps(message).encode(), headers={"Content-Type": "application/json"})
         assert reply.status == 400, message
         assert reply.json["error"]["code"] == -32600
+    half = shared("POST", "/mcp", raw=b'{"jsonrpc": "2.0", "id": "\\ud800", "method": "x"}',
+                  headers={"Content-Type": "application/json"})  # fmt: skip
+    assert half.json["id"] == "\ud800"
     for broken in (b"{", b"\xff", b"[" * 50_000):
         reply = shared("POST", "/mcp", raw=broken, headers={"Content-Type": "application/json"})
         assert (reply.status, reply.json["error"]["code"]) == (400, -32700)

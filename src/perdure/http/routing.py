@@ -280,8 +280,10 @@ Asking = Annotated[Caller, Depends(caller_of)]
 
 
 def json_response(value: object, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    """A value of the model, or a document, as the command line shows it with --json."""
-    content = json.dumps(to_jsonable(value), ensure_ascii=False, separators=(",", ":")).encode()
+    """A value of the model, or a document, as the command line shows it with --json. Escaped, because what a caller
+    sent may hold half of a surrogate pair, which no encoding has.
+    """
+    content = json.dumps(to_jsonable(value), separators=(",", ":")).encode("ascii")
     return Response(content, status, {"Cache-Control": "no-store", **(headers or {})}, _JSON)
 
 
