@@ -192,7 +192,7 @@ SETTINGS: Final = (
         "auto_save_interval",
         "count",
         "0",
-        "After so many messages of a session the agent is reminded to save the context; 0: never.",
+        "After so many prompts of a session the agent is reminded to save the context; 0: never.",
     ),
     Setting("save_phrases", "words", "", "With these words a prompt asks the agent to save the context."),
     Setting("versioning", "switch", "true", "Keep the text of earlier versions; without it there is no way back."),

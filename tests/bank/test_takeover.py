@@ -10,13 +10,16 @@ from typing import Any
 import pytest
 from bank.databases import LEARNINGS, MEMORY_INDEX, MEMORY_INDEX_10, indexed, learning, make, opened
 from bank.projects import write
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from perdure import Memory
 from perdure.bank.first_access import on_first_access
 from perdure.bank.sections import ImportOptions, ImportReport
-from perdure.bank.takeover import take_over
+from perdure.bank.takeover import store_foreign, take_over
 from perdure.clock import format_time
 from perdure.model import Record
+from perdure.store.sqlite.foreign.reading import ForeignDatabase, ForeignKind
 
 
 @pytest.fixture
@@ -292,3 +295,32 @@ def test_the_configured_place_of_the_database_counts(memory: Memory, project: Pa
     make(project / "data/index.sqlite", MEMORY_INDEX, "memory_index", [indexed(1)])
     write(project, ".opencode/memory/config.jsonc", '{"semantic": {"indexPath": "data/index.sqlite"}}')
     assert [report.inserted for report in first_access(memory, project, home)] == [1]
+
+
+VALUES = (
+    st.none()
+    | st.integers(-(2**63), 2**63 - 1)
+    | st.floats()
+    | st.text(max_size=20)
+    | st.binary(max_size=10)
+    | st.sampled_from(
+        ["[]", '["a", 1, null]', "{}", "[[", "2025-13-99", "2025-11-28", "constitutional", "critical", "0.5"]
+    )
+)
+COLUMNS = [*learning(1), *indexed(1), "id", "created_at_epoch", "mood of it", ""]
+ROWS = st.dictionaries(st.sampled_from(COLUMNS), VALUES, max_size=25).map(
+    lambda row: {**row, "description": row.get("description") or "Some text", "content": row.get("content") or "Other"}
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.sampled_from(["learnings", "memory index"]),
+    st.lists(ROWS, min_size=1, max_size=3),
+)
+def test_whatever_a_row_holds_it_is_taken_over_or_left_out_with_a_reason(kind: ForeignKind, rows: list[dict[str, Any]]):
+    change = {"memory_id": 1, "field_changed": "title", "old_value": None, "new_value": "\x00"}
+    found = ForeignDatabase(kind, tuple(rows), history=(change,), checkpoints=({"name": "a\x00b"},))
+    with Memory(":memory:", embedder="none") as memory:
+        done = store_foreign(memory, Path(__file__), found, None, ImportOptions("website"))
+        assert done.inserted + done.present + done.updated + done.kept_forgotten + len(done.unread) == len(rows)

@@ -5,6 +5,7 @@ a new version of it, and one that did not is left alone.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -28,6 +29,7 @@ SURFACE: Final = "files"
 # In a memory's metadata: the hash of what its file said. The text itself may have been redacted or corrected here.
 FILE_HASH: Final = "file_hash"
 _PAGE: Final = 1000
+_CONTROL: Final = re.compile(r"[\x00-\x1f]")
 _MOST_OF_A_KEY: Final = 256
 
 
@@ -95,7 +97,7 @@ UNTRUSTED: Final = ImportOptions()
 def key_of_section(kind: str, *parts: str, anchor: str | None = None) -> str:
     """`file:website/specs/049-auth/memory/x.md#decision`; what is too long for a key ends in a hash of all of it."""
     name = "/".join(parts) + ("" if anchor is None else f"#{anchor}")
-    name = " ".join(name.split()).lstrip(": ") or "unnamed"
+    name = " ".join(_CONTROL.sub(" ", name).split()).lstrip(": ") or "unnamed"
     if len(name) > _MOST_OF_A_KEY:
         digest = sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:16]
         name = f"{name[: _MOST_OF_A_KEY - 17]}~{digest}"

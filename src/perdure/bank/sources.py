@@ -72,9 +72,10 @@ def kind_of_lines(path: Path) -> Kind:
     for count, (_, line) in enumerate(objects_in(path)):
         if "conversation_id" in line and "role" in line:
             return "messages"
-        if line.get("type") in {ENTITY, RELATION}:
+        kind = str(line.get("type"))
+        if kind in {ENTITY, RELATION}:
             return "knowledge graph"
-        if line.get("type") in {"session_meta", "response_item", "event_msg"} and "payload" in line:
+        if kind in {"session_meta", "response_item", "event_msg"} and "payload" in line:
             return "codex transcripts"
         if "sessionId" in line and "type" in line:
             return "claude-code transcripts"

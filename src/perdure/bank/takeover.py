@@ -11,16 +11,17 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from hashlib import sha256
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from perdure.bank.memory_files import KIND, read_inside
 from perdure.bank.sections import UNTRUSTED, ImportOptions, ImportReport, Unread, key_of_section
-from perdure.clock import format_time
+from perdure.clock import format_time, parse_time
 from perdure.errors import ImportFailed, NotFound, PerdureError, shown
 from perdure.model import NOTHING, STATES
 from perdure.project_settings import read_project_settings
-from perdure.validation import MAX_ITEMS, MAX_KEYWORDS, check_fields, check_text
+from perdure.validation import MAX_ITEMS, MAX_KEYWORDS, check_fields, check_int, check_text
 
 if TYPE_CHECKING:
     from perdure.memory import Memory
@@ -204,12 +205,13 @@ def checked_record(row: Row, columns: Mapping[str, str], extra: Mapping[str, Any
             continue
         try:
             record[field] = field_value(field, value, kept)
-        except (PerdureError, ValueError, TypeError, OverflowError):
+        except (PerdureError, ValueError, TypeError, OverflowError, OSError):
             kept[column] = value
     kept |= {column: value for column, value in row.items() if column not in {*columns.values(), "id"} and value}
     columns_kept = {column[:64]: plain(value) for column, value in kept.items() if value is not None}
     metadata = {FOREIGN_ID: plain(row.get("id")), **extra, **({_COLUMNS: columns_kept} if columns_kept else {})}
-    record["metadata"] = {name: value for name, value in metadata.items() if value is not None}
+    kept_metadata = {name: value for name, value in metadata.items() if value is not None}
+    record["metadata"] = check_fields({"metadata": kept_metadata}).get("metadata")
     record.setdefault("updated_at", record.get("created_at"))
     return {name: value for name, value in record.items() if value is not None}
 
@@ -217,9 +219,9 @@ def checked_record(row: Row, columns: Mapping[str, str], extra: Mapping[str, Any
 def field_value(field: str, value: Any, kept: dict[str, Any]) -> Any:
     """A value as the field of a record has it; what a list has too much goes into `kept`."""
     if field in _TIMES:
-        return format_time(moment(value))
+        return format_time(parse_time(moment(value), field))
     if field in _COUNTS:
-        return max(0, int(value))
+        return check_int(max(0, int(value)), field, 0, 2**31)
     if field in _LISTS:
         items: Any = json.loads(value) if isinstance(value, str) else value
         listed = cast("list[Any]", items) if isinstance(items, list) else [items]
@@ -247,9 +249,9 @@ def plain(value: Any) -> Any:
     """A value that metadata can hold."""
     if isinstance(value, bytes):
         return f"{len(value):,} bytes"
-    if isinstance(value, str):
-        return value[:_MOST_OF_A_COLUMN]
-    return value if isinstance(value, int | float | bool | None) else str(value)[:_MOST_OF_A_COLUMN]
+    if value is None or (isinstance(value, int | float) and isfinite(value)):
+        return value
+    return str(value).replace("\0", "\ufffd").encode("utf-8", "replace").decode()[:_MOST_OF_A_COLUMN]
 
 
 def recent_history(changes: Iterable[Row]) -> list[dict[str, Any]]:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast
 
 from perdure.bank.sections import UNTRUSTED, ImportOptions, ImportReport, Unread
+from perdure.clock import parse_time
 from perdure.errors import ImportFailed, PerdureError
 from perdure.ids import content_hash
 from perdure.validation import MAX_TEXT_BYTES
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 Agent: TypeAlias = Literal["claude-code", "codex"]
 Message: TypeAlias = Mapping[str, Any]
 
+_MOST_OF_A_NAME: Final = 200
 _MAX_LINE: Final = 64 << 20
 _MACHINE_TAGS: Final = (
     "system-reminder", "task-notification", "local-command-stdout", "local-command-stderr", "local-command-caveat",
@@ -65,13 +67,22 @@ class TranscriptReading:
     def said(self, session: object, id: str, role: str, text: str, at: object) -> None:
         text = said_by_user(text) if role == "user" else text.strip()
         text = text.replace("\0", "").encode("utf-8", "replace").decode()
-        if not text or not isinstance(session, str) or not session:
+        if not text or not isinstance(session, str) or not session.split() or not session.isprintable():
             return
         if len(text.encode()) > MAX_TEXT_BYTES:
             self.too_long += 1
             return
-        message = {"conversation_id": session, "session_id": session, "id": id, "role": role, "content": text, "at": at}
-        self.messages.append({name: value for name, value in message.items() if value is not None})
+        session = " ".join(session.split())[:_MOST_OF_A_NAME]
+        message = {"conversation_id": session, "session_id": session, "id": id, "role": role, "content": text}
+        self.messages.append({**message, **({"at": at} if is_time(at) else {})})
+
+
+def is_time(value: object) -> bool:
+    """Whether it says when something was said; what does not is left out, and its message is not."""
+    try:
+        return isinstance(value, str) and bool(parse_time(value, "timestamp"))
+    except PerdureError:
+        return False
 
 
 def said_by_user(text: str) -> str:
@@ -116,13 +127,13 @@ def read_claude_code(lines: Iterable[tuple[int, Mapping[str, Any]]], reading: Tr
         message = line.get("message")
         if isinstance(line.get("cwd"), str):
             reading.directory = reading.directory or line["cwd"]
-        if line.get("type") not in {"user", "assistant"} or any(line.get(flag) for flag in _NOT_SAID):
+        if str(line.get("type")) not in {"user", "assistant"} or any(line.get(flag) for flag in _NOT_SAID):
             continue
         if not isinstance(message, dict) or cast("dict[str, Any]", message).get("model") == "<synthetic>":
             continue
         text = text_in(cast("dict[str, Any]", message).get("content"), ("text",))
         id = line.get("uuid")
-        named = id if isinstance(id, str) and id else f"line {number}"
+        named = id[:_MOST_OF_A_NAME] if isinstance(id, str) and id.isprintable() and id.strip() else f"line {number}"
         reading.said(line.get("sessionId"), named, str(line["type"]), text, line.get("timestamp"))
 
 
@@ -135,16 +146,17 @@ def read_codex(lines: Iterable[tuple[int, Mapping[str, Any]]], reading: Transcri
     events: list[tuple[int, str, str, object]] = []
     for number, line in lines:
         payload = cast("dict[str, Any]", line["payload"]) if isinstance(line.get("payload"), dict) else {}
-        kind, inner, at = line.get("type"), payload.get("type"), line.get("timestamp")
+        kind, inner, at = line.get("type"), str(payload.get("type")), line.get("timestamp")
         if kind == "session_meta":
             if isinstance(payload.get("source"), dict):
                 return  # a subagent's
             session = session or payload.get("id")
-            reading.directory = reading.directory or payload.get("cwd")
+            place = payload.get("cwd")
+            reading.directory = reading.directory or (place if isinstance(place, str) else None)
         elif kind == "event_msg" and inner in {"user_message", "agent_message"}:
             role = "user" if inner == "user_message" else "assistant"
             events.append((number, role, str(payload.get("message") or ""), at))
-        elif kind == "response_item" and inner == "message" and payload.get("role") in {"user", "assistant"}:
+        elif kind == "response_item" and inner == "message" and str(payload.get("role")) in {"user", "assistant"}:
             text = text_in(payload.get("content"), ("input_text", "output_text", "text"))
             items.append((number, str(payload["role"]), text, at))
     for number, role, text, at in events if any(role == "user" for _, role, _, _ in events) else items:
