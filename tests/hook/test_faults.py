@@ -100,11 +100,12 @@ def test_a_store_that_may_only_be_read_is_read_and_the_session_goes_on(path: str
         file.unlink()
     (known.parent / path).chmod(0o500 if path == "." else 0o400)
     runs = [
-        run_hook(json.dumps(event).encode(), environment=session.environment, prefix=UNPRIVILEGED)
+        run_hook(json.dumps(event).encode(), *UNHURRIED, environment=session.environment, prefix=UNPRIVILEGED)
         for event in events(session)
     ]
     (known.parent / path).chmod(0o700 if path == "." else 0o600)
     assert [is_valid(run, "claude") for run in runs] == [True] * 4
+    assert path == "." or "every Friday by the platform team" in runs[1].context
     if path == "memory.db":
         tell(session, session.end())
         assert {QUESTION, "Every Friday."} <= set(said())

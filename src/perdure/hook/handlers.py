@@ -108,7 +108,9 @@ class Handler:
         if self.configuration.semantic:
             from perdure.session.capture import capture
 
-            capture(self.settings, self.place, self._said("user", prompt))
+            # Where nothing can be written, something may still be read.
+            with suppress(OSError):
+                capture(self.settings, self.place, self._said("user", prompt))
             found = [self._reminder(prompt, prompts)]
         if is_owed:
             found.insert(0, self._block(source, (time.monotonic() + self.deadline) / 2))
