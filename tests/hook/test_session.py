@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
-from hook.hosts import UNHURRIED, HostSession, run_hook, tell
+from hook.hosts import PATIENCE, UNHURRIED, HostSession, run_hook, started, tell
 
 from perdure import Memory
 from perdure.session.prompt_kinds import is_trivial
@@ -263,3 +264,26 @@ def test_without_the_semantic_memory_nothing_is_recalled_or_kept_and_no_store_is
     for event in (session.prompt(QUESTION), session.stop("Every Friday."), session.end()):
         assert tell(session, event).out == ""
     assert list(store.parent.glob("memory.db*")) == []
+
+
+def test_what_copilot_writes_behind_its_event_is_waited_for(project: Path, store: Path):
+    """Its file still ends with an earlier turn, or with half of this one, when the hook is told."""
+    session = HostSession("copilot", project)
+    event = session.stop("An earlier answer.")
+    transcript = Path(event["transcriptPath"])
+    lines: list[dict[str, Any]] = [
+        {"type": "user.message", "data": {"content": "And now?"}},
+        {"type": "assistant.message", "data": {"content": "I look it up."}},
+        {"type": "assistant.message", "data": {"content": "The answer."}},
+        {"type": "assistant.turn_end", "data": {}},
+    ]
+    with transcript.open("a", encoding="utf-8") as file:
+        file.write(json.dumps(lines[0]) + "\n")
+    with started(*UNHURRIED, environment=session.environment) as process:
+        assert process.stdin is not None
+        process.stdin.write(json.dumps(event).encode())
+        process.stdin.close()
+        with transcript.open("a", encoding="utf-8") as file:
+            file.writelines(json.dumps(line) + "\n" for line in lines[1:])
+        assert process.wait(PATIENCE) == 0
+    assert said(session) == [("assistant", "The answer.")]

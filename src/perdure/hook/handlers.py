@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, suppress
@@ -33,7 +32,6 @@ _AT_THE_END: Final = 0.6
 _SHARE_OF_MODEL: Final = 0.65
 # These models run in this process; any other would be sent the prompt.
 _HERE: Final = frozenset({"local", "none"})
-_TRANSCRIPT_END: Final = 1 << 16
 _UNKNOWN_SESSION: Final = "unknown"
 
 
@@ -175,7 +173,9 @@ class Handler:
             return None
         said = event.text("last_assistant_message", "prompt_response")
         if not said and event.host == "copilot":
-            said = last_message(event.text("transcript_path"))
+            from perdure.hook.copilot import last_message
+
+            said = last_message(Path(event.text("transcript_path")), self._turn, self._has_time)
         return self._said("assistant", said)
 
     def _said(self, role: str, text: str, speaker: str = "") -> Turn:
@@ -273,26 +273,3 @@ def moment_of(timestamp: object) -> str:
         return str(round(datetime.fromisoformat(str(timestamp)).timestamp() * 1000))
     except ValueError:
         return ""
-
-
-def last_message(transcript: str) -> str:
-    """What Copilot's model said last, from the end of its file of events: it tells its hooks only where that is."""
-    import json
-
-    try:
-        with Path(transcript).open("rb") as file:
-            size = file.seek(0, os.SEEK_END)
-            file.seek(max(0, size - _TRANSCRIPT_END))
-            lines = file.read().decode("utf-8", "replace").splitlines()
-    except OSError:
-        return ""
-    for line in reversed(lines):
-        if '"assistant.message"' not in line:
-            continue
-        try:
-            event = json.loads(line)
-            if event["type"] == "assistant.message" and event["data"]["content"].strip():
-                return event["data"]["content"]
-        except (ValueError, KeyError, TypeError, AttributeError):
-            continue
-    return ""
