@@ -8,6 +8,7 @@ import pytest
 from bank.banks import make_global, make_project, write_bank
 
 from perdure import Memory
+from perdure.bank import entries
 from perdure.bank.importing import import_bank, import_if_empty
 
 
@@ -119,3 +120,17 @@ def test_a_dry_run_counts_and_stores_nothing(memory: Memory, project: Path):
     planned = import_bank(memory, project, dry_run=True)
     assert (planned.inserted, planned.present, planned.batch) == (4, 0, None)
     assert memory.list().records == ()
+
+
+def test_a_field_that_goes_on_in_the_next_line_is_one_field(memory: Memory, tmp_path: Path):
+    text = "### Rule\nText.\n- Example: first line\n  second line\n- Cost: 1\n- Cost: 2\n- 7 wonders: listed\n"
+    import_bank(memory, make_project(tmp_path / "shop", {"heuristics": text}), private=True)
+    assert memory.get(1).metadata == {
+        "example": "first line\nsecond line", "cost": ["1", "2"], "field_7_wonders": "listed",
+    }  # fmt: skip
+
+
+def test_a_file_that_is_too_large_is_not_read(memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(entries, "MAX_BANK_BYTES", 100)
+    project = make_project(tmp_path / "shop", {"heuristics": f"### Rule\n{'long ' * 50}\n"})
+    assert import_bank(memory, project).skipped[0].reason == "The file cannot be read: it is larger than 0 MiB."

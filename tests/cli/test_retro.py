@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from bank.banks import make_project
-from bank.repositories import make_feature
+from bank.repositories import add_feature, make_feature
 from specs.workshop import LEARNING, Workshop
 
 from perdure import Memory
@@ -204,3 +204,31 @@ def test_the_entries_are_listed_as_a_session_sees_them(shop: Workshop):
     ]
     assert not shop.store.exists()
     assert "Nothing is stale." in shop("bank", "list", "--stale").err
+
+
+def test_one_entry_is_promoted_by_its_name(shop: Workshop, stranger: Path):
+    make_project(shop.project)
+    assert "Name an entry" in shop("bank", "promote").err
+    assert "No entry is called 'nobody'." in shop("bank", "promote", "nobody").err
+    planned = shop("bank", "promote", "thin orchestrator", "--dry-run")
+    assert "+### Pattern: Thin Orchestrator" in planned.out
+    assert not (stranger / ".claude").exists()
+    assert "Promoted: Thin Orchestrator (patterns)" in shop("bank", "promote", "Pattern: thin orchestrator").out
+    written = (stranger / ".claude" / "iflow" / "memory" / "patterns.md").read_text(encoding="utf-8")
+    assert "- Benefit: Reviews take minutes\n" in written
+    assert written.endswith("- Promoted from: shop\n")
+
+
+def test_what_became_of_older_entries_is_told(shop: Workshop):
+    make_project(shop.project)
+    for number in range(30, 40):
+        add_feature(shop.project, f"0{number}")
+    told = shop(
+        "bank", "validate", "--confirm", "Thin Orchestrator", "--challenge", "Read Real Samples", "None existed."
+    )
+    # Of an entry that was observed on a day nothing tells how many features ago that was.
+    assert [line for line in told.out.splitlines() if not line.startswith("written")] == [
+        "Confirmed: Thin Orchestrator",
+        "Challenged: Read Real Samples",
+        "Stale: Guessing Encodings (last observed Feature #018, 10 features ago)",
+    ]

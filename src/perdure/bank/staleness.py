@@ -33,14 +33,12 @@ def feature_numbers(project: Path) -> frozenset[int]:
 
 
 def last_feature(entry: BankEntry) -> int | None:
-    """The feature that an entry was last observed in: as it says, else the newest one that it names."""
-    for text in (
-        entry.last_observed or "",
-        " ".join(value for name, value in entry.fields if name.lower() in _OBSERVED),
-    ):
-        if numbers := _FEATURE.findall(text):
-            return max(map(int, numbers))
-    return None
+    """The feature that an entry was last observed in; where it does not say, the newest one that it names. A day tells
+    of no feature.
+    """
+    named = " ".join(value for name, value in entry.fields if name.lower() in _OBSERVED)
+    numbers = _FEATURE.findall(entry.last_observed or named)
+    return max(map(int, numbers)) if numbers else None
 
 
 def stale_entries(entries: Iterable[BankEntry], features: Collection[int]) -> list[StaleEntry]:
