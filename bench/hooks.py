@@ -14,6 +14,7 @@ import time
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
+from resource import RUSAGE_CHILDREN, getrusage
 from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Any, Final
@@ -88,13 +89,14 @@ def measure(
     walls: list[float] = []
     processors: list[float] = []
     for content in inputs:
-        before, begun = os.times(), time.perf_counter()
+        # Not `os.times`, which counts in hundredths of a second: that is all that a bare interpreter takes.
+        before, begun = getrusage(RUSAGE_CHILDREN), time.perf_counter()
         subprocess.run(  # noqa: S603 - ourselves
             [interpreter, *command], input=content, env=environ, stdout=subprocess.DEVNULL, check=True
         )
         walls.append(time.perf_counter() - begun)
-        after = os.times()
-        processors.append(after.children_user + after.children_system - before.children_user - before.children_system)
+        after = getrusage(RUSAGE_CHILDREN)
+        processors.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
     return Cost(median(walls), median(processors))
 
 
