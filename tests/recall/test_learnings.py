@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from perdure.recall import candidates, recaller
 from perdure.recall.query import SearchRequest
 from perdure.recall.ranking import select
 from perdure.recall.recipe import LEARNINGS, MOST_SCORED
-from perdure.store.port import Use
+from perdure.store.port import IndexRow, Use
 from perdure.testing.embedder import WordEmbedder
 from perdure.text.entry import passage
 
@@ -286,3 +287,30 @@ def test_of_a_few_matches_among_very_many_memories_recalls_count_at_every_limit(
             for limit in (1, 3):
                 few = memory.recall(query, recipe="learnings", category="goal", limit=limit)
                 assert numbers(few) == numbers(whole)[:limit]
+
+
+def test_a_cold_search_for_learnings_reads_learnings_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """A store may hold many more messages; and what is learned later is found as well."""
+    with Memory(tmp_path / "m.db", embedder=WordEmbedder()) as memory:
+        for number in range(5):
+            memory.remember(f"Message {number} about parsers")
+        memory.remember("Parsers need samples", category="heuristics")
+    with Memory(tmp_path / "m.db", embedder=WordEmbedder()) as memory:
+        read: list[int] = []
+        rows_of = memory._services.store.index_rows
+
+        def counting(*arguments: Any, **options: Any) -> Sequence[IndexRow]:
+            rows = rows_of(*arguments, **options)
+            read.extend(row.number for row in rows)
+            return rows
+
+        monkeypatch.setattr(memory._services.store, "index_rows", counting)
+        found = memory.learnings("parsers")
+        assert ([hit.record.number for hit in found.recall], found.total, read) == ([6], 1, [6])
+        memory.remember("Parsers fail loudly", category="patterns")
+        memory.remember("Another message about parsers")
+        found = memory.learnings("parsers")
+        assert ({hit.record.number for hit in found.recall}, found.total, read) == ({6, 7}, 2, [6])
+        memory.recall("parsers")
+        warm = memory.learnings("parsers")
+        assert ({hit.record.number for hit in warm.recall}, warm.total) == ({6, 7}, 2)

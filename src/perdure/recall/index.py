@@ -302,8 +302,10 @@ class NamespaceIndex:
     gone. Any other change is written into a copy of the column.
     """
 
-    def __init__(self, namespace: str, generation: Generation | None) -> None:
+    def __init__(self, namespace: str, generation: Generation | None, categories: Sequence[str] = ()) -> None:
+        """With `categories`, of memories of these alone, and of what changes later."""
         self.namespace = namespace
+        self._categories = categories
         self.generation = generation
         self.snapshot: Snapshot | None = None
         self._lock = threading.Lock()
@@ -402,7 +404,7 @@ class NamespaceIndex:
 
     def _load(self, store: Store, position: Position) -> None:
         self._clear()
-        for rows in read_rows(store, self.namespace, self.generation):
+        for rows in read_rows(store, self.namespace, self.generation, categories=self._categories):
             self._append(_Batch.of(rows, self._vocabulary, self._vectors.dimensions))
         self._position = position
 

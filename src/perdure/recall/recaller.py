@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from perdure.embed.choice import Chosen, EmbedderChoice
 from perdure.embed.port import Generation, Vectors, checked_vectors
 from perdure.errors import EmbedderUnavailable, IndexDamaged
-from perdure.model import Compared, Filter, Hit, Mode, Recall, Record
+from perdure.model import LEARNING_CATEGORIES, Compared, Filter, Hit, Mode, Recall, Record
 from perdure.recall.keyword_search import OUT_OF_TIME, Key, browse_disk, search_disk
 from perdure.recall.near_duplicates import without_repeats
 from perdure.recall.past_index import LOST, Past, PastIndexCache
@@ -25,7 +25,7 @@ from perdure.visibility import is_visible
 
 if TYPE_CHECKING:
     from perdure.recall.candidates import Partition, QueryVector
-    from perdure.recall.index import IndexCache, Snapshot
+    from perdure.recall.index import IndexCache, NamespaceIndex, Snapshot
     from perdure.recall.time_questions import TimeQuestion
     from perdure.recall.time_search import TimeSource
 
@@ -95,6 +95,7 @@ class Recaller:
         self._memory_bytes = memory_bytes
         self._lock = threading.Lock()
         self._indexes: IndexCache | None = None
+        self._of_learnings: dict[str, NamespaceIndex] = {}
         self._pasts = PastIndexCache(store, self._snapshot)
         self._asked: Counter[str] = Counter()
         # Of the questions asked last, the latest at the end.
@@ -355,7 +356,10 @@ class Recaller:
         pasts: list[Past] = []
         for namespace, name in enumerate(request.namespaces):
             if not request.is_past:
-                partitions.append(Partition(namespace, name, self._snapshot(name, generation)))
+                snapshot = None
+                if request.filter.categories and not request.include_constitutional:
+                    snapshot = self._learnings(request, name, generation)
+                partitions.append(Partition(namespace, name, snapshot or self._snapshot(name, generation)))
                 continue
             index = self._pasts.index(name, generation, request.as_of, request.known_at)
             pasts.append(index.past)
@@ -363,6 +367,22 @@ class Recaller:
             if index.past.old:
                 partitions.append(Partition(namespace, name, index.changed, index.past))
         return partitions, pasts
+
+    def _learnings(self, request: SearchRequest, name: str, generation: Generation | None) -> Snapshot | None:
+        """An index of learnings alone, where nothing else is asked for and no index is there: a session starts with
+        these, and there may be many more messages than learnings.
+        """
+        if set(request.filter.categories) - set(LEARNING_CATEGORIES):
+            return None
+        from perdure.recall.index import NamespaceIndex
+
+        with self._lock:
+            if self._indexes is not None and name in self._indexes:
+                return None
+            index = self._of_learnings.get(name)
+            if index is None or index.generation != generation:
+                index = self._of_learnings[name] = NamespaceIndex(name, generation, LEARNING_CATEGORIES)
+        return index.current(self._store)
 
     def _snapshot(self, name: str, generation: Generation | None) -> Snapshot:
         with self._lock:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Final
 
 from perdure.embed.port import Generation
@@ -14,11 +15,18 @@ _FEW_CHANGES: Final = 1000
 
 
 def read_rows(
-    store: Store, namespace: str, generation: Generation | None, *, with_triggers: bool = False
+    store: Store,
+    namespace: str,
+    generation: Generation | None,
+    *,
+    with_triggers: bool = False,
+    categories: Sequence[str] = (),
 ) -> Iterator[Sequence[IndexRow]]:
     """Every row of a namespace, in pages. Read the position before: what is written meanwhile then comes again."""
     after = 0
-    while rows := store.index_rows(namespace, generation, after, _PAGE, with_triggers=with_triggers):
+    read = partial(store.index_rows, namespace, generation, limit=_PAGE, with_triggers=with_triggers)
+    read = partial(read, categories=categories) if categories else read
+    while rows := read(after=after):
         yield rows
         after = rows[-1].number
 

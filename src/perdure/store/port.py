@@ -370,10 +370,18 @@ class IndexFeed(Protocol):
     def position(self, namespace: str, generation: Generation | None) -> Position: ...
 
     def index_rows(
-        self, namespace: str, generation: Generation | None, after: int, limit: int, *, with_triggers: bool = False
+        self,
+        namespace: str,
+        generation: Generation | None,
+        after: int,
+        limit: int,
+        *,
+        with_triggers: bool = False,
+        categories: Sequence[str] = (),
     ) -> Sequence[IndexRow]:
         """The indexed memories with a number above `after`, by number: how a recall index is first filled. With
-        `with_triggers` only active memories that have trigger phrases and are not deprecated.
+        `with_triggers` only active memories that have trigger phrases and are not deprecated; with `categories` only
+        memories of these.
         """
         ...
 

@@ -8,7 +8,7 @@ from typing import cast
 
 from perdure.embed.port import Generation
 from perdure.store.port import IndexChanges, IndexRow, Position, UseCount
-from perdure.store.sqlite.apsw_types import Database, Row
+from perdure.store.sqlite.apsw_types import Database, Row, Value
 from perdure.store.sqlite.reader import generation_id
 from perdure.store.sqlite.rows import NUMBER_MASK, Unwritten, range_of, slot_of
 from perdure.store.sqlite.sql import SQL
@@ -24,8 +24,9 @@ def index_rows(
     limit: int,
     *,
     with_triggers: bool = False,
+    categories: Sequence[str] = (),
 ) -> Sequence[IndexRow]:
-    bindings = {
+    bindings: dict[str, Value] = {
         "generation": generation_id(connection, generation),
         "after": slot_of(namespace, max(0, min(after, NUMBER_MASK))),
         "last": range_of(namespace)[1],
@@ -34,6 +35,9 @@ def index_rows(
     if with_triggers:
         bindings["namespace"] = namespace
     statement = SQL["index_rows_with_triggers" if with_triggers else "index_rows"]
+    if categories:
+        bindings["categories"] = json.dumps(categories)
+        statement = SQL["index_rows_of_categories"]
     return list(map(_index_row, connection.execute(f"{SQL['index_columns']} {statement}", bindings)))
 
 

@@ -915,6 +915,18 @@ WHERE entry.slot > :after AND entry.slot <= :last
 ORDER BY entry.slot
 LIMIT :limit;
 
+-- name: index_rows_of_categories
+-- As above, of the memories of some categories: a session starts with these, however many messages there are.
+       memory.slot & 4294967295
+FROM memory
+CROSS JOIN entry ON entry.slot = memory.slot
+LEFT JOIN vector ON vector.namespace = memory.namespace AND vector.generation = :generation
+    AND vector.passage_hash = memory.passage_hash
+WHERE memory.slot > :after AND memory.slot <= :last
+    AND memory.category IN (SELECT value FROM json_each(:categories))
+ORDER BY memory.slot
+LIMIT :limit;
+
 -- name: index_rows_with_triggers
 -- As above, of the memories that have trigger phrases: from an index that holds these alone.
        memory.slot & 4294967295

@@ -186,12 +186,20 @@ class SqliteStore:
         return Position(seq, vector if generation else 0, repairs)
 
     def index_rows(
-        self, namespace: str, generation: Generation | None, after: int, limit: int, *, with_triggers: bool = False
+        self,
+        namespace: str,
+        generation: Generation | None,
+        after: int,
+        limit: int,
+        *,
+        with_triggers: bool = False,
+        categories: Sequence[str] = (),
     ) -> Sequence[IndexRow]:
         with self._pool.reading() as connection:
             return index_feed.index_rows(
-                connection, self._id(connection, namespace), generation, after, limit, with_triggers=with_triggers
-            )
+                connection, self._id(connection, namespace), generation, after, limit, with_triggers=with_triggers,
+                categories=categories,
+            )  # fmt: skip
 
     def index_changes(self, namespace: str, generation: Generation | None, since: Position) -> IndexChanges:
         with self._pool.reading() as connection:
