@@ -42,7 +42,7 @@ $(VENV)/.ready: $(VENV)/.locked pyproject.toml
 	@$(BIN)/python $(PIP) --no-build-isolation -e .
 	@touch $@
 
-demo: setup  ## A small story: remember, recall, correct, history, forget, undo
+demo: setup  ## Two small stories: the life of a memory, and a coding agent that remembers
 	@$(BIN)/perdure demo
 
 test: check  ## Everything CI checks: lint, types, architecture, tests, coverage

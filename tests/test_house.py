@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 import subprocess
 import sys
@@ -317,6 +318,14 @@ def test_the_wheel_holds_everything_that_is_in_the_package(tmp_path: Path):
     present = {path for path in PACKAGE.rglob("*") if path.is_file() and "__pycache__" not in path.parts}
     assert packed == {path.relative_to(PACKAGE.parent).as_posix() for path in present}
     assert {path.suffix for path in present} >= {".onnx", ".py", ".sql", ".typed"}
+
+
+def test_the_plugin_has_the_version_of_the_package():
+    import perdure
+    from perdure.hosts.install import plugin_folder
+
+    plugin = json.loads((plugin_folder() / "perdure" / ".claude-plugin" / "plugin.json").read_text(encoding="utf-8"))
+    assert plugin["version"] == perdure.__version__
 
 
 def test_the_version_is_written_once():

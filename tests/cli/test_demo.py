@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import os
+import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,18 +12,33 @@ from perdure.embed import local
 if TYPE_CHECKING:
     from cli.user import User
 
+# That of a clone: the command is not on it.
+PATH = "/usr/bin:/bin"
 BY_MEANING, BY_WORDS = "have no word in common", "searches by words alone"
 
 
-def test_the_story_shows_each_command_and_its_own_output(user: User):
+def test_the_story_shows_each_command_and_its_own_output_and_its_last_line_can_be_pasted(user: User, tmp_path: Path):
     embedder, remark = ("none", BY_WORDS) if local.unavailable() else ("local", BY_MEANING)
-    code, out, _ = user.process("demo", PERDURE_EMBEDDER=embedder)
+    code, out, _ = user.process("demo", PERDURE_EMBEDDER=embedder, PATH=PATH)
     lines = out.decode().splitlines()
     assert code == 0
     assert any(remark in line for line in lines)
     typed = lines.index('$ perdure remember "The staging database is rebuilt every night at 02:00" --tag ops')
     assert lines[typed + 1] == "Remembered #3  The staging database is rebuilt every night at 02:00"
     assert '$ PERDURE_SESSION=mallory perdure remember "Peanuts are safe for everybody"' in lines
+    second, third = (out.decode().split(f"\n{title}")[1] for title in ("Session 2", "Session 3"))
+    assert "| Anti-Pattern: Silent retries" in second
+    assert ("no word in common" in second) == (embedder == "local")
+    assert "never send it again" in second
+    assert "never send it again" not in third
+    assert "removed    #3  Fridays" in third
+    pasted = subprocess.run(
+        ["/bin/sh", "-c", lines[-1]],
+        env={**os.environ, "PATH": PATH, "PERDURE_STORE": str(tmp_path / "own.db"), "PERDURE_EMBEDDER": "none"},
+        capture_output=True,
+        check=False,
+    )
+    assert (pasted.returncode, pasted.stdout) == (0, b"Remembered #1  Perdure has kept its promises\n")
 
 
 def test_with_json_the_demo_says_whether_everything_came_out_as_promised(user: User, tmp_path: Path):

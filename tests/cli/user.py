@@ -79,12 +79,12 @@ class User:
         keyboard, screen = os.openpty()
         running = self.start(*words, stdin=screen)
         os.write(keyboard, answer)
-        out, err = running.communicate(timeout=60)
+        out, err = running.communicate(timeout=120)
         os.close(keyboard)
         os.close(screen)
         return running.returncode, out.decode(), err.decode()
 
     def process(self, *words: str, **environment: str) -> tuple[int, bytes, bytes]:
         running = self.start(*words, environment=environment)
-        out, err = running.communicate(timeout=60)
+        out, err = running.communicate(timeout=120)
         return running.returncode, out, err

@@ -12,7 +12,7 @@ import sysconfig
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from subprocess import DEVNULL, PIPE, STDOUT
 from typing import Any, Final
@@ -20,6 +20,7 @@ from typing import Any, Final
 import click
 
 from perdure.cli.command import Target, command
+from perdure.cli.demo_agent import AGENT_STORY
 from perdure.cli.demo_script import QUESTION, STORY, Check
 from perdure.cli.exit_codes import FAILED, OK
 from perdure.cli.render import View
@@ -33,16 +34,20 @@ _PROGRAMS: Final = {"perdure": _PERDURE, "python": (sys.executable, "-P")}
 
 @dataclass(slots=True)
 class Demo:
-    """Plays the story. `output` is where the commands write to, `folder` where they are run."""
+    """Plays the story. `output` is where the commands write to, `folder` where they are run. `told` is what sessions of
+    the coding agent were told, `numbers` what its model stored, by name.
+    """
 
     environment: dict[str, str]
     output: int | None
     folder: Path = Path()
     question: str = QUESTION
     kept: bool = True
+    told: list[str] = field(default_factory=list[str])
+    numbers: dict[str, int] = field(default_factory=dict[str, int])
 
     def play(self) -> Iterator[str]:
-        for title, session, narration, steps in STORY:
+        for title, session, narration, steps in (*STORY, *AGENT_STORY):
             self.environment["PERDURE_SESSION"] = session
             yield from ("", click.style(title, bold=True), *wrap(narration, width()))
             for step in steps:
@@ -73,7 +78,7 @@ class Demo:
 
     def ask(self, *words: str) -> Any:
         """Run a command behind the scenes, for what it answers with --json."""
-        return json.loads(self._answer(*words, "--json"))
+        return json.loads(self.answer(*words, "--json"))
 
     def recalled(self, *words: str) -> str:
         """The texts that a question finds, one a line."""
@@ -86,7 +91,7 @@ class Demo:
         return self.folder / name
 
     def stored(self) -> set[str]:
-        return {json.loads(line).get("text", "") for line in self._answer("export", "-").splitlines()}
+        return {json.loads(line).get("text", "") for line in self.answer("export", "-").splitlines()}
 
     def files(self) -> Iterator[bytes]:
         """The content of every file of the store."""
@@ -94,11 +99,12 @@ class Demo:
         return (path.read_bytes() for path in store.parent.iterdir() if path.name.startswith(store.name))
 
     def writer(self, *words: str) -> subprocess.Popen[bytes]:
-        """A process that the story means to kill."""
+        """A process that is fed, or killed."""
         return self._start((*_PERDURE, *words), {}, stdin=PIPE, stdout=PIPE, stderr=DEVNULL)
 
-    def _answer(self, *words: str) -> str:
-        process = self._start((*_PERDURE, *words), {}, stdout=PIPE, stderr=DEVNULL)
+    def answer(self, *words: str, **variables: str) -> str:
+        """What a command writes."""
+        process = self._start((*_PERDURE, *words), variables, stdout=PIPE, stderr=DEVNULL)
         return process.communicate()[0].decode("utf-8")
 
     def _start(
@@ -112,8 +118,9 @@ class Demo:
 def main(target: Target) -> View:
     """Watch a short story on a temporary store.
 
-    Remember, recall, correct, forget, undo, and a crash: real commands with their real output, offline, in under a
-    minute. With --store the store is kept. Exit code 1 when anything did not come out as promised.
+    Remember, recall, correct, forget, undo, and a crash; then a coding agent, in three sessions and two projects. Real
+    commands with their real output, offline, in under a minute. With --store the store is kept. Exit code 1 when
+    anything did not come out as promised.
     """
     if target.store and Path(target.store).exists():
         raise Conflict(f"{target.store} exists; the demo wants a store of its own.", remedy="Name a new file.")
@@ -135,9 +142,11 @@ def main(target: Target) -> View:
         yield ""
         if not demo.kept:
             yield click.style("Not everything came out as promised: see the red lines.", fg="red", bold=True)
-        yield f"That took {seconds[0]:.0f} seconds, and no network. Your own begins with:"
-        installed = os.path.relpath(Path(sysconfig.get_path("scripts"), "perdure"))
-        yield f'  {"perdure" if shutil.which("perdure") else safe(installed)} remember "…"'
+        installed = shlex.quote(os.path.relpath(Path(sysconfig.get_path("scripts"), "perdure")))
+        perdure = "perdure" if shutil.which("perdure") else safe(installed)
+        yield f"That took {seconds[0]:.0f} seconds, and no network. For your coding agent, and for yourself:"
+        yield f"  {perdure} install claude-code"
+        yield f'  {perdure} remember "Perdure has kept its promises"'
 
     def document() -> dict[str, Any]:
         for _ in play():
