@@ -37,9 +37,9 @@ $(VENV)/.locked: requirements/dev.txt
 	@$(BIN)/python $(PIP) --require-hashes -r $<
 	@touch $@
 
-$(VENV)/.ready: $(VENV)/.locked pyproject.toml
-	@echo "setup: perdure itself, editable"
-	@$(BIN)/python $(PIP) --no-build-isolation -e .
+$(VENV)/.ready: $(VENV)/.locked pyproject.toml packages/minilm/pyproject.toml packages/minilm/build_weights.py
+	@echo "setup: perdure itself, editable, and its model"
+	@$(BIN)/python $(PIP) --no-build-isolation -e . ./packages/minilm
 	@touch $@
 
 demo: setup  ## Two small stories: the life of a memory, and a coding agent that remembers
@@ -129,7 +129,7 @@ $(BENCH)/.ready: requirements/bench.txt pyproject.toml
 	@$(BENCH)/bin/python $(PIP) --require-hashes -r $<
 	@# torch, which txtai imports, has another build for each kind of machine: pip's own choice, by version, not by hash.
 	@$(BENCH)/bin/python -m pip install -qq --disable-pip-version-check torch==2.13.0
-	@$(BENCH)/bin/python $(PIP) --no-build-isolation -e .
+	@$(BENCH)/bin/python $(PIP) --no-build-isolation -e . ./packages/minilm
 	@touch $@
 
 # Environments that are only used, without a pip of their own, and compiled where something is imported.
@@ -158,18 +158,20 @@ $(HOSTS)/.ready: requirements/hosts.txt requirements/hosts/package.json requirem
 	@touch $@
 
 lock: LOCK = $(UV) pip compile --quiet $(UPGRADE) --universal --python-version 3.11 --generate-hashes --no-header
-lock: COMPILE = $(LOCK) --extra local --extra server pyproject.toml requirements/model.in
-lock:  ## Renew the locks from pyproject.toml and requirements/*.in (needs uv)
+# perdure-minilm is built here, so no lock names it; build puts it where the resolver finds it.
+lock: COMPILE = $(LOCK) --find-links dist --no-emit-package perdure-minilm --extra local --extra server pyproject.toml
+lock: build  ## Renew the locks from pyproject.toml and requirements/*.in (needs uv)
 	$(COMPILE) --excludes requirements/excludes.txt -o requirements/runtime.txt
-	$(COMPILE) --excludes requirements/excludes.txt -c requirements/runtime.txt requirements/dev.in -o requirements/dev.txt
-	$(COMPILE) --excludes requirements/bench-excludes.txt -c requirements/runtime.txt --no-emit-package torch requirements/bench.in -o requirements/bench.txt
+	$(COMPILE) --excludes requirements/excludes.txt -c requirements/runtime.txt requirements/model.in requirements/dev.in -o requirements/dev.txt
+	$(COMPILE) --excludes requirements/bench-excludes.txt -c requirements/runtime.txt --no-emit-package torch requirements/model.in requirements/bench.in -o requirements/bench.txt
 	$(LOCK) requirements/clients.in -o requirements/clients.txt
 	$(LOCK) requirements/clients-1.in -o requirements/clients-1.txt
 	$(LOCK) requirements/hosts.in -c requirements/clients.txt -o requirements/hosts.txt
 	$(LOCK) requirements/api.in -o requirements/api.txt
 
-build: setup  ## Build the wheel into dist/
+build: setup  ## Build the two wheels into dist/: perdure, and perdure-minilm with the weights of the local model
 	$(BIN)/hatchling build --target wheel
+	cd packages/minilm && ../../$(BIN)/hatchling build --target wheel --directory ../../dist
 
 clean:  ## Remove everything that make has built
 	rm -rf $(VENV) $(BENCH) $(CLIENTS) $(HOSTS) $(API) bench/.cache dist .coverage* .pytest_cache .ruff_cache .hypothesis

@@ -24,7 +24,6 @@ from numpy.typing import NDArray
 
 from perdure.embed import weights
 from perdure.embed.local import LocalEmbedder, Model, load_model, open_session, open_tokenizer
-from perdure.settings import load as load_settings
 
 Vectors: TypeAlias = NDArray[np.float32]
 
@@ -108,22 +107,28 @@ def recalls(conversation: Conversation, turns: Vectors, questions: Vectors) -> l
     ]
 
 
-def float_model(cache: Path) -> Model:  # noqa: ARG001
+def float_model() -> Model:
     """The same architecture with every tensor as it was trained."""
     directory = weights.model_directory()
     if directory is None:
         sys.exit("The local model is not installed.")
-    tensors = weights.fold(weights.read_source(directory / weights.SOURCE_FILE))
+    builder = script("packages/minilm/build_weights.py")
+    tensors = builder.fold(builder.read_source(builder.source_directory() / builder.SOURCE_FILE))
     return Model(open_tokenizer(directory), open_session(exact_graph(), tensors), tensors)
 
 
 def exact_graph() -> bytes:
-    spec = spec_from_file_location("build_graph", Path(__file__).parent.parent / "tools" / "build_graph.py")
+    return script("tools/build_graph.py").build(exact=True)
+
+
+def script(path: str) -> Any:
+    """A script of this repository, as a module."""
+    spec = spec_from_file_location(Path(path).stem, Path(__file__).parent.parent / path)
     if spec is None or spec.loader is None:
-        sys.exit("tools/build_graph.py is missing.")
-    script = module_from_spec(spec)
-    spec.loader.exec_module(script)
-    return script.build(exact=True)
+        sys.exit(f"{path} is missing.")
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def measure(contenders: Sequence[Contender], data: Sequence[Conversation]) -> None:
@@ -145,9 +150,9 @@ def measure(contenders: Sequence[Contender], data: Sequence[Conversation]) -> No
             one.query_seconds += (time.perf_counter() - start) / len(data[0].questions[:_ALONE])
 
 
-def measure_loads(contenders: Sequence[Contender], cache: Path) -> None:
+def measure_loads(contenders: Sequence[Contender]) -> None:
     """The best of five sessions made from tensors at hand; reading them is not counted."""
-    tensors = {"int8": load_model(cache).mapped_weights, "float32": float_model(cache).mapped_weights}
+    tensors = {"int8": load_model().mapped_weights, "float32": float_model().mapped_weights}
     for _ in range(_LOADS):
         for one in contenders:
             start = time.perf_counter()
@@ -191,13 +196,12 @@ def main(arguments: Sequence[str]) -> int:
     if len(arguments) != 1:
         print(__doc__)
         return 2
-    cache = load_settings().cache
     data = conversations(Path(arguments[0]))
     shipped = (Path(weights.__file__).parent / "minilm.onnx").read_bytes()
-    exact = Contender("float32", exact_graph(), LocalEmbedder(cache, float_model))
-    small = Contender("int8", shipped, LocalEmbedder(cache))
+    exact = Contender("float32", exact_graph(), LocalEmbedder(float_model))
+    small = Contender("int8", shipped, LocalEmbedder())
     measure((exact, small), data)
-    measure_loads((exact, small), cache)
+    measure_loads((exact, small))
     return 1 if report(exact, small, data) > LIMIT else 0
 
 

@@ -12,7 +12,6 @@ from bench.corpus import Batch, Vectors
 from perdure import Memory
 from perdure.embed.local import LocalEmbedder
 from perdure.embed.port import Embedder, Generation, Progress
-from perdure.settings import load as load_settings
 
 
 class KnownVectors:
@@ -90,4 +89,4 @@ class PerdureEmbedding(Perdure):
 
 
 def local_embedder() -> LocalEmbedder:
-    return LocalEmbedder(load_settings().cache)
+    return LocalEmbedder()

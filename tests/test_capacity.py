@@ -437,8 +437,8 @@ def test_the_estimate_is_a_quarter_of_the_characters_and_never_less(text: str):
 
 
 @pytest.fixture(scope="module")
-def local(shared_cache: Path) -> LocalEmbedder:
-    return LocalEmbedder(shared_cache)
+def local() -> LocalEmbedder:
+    return LocalEmbedder()
 
 
 def test_the_local_model_counts_with_its_own_tokenizer_and_needs_no_session(local: LocalEmbedder):
@@ -463,7 +463,7 @@ def test_a_tokenizer_that_cannot_be_had_leaves_the_estimate(local: LocalEmbedder
         raise OSError
 
     monkeypatch.setattr("perdure.embed.local.open_counter", broken)
-    other = LocalEmbedder(Path("nowhere"))
+    other = LocalEmbedder()
     assert (other.token_counter, other.count_tokens("12345")) == ("characters / 4", 2)
 
 

@@ -57,8 +57,8 @@ def test_no_summary_is_over_its_limit(texts: list[str], limit: int, counter: Tok
     texts=st.lists(st.text(min_size=1, max_size=600).filter(lambda text: bool(text.strip())), max_size=6),
     limit=st.integers(1, 120),
 )
-def test_the_models_own_tokenizer_is_obeyed_as_well(texts: list[str], limit: int, shared_cache: Path):
-    counter = counter_of(LocalEmbedder(shared_cache))
+def test_the_models_own_tokenizer_is_obeyed_as_well(texts: list[str], limit: int):
+    counter = counter_of(LocalEmbedder())
     made = summarize(material(*texts), limit, counter, NOW)
     assert made.token_counter != ESTIMATE.name
     assert counter.count(made.text) <= limit

@@ -138,7 +138,7 @@ class Services:
 
             if reason := local.unavailable():
                 raise reason
-            return local.LocalEmbedder(self.settings.cache)
+            return local.LocalEmbedder()
         from perdure.embed.registry import open_embedder
 
         return open_embedder(name, self.settings, self.access, dimensions=dimensions)

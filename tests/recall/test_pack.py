@@ -85,8 +85,8 @@ def test_no_context_is_over_its_budget_and_every_memory_is_in_it_or_named(
 
 @pytest.mark.skipif(unavailable() is not None, reason="the local model is not installed")
 @given(texts=TEXTS, budget=st.integers(1, 300))
-def test_the_models_own_tokenizer_is_obeyed_as_well(texts: list[str], budget: int, shared_cache: Path):
-    counter = counter_of(LocalEmbedder(shared_cache))
+def test_the_models_own_tokenizer_is_obeyed_as_well(texts: list[str], budget: int):
+    counter = counter_of(LocalEmbedder())
     context = made(recall(*texts), budget, counter=counter)
     assert counter.count(context.text) <= budget
     assert context.token_counter == counter.name != ESTIMATE.name

@@ -33,9 +33,9 @@ PASTED = (
         "in memory",
     ]
 )
-def notes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, shared_cache: Path) -> Iterator[Memory]:
+def notes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Memory]:
     monkeypatch.setattr(recaller, "_RECALLS_FROM_DISK", 10**9 if request.param == "from disk" else 0)
-    embedder = LocalEmbedder(shared_cache) if request.param == "local" else "none"
+    embedder = LocalEmbedder() if request.param == "local" else "none"
     with Memory(":memory:", embedder=embedder) as memory:
         memory.import_([{"text": text} for text in NOTES])
         memory.work()

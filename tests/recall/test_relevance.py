@@ -46,8 +46,8 @@ class Crowded:
 
 
 @pytest.fixture
-def local(shared_cache: Path) -> LocalEmbedder:
-    return LocalEmbedder(shared_cache)
+def local() -> LocalEmbedder:
+    return LocalEmbedder()
 
 
 def holding(embedder: LocalEmbedder | Crowded | None, texts: Sequence[str]) -> Memory:

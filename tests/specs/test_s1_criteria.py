@@ -42,9 +42,9 @@ def about(answer: Recall, topic: str) -> int:
 
 
 @pytest.mark.skipif(unavailable() is not None, reason="the local model is not installed")
-def test_the_entries_that_the_work_is_about_come_up(clock: HandClock, shared_cache: Path):
+def test_the_entries_that_the_work_is_about_come_up(clock: HandClock):
     """S1 criterion 1: at least 15 of 20 parser entries among 25, by the real model; by prominence alone about 10."""
-    with Memory(":memory:", embedder=LocalEmbedder(shared_cache), clock=clock) as memory:
+    with Memory(":memory:", embedder=LocalEmbedder(), clock=clock) as memory:
         assert Counter({topic: len(entries) for topic, entries in TOPICS.items()}) == Counter(
             parser=20, deployment=20, testing=10
         )

