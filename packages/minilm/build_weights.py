@@ -91,13 +91,14 @@ def fold(source: weights.Tensors) -> weights.Tensors:
     A key's bias adds the same to every score of a row, so softmax ignores it. A value's bias passes through attention
     unchanged, because its weights sum to one, and joins the next bias.
     """
+
     def exact(name: str) -> Matrix:
         return source[name].astype(np.float64)
 
     types = exact("embeddings.token_type_embeddings.weight")
     tensors: weights.Tensors = {
         "words": source["embeddings.word_embeddings.weight"],
-        "positions": exact("embeddings.position_embeddings.weight")[:weights.MAX_TOKENS] + types[0],
+        "positions": exact("embeddings.position_embeddings.weight")[: weights.MAX_TOKENS] + types[0],
         "start.gain": source["embeddings.LayerNorm.weight"],
         "start.shift": source["embeddings.LayerNorm.bias"],
     }
@@ -109,7 +110,8 @@ def fold(source: weights.Tensors) -> weights.Tensors:
             ours + "attend": np.hstack([exact(f"{attention}{part}.weight").T for part in ("query", "key", "value")]),
             ours + "attend.bias": source[attention + "query.bias"],
             ours + "mix": mix,
-            ours + "mix.bias": exact(theirs + "attention.output.dense.bias") + exact(attention + "value.bias") @ mix,
+            ours + "mix.bias": exact(theirs + "attention.output.dense.bias")
+            + carried(exact(attention + "value.bias"), mix),
             ours + "mixed.gain": source[theirs + "attention.output.LayerNorm.weight"],
             ours + "mixed.shift": source[theirs + "attention.output.LayerNorm.bias"],
             ours + "widen": source[theirs + "intermediate.dense.weight"].T,
@@ -120,6 +122,13 @@ def fold(source: weights.Tensors) -> weights.Tensors:
             ours + "done.shift": source[theirs + "output.LayerNorm.bias"],
         }
     return {name: np.ascontiguousarray(tensor, dtype=np.float32) for name, tensor in tensors.items()}
+
+
+def carried(bias: Matrix, matrix: Matrix) -> Matrix:
+    """What a bias becomes behind a matrix. It is added up row by row, so that every machine gets the same bits, which the
+    library behind `@` does not promise.
+    """
+    return (bias[:, np.newaxis] * matrix).sum(axis=0)
 
 
 def quantise(folded: weights.Tensors) -> weights.Tensors:

@@ -147,7 +147,12 @@ SETTINGS: Final = (
         "Nothing that fits less well is an answer, from 0 to 1; 0: recall fills its limit whatever fits.",
     ),
     Setting("categories", "words", "", "Categories of your own, besides the built-in ones."),
-    Setting("cache", "path", "the user's cache directory", "Where derived files go, such as what was found out about a model."),
+    Setting(
+        "cache",
+        "path",
+        "the user's cache directory",
+        "Where derived files go, such as what was found out about a model.",
+    ),
     Setting("redact", "switch", "true", "Replace secrets by [REDACTED:kind] before anything is stored."),
     Setting(
         "redact_patterns",

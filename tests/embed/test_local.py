@@ -199,10 +199,7 @@ def test_nothing_heavy_is_imported_before_the_first_text():
 
 
 def test_the_model_package_is_never_imported():
-    code = (
-        "import sys, perdure.embed.local as l;"
-        "l.LocalEmbedder().embed_query('x'); print(*sys.modules)"
-    )
+    code = "import sys, perdure.embed.local as l;l.LocalEmbedder().embed_query('x'); print(*sys.modules)"
     loaded = set(run_python(code).split())
     assert "onnxruntime" in loaded
     assert weights.PACKAGE not in loaded
@@ -331,7 +328,6 @@ def test_threads_that_come_at_once_load_the_model_once(monkeypatch: pytest.Monke
     assert len(loads) == 1
     np.testing.assert_array_equal(vectors[0], vectors[6])
     np.testing.assert_array_equal(vectors[1], vectors[7])
-
 
 
 # What it is made of

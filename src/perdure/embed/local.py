@@ -256,9 +256,7 @@ def _embed(model: Model, tokens: Sequence[list[int]]) -> Vectors:
     try:
         vectors = model.run(ids, mask)
     except Exception as error:
-        raise EmbedderUnavailable(
-            f"The local model could not embed the text: {error}", remedy=_INSTALL
-        ) from error
+        raise EmbedderUnavailable(f"The local model could not embed the text: {error}", remedy=_INSTALL) from error
     if not (np.abs(np.linalg.norm(vectors, axis=1) - 1) < _UNIT_TOLERANCE).all():
         raise EmbedderUnavailable("The local model gave a vector that is no direction.", remedy=_INSTALL)
     return vectors
