@@ -125,8 +125,8 @@ def fold(source: weights.Tensors) -> weights.Tensors:
 
 
 def carried(bias: Matrix, matrix: Matrix) -> Matrix:
-    """What a bias becomes behind a matrix. It is added up row by row, so that every machine gets the same bits, which the
-    library behind `@` does not promise.
+    """What a bias becomes behind a matrix. It is added up row by row, so that every machine gets the same bits, which
+    the library behind `@` does not promise.
     """
     return (bias[:, np.newaxis] * matrix).sum(axis=0)
 
