@@ -8,6 +8,7 @@ from datetime import datetime
 from operator import attrgetter
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, overload
 
+from perdure.display import html_table, short, short_list
 from perdure.ids import ContentHash, MemoryId
 from perdure.maintenance_results import Backup as Backup
 from perdure.maintenance_results import BackupRestored as BackupRestored
@@ -108,6 +109,9 @@ class Record:
     invalid_at: datetime | None = None
     expires_at: datetime | None = None
     state: State = "active"
+
+    def __repr__(self) -> str:
+        return f"<Record #{self.number} {short(self.text)}>"
 
 
 _values = attrgetter(*Record.__slots__)
@@ -249,6 +253,9 @@ class Remembered:
     notes: tuple[str, ...] = ()
     evicted: tuple[Record, ...] = ()
     offered: str | None = None
+
+    def __repr__(self) -> str:
+        return f"<Remembered {self.outcome} #{self.record.number} {short(self.record.text)}>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -447,6 +454,13 @@ class Hit:
     concepts: Mapping[str, int] = field(default_factory=lambda: _NO_CONCEPTS)
 
     @property
+    def text(self) -> str:
+        return self.record.text
+
+    def __repr__(self) -> str:
+        return f"<Hit {self.relevance:.2f} #{self.record.number} {short(self.record.text)}>"
+
+    @property
     def line(self) -> str:
         """The memory on one line of about 20 tokens; `Memory.recall_detail` tells the rest."""
         from perdure.text.preview import one_line_preview
@@ -481,6 +495,13 @@ class Recall(Sequence[Hit]):
     min_relevance: float = 0.0
     nearest: Hit | None = None
     compared: Compared = _NOT_COMPARED
+
+    def __repr__(self) -> str:
+        return f"<Recall {self.mode} {short_list(self.hits)}>"
+
+    def _repr_html_(self) -> str:
+        rows = [(f"{hit.relevance:.2f}", f"#{hit.record.number}", hit.line) for hit in self.hits]
+        return html_table(("relevance", "memory", ""), rows, f"{len(rows)} found ({self.mode})")
 
     @overload
     def __getitem__(self, index: int) -> Hit: ...
@@ -528,6 +549,12 @@ class Context:
     notes: tuple[str, ...] = ()
     nearest: Hit | None = None
 
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        return f"<Context {self.tokens} of {self.budget} tokens, {len(self.items)} memories>"
+
 
 @dataclass(frozen=True, slots=True)
 class Detail:
@@ -555,6 +582,9 @@ class Page:
 
     records: tuple[Record, ...]
     next: int | None
+
+    def __repr__(self) -> str:
+        return f"<Page {short_list(self.records)}>"
 
     def __iter__(self) -> Iterator[Record]:
         return iter(self.records)

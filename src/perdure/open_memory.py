@@ -138,4 +138,4 @@ class OpenMemory:
         raise TypeError("A Memory cannot be pickled: open the store again where it is needed.")
 
     def __repr__(self) -> str:
-        return f"<Memory {self._namespace!r}>"
+        return f"<Memory {self._namespace!r} in {str(self._services.settings.store)!r}>"
