@@ -13,7 +13,13 @@ from perdure.model import Finding
 from perdure.store.sqlite.connection import choose_journal
 from perdure.store.sqlite.doctor.environment import check_engine, check_file_system, check_wal
 from perdure.store.sqlite.file import StoreFile
-from perdure.store.sqlite.filesystem import UNKNOWN, detect_file_system, file_system_of, is_local
+from perdure.store.sqlite.filesystem import (
+    UNKNOWN,
+    detect_file_system,
+    file_system_of,
+    file_system_told_by_mount,
+    is_local,
+)
 from perdure.store.sqlite.sqlite_version import engine_is_safe, version_number
 from perdure.store.sqlite.store import SqliteStore
 from perdure.testing.records import read_once, remember
@@ -101,6 +107,29 @@ def test_an_unknown_file_system_counts_as_local():
     assert file_system_of("", "/memory.db") == UNKNOWN
     assert is_local(UNKNOWN)
     assert detect_file_system("/") != ""
+
+
+MACOS_MOUNTS = """\
+/dev/disk3s1s1 on / (apfs, sealed, local, read-only, journaled)
+devfs on /dev (devfs, local, nobrowse)
+/dev/disk3s5 on /System/Volumes/Data (apfs, local, journaled, nobrowse, protect)
+//ann@box._smb._tcp.local/team (old) on /Volumes/team on call (smbfs, nodev, nosuid, mounted by ann)
+box:/export on /Users/ann/nfs (nfs, nodev, nosuid)
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "file_system"),
+    [
+        ("/Users/ann/memory.db", "apfs"),
+        ("/Volumes/team on call/memory.db", "smbfs"),
+        ("/Users/ann/nfs/memory.db", "nfs"),
+        ("/Users/ann/nfs2/memory.db", "apfs"),
+    ],
+)
+def test_a_network_mount_of_macos_is_recognised(path: str, file_system: str):
+    assert file_system_told_by_mount(MACOS_MOUNTS, path) == file_system
+    assert is_local(file_system) == (file_system == "apfs")
 
 
 def test_an_old_engine_gets_a_rollback_journal(monkeypatch: pytest.MonkeyPatch):

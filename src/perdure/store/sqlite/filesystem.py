@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -10,28 +12,42 @@ UNKNOWN: Final = "unknown"
 
 _NETWORK: Final = frozenset(
     {
-        "9p", "afs", "beegfs", "ceph", "cifs", "coda", "davfs", "davfs2", "fuse", "gfs2", "glusterfs", "gpfs", "lustre",
-        "ncpfs", "nfs", "nfs3", "nfs4", "ocfs2", "orangefs", "prl_fs", "smb", "smb2", "smb3", "smbfs", "vboxsf",
-        "virtiofs",
+        "9p", "afpfs", "afs", "beegfs", "ceph", "cifs", "coda", "davfs", "davfs2", "fuse", "gfs2", "glusterfs",
+        "gpfs", "lustre", "ncpfs", "nfs", "nfs3", "nfs4", "ocfs2", "orangefs", "prl_fs", "smb", "smb2", "smb3",
+        "smbfs", "vboxsf", "virtiofs", "webdav",
     }
 )  # fmt: skip
 _POINT: Final = 4
+_MOUNT_LINE: Final = re.compile(r".+? on (?P<point>/.*) \((?P<type>[^ ,()]+)[^()]*\)")
+_MOUNT_SECONDS: Final = 2
 _ESCAPE: Final = re.compile(r"\\([0-7]{3})")
 
 
 def file_system_of(mountinfo: str, path: str) -> str:
-    """The type of the mount that holds `path` (absolute, no links), from the text of /proc/self/mountinfo."""
-    best, found = -1, UNKNOWN
+    """The type of the mount that holds `path` (absolute, no links), from the text of Linux's /proc/self/mountinfo."""
+    mounts: list[tuple[str, str]] = []
     for line in mountinfo.splitlines():
         before, separator, after = line.partition(" - ")
         fields = before.split(" ")
-        if not separator or len(fields) <= _POINT:
-            continue
-        point = _ESCAPE.sub(lambda code: chr(int(code[1], 8)), fields[_POINT])
+        if separator and len(fields) > _POINT:
+            point = _ESCAPE.sub(lambda code: chr(int(code[1], 8)), fields[_POINT])
+            mounts.append((point, after.split(" ", 1)[0]))
+    return _type_at(mounts, path)
+
+
+def file_system_told_by_mount(listing: str, path: str) -> str:
+    """The same, from what `mount` prints on macOS: `//ann@box/share on /Volumes/share (smbfs, nodev)`."""
+    found = (_MOUNT_LINE.fullmatch(line) for line in listing.splitlines())
+    return _type_at([(match["point"], match["type"]) for match in found if match], path)
+
+
+def _type_at(mounts: Sequence[tuple[str, str]], path: str) -> str:
+    best, found = -1, UNKNOWN
+    for point, kind in mounts:
         # Not `>`: of two mounts on one point the later one is on top.
         holds = point in ("/", path) or path.startswith(f"{point}/")
         if holds and len(point) >= best:
-            best, found = len(point), after.split(" ", 1)[0]
+            best, found = len(point), kind
     return found
 
 
@@ -41,6 +57,14 @@ def is_local(file_system: str) -> bool:
 
 
 def detect_file_system(path: str) -> str:
+    if sys.platform == "darwin":
+        import subprocess
+
+        try:
+            told = subprocess.run(["/sbin/mount"], capture_output=True, check=True, timeout=_MOUNT_SECONDS)
+        except (OSError, subprocess.SubprocessError):
+            return UNKNOWN
+        return file_system_told_by_mount(told.stdout.decode(errors="surrogateescape"), path)
     try:
         mountinfo = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="surrogateescape")
     except OSError:

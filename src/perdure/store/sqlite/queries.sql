@@ -6,6 +6,9 @@
 PRAGMA cache_size = -8192;
 PRAGMA mmap_size = 0;
 PRAGMA synchronous = FULL;
+-- On macOS fsync alone leaves the data in the drive's cache; elsewhere these two change nothing.
+PRAGMA fullfsync = ON;
+PRAGMA checkpoint_fullfsync = ON;
 PRAGMA foreign_keys = ON;
 PRAGMA secure_delete = ON;
 PRAGMA trusted_schema = OFF;
