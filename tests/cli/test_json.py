@@ -35,6 +35,7 @@ summarize
 log
 promote
 checkpoint list
+namespaces
 triggers tea
 remember "Alice prefers dark mode" --key person:alice --title Theme --tag ui --category preference --metadata page=7
 remember "Bob drinks green tea" --importance 0.9 --valid-at 2026-01-01 --expires-at 3y --reasoning "He said so"
@@ -77,6 +78,7 @@ log --limit 2
 checkpoint create before --description "Before" --spec-folder auth
 checkpoint create all --everything
 checkpoint list
+namespaces
 remember "After the checkpoint"
 checkpoint restore all --dry-run
 checkpoint restore all --clear-existing

@@ -17,7 +17,7 @@ from perdure.store.sqlite.filesystem import (
     UNKNOWN,
     detect_file_system,
     file_system_of,
-    file_system_told_by_mount,
+    file_system_on_macos,
     is_local,
 )
 from perdure.store.sqlite.sqlite_version import engine_is_safe, version_number
@@ -128,7 +128,7 @@ box:/export on /Users/ann/nfs (nfs, nodev, nosuid)
     ],
 )
 def test_a_network_mount_of_macos_is_recognised(path: str, file_system: str):
-    assert file_system_told_by_mount(MACOS_MOUNTS, path) == file_system
+    assert file_system_on_macos(MACOS_MOUNTS, path) == file_system
     assert is_local(file_system) == (file_system == "apfs")
 
 

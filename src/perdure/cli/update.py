@@ -17,10 +17,10 @@ from perdure.model import ORIGIN_FIELDS, Record
 from perdure.validation import Fields
 
 _EXAMPLES: Final = (
-    'perdure update 7 --text "Alice prefers light mode"',
+    'perdure update 7 "Alice prefers light mode"',
     "perdure update person:alice --add-tag travel --remove-tag ui",
     "perdure update 7 --clear expires_at",
-    "perdure update 7 --text - < corrected.txt",
+    "perdure update 7 - < corrected.txt",
 )
 
 # What a field is once it was cleared: only fields that may be empty are here.
@@ -35,19 +35,23 @@ _EMPTY: Final[dict[str, Any]] = {
 
 @command("update", examples=_EXAMPLES)
 @click.argument("ref")
-@option("--text", section=CONTENT, help="What it says now; `-` reads standard input.")
+@click.argument("new_text", metavar="[TEXT]", required=False)
+@option("--text", section=CONTENT, help="The same as TEXT.")
 @option("--add-tag", "add_tags", section=CONTENT, multiple=True, help="Add a tag. Repeatable.")
 @option("--remove-tag", "remove_tags", section=CONTENT, multiple=True, help="Take a tag away. Repeatable.")
 @option("--clear", section=CONTENT, multiple=True, metavar="FIELD", shell_complete=completing(tuple(_EMPTY)),
         help="Empty a field, such as expires_at. Repeatable.")  # fmt: skip
 @field_options(without=ORIGIN_OPTIONS)
-def main(target: Target, *, ref: str, clear: tuple[str, ...], **options: Any) -> View:
+def main(target: Target, *, ref: str, new_text: str | None, clear: tuple[str, ...], **options: Any) -> View:
     """Correct a memory; the old version stays in its history.
 
-    REF is its number, id, content hash or key. --tag replaces all tags; --metadata changes the entries it names. Where
-    a memory comes from (its conversation, folder, file, project, session) stays as it is.
+    REF is its number, id, content hash or key. TEXT is what it says now; `-` reads standard input. --tag replaces all
+    tags; --metadata changes the entries it names. Where a memory comes from (its conversation, folder, file, project,
+    session) stays as it is.
     """
-    changes = given_fields(options)
+    if new_text is not None and options["text"] is not None:
+        raise click.UsageError("The text is given twice: as TEXT and with --text.")
+    changes = given_fields(options if new_text is None else {**options, "text": new_text})
     for name in clear:
         if name in changes:
             raise click.UsageError(f"{name} is both cleared and given.")

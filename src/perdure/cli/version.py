@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from perdure import __version__
 from perdure.cli.command import Target, command
 from perdure.cli.record_view import record_page, record_rows
 from perdure.cli.render import View
@@ -11,15 +12,19 @@ from perdure.cli.terminal import dim, safe
 from perdure.cli.time_options import stamp
 
 
-@command("version", examples=("perdure version 7 1", "perdure version person:alice 2 --json"))
-@click.argument("ref")
-@click.argument("number", type=int)
-def main(target: Target, *, ref: str, number: int) -> View:
-    """Show one version of a memory.
+@command("version", examples=("perdure version 7 1", "perdure version person:alice 2 --json", "perdure version"))
+@click.argument("ref", required=False)
+@click.argument("number", type=int, required=False)
+def main(target: Target, *, ref: str | None, number: int | None) -> View:
+    """Show one version of a memory; without arguments, the program's.
 
     REF is its number, id, content hash or key; `perdure versions` lists the version numbers. In a pipe each field is
     one line: name, tab, value.
     """
+    if ref is None:
+        return View(json={"version": __version__}, lines=[f"perdure, version {__version__}"])
+    if number is None:
+        raise click.UsageError(f"Which version of {safe(ref)[:60]}? `perdure versions` lists them.")
     with target.memory() as memory:
         version = memory.version(ref, number)
     if version.record is None:

@@ -35,7 +35,7 @@ def file_system_of(mountinfo: str, path: str) -> str:
     return _type_at(mounts, path)
 
 
-def file_system_told_by_mount(listing: str, path: str) -> str:
+def file_system_on_macos(listing: str, path: str) -> str:
     """The same, from what `mount` prints on macOS: `//ann@box/share on /Volumes/share (smbfs, nodev)`."""
     found = (_MOUNT_LINE.fullmatch(line) for line in listing.splitlines())
     return _type_at([(match["point"], match["type"]) for match in found if match], path)
@@ -64,7 +64,7 @@ def detect_file_system(path: str) -> str:
             told = subprocess.run(["/sbin/mount"], capture_output=True, check=True, timeout=_MOUNT_SECONDS)
         except (OSError, subprocess.SubprocessError):
             return UNKNOWN
-        return file_system_told_by_mount(told.stdout.decode(errors="surrogateescape"), path)
+        return file_system_on_macos(told.stdout.decode(errors="surrogateescape"), path)
     try:
         mountinfo = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="surrogateescape")
     except OSError:

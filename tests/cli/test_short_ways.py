@@ -1,0 +1,48 @@
+"""Short ways to say what everybody types: update REF TEXT, list in a pipe, version alone, namespaces."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+import perdure
+
+if TYPE_CHECKING:
+    from cli.user import User
+
+
+def test_a_memory_is_corrected_by_saying_what_it_is_now(newcomer: User):
+    newcomer.done("remember", "Alice prefers dark mode")
+    newcomer.done("update", "1", "Alice prefers light mode")
+    assert newcomer.done("show", "1", "--json").json["text"] == "Alice prefers light mode"
+
+
+def test_a_text_that_is_given_twice_is_refused(newcomer: User):
+    newcomer.done("remember", "Alice prefers dark mode")
+    assert "given twice" in newcomer.fails(2, "update", "1", "light", "--text", "dark").err
+
+
+def test_a_pipe_gets_every_memory_and_a_page_is_twenty(newcomer: User):
+    newcomer.done("remember", "--lines", stdin="".join(f"note {number}\n" for number in range(130)))
+    assert len(newcomer.done("list").out.splitlines()) == 130
+    assert len(newcomer.done("list", "--limit", "7").out.splitlines()) == 7
+    assert len(newcomer.done("list", "--json").json["records"]) == 20
+    assert len(newcomer.done("list", "--all", "--json").json["records"]) == 130
+    newcomer.fails(2, "list", "--all", "--limit", "7")
+
+
+def test_version_alone_is_the_programs(newcomer: User):
+    assert newcomer.done("version").out == f"perdure, version {perdure.__version__}\n"
+    assert newcomer.done("version", "--json").json == {"version": perdure.__version__}
+    newcomer.done("remember", "Alice prefers dark mode")
+    assert newcomer.done("version", "1", "1", "--json").json["version"] == 1
+    assert "Which version of 1?" in newcomer.fails(2, "version", "1").err
+
+
+@pytest.mark.parametrize("words", [("namespaces",), ("namespaces", "--json")])
+def test_the_namespaces_of_a_store_are_listed(newcomer: User, words: tuple[str, ...]):
+    newcomer.done("remember", "Alice prefers dark mode", "--namespace", "alice")
+    newcomer.done("remember", "Bob prefers tea")
+    answer = newcomer.done(*words)
+    assert ("alice" in answer.out, "default" in answer.out) == (True, True)
