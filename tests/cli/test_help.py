@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import click
 import pytest
 
-from perdure.cli.app import COMMANDS, perdure
+from perdure.cli.app import COMMANDS, GROUPS, perdure
 from perdure.cli.command import Command, Group
 
 if TYPE_CHECKING:
@@ -91,3 +91,7 @@ def test_both_help_options_are_known_whoever_asked_for_the_help_before(user: Use
     found = command(name)
     found.get_help(click.Context(found))
     assert user.done(*name.split(), "-h").out == user.done(*name.split(), "--help").out
+
+
+def test_every_command_stands_in_one_group_of_the_help():
+    assert sorted(" ".join(GROUPS.values()).split()) == sorted(COMMANDS)

@@ -73,6 +73,18 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "completion": ("completion", "Print the completion script for your shell."),
 }
 
+# How `perdure --help` lists them; a test puts every command into one group.
+GROUPS: Final[dict[str, str]] = {
+    "Every day": "remember recall context show list update upsert forget triggers summarize",
+    "Look back": "history versions version diff log stats namespaces",
+    "Undo and erase": "undo restore erase checkpoint",
+    "Keep order": "validate promote review conflicts capacity work doctor parked",
+    "Conversations": "chat episodes facts consolidate",
+    "Move and back up": "export import backup restore-backup",
+    "Agents and servers": "mcp hook serve token",
+    "Set up": "settings egress completion demo",
+}
+
 _OTHER_WORDS: Final = {
     "add": "remember", "save": "remember", "store": "remember", "note": "remember", "insert": "remember",
     "search": "recall", "find": "recall", "query": "recall", "ask": "recall", "get": "show", "view": "show",
@@ -113,8 +125,10 @@ class Commands(WithHelp, click.Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, short_help) for name, (_, short_help) in COMMANDS.items()])
+        width = max(map(len, COMMANDS))
+        for title, names in GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl([(f"{name:<{width}}", COMMANDS[name][1]) for name in names.split()])
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         write_examples(formatter, EXAMPLES)
