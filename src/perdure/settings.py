@@ -19,6 +19,11 @@ API_KEYS: Final = (
     "OPENAI_API_KEY", "GEMINI_API_KEY", "VOYAGE_API_KEY", "ANTHROPIC_API_KEY", "PERDURE_EMBEDDER_KEY",
     "PERDURE_LLM_KEY", "PERDURE_TOKEN",
 )  # fmt: skip
+# Variables of ours that are no settings.
+OTHER_VARIABLES: Final = (
+    "PERDURE_BUGGIFY", "PERDURE_CONFIG", "PERDURE_EMBEDDER_KEY", "PERDURE_LAYOUT", "PERDURE_LLM_KEY", "PERDURE_PROJECT",
+    "PERDURE_TOKEN", "PERDURE_TRACEBACK",
+)  # fmt: skip
 KEYWORD_TIERS: Final = ("auto", "claude", "haiku", "ollama", "off")
 LEARN: Final = ("auto", "rules", "agent", "off")
 _URL: Final = re.compile(r"https?:", re.IGNORECASE)
@@ -327,6 +332,15 @@ def load(environment: Mapping[str, str] | None = None, *, project: Path | None =
         if unknown := set(values.get(name, ())) - set(TIERS):
             raise SettingsInvalid(f"{name} names a tier {min(unknown)!r}.", remedy=f"Tiers: {', '.join(TIERS)}.")
     return _checked(Settings(**values))
+
+
+def unknown_variables(environ: Mapping[str, str]) -> dict[str, str | None]:
+    """Variables that look like ours and that nothing reads, each with the one that may have been meant."""
+    known = [*(setting.variable for setting in SETTINGS), *OTHER_VARIABLES]
+    unknown = sorted(name for name in environ if name.startswith("PERDURE_") and name not in known)
+    from difflib import get_close_matches
+
+    return {name: next(iter(get_close_matches(name, known, n=1, cutoff=0.8)), None) for name in unknown}
 
 
 def in_force(

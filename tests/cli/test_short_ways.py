@@ -1,4 +1,6 @@
-"""Short ways to say what everybody types: update REF TEXT, list in a pipe, version alone, namespaces."""
+"""Short ways to say what everybody types: update REF TEXT, list in a pipe, version alone, namespaces; and a variable
+that nobody reads is named.
+"""
 
 from __future__ import annotations
 
@@ -46,3 +48,10 @@ def test_the_namespaces_of_a_store_are_listed(newcomer: User, words: tuple[str, 
     newcomer.done("remember", "Bob prefers tea")
     answer = newcomer.done(*words)
     assert ("alice" in answer.out, "default" in answer.out) == (True, True)
+
+
+def test_a_variable_that_nothing_reads_is_named_with_the_one_that_was_meant(newcomer: User):
+    answer = newcomer.done("version", PERDURE_STOR="x.db", PERDURE_HOME="there")
+    assert "PERDURE_STOR is set, and nothing reads it. Did you mean PERDURE_STORE?" in answer.err
+    assert "PERDURE_HOME is set, and nothing reads it." in answer.err
+    assert newcomer.done("version", "--json", PERDURE_STOR="x.db").err == ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from difflib import get_close_matches
@@ -13,7 +14,7 @@ import click
 from perdure.cli.command import CONTEXT, WithHelp, write_examples
 from perdure.cli.error_report import broken_pipe, report
 from perdure.cli.exit_codes import EXIT_CODES, OK
-from perdure.cli.terminal import as_text, harden
+from perdure.cli.terminal import as_text, err, harden, note
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -174,6 +175,8 @@ class Commands(WithHelp, click.Group):
             return super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
         given = [as_text(word) for word in (sys.argv[1:] if args is None else args)]
         harden()
+        if "--json" not in given:
+            _name_unknown_variables()
         try:
             code = super().main(given, prog_name or "perdure", complete_var, standalone_mode=False, **extra)
             if sys.stdout is not None:
@@ -181,6 +184,15 @@ class Commands(WithHelp, click.Group):
         except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001
             code = report(error, as_json="--json" in given)
         sys.exit(code or OK)
+
+
+def _name_unknown_variables() -> None:
+    """A variable that nothing reads was meant for something."""
+    if any(name.startswith("PERDURE_") for name in os.environ):
+        from perdure.settings import unknown_variables
+
+        for name, meant in unknown_variables(os.environ).items():
+            err(note(f"{name} is set, and nothing reads it.{f' Did you mean {meant}?' if meant else ''}"))
 
 
 EXAMPLES: Final = (
