@@ -46,9 +46,8 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "review": ("review", "Accept or reject what Perdure proposes about two memories."),
     "capacity": ("capacity", "Show how full a namespace is, and set its limits."),
     "stats": ("stats", "Count what is stored, by namespace."),
-    "doctor": ("doctor", "Check the store, and repair it; or check a coding agent."),
     "namespaces": ("namespaces", "List the namespaces of the store."),
-    "doctor": ("doctor", "Check the store, and repair it."),
+    "doctor": ("doctor", "Check the store, and repair it; or check a coding agent."),
     "egress": ("egress", "List what left this machine."),
     "parked": ("parked", "List, retry or discard what a model said that could not be used."),
     "serve": ("serve", "Serve the memory over HTTP, to programs that have a token."),
@@ -82,7 +81,8 @@ GROUPS: Final[dict[str, str]] = {
     "Keep order": "validate promote review conflicts capacity work doctor parked",
     "Conversations": "chat episodes facts consolidate",
     "Move and back up": "export import backup restore-backup",
-    "Agents and servers": "mcp hook serve token",
+    "Coding agents": "install uninstall session retro bank hook mcp",
+    "Servers": "serve token",
     "Set up": "settings egress completion demo",
 }
 
