@@ -109,3 +109,13 @@ def test_two_processes_worth_of_work_on_one_store_agree(path: Path):
         assert pending(first) == 0
         ranked = [[hit.record.number for hit in memory.recall("friday rain")] for memory in (first, second)]
         assert ranked[0] == ranked[1]
+
+
+def test_a_recall_makes_the_few_vectors_that_it_misses(tmp_path: Path):
+    """Nobody has to know of `work` before there is much to do."""
+    with Memory(tmp_path / "m.db", embedder="none") as memory:
+        memory.import_([{"text": "Alice prefers dark mode"}, {"text": "The office is in Osaka"}])
+    with Memory(tmp_path / "m.db", embedder="local") as memory:
+        answer = memory.recall("which theme does she like?")
+        assert (answer[0].text, answer.notes) == ("Alice prefers dark mode", ())
+        assert memory.work().embedded == 0

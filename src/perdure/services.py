@@ -164,10 +164,15 @@ class Services:
                     self.store,
                     self.embedders,
                     constitution=lambda name: lifecycle.constitution.constitution(self, name).records,
+                    make_few_vectors=self._make_few_vectors,
                     memory_bytes=size,
                     wants_model=self.wants_vectors,
                 )
             return self._indexes.recaller
+
+    def _make_few_vectors(self) -> int:
+        """A hook has no second to spare, and a server does such work in the background."""
+        return 0 if self.context.surface in {"hook", "http"} else lifecycle.vectors.make_few_vectors(self)
 
     def triggers(self) -> Triggers:
         from perdure.recall.triggers import Triggers

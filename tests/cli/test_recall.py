@@ -47,7 +47,7 @@ def test_a_question_can_be_piped_in(filled: User):
 
 def test_json_answers_mode_notes_and_hits_with_their_reasons(filled: User):
     answer = filled.done("recall", "dark mode", "--json")
-    assert set(answer.json) == {"mode", "notes", "hits", "constitutional", "min_relevance", "nearest"}
+    assert set(answer.json) == {"mode", "notes", "hits", "constitutional", "min_relevance", "nearest", "compared"}
     assert answer.json["mode"] == "keyword"
     hit = answer.json["hits"][0]
     assert set(hit) == {"relevance", "score", "explain", "record", "concepts"}

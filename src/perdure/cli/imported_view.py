@@ -11,6 +11,7 @@ from perdure.cli.record_view import evictions
 from perdure.cli.render import View
 from perdure.cli.stdin import utf8_input
 from perdure.cli.terminal import dim, note
+from perdure.embed.port import FEW_VECTORS
 from perdure.errors import ImportFailed
 from perdure.model import Imported
 
@@ -29,6 +30,6 @@ def imported_view(target: Target, imported: Imported, line: str) -> View:
     if len(imported.evicted) > MOST_SHOWN:
         after.append(f"Evicted to make room, in all: {len(imported.evicted):,}.")
     after += map(note, imported.notes)
-    if imported.batch and target.embeds:
+    if target.embeds and imported.inserted + imported.updated > FEW_VECTORS:
         after.append(dim(f"found by words now; by meaning after: {target.hint('work')}"))
     return View(json=imported, lines=[line], after=after)

@@ -27,6 +27,9 @@ _EMBEDDER: Final = (
 # A vector is left as it is if its squared length is as near to 1 as float32 can tell.
 _UNIT: Final = 1e-5
 
+# So many missing vectors are made by the recall that misses them; more are left for `work`.
+FEW_VECTORS: Final = 512
+
 
 @dataclass(frozen=True)
 class Generation:

@@ -16,7 +16,7 @@ from perdure.clock import format_local
 from perdure.embed.calibration import TEXTS, unrelated_cosine
 from perdure.embed.choice import Chosen
 from perdure.embed.port import Embedder, Generation, checked_vectors, distinct_names
-from perdure.errors import EmbedderUnavailable, PerdureError
+from perdure.errors import EmbedderUnavailable, PerdureError, StoreError
 from perdure.maintenance_results import MaintenanceResult
 from perdure.model import Finding
 from perdure.store.port import Pending, Progress, Store
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 # every provider takes in one request.
 _LOCAL_BATCH: Final = 1024
 _BATCH: Final = 50
+# What a recall makes by itself: in portions, for so many seconds.
+_FEW_AT_ONCE: Final = 64
+_FEW_SECONDS: Final = 1.0
 # A pause up to so many seconds is waited out, at most so many times in a row.
 _SHORT_PAUSE: Final = 5.0
 _PAUSES: Final = 3
@@ -94,12 +97,40 @@ def make_vectors(services: Services, target: Chosen, limit: int | None, progress
     return MaintenanceResult(run.done, store.pending_count(generation), tuple(notes))
 
 
+def make_few_vectors(services: Services) -> int:
+    """Make the few vectors that a recall would miss, so that nobody has to know of `work` before there are many. Only
+    with the model that runs here, for about a second, and without waiting for another writer.
+    """
+    chosen, done = services.embedders.current(), 0
+    if chosen.embedder is None or chosen.generation is None or chosen.generation.provider != "local":
+        return 0
+    end = time.monotonic() + _FEW_SECONDS
+    while time.monotonic() < end:
+        run = _EmbeddingRun(services.store, chosen.embedder, chosen.generation, _FEW_AT_ONCE, None, patience=0.0)
+        try:
+            run.embed_all()
+        except StoreError:
+            break
+        done += run.done
+        if run.done < _FEW_AT_ONCE:
+            break
+    return done
+
+
 class _EmbeddingRun:
     """One run over all that is missing, batch by batch."""
 
     def __init__(
-        self, store: Store, embedder: Embedder, generation: Generation, limit: int | None, progress: Progress | None
+        self,
+        store: Store,
+        embedder: Embedder,
+        generation: Generation,
+        limit: int | None,
+        progress: Progress | None,
+        *,
+        patience: float | None = None,
     ) -> None:
+        self._patience = patience
         self.done = 0
         self.failure: EmbedderUnavailable | None = None
         self.refusal: EmbedderUnavailable | None = None
@@ -173,7 +204,7 @@ class _EmbeddingRun:
         if not vectors:
             return 0
         names = sorted({batch[place].namespace for place in vectors})
-        with self._store.write_together(names) as writers:
+        with self._store.write_together(names, patience=self._patience) as writers:
             writer_of = dict(zip(names, writers, strict=True))
             return sum(
                 writer_of[batch[place].namespace].put_vector(

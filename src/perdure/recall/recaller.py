@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from perdure.embed.choice import Chosen, EmbedderChoice
-from perdure.embed.port import Generation, Vectors, checked_vectors
+from perdure.embed.port import FEW_VECTORS, Generation, Vectors, checked_vectors
 from perdure.errors import EmbedderUnavailable, IndexDamaged
 from perdure.model import LEARNING_CATEGORIES, Compared, Filter, Hit, Mode, Recall, Record
 from perdure.recall.keyword_search import OUT_OF_TIME, Key, browse_disk, search_disk
@@ -82,14 +82,16 @@ class Recaller:
         embedders: EmbedderChoice,
         *,
         constitution: Callable[[str], Iterable[Record]] = lambda _: (),
+        make_few_vectors: Callable[[], int] = lambda: 0,
         memory_bytes: int = DEFAULT_MEMORY_BYTES,
         wants_model: bool = True,
     ) -> None:
-        """`constitution` reads the constitutional memories of a namespace. `wants_model`: an answer says when there is
-        none.
+        """`constitution` reads the constitutional memories of a namespace; `make_few_vectors` makes some that are
+        missing, and says how many. `wants_model`: an answer says when there is none.
         """
         self._store = store
         self._constitution = constitution
+        self._make_few_vectors = make_few_vectors
         self._embedders = embedders
         self._wants_model = wants_model
         self._memory_bytes = memory_bytes
@@ -211,14 +213,15 @@ class Recaller:
             if self._embedders.instead_of(chosen, embedding):
                 return self._rank_by_index(request, query, unreadable, missing, notes)
             embedding, missing = None, str(embedding)
+        waiting, embedded = missing_vectors(partitions if embedding is not None else (), request.filter.hidden)
+        if 0 < waiting[WAITING] <= FEW_VECTORS and self._make_few_vectors():
+            return self._rank_by_index(request, query, unreadable, missing, notes)
         if chosen.note and not missing:
             notes.append(chosen.note)
-        if embedding is not None:
-            waiting, embedded = missing_vectors(partitions, request.filter.hidden)
-            if waiting and not embedded:
-                embedding, missing = None, NO_VECTORS
-            else:
-                notes += (note.format(count) for note, count in waiting.items())
+        if waiting and not embedded:
+            embedding, missing = None, NO_VECTORS
+        else:
+            notes += (note.format(count) for note, count in waiting.items())
         if missing:
             notes.insert(0, missing)
         mode: Mode = "hybrid" if query.terms else "vector"

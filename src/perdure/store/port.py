@@ -575,8 +575,10 @@ class Store(IndexFeed, Generations, ProviderCalls, ParkedOutput, Maintenance, Ba
         """
         ...
 
-    def write_together(self, namespaces: Sequence[str]) -> AbstractContextManager[Sequence[Writer]]:
-        """One transaction on several namespaces, a writer for each."""
+    def write_together(
+        self, namespaces: Sequence[str], *, patience: float | None = None
+    ) -> AbstractContextManager[Sequence[Writer]]:
+        """One transaction on several namespaces, a writer for each. `patience`: seconds to wait for another writer."""
         ...
 
     def namespaces(self) -> list[str]: ...

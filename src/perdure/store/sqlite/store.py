@@ -126,8 +126,10 @@ class SqliteStore:
             raise
 
     @contextmanager
-    def write_together(self, namespaces: Sequence[str]) -> Generator[Sequence[SqliteWriter]]:
-        with self._pool.writing() as connection:
+    def write_together(
+        self, namespaces: Sequence[str], *, patience: float | None = None
+    ) -> Generator[Sequence[SqliteWriter]]:
+        with self._pool.writing(patience) as connection:
             if not self._engine_recorded:
                 self._record_engine(connection)
             unwritten = self._use.unwritten
