@@ -114,7 +114,7 @@ def main() -> int:
         environ = {name: value for name, value in os.environ.items() if not name.startswith(("PERDURE_", "PYTHON"))}
         environ |= {"HOME": folder, "PYTHONPYCACHEPREFIX": str(home / "bytecode")}
         make_project(home / "project")
-        generation = LocalEmbedder(home / ".cache/perdure").generation
+        generation = LocalEmbedder().generation
         with Memory(home / ".local/share/perdure/memory.db", embedder=RandomVectors(generation)) as memory:
             memory.import_(learnings())
             memory.work()

@@ -10,7 +10,7 @@ from perdure import Memory
 def test_what_a_verb_answers_is_shown_on_one_short_line(memory: Memory):
     assert repr(memory.remember("Alice prefers dark mode")) == "<Remembered inserted #1 'Alice prefers dark mode'>"
     assert repr(memory.get(1)) == "<Record #1 'Alice prefers dark mode'>"
-    assert repr(memory.list()) == "<Page [<Record #1 'Alice prefers dark mode'>]>"
+    assert repr(memory.list()) == "Page(records=(<Record #1 'Alice prefers dark mode'>,), next=None)"
 
 
 def test_a_hit_is_shown_with_its_relevance_and_has_its_text(memory: Memory):
@@ -25,7 +25,7 @@ def test_a_long_text_is_cut_and_a_long_answer_counted(memory: Memory):
     for number in range(12):
         memory.remember(f"note {number}\n" + "and so on " * 50)
     assert len(repr(memory.get(1))) < 100
-    assert repr(memory.list(limit=12)).endswith(", … 2 more]>")
+    assert repr(memory.recall("note", limit=12)).endswith(", … 2 more]>")
 
 
 def test_a_context_is_its_text_where_a_text_is_wanted(memory: Memory):

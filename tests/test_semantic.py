@@ -85,7 +85,7 @@ def test_it_is_the_same_memory_as_memory(tmp_path: Path):
             memory.upsert("person:alice", "Alice prefers light mode")
         (item,) = store.remember("mode")
         assert (item.content, item.version) == ("Alice prefers light mode", 2)
-        assert repr(store.memory) == "<Memory 'si'>"
+        assert repr(store.memory) == f"<Memory 'si' in '{tmp_path / 'm.db'}'>"
 
 
 def test_a_version_that_was_taken_back_is_in_no_lineage(store: SemanticMemoryStore):

@@ -583,9 +583,6 @@ class Page:
     records: tuple[Record, ...]
     next: int | None
 
-    def __repr__(self) -> str:
-        return f"<Page {short_list(self.records)}>"
-
     def __iter__(self) -> Iterator[Record]:
         return iter(self.records)
 

@@ -98,7 +98,8 @@ def test_what_is_exported_can_be_imported_elsewhere(user: User, tmp_path: Path):
     there = str(tmp_path / "other.db")
     answer = user.done("import", str(file), "--trusted", "-s", there, PERDURE_EMBEDDER="local")
     assert answer.out == "Imported 2: 2 new, 0 updated, 0 known.\n"
-    assert f"perdure work --store {there}" in answer.err
+    # So few are found by meaning by whoever recalls them first.
+    assert "perdure work" not in answer.err
     records = user.done("list", "--oldest", "--json", "-s", there).json["records"]
     assert [(one["text"], one["tags"], one["key"]) for one in records] == [("one", ["a"], None), ("two", [], "b:two")]
     assert user.done("import", str(file), "--json", "-s", there).json["present"] == 2
@@ -160,7 +161,7 @@ def test_completion_offers_commands_options_and_values(user: User):
         found = user.done(_PERDURE_COMPLETE="bash_complete", COMP_WORDS=words, COMP_CWORD=str(words.count(" "))).out
         return [line.split(",", 1)[1] for line in found.splitlines()]
 
-    assert offered("perdure re") == ["remember", "recall", "restore", "review", "restore-backup"]
+    assert offered("perdure re") == ["remember", "recall", "restore", "review", "restore-backup", "retro"]
     assert "--category" in offered("perdure recall --ca")
     assert offered("perdure recall --category pref") == ["preference"]
 

@@ -57,9 +57,11 @@ def main(target: Target, *, path: str | None, tool: str | None, trusted: bool, r
 
     if (path is None) == (tool is None):
         raise click.UsageError("Name a PATH, or a tool with --from.")
-    if path is not None:
+    if path == "-":
+        sources = []
+    elif path is not None:
         source_file(path)
-        sources = [] if path == "-" else [recognise(Path(path))]
+        sources = [recognise(Path(path))]
     else:
         home = Path(os.environ.get("HOME") or Path.home())
         sources = sources_of(str(tool), target.project, home, os.environ)

@@ -9,6 +9,7 @@ import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from threading import Timer
 from typing import Any, Final, cast
 
 from perdure.errors import Conflict, ExportFailed, PerdureError
@@ -33,7 +34,7 @@ _LISTS: Final[Mapping[str, Sequence[str]]] = {
 
 def check_host(host: Host, project: Path, environ: Mapping[str, str]) -> Iterator[Finding]:
     """Each thing that has to be right, in the order in which a session needs them."""
-    installed = [scope for scope in SCOPES if scope in host.servers and _is_installed(host, scope, project, environ)]
+    installed = [scope for scope in SCOPES if scope in host.servers and is_installed(host, scope, project, environ)]
     if not installed:
         sentence = f"Perdure is not in the configuration of {host.title}."
         yield Finding("configuration", "problem", sentence, f"Install it with `perdure install {host.name}`.")
@@ -44,11 +45,11 @@ def check_host(host: Host, project: Path, environ: Mapping[str, str]) -> Iterato
     except PerdureError as error:
         yield Finding("command", "problem", error.sentence, error.remedy)
         return
-    yield _loop(command, project, environ, hooks=host.hooks is not None)
-    yield from _asked(host, project, environ)
+    yield check_loop(command, project, environ, hooks=host.hooks is not None)
+    yield from ask_host(host, project, environ)
 
 
-def _is_installed(host: Host, scope: Any, project: Path, environ: Mapping[str, str]) -> bool:
+def is_installed(host: Host, scope: Any, project: Path, environ: Mapping[str, str]) -> bool:
     """Whether installing it would change nothing. A file that cannot be changed may say it in its own way."""
     try:
         planned = install(host, scope, project, environ, dry_run=True)
@@ -57,7 +58,7 @@ def _is_installed(host: Host, scope: Any, project: Path, environ: Mapping[str, s
     return all(change.outcome == "unchanged" for change in planned.changes)
 
 
-def _loop(command: str, project: Path, environ: Mapping[str, str], *, hooks: bool) -> Finding:
+def check_loop(command: str, project: Path, environ: Mapping[str, str], *, hooks: bool) -> Finding:
     """Store a learning through the server and start a session with the hook, on a store that is gone afterwards."""
     with tempfile.TemporaryDirectory(prefix="perdure-doctor-") as folder:
         own = {**environ, "PERDURE_STORE": f"{folder}/memory.db", "XDG_DATA_HOME": folder, "PERDURE_EMBEDDER": "none"}
@@ -86,7 +87,7 @@ def _loop(command: str, project: Path, environ: Mapping[str, str], *, hooks: boo
     return Finding("loop", "ok", "What the server stores, the next session is told: tried on a store of its own.")
 
 
-def _asked(host: Host, project: Path, environ: Mapping[str, str]) -> Iterator[Finding]:
+def ask_host(host: Host, project: Path, environ: Mapping[str, str]) -> Iterator[Finding]:
     """What the host itself says."""
     program = shutil.which(host.program, path=environ.get("PATH")) if host.program else None
     if program is None:
@@ -94,7 +95,7 @@ def _asked(host: Host, project: Path, environ: Mapping[str, str]) -> Iterator[Fi
         yield Finding("host", "ok" if host.program is None else "warning", sentence)
         return
     if host.name == "codex":
-        yield from _asked_codex(program, project, environ)
+        yield from ask_codex(program, project, environ)
         return
     told = _run([program, *_LISTS[host.name]], environ, project)
     line = next((line.strip() for line in told.splitlines() if "perdure" in line), "")
@@ -107,7 +108,7 @@ def _asked(host: Host, project: Path, environ: Mapping[str, str]) -> Iterator[Fi
         yield Finding("host", "warning", f"{host.title} lists the server, but is not connected: {line}", remedy)
 
 
-def _asked_codex(program: str, project: Path, environ: Mapping[str, str]) -> Iterator[Finding]:
+def ask_codex(program: str, project: Path, environ: Mapping[str, str]) -> Iterator[Finding]:
     """Codex says of each hook whether its user has trusted it; it skips the others without a word."""
     questions: list[dict[str, Any]] = [
         {"id": 1, "method": "initialize", "params": {"clientInfo": _CLIENT}},
@@ -145,7 +146,9 @@ def _talk(
     except OSError:
         return answers
     with process:
-        timer = _ended_after(process)
+        timer = Timer(_PATIENCE, process.kill)
+        timer.daemon = True
+        timer.start()
         try:
             if process.stdin is None or process.stdout is None:
                 return answers
@@ -165,15 +168,6 @@ def _talk(
             timer.cancel()
             process.terminate()
     return answers
-
-
-def _ended_after(process: subprocess.Popen[str]) -> Any:
-    from threading import Timer
-
-    timer = Timer(_PATIENCE, process.kill)
-    timer.daemon = True
-    timer.start()
-    return timer
 
 
 def _parsed(line: str) -> dict[str, Any]:
