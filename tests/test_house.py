@@ -324,8 +324,9 @@ def test_the_plugin_has_the_version_of_the_package():
     import perdure
     from perdure.hosts.install import plugin_folder
 
-    plugin = json.loads((plugin_folder() / "perdure" / ".claude-plugin" / "plugin.json").read_text(encoding="utf-8"))
-    assert plugin["version"] == perdure.__version__
+    manifests = list(plugin_folder().rglob("plugin.json"))
+    versions = {json.loads(manifest.read_text(encoding="utf-8"))["version"] for manifest in manifests}
+    assert (len(manifests), versions) == (2, {perdure.__version__})
 
 
 def test_the_version_is_written_once():

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shlex
+import sys
 import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -75,6 +77,26 @@ def test_uninstalling_takes_everything_out_again(newcomer: User, home: Path, hos
 def test_a_dry_run_shows_what_it_would_write_and_writes_nothing(newcomer: User, home: Path, host: str):
     assert "perdure" in newcomer.screen("install", host, "--dry-run")
     assert files(home) == {}
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_a_program_in_a_folder_whose_name_has_a_space_is_called_and_found_again(
+    newcomer: User, home: Path, host: str, monkeypatch: pytest.MonkeyPatch
+):
+    programs = home / "bin" / "my programs"
+    programs.mkdir()
+    (home / "bin" / "perdure").rename(programs / "perdure")
+    monkeypatch.setattr(sys, "executable", str(programs / "python"))
+    newcomer.done("install", host)
+    once = files(home)
+    assert str(programs / "perdure").encode() in b"".join(once.values())
+    if host in {"claude-code", "codex", "gemini"}:
+        hooks = json.loads(next(text for text in once.values() if b"SessionStart" in text))["hooks"]
+        assert shlex.split(hooks["SessionStart"][0]["hooks"][0]["command"]) == [str(programs / "perdure"), "hook"]
+    newcomer.done("install", host)
+    assert files(home) == once
+    newcomer.done("uninstall", host)
+    assert "perdure" not in "".join(map(bytes.decode, files(home).values()))
 
 
 def test_what_a_person_wrote_stays(newcomer: User, home: Path):

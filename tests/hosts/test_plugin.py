@@ -31,21 +31,30 @@ def said(host: Host, command: Sequence[str]) -> str:
     return done.stdout
 
 
+def add_plugin(host: Host) -> None:
+    if host.name not in TAKES:
+        pytest.skip("this host takes no such plugin")
+    said(host, [host.name, "plugin", "marketplace", "add", str(plugin_folder())])
+    said(host, [host.name, "plugin", TAKES[host.name], "perdure@perdure"])
+
+
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_claude_code_finds_nothing_wrong_with_the_plugin(claude: Claude, folder: str):
     said(claude, ["claude", "plugin", "validate", "--strict", str(FOLDERS[folder])])
 
 
-def test_with_the_plugin_a_session_is_told_what_was_learned_and_can_ask_for_more(host: Host):
-    if host.name not in TAKES:
-        pytest.skip("this host takes no such plugin")
-    said(host, [host.name, "plugin", "marketplace", "add", str(plugin_folder())])
-    said(host, [host.name, "plugin", TAKES[host.name], "perdure@perdure"])
+def test_with_the_plugin_a_session_is_told_what_was_learned_and_can_ask_for_more_and_add_to_it(host: Host):
+    """What it adds is of its project: Copilot starts a plugin's server in the plugin's folder unless told."""
+    add_plugin(host)
     host.perdure("remember", KNOWN, "--title", "Read samples", "--category", "heuristics")
     host.perdure("remember", "Alice prefers dark mode", "--category", "preference")
-    asked = Call("recall", {"query": "Which mode does Alice prefer?"}, server=SERVERS[host.name])
-    turn = host("Water the garden.", steps=[asked, "Done."], options=UNASKED[host.name])
+    server = SERVERS[host.name]
+    recall = Call("recall", {"query": "Which mode does Alice prefer?"}, server)
+    remember = Call("remember", {"text": "Alice waters on Mondays"}, server)
+    turn = host("Water the garden.", steps=[recall, remember, "Done."], options=UNASKED[host.name])
     assert turn.exit_code == 0, turn.errors
     assert KNOWN in turn.requests[0].text
     assert "Alice prefers dark mode" not in turn.requests[0].text
     assert "Alice prefers dark mode" in turn.requests[1].text
+    added = {record["text"]: record["source_project"] for record in host.perdure("list")["records"]}
+    assert added["Alice waters on Mondays"] == host.project.name

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -30,23 +31,47 @@ _LISTS: Final[Mapping[str, Sequence[str]]] = {
     "opencode": ("mcp", "list"),
     "copilot": ("mcp", "list", "--json"),
 }
+_TAKE_PLUGINS: Final = frozenset({"claude-code", "codex", "copilot"})
 
 
 def check_host(host: Host, project: Path, environ: Mapping[str, str]) -> Iterator[Finding]:
     """Each thing that has to be right, in the order in which a session needs them."""
     installed = [scope for scope in SCOPES if scope in host.servers and is_installed(host, scope, project, environ)]
-    if not installed:
+    plugin = has_plugin(host, project, environ)
+    if not installed and not plugin:
         sentence = f"Perdure is not in the configuration of {host.title}."
         yield Finding("configuration", "problem", sentence, f"Install it with `perdure install {host.name}`.")
         return
-    yield Finding("configuration", "ok", f"{host.title} is configured for the {' and the '.join(installed)}.")
+    if installed and plugin:
+        sentence = f"{host.title} has Perdure twice, as a plugin and in its files: a session is asked twice."
+        yield Finding("configuration", "warning", sentence, f"Take one out: `perdure uninstall {host.name}`.")
+    elif plugin:
+        yield Finding("configuration", "ok", f"{host.title} has Perdure as a plugin.")
+    else:
+        yield Finding("configuration", "ok", f"{host.title} is configured for the {' and the '.join(installed)}.")
     try:
         command = perdure_command(host, environ)
     except PerdureError as error:
         yield Finding("command", "problem", error.sentence, error.remedy)
         return
+    if plugin and command != "perdure":
+        sentence = f"The plugin calls `perdure`, which is not on your PATH: it is {command}."
+        yield Finding("command", "problem", sentence, "Put its folder on your PATH, or install without the plugin.")
     yield check_loop(command, project, environ, hooks=host.hooks is not None)
+    if host.hooks and not plugin and not any(scope in host.hook_files for scope in installed):
+        sentence = f"{host.title} runs no hooks of ours, so a session is told nothing at its start."
+        yield Finding("hooks", "warning", sentence, host.pending.get("user"))
     yield from ask_host(host, project, environ)
+
+
+def has_plugin(host: Host, project: Path, environ: Mapping[str, str]) -> bool:
+    """Whether the host says so: the first word of state behind the name, in its line or below it, tells."""
+    program = shutil.which(host.program, path=environ.get("PATH")) if host.program else None
+    if program is None or host.name not in _TAKE_PLUGINS:
+        return False
+    told = _run([program, "plugin", "list"], environ, project).partition("perdure@perdure")[2]
+    state = re.search("not installed|disabled|enabled", told)
+    return state is not None and state[0] == "enabled"
 
 
 def is_installed(host: Host, scope: Any, project: Path, environ: Mapping[str, str]) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import PurePath
@@ -28,13 +29,16 @@ _YAML_KEY: Final = re.compile(r"^mcpServers:", re.MULTILINE)
 
 def is_ours(command: object, arguments: object = None) -> bool:
     """Whether a command line, as one text or as a program and its arguments, is `perdure mcp` or `perdure hook`."""
-    words = command.split() if isinstance(command, str) else []
-    words += (
-        [word for word in cast("list[object]", arguments) if isinstance(word, str)]
-        if isinstance(arguments, list)
-        else []
-    )
-    return len(words) > 1 and PurePath(words[0].strip("'\"")).name == NAME and words[1] in {"mcp", "hook"}
+    if not isinstance(command, str):
+        return False
+    if isinstance(arguments, list) and arguments:
+        words: list[object] = [command, *cast("list[object]", arguments)]
+    else:
+        try:
+            words = [*shlex.split(command)]
+        except ValueError:  # a quote that is never closed
+            return False
+    return len(words) > 1 and PurePath(str(words[0])).name == NAME and words[1] in {"mcp", "hook"}
 
 
 def edit_json(text: str | None, change: Callable[[Json], None], paste: Json) -> str | None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from shlex import quote
 from typing import Any, Final, Literal, TypeAlias
 
 from perdure.errors import UnknownChoice, shown
@@ -97,7 +98,7 @@ class Host:
 
 
 def _command_hook(command: str, **more: object) -> list[dict[str, Any]]:
-    return [{"hooks": [{"type": "command", "command": f"{command} hook", "timeout": _TIMEOUT, **more}]}]
+    return [{"hooks": [{"type": "command", "command": f"{quote(command)} hook", "timeout": _TIMEOUT, **more}]}]
 
 
 def claude_hooks(command: str, scope: Scope) -> Hooks:
@@ -123,7 +124,9 @@ def gemini_hooks(command: str, scope: Scope) -> Hooks:  # noqa: ARG001
     events = ("SessionStart", "BeforeAgent", "AfterAgent", "SessionEnd")
     limit = _TIMEOUT * 1000
     return {
-        event: [{"hooks": [{"type": "command", "command": f"{command} hook", "timeout": limit, "name": "perdure"}]}]
+        event: [
+            {"hooks": [{"type": "command", "command": f"{quote(command)} hook", "timeout": limit, "name": "perdure"}]}
+        ]
         for event in events
     }
 
@@ -131,7 +134,9 @@ def gemini_hooks(command: str, scope: Scope) -> Hooks:  # noqa: ARG001
 def copilot_hooks(command: str, scope: Scope) -> Hooks:  # noqa: ARG001
     events = ("sessionStart", "userPromptSubmitted", "agentStop", "sessionEnd")
     return {
-        event: [{"type": "command", "bash": f"{command} hook --host copilot --event {event}", "timeoutSec": _TIMEOUT}]
+        event: [
+            {"type": "command", "bash": f"{quote(command)} hook --host copilot --event {event}", "timeoutSec": _TIMEOUT}
+        ]
         for event in events
     }
 
