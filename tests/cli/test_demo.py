@@ -12,6 +12,7 @@ from perdure.embed import local
 if TYPE_CHECKING:
     from cli.user import User
 
+README = Path(__file__).parents[2] / "README.md"
 # That of a clone: the command is not on it.
 PATH = "/usr/bin:/bin"
 BY_MEANING, BY_WORDS = "have no word in common", "searches by words alone"
@@ -28,6 +29,8 @@ def test_the_story_shows_each_command_and_its_own_output_and_its_last_line_can_b
     assert '$ PERDURE_SESSION=mallory perdure remember "Peanuts are safe for everybody"' in lines
     second, third = (out.decode().split(f"\n{title}")[1] for title in ("Session 2", "Session 3"))
     assert "| Anti-Pattern: Silent retries" in second
+    shown = README.read_text(encoding="utf-8").split("```text\n")[1].split("```")[0].splitlines()
+    assert [line for line in shown if line not in lines] == ([] if embedder == "local" else shown[-1:])
     assert ("no word in common" in second) == (embedder == "local")
     assert "never send it again" in second
     assert "never send it again" not in third
