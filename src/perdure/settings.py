@@ -199,6 +199,13 @@ SETTINGS: Final = (
     Setting("default_tier", "text", "normal", "The tier of a memory that came without one."),
     Setting("default_context_type", "text", "general", "The context type of a memory that came without one."),
     Setting(
+        "background",
+        "switch",
+        "true",
+        "Whether `perdure mcp` and `perdure serve` do outstanding work while nobody asks them anything; without it "
+        "only `perdure work` does.",
+    ),
+    Setting(
         "auto_save_interval",
         "count",
         "0",
@@ -286,6 +293,7 @@ class Settings:
     decay_floor: float = 0.0
     default_tier: str = "normal"
     default_context_type: str = "general"
+    background: bool = True
     auto_save_interval: int = 0
     save_phrases: tuple[str, ...] = ()
     versioning: bool = True

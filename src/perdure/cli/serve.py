@@ -73,7 +73,8 @@ def main(
             err(dim(f"a token for a program: {safe(target.hint('token', 'create', 'my-agent'))}"))
 
     given = None if no_auth else tokens
-    serve(memory, settings.namespace, listening, given, rate=rate, work=not no_work, announce=announce)
+    work = settings.store if settings.background and not no_work else None
+    serve(memory, settings.namespace, listening, given, rate=rate, work=work, announce=announce)
     raise click.exceptions.Exit(0)
 
 

@@ -8,7 +8,8 @@ import socket
 import sys
 import threading
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
 from types import FrameType
 from typing import Final
 
@@ -18,13 +19,13 @@ from perdure.auth.authorise import AccessToken
 from perdure.auth.token_file import TokenFile
 from perdure.clock import system_clock
 from perdure.http.app import build_app
-from perdure.http.background import BackgroundWork
 from perdure.http.connections import Connection
 from perdure.http.guard import Guard, RequestRules
 from perdure.http.listening import Listening
 from perdure.http.rate_limit import RateLimit
 from perdure.http.routing import Serving
 from perdure.memory import Memory
+from perdure.session.background import BackgroundWork, WorkTarget
 
 MAX_BODY: Final = 4 << 20
 # How long requests that run may take to end, and then the memory to close. Whatever was acknowledged is on disk before.
@@ -41,14 +42,14 @@ def serve(
     tokens: TokenFile | None,
     *,
     rate: float,
-    work: bool,
+    work: Path | None,
     announce: Callable[[], None],
 ) -> None:
-    """Answer until SIGINT or SIGTERM; then end within two seconds, and close the memory. With `work`, outstanding work
-    is done in between. `announce` is called once it answers.
+    """Answer until SIGINT or SIGTERM; then end within two seconds, and close the memory. `work` is the file of the
+    store, on which outstanding work is done in between; None: it is not. `announce` is called once it answers.
     """
     server: _Server | None = None
-    background = BackgroundWork(memory)
+    background = BackgroundWork(lambda: WorkTarget(nullcontext(memory), work) if work else None)
     serving = Serving(
         memory,
         tokens,
@@ -65,7 +66,7 @@ def serve(
         timeout_keep_alive=_IDLE,
     )  # fmt: skip
     server = _Server(config, announce)
-    if work:
+    if work is not None:
         background.start()
         background.wake()
     server.run(sockets=[listening.socket])

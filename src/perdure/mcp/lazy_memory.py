@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from perdure.memory import Memory
+    from perdure.session.background import WorkTarget
     from perdure.session.privacy import Place
 
 
@@ -74,6 +75,28 @@ class LazyMemory:
                 )  # fmt: skip
             self._memories[namespace] = memory
             return memory
+
+    def work_target(self) -> WorkTarget | None:
+        """The memory as `perdure work` would open it, for all sessions and projects. The file of one project sends no
+        other's memories to its model: where it names another than the user does, no vectors are made. A session that is
+        off the record writes nothing at all; a store that is a server's has somebody who works.
+        """
+        from contextlib import nullcontext
+
+        from perdure.memory import Memory
+        from perdure.session.background import WorkTarget
+        from perdure.session.configuration import session_settings
+        from perdure.settings import load, override
+
+        settings, used = load(store=self._store), session_settings(self.project, store=self._store)
+        if not settings.background or settings.server or not self.place().recording:
+            return None
+        if settings == used:
+            own = self.open()
+            return WorkTarget(nullcontext(own.writing_as(own.actor, writer="model", session=None)), settings.store)
+        if (settings.embedder, settings.embedder_dimensions) != (used.embedder, used.embedder_dimensions):
+            settings = override(settings, embedder="none")
+        return WorkTarget(Memory(settings=settings, surface="mcp", writer="model"), settings.store)
 
     def written_in(self, session: str | None, memory: Memory) -> Memory:
         """The same memory for a call that tells its session, where the server was started without one."""

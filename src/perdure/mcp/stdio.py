@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from queue import Empty, Full, Queue, SimpleQueue
 from types import FrameType
-from typing import Any, BinaryIO, Final, NoReturn, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, NoReturn, cast
 
 from perdure.mcp.protocol import (
     INTERNAL_ERROR,
@@ -32,6 +32,9 @@ from perdure.mcp.protocol import (
     read_request,
 )
 from perdure.mcp.tool import is_object
+
+if TYPE_CHECKING:
+    from perdure.session.background import BackgroundWork
 
 MAX_MESSAGE: Final = 8 << 20
 _WORKERS: Final = 6
@@ -67,6 +70,8 @@ class StdioServer:
         self._work: Queue[RunningCall | Sequence[object] | None] = Queue(_QUEUED)
         self._calls: dict[object, RunningCall] = {}
         self.warming: threading.Thread | None = None
+        self._background: BackgroundWork | None = None
+        self._ending = threading.Event()
         # A signal handler may put something into this queue, whatever the thread it interrupts is doing.
         self.stop: Final = SimpleQueue[str]()
 
@@ -83,6 +88,9 @@ class StdioServer:
                 if os.getppid() != parent:
                     reason = "parent"
                 self._report_progress()
+        self._ending.set()
+        if self._background is not None:
+            self._background.stop()
         drain = _DRAIN_AT_EOF if reason == "eof" else _DRAIN_AT_SIGNAL
         with self._work.all_tasks_done:
             self._work.all_tasks_done.wait_for(lambda: not self._work.unfinished_tasks, drain)
@@ -164,6 +172,8 @@ class StdioServer:
                     self._send(answers)
             finally:
                 self._work.task_done()
+                if self._background is not None:
+                    self._background.wake()
 
     def _finish(self, call: RunningCall) -> None:
         """A call that was cancelled gets no answer. If it was at work already, what it wrote is written."""
@@ -210,8 +220,18 @@ class StdioServer:
         except OSError:
             self.stop.put("gone")
         if self.warming is None:
-            self.warming = threading.Thread(target=self._protocol.warm, daemon=True)
+            self.warming = threading.Thread(target=self._warm, daemon=True)
             self.warming.start()
+
+    def _warm(self) -> None:
+        """Get ready for the first call, and then for what nobody calls for."""
+        self._protocol.warm()
+        from perdure.session.background import BackgroundWork
+
+        self._background = BackgroundWork(self._protocol.memory.work_target, lambda: self._work.unfinished_tasks > 0)
+        if not self._ending.is_set():
+            self._background.start()
+            self._background.wake()
 
 
 def _refuse(constant: str) -> NoReturn:

@@ -116,13 +116,14 @@ def forget_session(
     )
     if dry_run:
         return SessionForgotten(session, tuple(gone), notes=planned.notes if gone else ())
+    # First, so that nobody stores it meanwhile.
+    waiting = Spool(Path(memory.stats().path)).discard(session)
     with memory.batch() as batch:
         done = undo()
         for name, records in made.items():
             if records:
                 memory.namespace(name).forget([record.number for record in records], confirm=True)
     discard_start(session, environ)
-    waiting = Spool(Path(memory.stats().path)).discard(session)
     wrote = done.batch is not None or any(made.values())
     return SessionForgotten(session, tuple(gone), waiting, batch if wrote else None, done.notes if gone else ())
 
