@@ -30,7 +30,7 @@ RULE = EvictionRule(0.3, 0.7)
 START = datetime(2026, 3, 14, tzinfo=UTC)
 
 
-def opened(clock: HandClock, store: Any = ":memory:", embedder: Any = "none", **rules: object) -> Memory:
+def opened(clock: HandClock, store: Any = ":memory:", embedder: Any = "none", **rules: Any) -> Memory:
     loaded = configuration.load({}, store="unused", **rules)
     return Memory(store, embedder=embedder, settings=loaded, clock=clock, actor="ada")
 

@@ -23,7 +23,7 @@ START = datetime(2026, 3, 14, tzinfo=UTC)
 DAY = timedelta(days=1)
 
 
-def opened(clock: HandClock, store: Any = ":memory:", **rules: object) -> Memory:
+def opened(clock: HandClock, store: Any = ":memory:", **rules: Any) -> Memory:
     return Memory(
         store, embedder="none", settings=configuration.load({}, store="unused", **rules), clock=clock, actor="ada"
     )

@@ -26,7 +26,7 @@ shares = st.floats(0, 1)
 spans = st.floats(-1e6, 3e5)
 
 
-def opened(writer: Literal["person", "model"] = "person", store: Any = ":memory:", **rules: object) -> Memory:
+def opened(writer: Literal["person", "model"] = "person", store: Any = ":memory:", **rules: Any) -> Memory:
     loaded = configuration.load({}, store="unused", **rules)
     return Memory(store, embedder="none", settings=loaded, clock=lambda: NOW, actor="ada", writer=writer)
 

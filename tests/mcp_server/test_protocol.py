@@ -6,6 +6,8 @@ import json
 import threading
 from pathlib import Path
 
+from typing import Any
+
 import pytest
 from mcp_server.host import META, STATELESS, Host, Refused, served
 
@@ -57,7 +59,12 @@ def test_without_a_handshake_a_request_must_say_what_a_handshake_would_have_said
                 host.request(method)
             assert refused.value.code == -32601
         host.version = "2025-11-25"
-        for meta in ({}, {f"{META}clientCapabilities": {}}, {f"{META}protocolVersion": STATELESS}):
+        incomplete: list[dict[str, Any]] = [
+            {},
+            {f"{META}clientCapabilities": {}},
+            {f"{META}protocolVersion": STATELESS},
+        ]
+        for meta in incomplete:
             with pytest.raises(Refused) as refused:
                 host.request("server/discover", _meta=meta)
             assert refused.value.code == -32602

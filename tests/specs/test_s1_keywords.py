@@ -39,7 +39,7 @@ def opened(tmp_path: Path, server: FaultServer) -> Iterator[Open]:
     memories: list[Memory] = []
 
     def open(**settings: Any) -> Memory:
-        usual = {"llm": OLLAMA, "llm_url": server.url}
+        usual: dict[str, Any] = {"llm": OLLAMA, "llm_url": server.url}
         chosen = load(None, **(usual | settings))
         memories.append(Memory(tmp_path / "m.db", settings=chosen, embedder="none"))
         return memories[-1]
