@@ -119,7 +119,7 @@ def test_a_mistake_is_named_with_its_file_its_line_and_what_to_do(tmp_path: Path
 def test_perdure_settings_shows_what_comes_from_the_project(tmp_path: Path):
     folder = project(tmp_path, SPECIFIED)
     user = User({"HOME": str(tmp_path), "CLAUDE_PROJECT_DIR": str(folder), "PERDURE_DECAY_FLOOR": "0.3"})
-    shown = {one["name"]: one for one in user.done("settings", "--json").json["settings"]}
+    shown = {one["name"]: one for one in user.done("config", "--json").json["settings"]}
     assert (shown["auto_save_interval"]["value"], shown["auto_save_interval"]["origin"]) == (20, str(folder / PLACE))
     assert (shown["decay_floor"]["value"], shown["decay_floor"]["origin"]) == (0.3, "PERDURE_DECAY_FLOOR")
     assert shown["max_items"]["origin"] == "default"

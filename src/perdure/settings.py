@@ -321,6 +321,15 @@ def load(environment: Mapping[str, str] | None = None, *, project: Path | None =
     raw: dict[str, object] = {}
     for _, values in _sources(environ, arguments, project):
         raw |= values
+    return _settings_of(raw, environ)
+
+
+def check_file(content: bytes, path: Path, environ: Mapping[str, str]) -> Settings:
+    """What a settings file says, whatever else is set; what it may not hold is refused."""
+    return _settings_of(_read_toml(content, path), environ)
+
+
+def _settings_of(raw: Mapping[str, object], environ: Mapping[str, str]) -> Settings:
     values = _typed_values(raw)
     values["categories"] = frozenset(CATEGORIES) | frozenset(values.get("categories", ()))
     values.setdefault("store", directory("data", environ) / "memory.db")
@@ -452,6 +461,10 @@ def _from_file(environ: Mapping[str, str]) -> dict[str, object]:
         return {}
     except OSError as error:
         raise SettingsInvalid(f"{path} cannot be read: {error.strerror}.") from error
+    return _read_toml(content, path)
+
+
+def _read_toml(content: bytes, path: Path) -> dict[str, object]:
     import tomllib
 
     try:
@@ -465,7 +478,7 @@ def _from_file(environ: Mapping[str, str]) -> dict[str, object]:
 
 
 def _typed_values(raw: Mapping[str, object]) -> dict[str, Any]:
-    values = {setting.name: _typed(setting, raw[setting.name]) for setting in SETTINGS if setting.name in raw}
+    values = {setting.name: typed(setting, raw[setting.name]) for setting in SETTINGS if setting.name in raw}
     if "store" in values:
         values["server"] = raw["store"] if is_url(raw["store"]) else None
     if values.get("server"):
@@ -474,7 +487,7 @@ def _typed_values(raw: Mapping[str, object]) -> dict[str, Any]:
     return values
 
 
-def _typed(setting: Setting, value: Any) -> Any:
+def typed(setting: Setting, value: Any) -> Any:
     """The value of a setting as its kind says, from TOML, from an argument, or from the text of a variable."""
     kind = setting.kind
     try:

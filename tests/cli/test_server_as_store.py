@@ -32,7 +32,7 @@ def test_commands_work_on_a_server_as_on_a_file(remote: User, tmp_path: Path):
     assert remote.done("show", "1", "--json").json["text"] == "Alice prefers dark mode"
     remote.done("export", str(tmp_path / "all.jsonl"))
     assert remote.done("import", str(tmp_path / "all.jsonl"), "--json").json["present"] == 1
-    listed = {entry["name"]: entry["value"] for entry in remote.done("settings", "--json").json["settings"]}
+    listed = {entry["name"]: entry["value"] for entry in remote.done("config", "--json").json["settings"]}
     assert listed["store"].startswith("http://127.0.0.1:")
 
 

@@ -52,7 +52,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "parked": ("parked", "List, retry or discard what a model said that could not be used."),
     "serve": ("serve", "Serve the memory over HTTP, to programs that have a token."),
     "token": ("token", "Make, list and revoke the tokens that servers ask for."),
-    "settings": ("settings", "Show every setting in force, and where it comes from."),
+    "config": ("config", "Show every setting in force and where it comes from, or change one."),
     "work": ("work", "Do outstanding work, such as missing vectors."),
     "backup": ("backup", "Copy the whole store to a file, and check the copy."),
     "restore-backup": ("restore_backup", "Make the store what a backup was."),
@@ -83,7 +83,7 @@ GROUPS: Final[dict[str, str]] = {
     "Move and back up": "export import backup restore-backup",
     "Coding agents": "install uninstall session retro bank hook mcp",
     "Servers": "serve token",
-    "Set up": "settings egress completion demo",
+    "Set up": "config egress completion demo",
 }
 
 _OTHER_WORDS: Final = {
@@ -97,7 +97,7 @@ _OTHER_WORDS: Final = {
     "quota": "capacity", "rate": "validate", "judge": "validate", "pin": "promote",
     "pack": "context", "prompt": "context", "match": "triggers",
     "network": "egress", "calls": "egress", "budget": "egress", "spend": "egress",
-    "conversation": "chat", "conversations": "chat", "retry": "parked", "config": "settings",
+    "conversation": "chat", "conversations": "chat", "retry": "parked", "settings": "config", "preferences": "config",
     "learn": "consolidate", "proposals": "review", "accept": "review", "reject": "review",
     "contradictions": "conflicts", "knowledge": "facts", "tokens": "token", "auth": "token", "login": "token",
     "server": "serve", "http": "serve", "rest": "serve", "api": "serve", "start": "serve",
