@@ -4,6 +4,7 @@ the latest, and says nothing but an answer in the form of the host.
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import threading
@@ -23,6 +24,10 @@ def main(arguments: Sequence[str]) -> NoReturn:
         seconds = min(max(float(_option(arguments, "--seconds") or BUDGET), 0.1), 600.0)
     except ValueError:
         seconds = BUDGET
+    # This process ends before collecting pays off. And the threads of a numeric library cost more than its import, if
+    # it is not told to have none: they spin while they wait for work that never comes.
+    gc.disable()
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     watchdog = threading.Timer(seconds, os._exit, (0,))
     watchdog.daemon = True
     watchdog.start()

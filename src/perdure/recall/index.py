@@ -324,7 +324,8 @@ class NamespaceIndex:
         self._documents = 0
         self._words = 0
         self._lexical = LexicalBuilder()
-        self._vectors = VectorBuilder(self.generation.dimensions if self.generation else 0)
+        dimensions = self.generation.dimensions if self.generation else 0
+        self._vectors = VectorBuilder(dimensions, exact=bool(self._categories))
 
     @property
     def nbytes(self) -> int:

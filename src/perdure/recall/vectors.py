@@ -131,8 +131,10 @@ def _certain(near: Near, agreed: NDArray[np.uint16], count: int) -> bool:
 class VectorBuilder:
     """Takes rows at the end, with or without a vector, and hands out `Vectors` views that stay as they are."""
 
-    def __init__(self, dimensions: int) -> None:
+    def __init__(self, dimensions: int, *, exact: bool = False) -> None:
+        """`exact`: without signs, which pay off for whoever asks more than once."""
         self.dimensions = dimensions
+        self._exact = exact
         self._matrix = AppendOnlyArray(np.float32, dimensions)
         self._present = AppendOnlyArray(np.bool_)
         self._count = 0
@@ -173,7 +175,7 @@ class VectorBuilder:
         self._present.replace(rows, np.False_)
 
     def view(self) -> Vectors:
-        if self._count > EXACT_ROWS and self._count > 2 * self._encoded_count:
+        if self._count > EXACT_ROWS and self._count > 2 * self._encoded_count and not self._exact:
             self._encode()
         columns = tuple(column.view for column in self._columns)
         return Vectors(self.matrix, self.present, self._count, Signs(self._mean, columns) if columns else None)
