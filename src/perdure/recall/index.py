@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from perdure.embed.port import Generation
+    from perdure.recall.known_cosines import KnownCosines
     from perdure.recall.query import SearchRequest
 
 Mask: TypeAlias = "NDArray[np.bool_]"
@@ -121,7 +122,7 @@ class Vocabulary:
         (
             numbers, _, _, active, tiers, kinds, valid_from, valid_until, expires_at, dated, updated_at, categories,
             observations, confidence, importance, anchors, conversations, sessions, speakers, question_shares,
-            name_shares, stabilities, _,
+            name_shares, stabilities, *_,
         ) = zip(*rows, strict=True)  # fmt: skip
         sittings: Sequence[tuple[str, str | None] | None] = conversations
         if any(conversation is not None for conversation in conversations):
@@ -187,7 +188,13 @@ class _Batch:
     vectors: NDArray[np.float32]
 
     @classmethod
-    def of(cls, rows: Sequence[IndexRow], vocabulary: Vocabulary, dimensions: int) -> _Batch:
+    def of(
+        cls,
+        rows: Sequence[IndexRow],
+        vocabulary: Vocabulary,
+        dimensions: int,
+        vectors_: Sequence[bytes | None] | None = None,
+    ) -> _Batch:
         entries = np.frombuffer(b"".join(row.terms for row in rows), _TERM)
         terms, frequencies = entries["term"].astype(np.uint32), entries["frequency"].copy()
         ends = np.cumsum([len(row.terms) // TERM_BYTES for row in rows], dtype=np.intp)
@@ -197,8 +204,9 @@ class _Batch:
         ]
         lengths, signatures = (np.diff(total[ends], prepend=np.uint64(0)) for total in sums)
         size = _FLOAT_BYTES * dimensions
-        has_vector = np.array([row.vector is not None and len(row.vector) == size for row in rows], np.bool_)
-        packed = b"".join(row.vector for row in rows if row.vector is not None and len(row.vector) == size)
+        given = [row.vector for row in rows] if vectors_ is None else vectors_
+        has_vector = np.array([vector is not None and len(vector) == size for vector in given], np.bool_)
+        packed = b"".join(vector for vector in given if vector is not None and len(vector) == size)
         vectors = np.frombuffer(packed, "<f4").reshape(int(np.count_nonzero(has_vector)), dimensions)
         # One NaN or infinity among the vectors would spoil every answer. Their lengths tell it in one pass.
         with np.errstate(over="ignore", invalid="ignore"):
@@ -302,9 +310,18 @@ class NamespaceIndex:
     gone. Any other change is written into a copy of the column.
     """
 
-    def __init__(self, namespace: str, generation: Generation | None, categories: Sequence[str] = ()) -> None:
-        """With `categories`, of memories of these alone, and of what changes later."""
+    def __init__(
+        self,
+        namespace: str,
+        generation: Generation | None,
+        categories: Sequence[str] = (),
+        known: KnownCosines | None = None,
+    ) -> None:
+        """With `categories`, of memories of these alone, and of what changes later. With `known`, it answers that one
+        question, and reads no vectors.
+        """
         self.namespace = namespace
+        self.known = known
         self._categories = categories
         self.generation = generation
         self.snapshot: Snapshot | None = None
@@ -324,7 +341,9 @@ class NamespaceIndex:
         self._documents = 0
         self._words = 0
         self._lexical = LexicalBuilder()
-        dimensions = self.generation.dimensions if self.generation else 0
+        dimensions = 1 if self.known else self.generation.dimensions if self.generation else 0
+        # Of the rows that were read at first, where only some categories were.
+        self._passages: list[bytes] = []
         self._vectors = VectorBuilder(dimensions, exact=bool(self._categories))
 
     @property
@@ -345,6 +364,14 @@ class NamespaceIndex:
                 self._lock.release()
         return snapshot
 
+    def cosines(self, question: NDArray[np.float32]) -> tuple[list[bytes], NDArray[np.float32]] | None:
+        """The passages of an index of some categories, and their cosines; None if other rows came since."""
+        vectors = self._vectors.view(self.known and self.known.question)
+        if len(self._passages) != len(vectors.present):
+            return None
+        rows = np.flatnonzero(vectors.present)
+        return [self._passages[row] for row in rows.tolist()], vectors.cosines(question, rows)
+
     def filled(self, rows: Sequence[IndexRow]) -> Snapshot:
         """A snapshot of these rows, for an index that is made once and read from no store."""
         if rows:
@@ -357,7 +384,7 @@ class NamespaceIndex:
         position = store.position(self.namespace, self.generation)
         gone = len(self._alive) - self._documents
         mostly_gone = not self._documents or gone > max(_FEW_GONE, len(self._alive) // _GONE_SHARE)
-        if self.snapshot is None or (position != self._position and mostly_gone):
+        if self.snapshot is None or (position != self._position and (mostly_gone or self.known)):
             self._load(store, position)
         elif position != self._position:
             changes = read_changes(
@@ -398,15 +425,19 @@ class NamespaceIndex:
             self._timed,
             self._superseded,
             self._lexical.view(alive, self._documents, self._words),
-            self._vectors.view(),
+            self._vectors.view(self.known and self.known.question),
             conversation,
             self._vocabulary,
         )
 
     def _load(self, store: Store, position: Position) -> None:
         self._clear()
-        for rows in read_rows(store, self.namespace, self.generation, categories=self._categories):
-            self._append(_Batch.of(rows, self._vocabulary, self._vectors.dimensions))
+        known, dimensions = self.known, self._vectors.dimensions
+        pages = read_rows(store, self.namespace, self.generation, categories=self._categories, vectors=known is None)
+        for rows in pages:
+            cosines = known and known.of(rows, self.namespace, store)
+            self._append(_Batch.of(rows, self._vocabulary, dimensions, cosines))
+            self._passages += [row.passage for row in rows] if self._categories else ()
         self._position = position
 
     def _append(self, batch: _Batch) -> None:

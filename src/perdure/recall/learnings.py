@@ -15,11 +15,13 @@ if TYPE_CHECKING:
 
 
 class AskedVectors(Protocol):
-    """Vectors of questions that were asked before, by the name of their model: a new process need not load it then."""
+    """The vectors of questions that were asked before, by the name of their model, each with the cosines that learnings
+    had with it: a new process need not load the model then, nor read their vectors.
+    """
 
     def get(self, generation: str, question: str) -> bytes | None: ...
 
-    def put(self, generation: str, question: str, vector: bytes) -> None: ...
+    def put(self, generation: str, question: str, content: bytes) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +45,7 @@ def find_learnings(
     request = check_request(services, namespaces[0], query, filters, limit=limit, namespaces=namespaces, recipe=recipe)
     generation = services.embedders.current().generation if query else None
     if asked is not None and generation is not None:
-        recall = _with_known_vector(services, request, generation, asked)
+        recall = _ask_again(services, request, generation, asked)
     else:
         recall = services.recaller().recall(request)
     total = recall.compared.searched
@@ -55,18 +57,26 @@ def find_learnings(
     return LearningsFound(recall, total, generation.model if generation and by_meaning else None)
 
 
-def _with_known_vector(
-    services: Services, request: SearchRequest, generation: Generation, asked: AskedVectors
-) -> Recall:
-    recaller, text = services.recaller(), parse_query(request).text
-    known = asked.get(generation.name, text)
-    if known is not None and len(known) == 4 * generation.dimensions:
+def _ask_again(services: Services, request: SearchRequest, generation: Generation, asked: AskedVectors) -> Recall:
+    """Recall, with what is known of the question; what is new about it is kept."""
+    recaller, text, size = services.recaller(), parse_query(request).text, 4 * generation.dimensions
+    content, known = asked.get(generation.name, text) or b"", None
+    if len(content) >= size:
         import numpy as np
 
-        recaller.keep_vector(generation, text, np.frombuffer(known, np.float32))
-        return recaller.recall(request)
+        from perdure.recall.known_cosines import KnownCosines
+
+        vector = np.frombuffer(content[:size], "<f4")
+        recaller.keep_vector(generation, text, vector)
+        # How near unrelated texts are is told from the vectors, where nobody has measured it.
+        if len(content) > size and services.embedders.current().unrelated is not None:
+            known = KnownCosines(vector, generation, content[size:])
+            recaller.keep_cosines(request, text, known, generation)
     recall = recaller.recall(request)
     vector = recaller.vector_kept(generation, text)
-    if vector is not None:
-        asked.put(generation.name, text, vector.astype("<f4").tobytes())
+    if vector is not None and (known is None or known.has_new):
+        from perdure.recall.known_cosines import pack
+
+        pairs = [pack(*found) for found in recaller.cosines(request, vector)]
+        asked.put(generation.name, text, b"".join([vector.astype("<f4").tobytes(), *pairs]))
     return recall

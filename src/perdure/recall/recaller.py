@@ -26,6 +26,7 @@ from perdure.visibility import is_visible
 if TYPE_CHECKING:
     from perdure.recall.candidates import Partition, QueryVector
     from perdure.recall.index import IndexCache, NamespaceIndex, Snapshot
+    from perdure.recall.known_cosines import KnownCosines
     from perdure.recall.time_questions import TimeQuestion
     from perdure.recall.time_search import TimeSource
 
@@ -98,6 +99,7 @@ class Recaller:
         self._lock = threading.Lock()
         self._indexes: IndexCache | None = None
         self._of_learnings: dict[str, NamespaceIndex] = {}
+        self._known: tuple[str | None, Generation, KnownCosines] | None = None
         self._pasts = PastIndexCache(store, self._snapshot)
         self._asked: Counter[str] = Counter()
         # Of the questions asked last, the latest at the end.
@@ -164,6 +166,16 @@ class Recaller:
         """The vector of a question that was asked a moment ago."""
         with self._lock:
             return self._vectors.get((generation, text))
+
+    def keep_cosines(self, request: SearchRequest, text: str, known: KnownCosines, generation: Generation) -> None:
+        """What a question that is asked next has in common with learnings."""
+        self.keep_vector(generation, text, known.question)
+        self._known = (request.query, generation, known)
+
+    def cosines(self, request: SearchRequest, question: Vectors) -> list[tuple[list[bytes], Vectors]]:
+        """The passages of the learnings that were searched alone, and their cosines, by namespace."""
+        indexes = [self._of_learnings[name] for name in request.namespaces if name in self._of_learnings]
+        return [found for index in indexes if (found := index.cosines(question))]
 
     def _rank(self, request: SearchRequest, query: ParsedQuery, unreadable: Collection[Key]) -> _Ranking:
         """The best candidates by the index, or by words from disk where an index does not pay off."""
@@ -382,9 +394,10 @@ class Recaller:
         with self._lock:
             if self._indexes is not None and name in self._indexes:
                 return None
+            known = self._known[2] if self._known and self._known[:2] == (request.query, generation) else None
             index = self._of_learnings.get(name)
-            if index is None or index.generation != generation:
-                index = self._of_learnings[name] = NamespaceIndex(name, generation, LEARNING_CATEGORIES)
+            if index is None or index.generation != generation or index.known is not known:
+                index = self._of_learnings[name] = NamespaceIndex(name, generation, LEARNING_CATEGORIES, known)
         return index.current(self._store)
 
     def _snapshot(self, name: str, generation: Generation | None) -> Snapshot:

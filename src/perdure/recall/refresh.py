@@ -21,11 +21,12 @@ def read_rows(
     *,
     with_triggers: bool = False,
     categories: Sequence[str] = (),
+    vectors: bool = True,
 ) -> Iterator[Sequence[IndexRow]]:
     """Every row of a namespace, in pages. Read the position before: what is written meanwhile then comes again."""
     after = 0
     read = partial(store.index_rows, namespace, generation, limit=_PAGE, with_triggers=with_triggers)
-    read = partial(read, categories=categories) if categories else read
+    read = partial(read, categories=categories, vectors=vectors) if categories else read
     while rows := read(after=after):
         yield rows
         after = rows[-1].number

@@ -74,16 +74,21 @@ def values_at(values: NDArray[Any], rows: NDArray[np.intp]) -> NDArray[Any]:
 
 @dataclass(frozen=True)
 class Vectors:
-    """What a search sees. `present` is false for rows without a vector and for rows that are gone."""
+    """What a search sees. `present` is false for rows without a vector and for rows that are gone. With `question`, the
+    matrix has one column: the cosines with that one, the only one that is asked.
+    """
 
     matrix: NDArray[np.float32]
     present: NDArray[np.bool_]
     count: int
     signs: Signs | None
+    question: NDArray[np.float32] | None = None
 
     def cosines(self, query: NDArray[np.float32], rows: NDArray[np.intp]) -> NDArray[np.float32]:
         # Row by row, not as one product: that may wake threads, and depends on where a row stands. Gathering most rows
         # of a matrix costs more than comparing all.
+        if self.question is not None:
+            return values_at(self.matrix[:, 0], rows)
         if 2 * len(rows) > len(self.matrix):
             return values_at(np.vecdot(self.matrix, query), rows)
         return np.vecdot(self.matrix.take(rows, axis=0), query)
@@ -110,7 +115,8 @@ class Vectors:
     def sample(self, query: NDArray[np.float32]) -> NDArray[np.float32]:
         """The cosines of rows taken at equal steps: how near a row is that has nothing to do with the query."""
         step = max(1, len(self.matrix) // _SAMPLE)
-        return np.vecdot(self.matrix[::step], query)[self.present[::step]]
+        rows = np.arange(0, len(self.matrix), step)
+        return self.cosines(query, rows)[self.present[::step]]
 
     @cached_property
     def pairs(self) -> NDArray[np.float32]:
@@ -174,11 +180,13 @@ class VectorBuilder:
         self._count -= int(np.count_nonzero(self.present[rows]))
         self._present.replace(rows, np.False_)
 
-    def view(self) -> Vectors:
+    def view(self, question: NDArray[np.float32] | None = None) -> Vectors:
         if self._count > EXACT_ROWS and self._count > 2 * self._encoded_count and not self._exact:
             self._encode()
         columns = tuple(column.view for column in self._columns)
-        return Vectors(self.matrix, self.present, self._count, Signs(self._mean, columns) if columns else None)
+        return Vectors(
+            self.matrix, self.present, self._count, Signs(self._mean, columns) if columns else None, question
+        )
 
     def _encode(self) -> None:
         """Signs for all rows, from a mean that suits them; again when there are twice as many."""

@@ -53,7 +53,7 @@ class IndexRow(NamedTuple):
     `valid_from` and `valid_until` are the times between which it is true; `dated` is when it became true, else when it
     was made. Of a turn in a conversation, `question_share` is the share of its text that asks, and `name_share` says
     how many names it holds. `stability` is the number that its metadata gives for it, if any. `kind` is what
-    `perdure.visibility.kind_of` says of its key.
+    `perdure.visibility.kind_of` says of its key, and `passage` the hash that its vector is stored under.
     """
 
     number: int
@@ -79,6 +79,7 @@ class IndexRow(NamedTuple):
     name_share: float
     stability: float | None
     trigger_phrases: tuple[str, ...]
+    passage: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -378,10 +379,11 @@ class IndexFeed(Protocol):
         *,
         with_triggers: bool = False,
         categories: Sequence[str] = (),
+        vectors: bool = True,
     ) -> Sequence[IndexRow]:
         """The indexed memories with a number above `after`, by number: how a recall index is first filled. With
         `with_triggers` only active memories that have trigger phrases and are not deprecated; with `categories` only
-        memories of these.
+        memories of these. Without `vectors`, those that there are come empty.
         """
         ...
 

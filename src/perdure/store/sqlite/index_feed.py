@@ -25,12 +25,14 @@ def index_rows(
     *,
     with_triggers: bool = False,
     categories: Sequence[str] = (),
+    vectors: bool = True,
 ) -> Sequence[IndexRow]:
     bindings: dict[str, Value] = {
         "generation": generation_id(connection, generation),
         "after": slot_of(namespace, max(0, min(after, NUMBER_MASK))),
         "last": range_of(namespace)[1],
         "limit": limit,
+        "vectors": vectors,
     }
     if with_triggers:
         bindings["namespace"] = namespace
@@ -50,6 +52,7 @@ def index_changes(connection: Database, namespace: int, generation: Generation |
         "seq": since.seq,
         "first_vector": slot_of(namespace, since.vector + 1),
         "last_vector": range_of(namespace)[1],
+        "vectors": True,
     }
     rows: list[IndexRow] = []
     removed: list[int] = []
@@ -92,7 +95,8 @@ def use_counts(
 def _index_row(row: Row) -> IndexRow:
     (
         terms, vector, active, tier, kind, valid_from, valid_until, expires_at, dated, updated_at, category,
-        observations, confidence, importance, anchor, conversation, session, said, speaker, stability, phrases, number,
+        observations, confidence, importance, anchor, conversation, session, said, speaker, stability, phrases, passage,
+        number,
     ) = row  # fmt: skip
     asking = names = 0.0
     if said is not None:
@@ -110,4 +114,5 @@ def _index_row(row: Row) -> IndexRow:
         names,
         stability,
         tuple(map(str, json.loads(phrases.decode("utf-8", "replace")))) if phrases else (),
+        passage,
     ))  # fmt: skip

@@ -890,9 +890,10 @@ FROM namespace WHERE name = ?;
 
 -- name: index_columns
 -- What the recall index keeps of a memory; the number comes last, from whichever table drives the statement. The vector
--- comes by the passage's hash, never by the memory. Texts are read as bytes, so that one that is damaged spoils no other;
+-- comes by the passage's hash, never by the memory; whoever needs none gets an empty one. Texts are read as bytes, so that one that is damaged spoils no other;
 -- what was said, of conversations alone. A list of trigger phrases that is malformed is damage, and left out.
-SELECT entry.terms, vector.data, memory.state = 'active', CAST(memory.tier AS BLOB),
+SELECT entry.terms, CASE WHEN :vectors THEN vector.data WHEN vector.id IS NOT NULL THEN x'' END,
+       memory.state = 'active', CAST(memory.tier AS BLOB),
        CASE WHEN memory.key GLOB 'episode:*/[0-9][0-9][0-9][0-9][0-9][0-9][0-9][0-9]' THEN 'episode'
            WHEN memory.key GLOB 'proposal:*/[0-9][0-9][0-9][0-9][0-9][0-9][0-9][0-9]' THEN 'proposal'
            WHEN memory.key GLOB 'message:*/[0-9][0-9][0-9][0-9][0-9][0-9][0-9][0-9]' THEN 'message' END,
@@ -906,6 +907,7 @@ SELECT entry.terms, vector.data, memory.state = 'active', CAST(memory.tier AS BL
            THEN memory.metadata ->> '$.stability' END,
        CASE WHEN json_valid(memory.trigger_phrases) AND json_type(memory.trigger_phrases) = 'array'
            THEN CAST(memory.trigger_phrases AS BLOB) END,
+       memory.passage_hash,
 
 -- name: index_rows
 -- How a recall index is filled, in the order of the slots.

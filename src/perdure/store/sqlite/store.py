@@ -196,11 +196,12 @@ class SqliteStore:
         *,
         with_triggers: bool = False,
         categories: Sequence[str] = (),
+        vectors: bool = True,
     ) -> Sequence[IndexRow]:
         with self._pool.reading() as connection:
             return index_feed.index_rows(
                 connection, self._id(connection, namespace), generation, after, limit, with_triggers=with_triggers,
-                categories=categories,
+                categories=categories, vectors=vectors,
             )  # fmt: skip
 
     def index_changes(self, namespace: str, generation: Generation | None, since: Position) -> IndexChanges:
