@@ -18,11 +18,11 @@ from perdure.lifecycle.capacity import UNCHANGED, Limit
 from perdure.memory_learning import LearningMemory
 from perdure.open_memory import is_remote
 from perdure.store.port import Progress
-from perdure.store.stats import StoreStats
 from perdure.validation import Fields, Filters, KeyedFields, Reference, References, StrPath
 
 if TYPE_CHECKING:
     from perdure.episodes.conversation import Conversation
+    from perdure.store.stats import StoreStats
 
 MAX_BUDGET: Final = 1_000_000
 

@@ -5,20 +5,36 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from importlib import import_module
 from operator import attrgetter
-from typing import Any, Final, Literal, NamedTuple, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias, overload
 
 from perdure.display import html_table, short, short_list
 from perdure.ids import ContentHash, MemoryId
-from perdure.maintenance_results import Backup as Backup
-from perdure.maintenance_results import BackupRestored as BackupRestored
-from perdure.maintenance_results import BudgetState as BudgetState
-from perdure.maintenance_results import Egress as Egress
-from perdure.maintenance_results import EgressDay as EgressDay
-from perdure.maintenance_results import Exported as Exported
-from perdure.maintenance_results import Imported as Imported
-from perdure.maintenance_results import MaintenanceResult as MaintenanceResult
-from perdure.maintenance_results import ParkedRetry as ParkedRetry
+
+if TYPE_CHECKING:
+    from perdure.maintenance_results import Backup as Backup
+    from perdure.maintenance_results import BackupRestored as BackupRestored
+    from perdure.maintenance_results import BudgetState as BudgetState
+    from perdure.maintenance_results import Egress as Egress
+    from perdure.maintenance_results import EgressDay as EgressDay
+    from perdure.maintenance_results import Exported as Exported
+    from perdure.maintenance_results import Imported as Imported
+    from perdure.maintenance_results import MaintenanceResult as MaintenanceResult
+    from perdure.maintenance_results import ParkedRetry as ParkedRetry
+    from perdure.results import Context as Context
+    from perdure.results import ContextItem as ContextItem
+    from perdure.results import Detail as Detail
+    from perdure.results import Diff as Diff
+    from perdure.results import DiffPart as DiffPart
+    from perdure.results import FieldChange as FieldChange
+    from perdure.results import Forgotten as Forgotten
+    from perdure.results import RevertResult as RevertResult
+    from perdure.results import Skipped as Skipped
+    from perdure.results import Summary as Summary
+    from perdure.results import Triggered as Triggered
+    from perdure.results import Version as Version
+
 
 Json: TypeAlias = "str | int | float | bool | Sequence[Json] | Mapping[str, Json] | None"
 State: TypeAlias = Literal["active", "superseded", "merged", "deleted", "expired", "evicted"]
@@ -50,7 +66,6 @@ INDEXED_STATES: tuple[State, ...] = ("active", "superseded")
 MIN_RELEVANCE = 0.3
 NOTHING: Mapping[str, Json] = {}
 _NO_CONCEPTS: Mapping[str, int] = {}
-_NO_PARTS: Mapping[str, RevertResult] = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -259,96 +274,6 @@ class Remembered:
 
 
 @dataclass(frozen=True, slots=True)
-class Version:
-    """One version of a memory: `record` as that version last was, None once it was erased.
-
-    `lineage` are the versions it was made from, oldest first; one that was taken back by an undo is in no other's.
-    """
-
-    memory: MemoryId
-    number: int
-    version: int
-    record: Record | None
-    lineage: tuple[int, ...]
-    change: Change
-    current: bool
-    taken_back: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class DiffPart:
-    """A part of a text that two versions share, or that only one of them has."""
-
-    kind: Literal["same", "removed", "added"]
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class FieldChange:
-    """One field of a memory before and after a change."""
-
-    field: str
-    old: Any
-    new: Any
-
-
-@dataclass(frozen=True, slots=True)
-class Diff:
-    """From one version of a memory to another: the text in parts, and every other field that differs."""
-
-    before: Version
-    after: Version
-    text_diff: tuple[DiffPart, ...]
-    field_changes: tuple[FieldChange, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Forgotten:
-    """What `forget` or `erase` did, or would do: while `done` is false nothing has happened.
-
-    `understood` says how the instruction was read, `token` confirms exactly these memories. `related` are the numbers
-    of those that nobody named, and that go because they were made of the others. `suggested` may have been meant as
-    well, and are never touched. `scrub_pending` says that erased bytes wait in a log, or in an unfinished copy, that
-    another process holds.
-    """
-
-    records: tuple[Record, ...]
-    deletion: Literal["soft", "hard"]
-    done: bool
-    understood: str
-    token: str
-    batch: str | None = None
-    related: tuple[int, ...] = ()
-    suggested: tuple[Record, ...] = ()
-    remaining: int = 0
-    scrub_pending: bool = False
-    notes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Skipped:
-    """A memory that could not be brought back, and why."""
-
-    number: int
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class RevertResult:
-    """What `undo` or `restore_checkpoint` did. `reverted` are the numbers of memories that are as they were, `removed`
-    of those that did not exist then; undoing `batch` takes it back. It is None when nothing was written. Numbers are of
-    one namespace: with several, `parts` has a result of its own for each in which something was done.
-    """
-
-    batch: str | None
-    reverted: tuple[int, ...]
-    removed: tuple[int, ...] = ()
-    skipped: tuple[Skipped, ...] = ()
-    notes: tuple[str, ...] = ()
-    parts: Mapping[str, RevertResult] = field(default_factory=lambda: _NO_PARTS)
-
-
-@dataclass(frozen=True, slots=True)
 class Checkpoint:
     """A named position in the log of one namespace, or of all when `namespace` is None."""
 
@@ -411,19 +336,6 @@ class Constitution:
     tokens: int
     budget: int
     omitted: tuple[Omitted, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Summary:
-    """A text within its budget, and the memories it was made from. `omitted_count` counts those that found no room."""
-
-    text: str
-    tokens: int
-    budget: int
-    sources: tuple[Record, ...]
-    omitted_count: int
-    token_counter: str
-    made_by: str = "extract"
 
 
 @dataclass(frozen=True, slots=True)
@@ -523,60 +435,6 @@ class Recall(Sequence[Hit]):
 
 
 @dataclass(frozen=True, slots=True)
-class ContextItem:
-    """A memory as a context says it: `text` is all of it, or what found room. Constitutional ones have no relevance."""
-
-    record: Record
-    text: str
-    form: Form
-    relevance: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Context:
-    """What a model should know, within `budget` tokens: `text` is data between two lines with a `mark` that no memory
-    can hold, and empty when there is nothing to say. `items` are in the order of the text; `nearest` as in `Recall`.
-    """
-
-    text: str
-    tokens: int
-    budget: int
-    token_counter: str
-    items: tuple[ContextItem, ...]
-    omitted: tuple[Omitted, ...]
-    mark: str
-    mode: Mode
-    notes: tuple[str, ...] = ()
-    nearest: Hit | None = None
-
-    def __str__(self) -> str:
-        return self.text
-
-    def __repr__(self) -> str:
-        return f"<Context {self.tokens} of {self.budget} tokens, {len(self.items)} memories>"
-
-
-@dataclass(frozen=True, slots=True)
-class Detail:
-    """A memory at one level of detail: a line of about 20 tokens, an abstract, or everything it says."""
-
-    record: Record
-    level: Level
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Triggered:
-    """A memory that a prompt brings to mind, the phrase that does it, and how sure that is: 1 when the prompt is the
-    phrase, 0.95 when it holds the phrase word for word, less when words are inflected.
-    """
-
-    record: Record
-    phrase: str
-    confidence: float
-
-
-@dataclass(frozen=True, slots=True)
 class Page:
     """One page of `list`; `next` is what to pass as `after` for the following one, or None at the end."""
 
@@ -598,3 +456,13 @@ class Finding:
     level: Literal["ok", "warning", "problem"]
     sentence: str
     remedy: str | None = None
+
+
+def __getattr__(name: str) -> object:
+    """The results of the rarer verbs: making their classes takes longer than many a start has."""
+    if not name.startswith("_"):
+        for module in ("results", "maintenance_results"):
+            values = vars(import_module(f"perdure.{module}"))
+            if name in values:
+                return values[name]
+    raise AttributeError(f"module 'perdure.model' has no attribute {name!r}")

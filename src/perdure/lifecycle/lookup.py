@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, Protocol, get_args
 from perdure.clock import Clock, local_day, parse_time
 from perdure.errors import AmbiguousReference, NotFound, StoreDamaged
 from perdure.ids import MAX_NUMBER, parse_reference
-from perdure.model import Detail, Filter, Level, Operation, Page, Record, Revision, identity_of, without_use
+from perdure.model import Filter, Level, Operation, Page, Record, Revision, identity_of, without_use
 from perdure.store.paging import page_at, revisions
 from perdure.store.port import LogFilter, Reader, Store
 from perdure.text.preview import at_level
@@ -28,6 +28,7 @@ from perdure.validation import (
 from perdure.visibility import GONE_STATES, has_expired
 
 if TYPE_CHECKING:
+    from perdure.model import Detail
     from perdure.services import Services
 
 MAX_LOG: Final = 1000
@@ -68,6 +69,8 @@ def find_present(store: Store, namespace: str, ref: int | str, now: datetime) ->
 
 def details(services: Services, namespace: str, refs: Iterable[int | str], level: Level) -> tuple[Detail, ...]:
     """Memories by reference, each in as much detail as the level says. It counts as access."""
+    from perdure.model import Detail
+
     check_choice(get_args(Level), level, "level")
     now = services.context.clock()
     records = [find_present(services.store, namespace, ref, now) for ref in refs]

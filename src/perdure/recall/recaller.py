@@ -381,6 +381,10 @@ class Recaller:
             partitions.append(Partition(namespace, name, index.same))
             if index.past.old:
                 partitions.append(Partition(namespace, name, index.changed, index.past))
+        if self._known is not None and any(each.snapshot.conversation for each in partitions):
+            # Among turns of a conversation, the names of speakers are no part of the question.
+            self._known = None
+            return self._partitions(request, generation)
         return partitions, pasts
 
     def _learnings(self, request: SearchRequest, name: str, generation: Generation | None) -> Snapshot | None:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple, Protocol, TypeAlia
 
 from perdure.embed.port import Generation
 from perdure.ids import MemoryId, Reference
-from perdure.maintenance_results import Backup, BackupRestored
 from perdure.model import (
     Change,
     Checkpoint,
@@ -23,13 +22,14 @@ from perdure.model import (
     Revision,
 )
 from perdure.store.capacity import CapacityStats, EvictionRule, Load
-from perdure.store.stats import GenerationStats, StoreStats
 from perdure.text.bm25 import WordCounts
 from perdure.text.entry import Entry
 
 if TYPE_CHECKING:
     from perdure.llm.port import Parked
+    from perdure.maintenance_results import Backup, BackupRestored
     from perdure.providers.call import ProviderCall
+    from perdure.store.stats import GenerationStats, StoreStats
 
 LinkKind: TypeAlias = Literal["evidence", "supersedes", "merged_from"]
 LINK_KINDS: Final[tuple[LinkKind, ...]] = get_args(LinkKind)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections import defaultdict
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from perdure.clock import from_micros
 from perdure.errors import StoreDamaged
 from perdure.store.sqlite.apsw_types import Database
 from perdure.store.sqlite.reader import NO_GENERATION
 from perdure.store.sqlite.sql import SQL
-from perdure.store.stats import NamespaceStats
+
+if TYPE_CHECKING:
+    from perdure.store.stats import NamespaceStats
 
 
 def serving_generation(connection: Database) -> int:
@@ -25,6 +28,8 @@ def pending_count(connection: Database, generation: int, namespace: int) -> int:
 
 
 def namespace_statistics(connection: Database, generation: int) -> tuple[NamespaceStats, ...]:
+    from perdure.store.stats import NamespaceStats
+
     states: dict[int, dict[str, int]] = defaultdict(dict)
     categories: dict[int, dict[str, int]] = defaultdict(dict)
     created: dict[int, list[datetime]] = defaultdict(list)

@@ -14,7 +14,6 @@ from perdure.buggify import point
 from perdure.clock import Clock, from_micros, system_clock, to_micros
 from perdure.embed.port import Generation
 from perdure.errors import PerdureError, StoreFull, StoreReadOnly, StoreReplaced
-from perdure.maintenance_results import Backup, BackupRestored
 from perdure.model import Checkpoint, Finding, Record
 from perdure.store.port import IndexChanges, IndexRow, Pending, Position, Progress, Review, Use, UseCount
 from perdure.store.sqlite import checkpoints, fork, index_feed, scrub, statistics
@@ -33,12 +32,13 @@ from perdure.store.sqlite.rows import ALL_WRITTEN, NUMBER_BITS, NUMBER_MASK, ran
 from perdure.store.sqlite.sql import SQL
 from perdure.store.sqlite.use import UseWriter
 from perdure.store.sqlite.writer import SqliteWriter
-from perdure.store.stats import GenerationStats, StoreStats
 from perdure.text.entry import passage
 
 if TYPE_CHECKING:
     from perdure.llm.port import Parked
+    from perdure.maintenance_results import Backup, BackupRestored
     from perdure.providers.call import ProviderCall
+    from perdure.store.stats import GenerationStats, StoreStats
 
 # Of the remarks among the facts about the store.
 _NOTE: Final = "note:"
@@ -413,6 +413,7 @@ class SqliteStore:
 
     def stats(self, generation: Generation | None) -> StoreStats:
         from perdure.store.sqlite.models import generations
+        from perdure.store.stats import StoreStats
 
         with self._pool.reading() as connection:
             generation_key = (

@@ -8,12 +8,11 @@ import os
 import stat
 from contextlib import suppress
 from pathlib import Path
-from typing import Final, cast
+from typing import TYPE_CHECKING, Final, cast
 
 from perdure.buggify import point
 from perdure.clock import Clock
 from perdure.errors import BackupFailed, Conflict, StoreError
-from perdure.maintenance_results import Backup
 from perdure.store.port import Progress
 from perdure.store.sqlite import fork
 from perdure.store.sqlite.apsw_types import run
@@ -22,6 +21,9 @@ from perdure.store.sqlite.file import StoreFile, file_identity, sync_directory
 from perdure.store.sqlite.pool import Pool
 from perdure.store.sqlite.sidecar import SIDECAR_SQL
 from perdure.store.sqlite.sql import SQL
+
+if TYPE_CHECKING:
+    from perdure.maintenance_results import Backup
 
 CHECKSUM: Final = ".sha256"
 BACKUP_PATHS: Final = "note:backups"
@@ -94,6 +96,8 @@ def copy_to(
             sync_directory(Path(target).parent)
     except OSError as error:
         raise staging.failed(error, target) from error
+    from perdure.maintenance_results import Backup
+
     return Backup(target, size, digest, memories, revisions, created_at)
 
 
