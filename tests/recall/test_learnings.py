@@ -21,6 +21,7 @@ from perdure.recall import candidates, recaller
 from perdure.recall.query import SearchRequest
 from perdure.recall.ranking import select
 from perdure.recall.recipe import LEARNINGS, MOST_SCORED
+from perdure.session.asked import AskedBefore
 from perdure.store.port import IndexRow, Use
 from perdure.testing.embedder import WordEmbedder
 from perdure.text.entry import passage
@@ -314,3 +315,48 @@ def test_a_cold_search_for_learnings_reads_learnings_alone(tmp_path: Path, monke
         memory.recall("parsers")
         warm = memory.learnings("parsers")
         assert ({hit.record.number for hit in warm.recall}, warm.total) == ({6, 7}, 2)
+
+
+def test_a_question_asked_before_gets_the_same_answer_and_reads_no_vectors(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, clock: HandClock
+):
+    """Also when something was learned, changed or forgotten since; each time in a process of its own."""
+    kept = AskedBefore({"XDG_DATA_HOME": str(tmp_path), "HOME": str(tmp_path)})
+    read: list[int] = []
+
+    def ask(asked: AskedBefore | None) -> list[tuple[int, float, float]]:
+        with Memory(tmp_path / "m.db", embedder=WordEmbedder(), clock=clock) as memory:
+            rows_of = memory._services.store.index_rows
+
+            def counting(*arguments: Any, **options: Any) -> Sequence[IndexRow]:
+                rows = rows_of(*arguments, **options)
+                read.append(sum(len(row.vector or b"") for row in rows))
+                return rows
+
+            monkeypatch.setattr(memory._services.store, "index_rows", counting)
+            read.clear()
+            found = memory.learnings("token error in the parser", asked=asked)
+            assert found.recall.mode == "hybrid"
+            return [(hit.record.number, hit.score, hit.relevance) for hit in found.recall]
+
+    def change(step: int) -> None:
+        with Memory(tmp_path / "m.db", embedder=WordEmbedder(), clock=clock) as memory:
+            if step == 0:
+                memory.import_({"text": f"{w} {n}", "category": "patterns"} for n, w in enumerate(WORDS * 5))
+            elif step == 1:
+                memory.remember("the parser says which token is an error", category="heuristics")
+            elif step == 2:
+                memory.update(1, text="an error of the parser names the token")
+            elif step == 3:
+                memory.forget([6], confirm=True)
+            memory.work()
+
+    for step in range(5):
+        change(step)
+        ask(kept)
+        assert ask(kept) == ask(None)
+        ask(kept)
+        assert sum(read) == 0
+    for file in (tmp_path / "perdure/sessions/asked").iterdir():
+        file.write_bytes(file.read_bytes()[:-20])
+    assert ask(kept) == ask(None)

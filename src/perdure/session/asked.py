@@ -1,4 +1,5 @@
-"""Vectors of the questions that sessions asked: the project is often still what it was, and then no model is loaded.
+"""Vectors of the questions that sessions asked, each with the cosines of the learnings: the project is often still what
+it was, and then no model is loaded and no vector read.
 
 Each is a small file in the user's data directory, named by a hash, so that it says nothing of the question.
 """
@@ -15,7 +16,8 @@ from zlib import crc32
 from perdure.session.places import mark_name, session_folder
 
 _FOLDER: Final = "asked"
-_MOST: Final = 100
+# With ten thousand learnings each takes 120 kB.
+_MOST: Final = 50
 _CHECKSUM_BYTES: Final = 4
 
 
@@ -30,16 +32,16 @@ class AskedBefore:
             content = self._path(generation, question).read_bytes()
         except OSError:
             return None
-        vector, checksum = content[:-_CHECKSUM_BYTES], content[-_CHECKSUM_BYTES:]
-        return vector if checksum == crc32(vector).to_bytes(_CHECKSUM_BYTES) else None
+        known, checksum = content[:-_CHECKSUM_BYTES], content[-_CHECKSUM_BYTES:]
+        return known if checksum == crc32(known).to_bytes(_CHECKSUM_BYTES) else None
 
-    def put(self, generation: str, question: str, vector: bytes) -> None:
+    def put(self, generation: str, question: str, content: bytes) -> None:
         with suppress(OSError):
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             files = sorted(os.scandir(self._folder), key=lambda file: file.stat().st_mtime_ns, reverse=True)
             for old in files[_MOST - 1 :]:
                 Path(old.path).unlink(missing_ok=True)
-            self._path(generation, question).write_bytes(vector + crc32(vector).to_bytes(_CHECKSUM_BYTES))
+            self._path(generation, question).write_bytes(content + crc32(content).to_bytes(_CHECKSUM_BYTES))
 
     def _path(self, generation: str, question: str) -> Path:
         return self._folder / mark_name(f"{generation}\n{question}")
