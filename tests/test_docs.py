@@ -13,6 +13,7 @@ from pathlib import Path
 
 import click
 import pytest
+from transcripts import blocks, steps, without_figures
 
 import perdure
 from perdure import errors, settings
@@ -31,10 +32,6 @@ README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
 
 def reference(page: str) -> str:
     return (DOCS / "reference" / f"{page}.md").read_text(encoding="utf-8")
-
-
-def blocks(text: str, language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
 
 
 def shell_lines(text: str) -> list[str]:
@@ -106,22 +103,16 @@ def test_the_readme_s_python_runs_as_it_stands(tmp_path: Path):
 
 
 def test_the_readme_s_transcript_is_what_happens(monkeypatch: pytest.MonkeyPatch):
-    """Relevances aside, which depend on the processor's arithmetic in their last digit, and where the store is."""
+    """What differs each time aside."""
     monkeypatch.setenv("PERDURE_LAYOUT", "terminal")
     monkeypatch.setenv("NO_COLOR", "1")
     (transcript,) = blocks(README, "console")
-    for part in re.split(r"^\$ ", transcript, flags=re.MULTILINE)[1:]:
-        line, shown = part.split("\n", 1)
+    for line, shown in steps(transcript):
         command = [sys.executable, "-m", *shlex.split(line)]
         both = subprocess.STDOUT
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=both, text=True, encoding="utf-8", check=False)
         assert done.returncode == 0, done.stdout
         assert without_figures(done.stdout) == without_figures(shown), line
-
-
-def without_figures(text: str) -> str:
-    text = re.sub(r"^new store: .*/", "new store: ", text, flags=re.MULTILINE)
-    return re.sub(r"\b[01]\.\d\d\b", "0.00", text).rstrip()
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(REPOSITORY).as_posix())
