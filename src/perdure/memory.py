@@ -500,12 +500,17 @@ class Memory(LearningMemory):
         return lifecycle.egress.egress(self._services, since, limit)
 
     def export(
-        self, target: StrPath | TextIO, *, states: Sequence[model.State] = ("active",), progress: Progress | None = None
+        self,
+        target: StrPath | TextIO,
+        *,
+        states: Sequence[model.State] = ("active",),
+        all_namespaces: bool = False,
+        progress: Progress | None = None,
     ) -> model.Exported:
-        """Write this namespace as JSON Lines. A path is replaced whole or not at all."""
-        return lifecycle.import_export.export_to(
-            self._services, self._namespace, target, validation.check_filters({"states": states}).states, progress
-        )
+        """Write this namespace, or all of them, as JSON Lines. A path is replaced whole or not at all."""
+        name = None if validation.check_bool(all_namespaces, "all_namespaces") else self._namespace
+        wanted = validation.check_filters({"states": states}).states
+        return lifecycle.import_export.export_to(self._services, name, target, wanted, progress)
 
     def import_(
         self,
@@ -513,16 +518,19 @@ class Memory(LearningMemory):
         *,
         trusted: bool = False,
         revive: bool = False,
+        all_namespaces: bool = False,
         progress: Progress | None = None,
     ) -> model.Imported:
         """Read memories from JSON Lines or from mappings. All are checked first: one bad record, and none is stored.
 
         `trusted` keeps the source, trust, times and counts that an export of your own carries. A record that was
-        forgotten or corrected here after its last update is skipped, unless `revive` brings it back.
+        forgotten or corrected here after its last update is skipped, unless `revive` brings it back. All go into this
+        namespace, or with `all_namespaces` each into the one it names; one undo takes them back, `everywhere`.
         """
-        trusted, revive = validation.check_bool(trusted, "trusted"), validation.check_bool(revive, "revive")
+        flags = {"trusted": trusted, "revive": revive, "all_namespaces": all_namespaces}
+        checked = {name: validation.check_bool(flag, name) for name, flag in flags.items()}
         return lifecycle.import_export.import_from(
-            self._services, self._namespace, source, trusted=trusted, revive=revive, progress=progress
+            self._services, self._namespace, source, progress=progress, **checked
         )
 
     def backup(self, path: StrPath, progress: Progress | None = None, *, overwrite: bool = False) -> model.Backup:

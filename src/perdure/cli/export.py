@@ -20,6 +20,7 @@ _EXAMPLES: Final = (
     "perdure export memories.jsonl",
     "perdure export - | gzip > memories.jsonl.gz",
     "perdure export all.jsonl --state active --state deleted",
+    "perdure export everything.jsonl --all-namespaces",
 )
 _REPLACED: Final[tuple[State, ...]] = ("superseded", "merged")
 _LEFT_OUT: Final = "What other memories took the place of is not in the file; with it: {}."
@@ -29,13 +30,17 @@ _LEFT_OUT: Final = "What other memories took the place of is not in the file; wi
 @click.argument("file", type=click.Path(dir_okay=False, allow_dash=True))
 @option("--state", multiple=True, metavar="NAME", shell_complete=completing(STATES),
         help=f"Memories in this state: {', '.join(STATES)}. Repeatable.  [default: active]")  # fmt: skip
+@option("--all-namespaces", is_flag=True, help="All namespaces, in one file; every line says which is its own.")
 @option("--force", "-f", is_flag=True, help="Replace FILE if it exists.")
-def main(target: Target, *, file: str, state: tuple[str, ...], force: bool) -> View:
+def main(target: Target, *, file: str, state: tuple[str, ...], all_namespaces: bool, force: bool) -> View:
     """Write memories to a file, one JSON object per line.
 
-    FILE is written whole or not at all; `-` is standard output. `perdure import` reads it back.
+    FILE is written whole or not at all; `-` is standard output. `perdure import` reads it back, and
+    with --all-namespaces each memory into its own namespace.
     """
     to_stdout = file == "-"
+    if all_namespaces and target.namespaces:
+        raise click.UsageError("Use --namespace or --all-namespaces, not both.")
     if to_stdout and target.json:
         raise click.UsageError("`export -` writes JSON Lines to standard output; leave out --json.")
     if not to_stdout and not force and Path(file).exists():
@@ -44,9 +49,19 @@ def main(target: Target, *, file: str, state: tuple[str, ...], force: bool) -> V
         raise ExportFailed(f"There is no directory {Path(file).parent}.", remedy="Make it, or choose another place.")
     states = cast("tuple[State, ...]", state or ("active",))
     with target.memory() as memory, Bar("Exporting") as bar:
-        exported = memory.export(utf8_output() if to_stdout else file, states=states, progress=bar)
-        replaced = [one for one in _REPLACED if one not in states and memory.list(states=(one,), limit=1)]
-    done, damaged = f"Exported {count_memories(exported.written)}", ", ".join(f"#{each}" for each in exported.damaged)
+        where = utf8_output() if to_stdout else file
+        exported = memory.export(where, states=states, all_namespaces=all_namespaces, progress=bar)
+        if all_namespaces:
+            spaces = memory.stats().namespaces
+            held = {one for each in spaces for one, number in each.states.items() if number}
+            of = f" of {len(spaces):,} {'namespace' if len(spaces) == 1 else 'namespaces'}"
+        else:
+            held, of = {one for one in _REPLACED if memory.list(states=(one,), limit=1)}, ""
+    replaced = [one for one in _REPLACED if one not in states and one in held]
+    done, damaged = (
+        f"Exported {count_memories(exported.written)}{of}",
+        ", ".join(f"#{each}" for each in exported.damaged),
+    )
     skipped = f"Skipped, because they are damaged: {damaged}. `perdure doctor --repair` may bring them back."
     return View(
         json=export_document(exported, file),

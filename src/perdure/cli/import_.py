@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 _EXAMPLES: Final = (
     "perdure import memories.jsonl --trusted",
     "perdure import notes-from-a-colleague.jsonl -n team",
+    "perdure import everything.jsonl --all-namespaces --trusted",
     "perdure import --from claude-code --dry-run",
     "perdure import specs",
     """echo '{"text": "Alice prefers dark mode", "tags": ["ui"]}' | perdure import -""",
@@ -40,8 +41,9 @@ _MOST_UNREAD: Final = 20
 @option("--from", "tool", type=click.Choice(_TOOLS), help="Import what this tool keeps, from where it keeps it.")
 @option("--trusted", is_flag=True, help="It is your own: keep the sources, trust, tiers, times and counts it names.")
 @option("--revive", is_flag=True, help="Also import what was deleted or changed here later; only of an export.")
+@option("--all-namespaces", is_flag=True, help="Each memory of an export into the namespace that it names.")
 @DRY_RUN
-def main(target: Target, *, path: str | None, tool: str | None, trusted: bool, revive: bool, dry_run: bool) -> View:
+def main(target: Target, *, path: str | None, tool: str | None, dry_run: bool, **options: bool) -> View:
     """Read memories from a file that `export` wrote, or that another tool keeps.
 
     What PATH is, Perdure sees itself: an export (one JSON object per line, of which only `text` is needed), memory
@@ -66,21 +68,27 @@ def main(target: Target, *, path: str | None, tool: str | None, trusted: bool, r
         home = Path(os.environ.get("HOME") or Path.home())
         sources = sources_of(str(tool), target.project, home, os.environ)
     if path is not None and (not sources or sources[0].kind == "records"):
-        return import_export(target, path, trusted=trusted, revive=revive, dry_run=dry_run)
-    if revive:
+        if dry_run:
+            raise click.UsageError("An export is imported without a dry run; `perdure undo` takes it back.")
+        return import_export(target, path, **options)
+    if options["revive"]:
         raise click.UsageError("--revive is for exports; what else was forgotten stays so until its source changes.")
-    return import_sources(target, sources, trusted=trusted, dry_run=dry_run)
+    if options["all_namespaces"]:
+        raise click.UsageError("--all-namespaces is for exports; nothing else says a namespace.")
+    return import_sources(target, sources, trusted=options["trusted"], dry_run=dry_run)
 
 
-def import_export(target: Target, path: str, *, trusted: bool, revive: bool, dry_run: bool) -> View:
-    if dry_run:
-        raise click.UsageError("An export is imported without a dry run; `perdure undo` takes it back.")
+def import_export(target: Target, path: str, *, all_namespaces: bool, **options: bool) -> View:
+    if all_namespaces and target.namespaces:
+        raise click.UsageError("Use --namespace or --all-namespaces, not both.")
     source = source_file(path)
     with target.memory() as memory, Bar("Importing") as bar:
-        imported = memory.import_(source, trusted=trusted, revive=revive, progress=bar)
+        imported = memory.import_(source, all_namespaces=all_namespaces, progress=bar, **options)
     total = imported.inserted + imported.updated + imported.present
     counts = f"{imported.inserted:,} new, {imported.updated:,} updated, {imported.present:,} known"
-    return imported_view(target, imported, f"Imported {total:,}: {counts}.")
+    view = imported_view(target, imported, f"Imported {total:,}: {counts}.")
+    take_back = target.hint("undo", imported.batch, everywhere=all_namespaces)
+    return replace(view, after=[*view.after, *([dim(f"take it back: {take_back}")] if imported.batch else [])])
 
 
 def import_sources(target: Target, sources: Sequence[Source], *, trusted: bool, dry_run: bool) -> View:

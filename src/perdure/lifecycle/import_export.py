@@ -17,7 +17,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import datetime
-from itertools import count, islice, takewhile
+from itertools import count, groupby, islice, takewhile
 from typing import TYPE_CHECKING, Any, Final, Literal, TextIO, TypeAlias, cast
 
 from perdure.clock import format_time, parse_time
@@ -42,7 +42,7 @@ from perdure.store.paging import RECORDS_PER_PAGE, records
 from perdure.store.port import LINK_KINDS, Progress, Use, Writer
 from perdure.text.entry import entry_of
 from perdure.text_files import replacing, rereadable
-from perdure.validation import MAX_ITEMS, Fields, RecordFields, check_int
+from perdure.validation import MAX_ITEMS, Fields, RecordFields, check_int, check_namespace
 
 if TYPE_CHECKING:
     from perdure.services import Services
@@ -75,6 +75,7 @@ class ImportRecord:
     it is stored in: active, or of a trusted one what another memory took the place of; else None, and it is skipped.
     """
 
+    namespace: str
     fields: RecordFields
     stated_at: datetime | None
     state: State | None
@@ -98,19 +99,21 @@ class ImportedIds:
 
 def export_to(
     services: Services,
-    namespace: str,
+    namespace: str | None,
     target: str | os.PathLike[str] | TextIO,
     states: tuple[State, ...],
     progress: Progress | None,
 ) -> Exported:
-    """Export to a path, which is replaced whole, or to an open text file."""
+    """Export to a path, which is replaced whole, or to an open text file. Without a namespace: all of them."""
     with ExitStack() as stack:
         if isinstance(target, str | os.PathLike):
             target = stack.enter_context(replacing(target))
         elif not hasattr(target, "write"):
             raise ExportFailed(f"{shown(target)} cannot be written to.", remedy="Give a path or an open text file.")
         exported_at = format_time(services.context.clock())
-        header = {"perdure_export": FORMAT, "namespace": namespace, "exported_at": exported_at}
+        names = services.store.namespaces() if namespace is None else [namespace]
+        said = {"namespaces": names} if namespace is None else {"namespace": namespace}
+        header = {"perdure_export": FORMAT, **said, "exported_at": exported_at}
         try:
             target.write(json.dumps(header, ensure_ascii=False) + "\n")
         except TypeError as error:
@@ -118,20 +121,30 @@ def export_to(
                 "The file is open for bytes.", remedy="Open it for text, with encoding='utf-8'."
             ) from error
         filter = Filter(states=states)
-        with services.store.read(namespace) as reader:
-            total = len(reader.numbers(filter)) if progress else None
-            newest = reader.page(filter, after=None, limit=1, newest=True)
         # What is stored from now on is not exported: a writer that is as quick would keep this from ever ending.
-        last, written = newest[0].number if newest else 0, 0
-        all_records = records(services.store, namespace, filter)
-        for written, record in enumerate(takewhile(lambda record: record.number <= last, all_records), 1):
+        last: dict[str, int] = {}
+        total = 0
+        for name in names:
+            with services.store.read(name) as reader:
+                total += len(reader.numbers(filter)) if progress else 0
+                newest = reader.page(filter, after=None, limit=1, newest=True)
+                last[name] = newest[0].number if newest else 0
+        all_records = (
+            record
+            for name in names
+            for record in takewhile(lambda record: record.number <= last[name], records(services.store, name, filter))  # noqa: B023
+        )
+        written, damaged = 0, list[int]()
+        for written, record in enumerate(all_records, 1):
             target.write(json.dumps(to_jsonable(record), ensure_ascii=False) + "\n")
             if progress and written % RECORDS_PER_PAGE == 0:
                 progress(written, total)
         if progress and written % RECORDS_PER_PAGE:
             progress(written, total)
-        with services.store.read(namespace) as reader:
-            return Exported(written, tuple(reader.damaged()))
+        for name in names:
+            with services.store.read(name) as reader:
+                damaged += reader.damaged()
+        return Exported(written, tuple(damaged))
 
 
 def import_from(
@@ -141,20 +154,24 @@ def import_from(
     *,
     trusted: bool,
     revive: bool,
+    all_namespaces: bool = False,
     progress: Progress | None,
 ) -> Imported:
-    """Import a path, an open text file or mappings: everything is checked before the first record is stored."""
+    """Import a path, an open text file or mappings: everything is checked before the first record is stored. With
+    `all_namespaces` a record goes into the namespace that it names.
+    """
     with ExitStack() as stack:
+        own = None if all_namespaces else namespace
         if isinstance(source, str | os.PathLike) or hasattr(source, "readline"):
             stream = stack.enter_context(rereadable(cast("str | os.PathLike[str] | TextIO", source)))
 
             def checked(only: Collection[str] | None = None) -> Iterator[ImportRecord]:
                 stream.seek(0)
                 items = (item for _, item in numbered_lines(stream) if only is None or _id_of(item) in only)
-                return _check(services, items, trusted=trusted)
+                return _check(services, items, own, trusted=trusted)
 
         elif isinstance(source, Iterable):
-            whole = list(_check(services, cast("Iterable[object]", source), trusted=trusted))
+            whole = list(_check(services, cast("Iterable[object]", source), own, trusted=trusted))
 
             def checked(only: Collection[str] | None = None) -> Iterator[ImportRecord]:
                 return iter(whole if only is None else [record for record in whole if record.id in only])
@@ -165,31 +182,33 @@ def import_from(
         for record in checked():
             total += 1
             named.update(name for kind in LINK_KINDS for name in record.fields.get(kind, ()))
-        ids = stored_ids(services, namespace, checked(named) if named else ())
-        records_to_store = checked()
+        ids = stored_ids(services, checked(named) if named else ())
+        nobody = ImportedIds({}, set())
         batch = services.context.batch()
         counts: Counter[str] = Counter()
         evicted: list[Record] = []
         processed = 0
         try:
             # Short transactions let other processes write in between. Vectors come later, from `work`.
-            while group := list(islice(records_to_store, _RECORDS_PER_TRANSACTION)):
-                counts += _import_group(services, namespace, group, batch, ids, evicted, trusted=trusted, revive=revive)
+            for name, group in _groups(checked()):
+                known = ids.get(name, nobody)
+                counts += _import_group(services, name, group, batch, known, evicted, trusted=trusted, revive=revive)
                 processed += len(group)
                 if progress:
                     progress(processed, total)
         except BaseException as error:
             stored = counts["inserted"] + counts["updated"]
+            undo = f"perdure undo {batch.id}{' --everywhere' if all_namespaces else ''}"
             if stored and isinstance(error, CapacityExceeded):
                 raise CapacityExceeded(
                     f"{error.sentence} {stored:,} memories of the file are stored.",
-                    remedy=f"Raise the limit and import again, or take them back: perdure undo {batch.id}",
+                    remedy=f"Raise the limit and import again, or take them back: {undo}",
                 ) from error
             if stored:
                 # Whatever it was, it is the caller's to handle: Ctrl-C, or an error of its own progress.
                 error.add_note(
                     f"{processed:,} of {total:,} records were imported. Import again to go on, or take them back: "
-                    f"perdure undo {batch.id}"
+                    f"{undo}"
                 )
             raise
     numbers = ((counts[name], text) for name, text in _NOTES.items())
@@ -203,6 +222,13 @@ def import_from(
         counts["skipped_deleted"],
         tuple(evicted),
     )
+
+
+def _groups(checked: Iterable[ImportRecord]) -> Iterator[tuple[str, list[ImportRecord]]]:
+    """A namespace and those of its records that are stored in one transaction."""
+    for namespace, together in groupby(checked, lambda record: record.namespace):
+        while group := list(islice(together, _RECORDS_PER_TRANSACTION)):
+            yield namespace, group
 
 
 def numbered_lines(source: TextIO) -> Iterator[tuple[int, Mapping[str, Any]]]:
@@ -234,7 +260,10 @@ def numbered_lines(source: TextIO) -> Iterator[tuple[int, Mapping[str, Any]]]:
             )
 
 
-def _check(services: Services, items: Iterable[object], *, trusted: bool) -> Iterator[ImportRecord]:
+def _check(
+    services: Services, items: Iterable[object], namespace: str | None, *, trusted: bool
+) -> Iterator[ImportRecord]:
+    """Without a namespace every record says its own."""
     for position, item in enumerate(items, 1):
         try:
             if not isinstance(item, Mapping):
@@ -244,6 +273,9 @@ def _check(services: Services, items: Iterable[object], *, trusted: bool) -> Ite
             if unknown is not None:
                 raise ImportFailed(f"A memory has no field {shown(unknown)}.")
             given = {name: value for name, value in record.items() if value is not None}
+            if namespace is None and "namespace" not in given:
+                raise ImportFailed("It does not say its namespace.")
+            place = check_namespace(given["namespace"]) if namespace is None else namespace
             content = {name: given[name] for name in Fields.__annotations__ if name in given}
             more: Sequence[object] = ()
             if isinstance(evidence := content.get("evidence"), list | tuple):
@@ -270,7 +302,8 @@ def _check(services: Services, items: Iterable[object], *, trusted: bool) -> Ite
             fields |= {"content_hash": content_hash(fields["text"])}
             id, state = _id_of(record), given.get("state", "active")
             kept_states = ("active", *_REPLACED) if trusted and id else ("active",)
-            yield ImportRecord(fields, stated_at, state if state in kept_states else None, bool(notes), use, id)
+            kept_state = state if state in kept_states else None
+            yield ImportRecord(place, fields, stated_at, kept_state, bool(notes), use, id)
         except PerdureError as error:
             raise ImportFailed(f"Record {position}: {error.sentence}") from error
 
@@ -287,17 +320,24 @@ def check_ids(value: object, field: str) -> tuple[MemoryId, ...]:
     return ids
 
 
-def stored_ids(services: Services, namespace: str, named: Iterable[ImportRecord]) -> ImportedIds:
-    """For the records that others of the file name: the memories they are here already, else ids for them to take."""
-    identities = {
-        record.id: identity_of_fields(record.fields) for record in named if record.state == "active" and record.id
-    }
-    with services.store.read(namespace) as reader:
-        found = {identity: lookup(reader, identity) for identity in dict.fromkeys(identities.values())}
-    taken = {identity: memory.id for identity, memory in found.items() if memory and memory.state != "evicted"}
-    reserved = {identity: new_id() for identity in found if identity not in taken}
-    here = taken | reserved
-    return ImportedIds({name: here[identity] for name, identity in identities.items()}, set(reserved.values()))
+def stored_ids(services: Services, named: Iterable[ImportRecord]) -> Mapping[str, ImportedIds]:
+    """By namespace, for the records that others of the file name: the memories they are here already, else ids for them
+    to take.
+    """
+    identities: dict[str, dict[str, Identity]] = {}
+    for record in named:
+        if record.state == "active" and record.id:
+            identities.setdefault(record.namespace, {})[record.id] = identity_of_fields(record.fields)
+    ids: dict[str, ImportedIds] = {}
+    for namespace, named_there in identities.items():
+        with services.store.read(namespace) as reader:
+            found = {identity: lookup(reader, identity) for identity in dict.fromkeys(named_there.values())}
+        taken = {identity: memory.id for identity, memory in found.items() if memory and memory.state != "evicted"}
+        reserved = {identity: new_id() for identity in found if identity not in taken}
+        here = taken | reserved
+        stored = {name: here[identity] for name, identity in named_there.items()}
+        ids[namespace] = ImportedIds(stored, set(reserved.values()))
+    return ids
 
 
 def _import_group(

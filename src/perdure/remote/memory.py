@@ -367,9 +367,16 @@ class RemoteMemory(RemoteLearning):
         return egress_of(self._remote.ask(dict[str, Any], "GET", "/v1/egress", query={"since": since, "limit": limit}))
 
     def export(
-        self, target: StrPath | TextIO, *, states: Sequence[model.State] = ("active",), progress: Progress | None = None
+        self,
+        target: StrPath | TextIO,
+        *,
+        states: Sequence[model.State] = ("active",),
+        all_namespaces: bool = False,
+        progress: Progress | None = None,
     ) -> model.Exported:
         """What the server could not read of its own store, it does not say in a stream: `doctor` does, there."""
+        if all_namespaces:
+            self._needs_file("export", "perdure export --all-namespaces FILE")
         asked = self._remote.asked("GET", "/v1/export", {"state": check_filters({"states": states}).states})
         with ExitStack() as stack:
             lines = stack.enter_context(self._remote.server.lines(asked))
@@ -385,9 +392,12 @@ class RemoteMemory(RemoteLearning):
         *,
         trusted: bool = False,
         revive: bool = False,
+        all_namespaces: bool = False,
         progress: Progress | None = None,
     ) -> model.Imported:
         del progress
+        if all_namespaces:
+            self._needs_file("import_", "perdure import --all-namespaces FILE")
         body = {**_sent(source, "records"), "trusted": trusted, "revive": revive}
         return self._remote.ask(model.Imported, "POST", "/v1/import", body, slow=True)
 
