@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -107,6 +106,8 @@ def note_injection(entries: Sequence[BankEntry], project: Path, folder: Path, at
         "entry_names": [entry.name for entry in entries],
     }
     folder.mkdir(parents=True, exist_ok=True)
+    import tempfile
+
     with tempfile.NamedTemporaryFile(
         "w", encoding="utf-8", dir=folder, prefix=f"{LAST_INJECTION}.", delete=False
     ) as stream:

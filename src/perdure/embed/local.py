@@ -7,11 +7,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
-from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock
@@ -149,6 +147,8 @@ def load_model() -> Model:
         raise reason or EmbedderUnavailable
     try:
         tensors = weights.load(directory)
+        from importlib.resources import files
+
         graph = files("perdure.embed").joinpath("minilm.onnx").read_bytes()
         return Model(open_tokenizer(directory), open_session(graph, tensors), tensors)
     except EmbedderUnavailable:
@@ -235,6 +235,9 @@ def _embed_all(
         for rows in batches:
             yield _embed(model, [tokens[row] for row in rows])
         return
+    # It brings logging along, which a question has no need of.
+    from concurrent.futures import ThreadPoolExecutor
+
     with ThreadPoolExecutor(workers, thread_name_prefix="perdure-embed") as pool:
         waiting = [pool.submit(_embed, model, [tokens[row] for row in rows]) for rows in batches]
         try:

@@ -8,6 +8,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from perdure.embed.choice import Chosen, EmbedderChoice
@@ -15,8 +16,6 @@ from perdure.embed.port import FEW_VECTORS, Generation, Vectors, checked_vectors
 from perdure.errors import EmbedderUnavailable, IndexDamaged
 from perdure.model import LEARNING_CATEGORIES, Compared, Filter, Hit, Mode, Recall, Record
 from perdure.recall.keyword_search import OUT_OF_TIME, Key, browse_disk, search_disk
-from perdure.recall.near_duplicates import without_repeats
-from perdure.recall.past_index import LOST, Past, PastIndexCache
 from perdure.recall.query import MANY_WORDS, ONLY_THE_BEGINNING, ParsedQuery, SearchRequest, parse_query
 from perdure.recall.ranking import Ranked, select
 from perdure.store.port import Store
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from perdure.recall.candidates import Partition, QueryVector
     from perdure.recall.index import IndexCache, NamespaceIndex, Snapshot
     from perdure.recall.known_cosines import KnownCosines
+    from perdure.recall.past_index import Past, PastIndexCache
     from perdure.recall.time_questions import TimeQuestion
     from perdure.recall.time_search import TimeSource
 
@@ -100,10 +100,15 @@ class Recaller:
         self._indexes: IndexCache | None = None
         self._of_learnings: dict[str, NamespaceIndex] = {}
         self._known: tuple[str | None, Generation, KnownCosines] | None = None
-        self._pasts = PastIndexCache(store, self._snapshot)
         self._asked: Counter[str] = Counter()
         # Of the questions asked last, the latest at the end.
         self._vectors: dict[tuple[Generation | None, str], Vectors] = {}
+
+    @cached_property
+    def _pasts(self) -> PastIndexCache:
+        from perdure.recall.past_index import PastIndexCache
+
+        return PastIndexCache(self._store, self._snapshot)
 
     def recall(self, request: SearchRequest) -> Recall:
         """Without a query, a recipe with a prominence weight orders every memory by prominence."""
@@ -137,6 +142,8 @@ class Recaller:
             notes.append(ONLY_THE_BEGINNING.format(MAX_QUERY_CHARACTERS))
         lost = sum(past.lost for past in ranking.pasts)
         if lost:
+            from perdure.recall.past_index import LOST
+
             notes.append(LOST.format(lost))
         fitting = tuple(hit for hit in hits.values() if hit.relevance >= request.min_relevance)
         nearest = None if fitting else max(hits.values(), key=lambda hit: hit.relevance, default=None)
@@ -456,7 +463,11 @@ class Recaller:
             from perdure.recall.successors import find_successors, with_successors
 
             hits = with_successors(hits, find_successors(self._store, request, query, ranking.superseded))
-        return dict(hits) if len(hits) <= request.limit else without_repeats(hits, request.limit)
+        if len(hits) <= request.limit:
+            return dict(hits)
+        from perdure.recall.near_duplicates import without_repeats
+
+        return without_repeats(hits, request.limit)
 
     def _surfaced(self, request: SearchRequest, partitions: Sequence[Partition] = ()) -> tuple[Record, ...]:
         """The constitutional memories. None are read of a namespace whose index, as it was searched, holds none."""

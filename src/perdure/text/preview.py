@@ -7,7 +7,6 @@ from typing import Final
 
 from perdure.clock import local_day
 from perdure.model import Level, Record
-from perdure.text.sentences import sentences
 from perdure.text.unsafe_characters import UNSAFE_CHARACTERS
 
 _LINE: Final = 80
@@ -72,6 +71,8 @@ def _first(text: str, room: int) -> str:
     """As many sentences from the beginning as fit, at least a part of the first."""
     beginning = text[:_LOOKED_AT]
     head = ""
+    from perdure.text.sentences import sentences
+
     for sentence in sentences(beginning):
         longer = f"{head} {sentence}" if head else sentence
         if head and _cost(longer) > room:

@@ -11,7 +11,6 @@ import os
 import stat
 from contextlib import suppress
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Final, TypeAlias
 
@@ -73,6 +72,8 @@ def prepare(path: str | os.PathLike[str], *, create: bool = True) -> StoreFile:
         if not create and not _exists(str(absolute)):
             beside = absolute.parent.iterdir() if absolute.parent.is_dir() else ()
             stores = [entry.name for entry in beside if entry.is_file() and not entry.name.endswith(_BESIDE)]
+            from difflib import get_close_matches
+
             close = get_close_matches(absolute.name, stores, n=1)
             remedy = f"Did you mean {absolute.with_name(close[0])}?" if close else None
             raise StoreMissing(f"There is no store at {absolute}.", remedy=remedy)
