@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
+_MOST_BYTES: Final = 4096
 _PROJECT: Final = ("PERDURE_PROJECT", "CLAUDE_PROJECT_DIR")
 
 
@@ -22,3 +24,27 @@ def project_directory(environ: Mapping[str, str]) -> Path | None:
     except OSError:
         return None
     return next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), here)
+
+
+def project_root(folder: str | os.PathLike[str]) -> Path:
+    """The repository that a folder is in, else the folder itself. A linked worktree belongs to its main one."""
+    here = Path(os.path.realpath(folder))
+    for candidate in (here, *here.parents):
+        git = candidate / ".git"
+        if git.is_dir():
+            return candidate
+        if git.is_file():
+            return main_worktree(git) or candidate
+    return here
+
+
+def main_worktree(git_file: Path) -> Path | None:
+    """`.git` of a linked worktree is a file: `gitdir: /main/.git/worktrees/NAME`."""
+    try:
+        line = git_file.read_text(encoding="utf-8", errors="replace")[:_MOST_BYTES].strip()
+    except OSError:
+        return None
+    inside = Path(os.path.realpath(git_file.parent / line.removeprefix("gitdir:").strip()))
+    if inside.parent.name != "worktrees" or inside.parent.parent.name != ".git":
+        return None
+    return inside.parent.parent.parent

@@ -59,9 +59,10 @@ class ConfigFile:
         self._path, self._text = path, text
         try:
             value: Any = parse_jsonc(text) if text.strip() else {}
-        except (json.JSONDecodeError, RecursionError) as error:
+        except (ValueError, RecursionError) as error:
             line = error.lineno if isinstance(error, json.JSONDecodeError) else 1
-            wrong = error.msg if isinstance(error, json.JSONDecodeError) else "it is nested too deeply"
+            deep = "it is nested too deeply" if isinstance(error, RecursionError) else "a number in it is too long"
+            wrong = error.msg if isinstance(error, json.JSONDecodeError) else deep
             raise self._invalid(line, f"is not JSON: {wrong}", "Mend that line; comments are allowed.") from error
         if not isinstance(value, dict):
             raise self._invalid(1, "is not an object", "Put everything between { and }.")

@@ -290,3 +290,20 @@ def test_any_text_can_be_parsed(text: str):
     file = parse_memory_file("specs/x/memory/99-99-99_99-99__t.md", text)
     assert file.at is None
     assert all(file.texts.values())
+
+
+def test_projects_of_one_name_keep_their_files_apart(memory: Memory, tmp_path: Path):
+    for colour in ("red", "blue"):
+        folder = tmp_path / colour / "website/specs/001-login/memory"
+        folder.mkdir(parents=True)
+        (folder / "16-11-26_10-00__login.md").write_text(f"# Login\n\nThe {colour} login.\n", encoding="utf-8")
+
+    def scan(colour: str) -> ImportReport:
+        return scan_memory_files(memory, tmp_path / colour / "website", WEBSITE)
+
+    assert [scan(colour).inserted for colour in ("red", "blue")] == [1, 1]
+    assert [scan(colour).present for colour in ("red", "blue")] == [1, 1]
+    texts = sorted(record.text for record in memory.list(key_type="file").records)
+    assert texts == ["# Login\n\nThe blue login.", "# Login\n\nThe red login."]
+    (tmp_path / "blue/website/specs/001-login/memory" / "16-11-26_10-00__login.md").unlink()
+    assert (scan("blue").gone, scan("red").present) == (1, 1)

@@ -177,6 +177,56 @@ def test_ten_megabytes_are_read_and_cut(project: Path, known: Path):
     assert len(kept) <= 32_100
 
 
+@pytest.mark.parametrize(
+    "odd", ["*Memory: 1 entries " + "| semantic: " * 700_000, "<command-name " * 700_000, "A" * 10**7]
+)
+def test_no_text_takes_longer_because_of_what_it_holds(project: Path, known: Path, odd: str):
+    session = HostSession("claude", project)
+    tell(session, session.stop(f"Rotated. {odd}!"))
+    (kept,) = said()
+    assert kept.startswith("Rotated.")
+
+
+def test_a_pattern_of_the_user_that_never_ends_keeps_no_host_waiting(project: Path, known: Path):
+    settings = project / "perdure.toml"
+    settings.write_text('[redact_patterns]\nendless = "(a+)+b"\n', encoding="utf-8")
+    session = HostSession("claude", project)
+    content = json.dumps(session.stop("a" * 64)).encode()
+    own = {**session.environment, "PERDURE_CONFIG": str(settings)}
+    assert run_hook(content, "--seconds", "0.5", environment=own) == HookRun(0, "", "")
+
+
+def test_one_odd_file_in_the_spool_keeps_no_other_back(project: Path, known: Path):
+    folder = known.with_name(f"{known.name}-spool")
+    folder.mkdir()
+    (folder / "0.json").mkdir()
+    os.mkfifo(folder / "1.json")
+    odd = (
+        "[" * 100_000,
+        "[]",
+        '{"namespace": "a\\nb", "conversation": "c", "role": "x", "content": "", "at": "", "key": ""}',
+    )
+    for place, content in enumerate((*odd, odd[2].replace('"c"', "[1]"))):
+        (folder / f"{place + 2}.json").write_text(content, encoding="utf-8")
+    session = HostSession("claude", project)
+    tell(session, session.stop("Rotated."))
+    assert said() == ["Rotated."]
+    assert len(list(folder.glob("*.rejected"))) == 4
+
+
+@pytest.mark.parametrize("config", ["{,}", "[" * 100_000, "1" * 5000])
+def test_a_session_starts_with_the_user_s_memories_whatever_a_file_of_the_project_holds(
+    project: Path, known: Path, config: str
+):
+    with Memory(embedder="none") as memory:
+        memory.remember("Never deploy on Friday", title="Fridays", category="anti-patterns")
+    path = project / ".opencode/memory/config.jsonc"
+    path.parent.mkdir(parents=True)
+    path.write_text(config, encoding="utf-8")
+    session = HostSession("claude", project)
+    assert "Never deploy on Friday" in tell(session, session.start()).context
+
+
 def test_a_host_that_does_not_close_its_end_is_not_waited_for(stranger: Path):
     with started("--seconds", "0.5") as process:
         assert process.wait(PATIENCE) == 0

@@ -158,6 +158,19 @@ def test_taking_a_session_back_can_be_taken_back(store: Path, project: Path, use
     assert "Stored by the session" in texts(store)
 
 
+def test_what_was_made_of_a_session_goes_also_after_its_changes_were_undone(store: Path, project: Path, user: User):
+    for number in range(6):
+        capture(load(), where(project, SESSION), Turn(SESSION, "user", f"I live in Osaka now. That was turn {number}."))
+    with Memory(store, settings=load(episode_max_messages=5, consolidation_episodes=1)) as memory:
+        Spool(store).drain(memory)
+        assert memory.work().facts_changed
+        memory.undo(session=SESSION)
+        assert memory.list(conversation_id=SESSION).records
+    user.done("session", "forget", SESSION, "--yes")
+    assert texts(store) == {"Common knowledge about deploys"}
+    assert "wrote nothing" in user.done("session", "forget", SESSION, "--yes").err
+
+
 def test_a_session_that_wrote_nothing_has_nothing_to_take_back(user: User):
     assert "wrote nothing" in user.done("session", "forget", "nobody", "--yes").err
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from perdure.bank.entries import BankEntry, SkippedEntry, global_bank, local_bank, read_bank
 from perdure.bank.plain import without_duplicates
+from perdure.bank.sections import name_in_keys
 from perdure.errors import PerdureError
 from perdure.model import LEARNING_CATEGORIES, STATES, Record
 from perdure.settings import directory
@@ -74,6 +75,7 @@ def import_if_empty(
     mark.touch(mode=0o600)
     done = import_bank(memory, root, private=private, budget=budget, name=name)
     if not done.unfinished:
+        _done_mark(root).touch(mode=0o600)
         mark.unlink(missing_ok=True)
     return done
 
@@ -82,6 +84,9 @@ def is_first_run(memory: Memory, project: Path, name: str) -> bool:
     """Whether the bank of this project was never imported as a whole."""
     if _unfinished_mark(project).exists():
         return True
+    if name_in_keys(project, name) != name:
+        # What is known of the name may be another project's.
+        return not _done_mark(project).exists() and bool(read_bank(local_bank(project)).entries)
     if memory.list(limit=1, source=("import", "retro"), source_project=name, states=STATES).records:
         return False
     if read_bank(local_bank(project)).entries:
@@ -93,6 +98,10 @@ def _unfinished_mark(project: Path) -> Path:
     """A file that is there while an import runs: a process may die in the middle of it."""
     name = sha256(os.fsencode(os.path.realpath(project))).hexdigest()[:32]
     return directory("data", os.environ) / "bank-imports" / name
+
+
+def _done_mark(project: Path) -> Path:
+    return _unfinished_mark(project).with_suffix(".done")
 
 
 def project_name(project: Path) -> str:

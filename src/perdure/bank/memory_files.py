@@ -24,6 +24,7 @@ from perdure.bank.sections import (
     Unread,
     key_of_section,
     known_sections,
+    name_in_keys,
     store_sections,
 )
 from perdure.errors import ImportFailed, shown
@@ -153,8 +154,8 @@ def fields_of(file: MemoryFile, project: str | None) -> tuple[dict[str, Any], li
     return shared, notes
 
 
-def sections_of(file: MemoryFile, project: str | None) -> tuple[list[Section], list[str]]:
-    """Pure: the memories of a file, and what was odd about it."""
+def sections_of(file: MemoryFile, project: str | None, name: str) -> tuple[list[Section], list[str]]:
+    """Pure: the memories of a file, and what was odd about it. `name` is what keys call the project."""
     shared, notes = fields_of(file, project)
     sections: list[Section] = []
     # The phrases mean the file: one memory of it has them, else one prompt would find it several times.
@@ -167,7 +168,7 @@ def sections_of(file: MemoryFile, project: str | None) -> tuple[list[Section], l
             fields["anchor_id"] = anchor[:_MAX_LINE]
         if anchor == holder and file.trigger_phrases:
             fields["trigger_phrases"] = file.trigger_phrases
-        key = key_of_section(KIND, project or "", file.path, anchor=anchor)
+        key = key_of_section(KIND, name, file.path, anchor=anchor)
         sections.append(Section(key, text, fields, file.at))
     return sections, [*file.notes, *notes]
 
@@ -238,7 +239,7 @@ def save_memory_file(memory: Memory, project: Path, path: Path, options: ImportO
             f"{relative} is not a memory file.",
             remedy="Memory files are specs/<folder>/memory/*.md; nothing was stored.",
         )
-    return _store(memory, [(relative, text)], ImportReport("memory files", relative), options)
+    return _store(memory, project, [(relative, text)], ImportReport("memory files", relative), options)
 
 
 def scan_memory_files(
@@ -259,21 +260,23 @@ def scan_memory_files(
         except ImportFailed as error:
             unread.append(Unread(path.relative_to(project).as_posix(), error.sentence))
     report = ImportReport("memory files", where, unread=tuple(unread))
-    return _store(memory, files, report, options, covered=f"{where}/")
+    return _store(memory, project, files, report, options, covered=f"{where}/")
 
 
 def _store(
     memory: Memory,
+    project: Path,
     files: Sequence[tuple[str, str]],
     report: ImportReport,
     options: ImportOptions,
     covered: str | None = None,
 ) -> ImportReport:
     """`covered` is where all files were looked for; one that could not be read now is not gone."""
+    name = name_in_keys(project, options.project_name)
     sections: list[Section] = []
     notes: list[str] = []
     for path, text in files:
-        own, odd = sections_of(parse_memory_file(path, text), options.project_name)
+        own, odd = sections_of(parse_memory_file(path, text), options.project_name, name)
         sections += own
         notes += [f"{path}: {note}" for note in odd]
     known = known_sections(memory, KIND, options.project_name)
@@ -283,7 +286,7 @@ def _store(
     def is_gone(record: Record) -> bool:
         path = record.file_path or ""
         below = covered is not None and path.startswith(covered) and path not in failed
-        own = record.source_project == options.project_name
+        own = record.key == key_of_section(KIND, name, path, anchor=record.anchor_id)
         return own and record.key not in kept and (path in read or below)
 
     gone = [record for record in known.values() if is_gone(record)]

@@ -5,17 +5,22 @@ a new version of it, and one that did not is left alone.
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from hashlib import sha256
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from perdure.clock import format_time
 from perdure.errors import NotAllowed, PerdureError, VersionConflict
 from perdure.lifecycle.tier_policy import ONLY_PEOPLE
 from perdure.model import STATES, Record, Remembered
+from perdure.project import project_root
+from perdure.settings import directory
 
 if TYPE_CHECKING:
     from perdure.memory import Memory
@@ -102,6 +107,28 @@ def key_of_section(kind: str, *parts: str, anchor: str | None = None) -> str:
         digest = sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:16]
         name = f"{name[: _MOST_OF_A_KEY - 17]}~{digest}"
     return f"{kind}:{name}"
+
+
+def name_in_keys(project: Path | None, name: str | None) -> str:
+    """What a project is called in keys: its name, unless another one on this machine has that already. The first that
+    comes keeps it, for as long as it is there; its worktrees are the same project.
+    """
+    if project is None or not name:
+        return name or ""
+    root = str(project_root(project))
+    folder = directory("data", os.environ) / "project-names"
+    path = folder / sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with suppress(FileExistsError), path.open("xb") as file:
+            file.write(os.fsencode(root))
+        owner = os.fsdecode(path.read_bytes())
+        if owner != root and not Path(owner).is_dir():
+            path.write_bytes(os.fsencode(root))
+            owner = root
+    except OSError:
+        return name
+    return name if owner == root else f"{name}~{sha256(os.fsencode(root)).hexdigest()[:8]}"
 
 
 def known_sections(memory: Memory, kind: str, project: str | None = None) -> dict[str, Record]:

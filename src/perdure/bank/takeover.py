@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from perdure.bank.memory_files import KIND, read_inside
-from perdure.bank.sections import UNTRUSTED, ImportOptions, ImportReport, Unread, key_of_section
+from perdure.bank.sections import UNTRUSTED, ImportOptions, ImportReport, Unread, key_of_section, name_in_keys
 from perdure.clock import format_time, parse_time
 from perdure.errors import ImportFailed, NotFound, PerdureError, shown
 from perdure.model import NOTHING, STATES
@@ -191,7 +191,7 @@ def memory_record(row: Row, history: Sequence[Row], project: Path | None, name: 
     record |= {"source": "import", **({"source_project": name} if name else {})}
     where = record.get("file_path")
     if where:
-        record["key"] = key_of_section(KIND, name or "", where, anchor=record.get("anchor_id"))
+        record["key"] = key_of_section(KIND, name_in_keys(project, name), where, anchor=record.get("anchor_id"))
     return record
 
 

@@ -58,10 +58,10 @@ class Project:
 
 
 def find_project(target: Target, folder: Path | None) -> Project:
+    from perdure.project import project_root
     from perdure.session.branch import checkout
     from perdure.session.configuration import read_configuration, session_settings
     from perdure.session.origin import find_origin
-    from perdure.session.places import project_root
     from perdure.session.privacy import where
 
     tree = checkout(folder or Path.cwd())

@@ -210,7 +210,7 @@ class Handler:
 
     @cached_property
     def project(self) -> Path:
-        from perdure.session.places import project_root
+        from perdure.project import project_root
 
         return project_root(self.folder)
 

@@ -4,10 +4,10 @@ there is time.
 
 from __future__ import annotations
 
-import re
 import time
 from datetime import UTC, datetime
 from hashlib import sha256
+from string import ascii_letters, digits
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from perdure.session.own_text import without_own_text
@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 # Whatever is behind so many characters is not kept: nobody said it, it was pasted.
 MAX_CHARACTERS: Final = 32_000
-_UNFINISHED: Final = re.compile(r"\s*[A-Za-z0-9+/=_.~%-]*\Z")
+# What is behind so many is not even looked at.
+_MOST_READ: Final = 10 * MAX_CHARACTERS
+_OF_SECRETS: Final = f"{ascii_letters}{digits}+/=_.~%-"
 # Without a name for the turn, the same words within so many seconds are the same turn.
 _SAME_TURN: Final = 60
 
@@ -41,12 +43,11 @@ class Turn(NamedTuple):
 def capture(settings: Settings, place: Place, turn: Turn) -> bool:
     """Whether something was kept. Secrets are taken out before anything is on disk."""
     # Half of a surrogate pair and NUL are no text that can be stored.
-    text = without_own_text(turn.text.encode("utf-8", "replace").decode().replace("\0", ""))
+    said = cut(turn.text, _MOST_READ)
+    text = without_own_text(said.encode("utf-8", "replace").decode().replace("\0", ""))
     if not place.recording or not text:
         return False
-    if len(text) > MAX_CHARACTERS:
-        # Not in the middle of what may be a secret: half of one would not be seen.
-        text = f"{_UNFINISHED.sub('', text[:MAX_CHARACTERS])} […]"
+    text = cut(text, MAX_CHARACTERS)
     if settings.redact:
         from perdure.text.secrets import redactor
 
@@ -65,3 +66,8 @@ def capture(settings: Settings, place: Place, turn: Turn) -> bool:
         speaker=turn.speaker,
     )
     return Spool(settings.store).put(message)
+
+
+def cut(text: str, most: int) -> str:
+    """Not in the middle of what may be a secret: half of one would not be seen."""
+    return text if len(text) <= most else f"{text[:most].rstrip(_OF_SECRETS).rstrip()} […]"

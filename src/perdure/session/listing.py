@@ -100,7 +100,7 @@ def forget_session(
     """Take back everything that a session wrote, by hooks and by tools alike, in all namespaces: its changes are
     undone, and what was made of its messages since is forgotten. One undo of the batch brings everything back.
     """
-    undo = partial(memory.undo, session=session, everywhere=True, force=force)
+    undo = partial(undo_session, memory, session, force=force)
     planned = undo(dry_run=True)
     parts = dict(planned.parts) or {namespace_of_session(memory, session): planned}
     gone = [one for name, part in parts.items() for one in planned_changes(memory.namespace(name), name, part)]
@@ -119,13 +119,28 @@ def forget_session(
     # First, so that nobody stores it meanwhile.
     waiting = Spool(Path(memory.stats().path)).discard(session)
     with memory.batch() as batch:
-        done = undo()
+        done = undo(dry_run=False)
         for name, records in made.items():
             if records:
                 memory.namespace(name).forget([record.number for record in records], confirm=True)
     discard_start(session, environ)
     wrote = done.batch is not None or any(made.values())
     return SessionForgotten(session, tuple(gone), waiting, batch if wrote else None, done.notes if gone else ())
+
+
+def undo_session(memory: Memory, session: str, *, force: bool, dry_run: bool) -> RevertResult:
+    """Where its changes were undone before, nothing is left to undo; what was made of them may still be there."""
+    from perdure.errors import Conflict
+
+    undo = partial(memory.undo, session=session, everywhere=True)
+    try:
+        return undo(force=force, dry_run=dry_run)
+    except Conflict:
+        # What others changed since can be overruled; what was undone cannot be undone again.
+        forced = undo(force=True, dry_run=True)
+        if forced.reverted or forced.removed or forced.parts:
+            raise
+        return forced
 
 
 def planned_changes(memory: Memory, name: str, part: RevertResult) -> Iterator[TakenBack]:

@@ -7,13 +7,14 @@ from __future__ import annotations
 import re
 from typing import Final
 
+# None of these may take longer than one look at the text, whatever it holds: a thread that matches lets no other run.
 # A context of ours; the blocks of the knowledge bank; what hosts wrap around the answers of hooks and commands.
 _ENVELOPE: Final = r"(?:^Between the two marks are memories:[^\n]*\n)?<memories ([0-9a-f]{16})>.*?(?:</memories \1>|\Z)"
 _BANK: Final = r"^## Engineering Memory \(from knowledge bank\)\s*$.*?(?:^---[ \t]*$|\Z)"
-_DIAGNOSTICS: Final = r"^\*Memory: [0-9,]+ entries [^\n]*\| semantic: [^\n]*\*$"
+_DIAGNOSTICS: Final = r"^\*Memory: [0-9,]+ entries (?=[^\n]*\| semantic: )[^\n]*\*$"
 _WRAPPED: Final = (
     r"<(system-reminder|system_reminder|hook_context|local-command-stdout|local-command-stderr|command-name"
-    r"|command-message|command-args|task-notification)\b[^>]*>.*?(?:</\2>|\Z)"
+    r"|command-message|command-args|task-notification)\b[^>]{0,500}>.*?(?:</\2>|\Z)"
 )
 _INTRODUCED: Final = r"^[A-Za-z]+ hook additional context:(?:[^\n]+\n?)*"
 _OWN: Final = re.compile(f"{_ENVELOPE}|{_BANK}|{_DIAGNOSTICS}|{_WRAPPED}|{_INTRODUCED}", re.DOTALL | re.MULTILINE)

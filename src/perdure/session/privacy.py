@@ -12,16 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from perdure.session.places import (
-    has_marks,
-    is_marked,
-    mark_name,
-    marked,
-    project_root,
-    remove_mark,
-    session_folder,
-    set_mark,
-)
+from perdure.project import project_root
+from perdure.session.places import has_marks, is_marked, mark_name, marked, remove_mark, session_folder, set_mark
 
 NOT_RECORDING: Final = "This session is off the record: nothing is stored."
 _LONGEST_NAME: Final = 80

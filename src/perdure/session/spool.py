@@ -73,10 +73,14 @@ class Spool:
         name = f"{time.time_ns():020}-{mark}"
         part = self.folder / f"{name}.{os.getpid()}.part"
         descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o600)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            json.dump(message._asdict(), file)
-            file.flush()
-            os.fsync(file.fileno())
+        try:
+            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+                json.dump(message._asdict(), file)
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError:
+            part.unlink(missing_ok=True)
+            raise
         point("before a message has its name")
         part.rename(self.folder / (name + _READY))
         self._sync_folder()
@@ -99,7 +103,7 @@ class Spool:
             while some := list(islice(files, _AT_ONCE)):
                 if not has_time():
                     return stored
-                stored += self._store(memory.namespace(namespace), conversation, some)
+                stored += self._store(memory, namespace, conversation, some)
         for path in self._files():
             with suppress(OSError):
                 if path.suffix == ".part" and path.stat().st_mtime < time.time() - _ABANDONED:
@@ -119,24 +123,27 @@ class Spool:
             try:
                 values: Any = json.loads(path.read_bytes())
                 message = SpooledMessage(**cast("dict[str, Any]", values))
+                "".join(part for part in message if part is not None)
             except FileNotFoundError:
                 continue
-            except (ValueError, TypeError):
+            except (ValueError, TypeError, RecursionError):
                 self._reject(path)
                 continue
             found.append((path, message))
         return found
 
-    def _store(self, memory: Memory, conversation: str, files: list[tuple[Path, SpooledMessage]]) -> int:
+    def _store(
+        self, memory: Memory, namespace: str, conversation: str, files: list[tuple[Path, SpooledMessage]]
+    ) -> int:
         """One transaction. If the store refuses one of the messages, they are stored one by one without it."""
         try:
-            own = memory.writing_as(writer="model", session=conversation)
+            own = memory.namespace(namespace).writing_as(writer="model", session=conversation)
             stored = own.conversation(conversation).add_messages([message.fields for _, message in files]).inserted
         except InvalidInput:
             if len(files) == 1:
                 self._reject(files[0][0])
                 return 0
-            return sum(self._store(memory, conversation, [one]) for one in files)
+            return sum(self._store(memory, namespace, conversation, [one]) for one in files)
         point("before stored messages are removed")
         for path, _ in files:
             path.unlink(missing_ok=True)
@@ -149,7 +156,10 @@ class Spool:
 
     def _files(self) -> list[Path]:
         try:
-            return list(self.folder.iterdir()) if self._is_ours() else []
+            if not self._is_ours():
+                return []
+            with os.scandir(self.folder) as entries:
+                return [self.folder / entry.name for entry in entries if entry.is_file(follow_symlinks=False)]
         except (FileNotFoundError, NotADirectoryError):
             return []
 

@@ -16,9 +16,10 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias, TypeVar
 
+from perdure.project import project_root
 from perdure.session.asked import AskedBefore
 from perdure.session.configuration import FILE, SessionConfiguration, read_configuration, session_settings
-from perdure.session.places import mark_name, project_root, session_folder
+from perdure.session.places import mark_name, session_folder
 from perdure.session.privacy import note_session, where
 from perdure.session.signals import collect_signals
 
@@ -38,7 +39,7 @@ BUDGET_SECONDS: Final = 2.0
 MOST_CHARACTERS: Final = 9_500
 # Seconds: what the Markdown pipeline needs, what ranking and writing need behind the embedder, how long a write waits.
 _FOR_PLAIN: Final = 0.3
-_BEHIND_EMBEDDER: Final = 0.4
+_BEHIND_EMBEDDER: Final = 0.6
 _BUSY: Final = 0.3
 _FOR_COUNTING: Final = 0.3
 _FOR_GIT: Final = 0.4
@@ -134,9 +135,7 @@ class SessionStart:
         query = collect_signals(self.project, seconds=min(_FOR_GIT, self.left / 4)).query
         if isinstance(self.given, Memory):
             return self.of_memory(self.given, where(self.project, self.session, environ=self.environ), query)
-        settings = self.given or session_settings(
-            self.project, environ=self.environ, configuration=self.configuration
-        )  # fmt: skip
+        settings = self.given or self.settings()
         place = where(self.project, self.session, namespace=settings.namespace, environ=self.environ)
         memory = self.open_memory(settings, place)
         if memory is None:
@@ -155,6 +154,17 @@ class SessionStart:
                 made.finish()
 
         return MadeBlock(made.block, finish)
+
+    def settings(self) -> Settings:
+        """Those of the project's sessions. What is wrong in a file of the project must not cost the user's memories."""
+        from perdure.errors import SettingsInvalid
+
+        try:
+            return session_settings(self.project, environ=self.environ, configuration=self.configuration)
+        except SettingsInvalid:
+            from perdure.settings import load
+
+            return load(self.environ)
 
     def open_memory(self, settings: Settings, place: Place) -> Memory | None:
         """The memory of the session. A store is made only where there is something to put into it."""
