@@ -53,7 +53,7 @@ def test_an_old_export_does_not_bring_back_what_was_ended_since(
     for trusted in (False, True):
         done = memory.import_(old, trusted=trusted)
         assert (done.skipped_deleted, done.inserted, done.updated, done.present) == (1, 0, 0, 0)
-        assert done.notes[0].startswith("1 record skipped: forgotten or corrected here later")
+        assert done.notes[0].startswith("1 record skipped: deleted or changed here later")
     assert texts(memory) == before
 
 

@@ -140,9 +140,9 @@ def errors_page() -> str:
 def settings_page() -> str:
     about = """
         A setting comes from `perdure.toml` in your configuration directory, then from its environment variable, then
-        from the option or argument of the call; the later wins. A `perdure.toml` in the working directory is never
-        read: a foreign project must not choose where your memories go. `perdure config` shows what is in
-force and who decided it; `perdure config set NAME VALUE` writes into the file.
+        from the option or argument of the call; the later wins. A `perdure.toml` in the current folder is ignored, so
+        that another project cannot redirect your store. `perdure config` shows what is in force and where each value
+        comes from; `perdure config set NAME VALUE` writes into the file.
     """
     values = """
         A switch is `true` or `false`; `yes`, `no`, `on`, `off`, `1` and `0` are understood. Words are a list in the

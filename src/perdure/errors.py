@@ -158,7 +158,9 @@ class VersionConflict(Conflict):
     """The memory has another version than the one expected."""
 
     code = "version_conflict"
-    default_remedy = "Read it again, decide again, and say the version it has now; nothing was changed."
+    default_remedy = (
+        "It changed meanwhile. Read it again, and retry with the version that it has now; nothing was changed."
+    )
 
 
 class NeedsConfirmation(Conflict):
@@ -353,7 +355,7 @@ class StoreReplaced(StoreError):
 
 
 class StoreUnsafe(StoreError):
-    """The store's place is not safe to keep memories in."""
+    """The location is not safe for a store: a symbolic link, a file of another user, or http:// to another machine."""
 
     code = "store_unsafe"
     default_remedy = "Choose a path on a local disk that belongs to you."

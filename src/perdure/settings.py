@@ -60,7 +60,7 @@ SETTINGS: Final = (
         "the user's data directory",
         "The file that holds the memories, or the URL of a server, such as `https://memory.example.org`.",
     ),
-    Setting("namespace", "text", "default", "Whose memories: a user, a team or an agent. Namespaces never mix."),
+    Setting("namespace", "text", "default", "Namespace to use, such as one for each user. Namespaces never mix."),
     Setting(
         "embedder",
         "text",

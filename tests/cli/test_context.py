@@ -72,7 +72,7 @@ def test_one_json_object_per_line_can_be_asked_for(known: User):
 def test_an_empty_context_says_what_was_tried(user: User, known: User):
     answer = known.done("context", "quark", "--no-constitutional", "--tag", "ui")
     assert answer.out == ""
-    assert "Nothing found for 'quark' among those with tags ui." in answer.err
+    assert "Nothing found for 'quark' among memories with tags ui." in answer.err
     assert "perdure list" in answer.err
 
 

@@ -51,7 +51,7 @@ def test_help_lists_every_exit_code(user: User):
         (("remembr", "x"), 2, "Did you mean `perdure remember`?"),
         (("qqq",), 2, "There is no command 'qqq'."),
         (("show",), 2, "Missing argument"),
-        (("forget",), 2, "Nothing says which memories"),
+        (("forget",), 2, "You did not say which memories"),
     ],
 )  # fmt: skip
 def test_a_mistake_is_one_sentence_and_a_remedy(user: User, words: tuple[str, ...], code: int, said: str):

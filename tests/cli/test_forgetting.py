@@ -105,7 +105,7 @@ def test_a_folder_is_a_scope(known: User):
 
 def test_everything_is_no_scope(known: User):
     assert "does not say which" in known.fails(2, "forget", "everything", "--yes").err
-    assert "Nothing says which" in known.fails(2, "forget", "--yes").err
+    assert "You did not say which" in known.fails(2, "forget", "--yes").err
 
 
 def test_when_nothing_matches_what_is_near_is_shown_beside_the_answer(known: User):

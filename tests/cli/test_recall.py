@@ -113,7 +113,7 @@ def test_an_empty_answer_says_what_was_tried_and_what_to_try_next(filled: User):
 
 def test_an_empty_answer_behind_filters_offers_to_drop_them(filled: User):
     answer = filled.done("recall", "chess", "--tag", "ui", "-n", "default")
-    assert "among those with tags ui" in answer.err
+    assert "among memories with tags ui" in answer.err
     assert "perdure recall chess --namespace default" in answer.err
 
 

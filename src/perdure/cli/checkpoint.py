@@ -74,7 +74,7 @@ def create(target: Target, *, name: str, everything: bool, **options: Any) -> Vi
 
 
 @main.part("list", examples=("perdure checkpoint list", "perdure checkpoint list --spec-folder specs/auth --json"))
-@option("--spec-folder", metavar="NAME", help="Only those of this folder.")
+@option("--spec-folder", metavar="NAME", help="Only checkpoints of this folder.")
 @option("--limit", "-l", type=int, default=50, show_default=True, help="Maximum number of results.")
 def list_(target: Target, *, spec_folder: str | None, limit: int) -> View:
     """List the checkpoints, newest first.

@@ -64,7 +64,7 @@ def main(target: Target, *, query: tuple[str, ...], no_constitutional: bool, **o
             f"Allow more: {target.hint('context', question, budget=2000)}",
         )
     else:
-        among = f" among those{narrowed}" if narrowed else ""
+        among = f" among memories{narrowed}" if narrowed else ""
         more = f"See what there is: {target.hint('list')}"
         if context.nearest is not None:
             more = f"Pack it all the same: {target.hint('context', question, min_relevance=0)}"

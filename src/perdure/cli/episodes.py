@@ -31,7 +31,7 @@ _COLUMNS: Final[tuple[Column[Record], ...]] = (
 
 @command("episodes", examples=_EXAMPLES)
 @click.argument("query", required=False)
-@option("--conversation", metavar="ID", help="Only those of this conversation.")
+@option("--conversation", metavar="ID", help="Only episodes of this conversation.")
 @option("--limit", "-l", type=int, default=10, show_default=True, help="Maximum number of results.")
 def main(target: Target, *, query: str | None, conversation: str | None, limit: int) -> View:
     """List or search the episodes of conversations.

@@ -44,7 +44,7 @@ def main(
     WHAT is a number, id, content hash or key, or several of them; or `oldest`, `least important`, `before:TIME`; or a
     sentence, which means every memory that holds all its words and was made at the time it names. Filters narrow it.
 
-    Nobody finds a forgotten memory any more, but its history stays. What a sentence finds is listed first, and so are
+    A forgotten memory is no longer found, but its history stays. What a sentence finds is listed first, and so are
     several memories that a time or a filter finds; they are forgotten when you say yes, all of them or none.
     """
     meant, mode = references_or_sentence(what), "hard" if hard else "soft"

@@ -39,21 +39,23 @@ _MOST_UNREAD: Final = 20
 @command("import", examples=_EXAMPLES, creates=True)
 @click.argument("path", required=False, type=click.Path(allow_dash=True))
 @option("--from", "tool", type=click.Choice(_TOOLS), help="Import what this tool keeps, from where it keeps it.")
-@option("--trusted", is_flag=True, help="It is your own: keep the sources, trust, tiers, times and counts it names.")
+@option(
+    "--trusted", is_flag=True, help="The file is your own: keep the sources, trust, tiers, times and counts it names."
+)
 @option("--revive", is_flag=True, help="Also import what was deleted or changed here later; only of an export.")
 @option("--all-namespaces", is_flag=True, help="Each memory of an export into the namespace that it names.")
 @DRY_RUN
 def main(target: Target, *, path: str | None, tool: str | None, dry_run: bool, **options: bool) -> View:
     """Read memories from a file that `export` wrote, or that another tool keeps.
 
-    What PATH is, Perdure sees itself: an export (one JSON object per line, of which only `text` is needed), memory
-    files of a project (`specs`), CLAUDE.md or AGENTS.md, transcripts of Claude Code or Codex, a database of another
-    memory tool, the file of the reference memory server. `-` is an export on standard input. docs/import.md tells what
-    becomes of each.
+    Perdure recognises what PATH is: an export (one JSON object per line, of which only `text` is needed), memory files
+    of a project (`specs`), CLAUDE.md or AGENTS.md, transcripts of Claude Code or Codex, a database of another memory
+    tool, the file of the reference memory server. `-` is an export on standard input. docs/import.md tells what becomes
+    of each.
 
-    All of an export is checked first: one bad line, and nothing is stored. What is there already stays; of two texts of
-    one key the newer one does. What was forgotten or corrected here after it was written down does not come back,
-    unless you say --revive. Importing anything again adds what is new.
+    Perdure checks an export first: if one line is bad, nothing is stored. Memories that are stored already stay as they
+    are; of two texts with one key, the newer one is kept. Records that were deleted or changed here later are skipped,
+    unless you say --revive. Importing the same thing again adds only what is new.
     """
     from perdure.bank.sources import recognise, sources_of
 

@@ -173,7 +173,7 @@ def _nothing(
     """An empty answer says what was tried, and what to try next."""
     narrowed = filters_in_words(options)
     tried = f"Nothing found for {clip(question, 60)!r}"
-    tried += f" among those{narrowed}" if narrowed else ""
+    tried += f" among memories{narrowed}" if narrowed else ""
     tried += f" (searched by {_MODES[recall.mode]})." if recall.mode in _MODES else "."
     if narrowed or options["as_of"] or options["known_at"]:
         without = "the filters" if narrowed else "the time"

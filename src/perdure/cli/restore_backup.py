@@ -28,9 +28,9 @@ _EXAMPLES: Final = (
 def main(target: Target, *, file: str, no_keep: bool, erased: str | None, yes: bool) -> View:
     """Make the store what a backup was.
 
-    All namespaces, all or nothing. Close every other program that uses the store first: Perdure refuses while one has
-    it open. What was erased here since the backup was made is erased again. A copy of what the store holds now is kept
-    beside it. In a pipe: file, memories, erased, kept copy, with tabs.
+    It replaces all namespaces, or nothing if it fails. Close every other program that uses the store first: Perdure
+    refuses while one has it open. Memories that were erased here since the backup was made are erased again. A copy of
+    what the store holds now is kept beside it. In a pipe: file, memories, erased, kept copy, with tabs.
     """
     if not yes and not can_ask(target):
         go_ahead = target.hint("restore-backup", file, no_keep=no_keep, erased=erased, yes=True)

@@ -35,9 +35,9 @@ def main(
     """Accept or reject what Perdure proposes about two memories.
 
     Without an answer it lists what waits, newest first: pairs that may say the same (merge), and pairs that cannot both
-    be true (conflict). N is the number of a proposal. Accepting a conflict lets the newer memory supersede the older,
-    or that with --keep the other. What is rejected is not proposed again, unless one of the two
-    memories changes. In a pipe each is one line: number, kind, both memories' numbers, cosine, time, both texts.
+    be true (conflict). N is the number of a proposal. Accepting a conflict lets the newer memory supersede the older
+    one; --keep names the one that stays instead. A rejected proposal is not made again, unless one of the two memories
+    changes. In a pipe each is one line: number, kind, both memories' numbers, cosine, time, both texts.
     """
     if answer is not None and number is None:
         raise click.UsageError(f"Say which proposal: perdure review {answer} N")

@@ -63,7 +63,7 @@ _KNOWN: Final = frozenset({"text", *Fields.__annotations__, *_HISTORY, *_USE, *_
 _NOTES: Final = {
     "inactive": "skipped: not active where the file comes from.",
     "refused": "skipped: only a person or a trusted import may change a constitutional memory.",
-    "skipped_deleted": "skipped: forgotten or corrected here later; revive (--revive) imports such records anyway.",
+    "skipped_deleted": "skipped: deleted or changed here later. Use revive (--revive) to import them anyway.",
     "redacted": "redacted before storing: they held secrets.",
 }
 

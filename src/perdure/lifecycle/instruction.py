@@ -129,8 +129,8 @@ def _everything(text: str, *, scoped: bool) -> Instruction:
     if scoped:
         return Instruction(kind="scope", understood="every memory")
     raise InvalidInput(
-        f"{shown(text)} does not say which memories." if text else "Nothing says which memories.",
-        remedy="Name one, or a time, or a word that they hold, or narrow it by a filter such as spec_folder or tags. "
+        f"{shown(text)} does not say which memories." if text else "You did not say which memories.",
+        remedy="Give a number, a key, a time or words that they hold, or a filter such as spec_folder or tags. "
         "Nothing was changed.",
     )
 
