@@ -166,6 +166,32 @@ def test_completion_offers_commands_options_and_values(user: User):
     assert offered("perdure recall --category pref") == ["preference"]
 
 
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        ("perdure list --namespace te", ["team"]),
+        ("perdure recall --tag u", ["ui"]),
+        ("perdure recall --namespace team --tag d", ["deploy"]),
+        ("perdure remember tea --tag u", ["ui"]),
+        ("perdure show pe", ["person:alice"]),
+        ("perdure checkpoint restore be", ["before"]),
+        ("perdure recall --recipe ti", ["tiered"]),
+    ],
+)
+def test_completion_offers_what_the_store_holds(newcomer: User, store: Path, words: str, offered: list[str]):
+    def answers() -> list[str]:
+        done = newcomer.done(_PERDURE_COMPLETE="bash_complete", COMP_WORDS=words, COMP_CWORD=str(words.count(" ")))
+        assert done.err == ""
+        return [line.split(",", 1)[1] for line in done.out.split()]
+
+    assert answers() == (offered if "--recipe" in words else [])
+    assert not store.exists()
+    newcomer.done("remember", "Alice prefers dark mode", "--tag", "ui", "--key", "person:alice")
+    newcomer.done("remember", "Deploys go through CI", "--tag", "deploy", "-n", "team")
+    newcomer.done("checkpoint", "create", "before")
+    assert answers() == offered
+
+
 BASH = shutil.which("bash")
 
 

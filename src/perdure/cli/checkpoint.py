@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import click
 
+from perdure.cli import stored_names
 from perdure.cli.command import Group, Target, option
 from perdure.cli.confirm import DRY_RUN
 from perdure.cli.field_options import given_fields
@@ -103,7 +104,7 @@ def list_(target: Target, *, spec_folder: str | None, limit: int) -> View:
         "perdure checkpoint restore before-refactor --clear-existing",
     ),
 )
-@click.argument("name")
+@click.argument("name", shell_complete=stored_names.checkpoints)
 @option("--clear-existing", is_flag=True, help="Also remove the memories that came later.")
 @DRY_RUN
 def restore(target: Target, *, name: str, clear_existing: bool, dry_run: bool) -> View:
@@ -118,7 +119,7 @@ def restore(target: Target, *, name: str, clear_existing: bool, dry_run: bool) -
 
 
 @main.part("delete", examples=("perdure checkpoint delete before-refactor",))
-@click.argument("name")
+@click.argument("name", shell_complete=stored_names.checkpoints)
 def delete(target: Target, *, name: str) -> View:
     """Delete the name of a state; the memories stay."""
     with target.memory() as memory:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
+from perdure.cli import stored_names
 from perdure.cli.exit_codes import OK
 from perdure.cli.terminal import dim, err, safe
 from perdure.clock import format_time
@@ -190,7 +191,13 @@ def command(
     """
     names = "Namespace to use. Repeat it to search several at once." if several else "Namespace to use."
     shared = (
-        Option(["--namespace", "-n", "namespaces"], multiple=True, metavar="NAME", help=f"{names}  [default: default]"),
+        Option(
+            ["--namespace", "-n", "namespaces"],
+            multiple=True,
+            metavar="NAME",
+            shell_complete=stored_names.namespaces,
+            help=f"{names}  [default: default]",
+        ),
         Option(["--store", "-s"], metavar="FILE", help="The store's file, or a server's URL.  [default: in your data]"),
         Option(["--json", "as_json"], is_flag=True, help="Answer with one JSON document."),
     )

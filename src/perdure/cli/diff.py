@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from perdure.cli import stored_names
 from perdure.cli.change_view import change_lines, describe_changes, readable
 from perdure.cli.command import Target, command
 from perdure.cli.render import View
@@ -13,7 +14,7 @@ from perdure.model import Version
 
 
 @command("diff", examples=("perdure diff 7", "perdure diff 7 1 3", "perdure diff person:alice 2 --json"))
-@click.argument("ref")
+@click.argument("ref", shell_complete=stored_names.keys)
 @click.argument("before", type=int, required=False)
 @click.argument("after", type=int, required=False)
 def main(target: Target, *, ref: str, before: int | None, after: int | None) -> View:

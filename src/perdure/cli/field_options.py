@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
+from perdure.cli import stored_names
 from perdure.cli.command import Function, option
 from perdure.cli.time_options import time_option
 from perdure.errors import InvalidInput
@@ -68,7 +69,7 @@ _OPTIONS: Final = (
     *KEY_OPTION,
     _one("--title", CONTENT, "A short name for it."),
     _choice("--category", CONTENT, "What kind of memory", CATEGORIES, "-c"),
-    _many("--tag -t", CONTENT, "A label to filter by."),
+    _many("--tag -t", CONTENT, "A label to filter by.", shell_complete=stored_names.tags),
     _one("--abstract", CONTENT, "One sentence about it."),
     _one("--summary", CONTENT, "A longer account."),
     _one("--reasoning", CONTENT, "Why it is so."),

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final, cast
 
+from perdure.cli import stored_names
 from perdure.cli.command import Function, option
 from perdure.cli.field_options import completing, read_entries
 from perdure.cli.terminal import note
@@ -27,7 +28,8 @@ UNTIL: Final = option(
 )  # fmt: skip
 
 _OPTIONS: Final = (
-    option("--tag", "-t", section=FILTERS, multiple=True, help="has this tag; repeated: has all of them."),
+    option("--tag", "-t", section=FILTERS, multiple=True, shell_complete=stored_names.tags,
+           help="has this tag; repeated: has all of them."),
     option("--category", "-c", section=FILTERS, multiple=True, metavar="NAME", shell_complete=completing(CATEGORIES),
            help="is of this category; repeated: of any of them."),
     option("--source", section=FILTERS, multiple=True, help="stored by this source; repeated: by any of them."),
@@ -52,7 +54,8 @@ _OPTIONS: Final = (
 _SEARCH: Final = (
     option("--concept", "concepts", multiple=True, metavar="WORDS",
            help="Only memories that hold this; give two to five of them."),
-    option("--recipe", metavar="NAME", help="How to weigh the signals.  [default: balanced]"),
+    option("--recipe", metavar="NAME", shell_complete=stored_names.recipes,
+           help="How to weigh the signals.  [default: balanced]"),
     option("--min-relevance", type=float, metavar="NUMBER",
            help="Leave out what fits less well, from 0 to 1; 0 leaves out nothing.  [default: the recipe's]"),
     option("--as-of", **time_option("as_of"),

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import click
 
+from perdure.cli import stored_names
 from perdure.cli.change_view import (
     author_and_age,
     change_lines,
@@ -24,7 +25,7 @@ from perdure.text.diff import changed_fields, word_diff
 
 
 @command("history", examples=("perdure history 7", "perdure history person:alice --json"))
-@click.argument("ref")
+@click.argument("ref", shell_complete=stored_names.keys)
 def main(target: Target, *, ref: str) -> View:
     """Show how a memory became what it is.
 

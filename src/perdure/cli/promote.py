@@ -6,6 +6,7 @@ from typing import Final
 
 import click
 
+from perdure.cli import stored_names
 from perdure.cli.command import Target, command, option
 from perdure.cli.field_options import completing
 from perdure.cli.record_view import remembered_view
@@ -26,7 +27,7 @@ _COLUMNS: Final[tuple[Column[Record], ...]] = (
 
 
 @command("promote", examples=_EXAMPLES)
-@click.argument("ref", required=False)
+@click.argument("ref", required=False, shell_complete=stored_names.keys)
 @option("--tier", metavar="TIER", shell_complete=completing(TIERS), help=f"Another tier: {', '.join(TIERS)}.")
 @option("--limit", "-l", type=int, default=20, show_default=True, help="Maximum number of offers, without REF.")
 def main(target: Target, *, ref: str | None, tier: str | None, limit: int) -> View:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from perdure.cli import stored_names
 from perdure.cli.command import Target, command
 from perdure.cli.record_view import confirmation_line, evictions
 from perdure.cli.render import View
@@ -13,7 +14,7 @@ from perdure.jsonable import restore_document
 
 
 @command("restore", examples=("perdure restore 7", "perdure restore 7 8 person:alice"))
-@click.argument("refs", nargs=-1, required=True, metavar="REF...")
+@click.argument("refs", nargs=-1, required=True, metavar="REF...", shell_complete=stored_names.keys)
 def main(target: Target, *, refs: tuple[str, ...]) -> View:
     """Bring forgotten memories back.
 

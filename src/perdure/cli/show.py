@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import click
 
+from perdure.cli import stored_names
 from perdure.cli.command import Target, command
 from perdure.cli.record_view import record_page, record_rows
 from perdure.cli.render import View
 
 
 @command("show", examples=("perdure show 7", "perdure show person:alice", "perdure show 7 --json | jq .tags"))
-@click.argument("ref")
+@click.argument("ref", shell_complete=stored_names.keys)
 def main(target: Target, *, ref: str) -> View:
     """Show everything about one memory.
 

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import click
 
+from perdure.cli import stored_names
 from perdure.cli.command import Target, command, option
 from perdure.cli.field_options import CONTENT, ORIGIN_OPTIONS, completing, field_options, given_fields
 from perdure.cli.record_view import remembered_view
@@ -34,7 +35,7 @@ _EMPTY: Final[dict[str, Any]] = {
 
 
 @command("update", examples=_EXAMPLES)
-@click.argument("ref")
+@click.argument("ref", shell_complete=stored_names.keys)
 @click.argument("new_text", metavar="[TEXT]", required=False)
 @option("--text", section=CONTENT, help="The same as TEXT.")
 @option("--add-tag", "add_tags", section=CONTENT, multiple=True, help="Add a tag. Repeatable.")

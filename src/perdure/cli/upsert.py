@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import click
 
+from perdure.cli import stored_names
 from perdure.cli.command import Target, command, option
 from perdure.cli.field_options import KEY_OPTION, field_options, given_fields
 from perdure.cli.record_view import remembered_view
@@ -20,7 +21,7 @@ _EXAMPLES: Final = (
 
 
 @command("upsert", examples=_EXAMPLES, creates=True)
-@click.argument("key")
+@click.argument("key", shell_complete=stored_names.keys)
 @click.argument("text", nargs=-1)
 @option(
     "--expected-version", type=int, metavar="N", help="Only if it has this version now; 0: only if it is not there."

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import click
 
+from perdure.cli import stored_names
 from perdure.cli.command import Target, command, option
 from perdure.cli.record_view import remembered_view
 from perdure.cli.render import View
 
 
 @command("validate", examples=("perdure validate 7 --useful", "perdure validate person:alice --not-useful"))
-@click.argument("ref")
+@click.argument("ref", shell_complete=stored_names.keys)
 @option("--useful/--not-useful", default=None, help="How it turned out. One of the two must be said.")
 def main(target: Target, *, ref: str, useful: bool | None) -> View:
     """Say whether a memory was useful.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from perdure import __version__
+from perdure.cli import stored_names
 from perdure.cli.command import Target, command
 from perdure.cli.record_view import record_page, record_rows
 from perdure.cli.render import View
@@ -13,7 +14,7 @@ from perdure.cli.time_options import stamp
 
 
 @command("version", examples=("perdure version 7 1", "perdure version person:alice 2 --json", "perdure version"))
-@click.argument("ref", required=False)
+@click.argument("ref", required=False, shell_complete=stored_names.keys)
 @click.argument("number", type=int, required=False)
 def main(target: Target, *, ref: str | None, number: int | None) -> View:
     """Show one version of a memory; without arguments, the program's.

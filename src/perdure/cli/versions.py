@@ -6,6 +6,7 @@ from typing import Final
 
 import click
 
+from perdure.cli import stored_names
 from perdure.cli.command import Target, command
 from perdure.cli.render import Column, Table, View
 from perdure.cli.terminal import dim
@@ -38,7 +39,7 @@ _COLUMNS: Final[tuple[Column[Version], ...]] = (
 
 
 @command("versions", examples=("perdure versions 7", "perdure versions person:alice --json"))
-@click.argument("ref")
+@click.argument("ref", shell_complete=stored_names.keys)
 def main(target: Target, *, ref: str) -> View:
     """List the versions of a memory.
 
