@@ -24,10 +24,11 @@ from perdure.recall.recipe import RECIPES
 
 REPOSITORY = Path(__file__).parent.parent
 DOCS = REPOSITORY / "docs"
-PAGES = sorted([*DOCS.rglob("*.md"), *REPOSITORY.glob("*.md")])
+PAGES = sorted([*DOCS.rglob("*.md"), *REPOSITORY.glob("*.md"), REPOSITORY / "llms.txt"])
 PACKAGE = REPOSITORY / "src" / "perdure"
 DESIGN = (DOCS / "design.md").read_text(encoding="utf-8")
 README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+FOR_AGENTS = (REPOSITORY / "llms.txt").read_text(encoding="utf-8")
 
 
 def reference(page: str) -> str:
@@ -93,8 +94,8 @@ def tree_of(error: type[errors.PerdureError], depth: int = 0) -> Iterator[tuple[
         yield from tree_of(child, depth + 1)
 
 
-def test_the_readme_s_python_runs_as_it_stands(tmp_path: Path):
-    for block in blocks(README, "python"):
+def test_the_python_of_the_readme_and_of_the_page_for_agents_runs_as_it_stands(tmp_path: Path):
+    for block in (*blocks(README, "python"), *blocks(FOR_AGENTS, "python")):
         done = subprocess.run(
             [sys.executable, "-c", block], cwd=tmp_path, capture_output=True, text=True, encoding="utf-8", check=False
         )
