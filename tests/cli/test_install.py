@@ -237,3 +237,25 @@ def test_a_yaml_file_is_what_it_was_after_uninstalling(text: str):
     assert edit_yaml(installed, None, "name: new\n") == text
     with pytest.raises(Conflict):
         edit_yaml("mcpServers: [{name: other}]\n", "- name: perdure", "")
+
+
+def test_a_hook_that_a_person_added_to_one_of_our_groups_stays_and_ours_goes():
+    own = {"type": "command", "command": "echo mine"}
+    content: dict[str, Any] = {}
+    put_hooks(HOOKS)(content)
+    content["hooks"]["Stop"][0]["hooks"].append(own)
+    again: dict[str, Any] = json.loads(json.dumps(content))
+    put_hooks(HOOKS)(again)
+    assert again["hooks"]["Stop"] == [{**content["hooks"]["Stop"][0], "hooks": [own]}, *HOOKS["Stop"]]
+    drop_hooks(content)
+    assert [group["hooks"] for group in content["hooks"].pop("Stop")] == [[own]]
+    assert content == {"hooks": {}}
+
+
+@pytest.mark.parametrize("odd", [{"command": "perdure", "args": 5}, {"command": [], "args": None}, 7])
+def test_an_odd_entry_of_our_name_is_left_alone(newcomer: User, home: Path, odd: object):
+    (home / ".claude.json").write_text(json.dumps({"mcpServers": {"perdure": odd}}), encoding="utf-8")
+    before = files(home)
+    assert "not ours" in newcomer.fails(4, "install", "claude-code").err
+    newcomer.done("uninstall", "claude-code")
+    assert files(home) == before

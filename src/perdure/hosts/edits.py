@@ -100,7 +100,7 @@ def put_hooks(hooks: Mapping[str, Sequence[Json]]) -> Callable[[Json], None]:
             there = events.setdefault(event, [])
             if not isinstance(there, list):
                 raise Conflict(f"hooks.{event} is no list.", remedy="Correct it, then install again.")
-            others = [group for group in cast("list[Any]", there) if not _is_our_group(group)]
+            others = _without_ours(cast("list[Any]", there))
             if [group for group in cast("list[Any]", there) if _is_our_group(group)] != list(groups):
                 events[event] = [*others, *groups]
         _drop_stale(events, hooks)
@@ -119,11 +119,26 @@ def drop_hooks(content: Json) -> None:
 def _drop_stale(events: Json, wanted: Mapping[str, object]) -> None:
     """Take our hooks away from events that have none now."""
     for event in [event for event in events if event not in wanted and isinstance(events[event], list)]:
-        kept = [group for group in events[event] if not _is_our_group(group)]
+        kept = _without_ours(events[event])
         if kept:
             events[event] = kept
         elif events[event]:
             del events[event]
+
+
+def _without_ours(groups: list[Any]) -> list[Any]:
+    """The groups of others; one to which a person added a hook of their own stays without ours."""
+    kept: list[Any] = []
+    for group in groups:
+        if _is_our_group(group):
+            continue
+        listed: object = cast("Json", group).get("hooks") if isinstance(group, dict) else None
+        if isinstance(listed, list) and any(map(_is_our_hook, cast("list[object]", listed))):
+            theirs = [hook for hook in cast("list[object]", listed) if not _is_our_hook(hook)]
+            kept.append({**cast("Json", group), "hooks": theirs})
+        else:
+            kept.append(group)
+    return kept
 
 
 def _is_our_group(group: object) -> bool:
@@ -147,9 +162,10 @@ def _is_our_hook(hook: object) -> bool:
 def _runs_perdure(entry: object) -> bool:
     if not isinstance(entry, dict):
         return False
-    command = cast("Json", entry).get("command")
+    command, arguments = (cast("Json", entry).get(name) for name in ("command", "args"))
     words: list[object] = cast("list[object]", command) if isinstance(command, list) else [command]
-    return is_ours(words[0], [*words[1:], *cast("Json", entry).get("args", [])])
+    more = cast("list[object]", arguments) if isinstance(arguments, list) else []
+    return bool(words) and is_ours(words[0], [*words[1:], *more])
 
 
 def _is_as_installed(there: object, entry: Json) -> bool:
