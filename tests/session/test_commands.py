@@ -86,3 +86,14 @@ def test_a_project_is_made_private_and_shared(user: User, project: Path):
         in user.done("session", "private", "--project", str(project)).out
     )
     assert "What was private stays in" in user.done("session", "shared", "--project", str(project)).out
+
+
+def test_what_is_erased_is_also_gone_from_what_sessions_were_told(user: User, project: Path, stranger: Path):
+    told(project, session="monday")
+
+    def kept() -> list[Path]:
+        return [file for file in stranger.rglob("*") if file.is_file() and b"need a line" in file.read_bytes()]
+
+    assert any("sessions" in file.parts for file in kept())
+    user.done("erase", "1", "--yes")
+    assert kept() == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -31,6 +32,7 @@ from perdure.lifecycle.write import Plan, apply_plan, is_unchanged, update_tombs
 from perdure.lifecycle.write_context import WriteBatch
 from perdure.lineage import DROPPED
 from perdure.model import Forgotten, Record
+from perdure.settings import directory
 from perdure.store.port import Reader, Store, Writer
 
 SCRUB_PATIENCE: Final = 2.0
@@ -89,6 +91,16 @@ class RelatedChanges:
 Follow: TypeAlias = Callable[[Reader, Sequence[Record], datetime], RelatedChanges]
 
 
+def drop_told_texts() -> None:
+    """What sessions of coding agents were told is kept beside the store for a while, so that a resume gets the same
+    text. It may hold what is erased: all of it goes, and the next start makes it anew.
+    """
+    for name in ("started", "asked"):
+        with suppress(OSError):
+            for file in (directory("data", os.environ) / "sessions" / name).iterdir():
+                file.unlink(missing_ok=True)
+
+
 def erase(scope: SelectionScope, request: ForgetRequest, follow: Follow | None = None) -> Forgotten:
     """Erase all selected memories or none, in one transaction; then remove the bytes from every file. `follow` says
     what this does to others; without it, nothing.
@@ -125,6 +137,7 @@ def erase(scope: SelectionScope, request: ForgetRequest, follow: Follow | None =
         scrubbed = services.store.scrub(patience=SCRUB_PATIENCE)
     except StoreError:
         scrubbed = False
+    drop_told_texts()
     point("erase: scrubbed")
     notes = [*preview.notes, *(() if scrubbed else (_SCRUB_PENDING,))]
     if backups := known_backups(services.store):

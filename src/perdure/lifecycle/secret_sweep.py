@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from perdure.errors import NotAllowed, StoreDamaged, StoreError
 from perdure.ids import content_hash
-from perdure.lifecycle.erase import SCRUB_PATIENCE, known_backups
+from perdure.lifecycle.erase import SCRUB_PATIENCE, drop_told_texts, known_backups
 from perdure.lifecycle.write import Plan, apply_plan
 from perdure.lineage import DROPPED
 from perdure.model import Finding, Json, Record, Revision, replace_record
@@ -169,6 +169,7 @@ def scrub_bytes(services: Services) -> Iterator[Finding]:
     scrubbed = False
     with suppress(StoreError):
         scrubbed = services.store.scrub(patience=SCRUB_PATIENCE)
+    drop_told_texts()
     if not scrubbed:
         sentence = "The bytes may still be in a log or an unfinished copy that another process uses."
         yield Finding("repair_secrets", "warning", sentence, "They are removed when anybody opens the store next.")
