@@ -149,6 +149,13 @@ def test_every_link_leads_somewhere(page: Path):
             assert anchor in anchors(target), link
 
 
+def test_the_front_page_leads_a_newcomer_to_every_page():
+    front = (DOCS / "README.md").read_text(encoding="utf-8")
+    assert re.findall(r"^## (.+)$", front, re.MULTILINE) == ["Start", "Guides", "Concepts", "Reference"]
+    pages = [page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md") if page != DOCS / "README.md"]
+    assert [page for page in pages if f"]({page})" not in front] == []
+
+
 def anchors(page: Path) -> set[str]:
     headings = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}

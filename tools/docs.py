@@ -415,7 +415,7 @@ def tools_page() -> str:
     return document(
         "Tools of `perdure mcp`",
         "perdure.mcp",
-        "What a model is given; [Models and their hosts](../mcp.md) says how. A parameter is understood in any case,",
+        "What a model is given; [MCP](../mcp.md) says how. A parameter is understood in any case,",
         "with or without underscores. The numbers in an answer name memories.",
         "",
         *sections,
