@@ -35,7 +35,7 @@ def test_a_pipe_gets_every_memory_and_a_page_is_twenty(newcomer: User):
 
 
 def test_version_alone_is_the_programs(newcomer: User):
-    assert newcomer.done("version").out == f"perdure, version {perdure.__version__}\n"
+    assert newcomer.done("version").out == f"perdure {perdure.__version__}\n"
     assert newcomer.done("version", "--json").json == {"version": perdure.__version__}
     newcomer.done("remember", "Alice prefers dark mode")
     assert newcomer.done("version", "1", "1", "--json").json["version"] == 1
@@ -55,3 +55,10 @@ def test_a_variable_that_nothing_reads_is_named_with_the_one_that_was_meant(newc
     assert "PERDURE_STOR is set, and nothing reads it. Did you mean PERDURE_STORE?" in answer.err
     assert "PERDURE_HOME is set, and nothing reads it." in answer.err
     assert newcomer.done("version", "--json", PERDURE_STOR="x.db").err == ""
+
+
+def test_a_line_that_cannot_be_imported_is_named_once_and_a_field_of_your_own_is_shown_its_place(user: User):
+    answer = user.fails(2, "import", "-", stdin='{"text": "tea"}\nnope\n')
+    assert "Line 2 is not JSON: Expecting value at character 1." in answer.err
+    answer = user.fails(2, "import", "-", stdin='{"text": "tea", "colour": "red"}\n')
+    assert "no field 'colour'; what is your own goes under `metadata`." in answer.err

@@ -23,7 +23,7 @@ def main(target: Target, *, ref: str | None, number: int | None) -> View:
     one line: name, tab, value.
     """
     if ref is None:
-        return View(json={"version": __version__}, lines=[f"perdure, version {__version__}"])
+        return View(json={"version": __version__}, lines=[f"perdure {__version__}"])
     if number is None:
         raise click.UsageError(f"Which version of {safe(ref)[:60]}? `perdure versions` lists them.")
     with target.memory() as memory:

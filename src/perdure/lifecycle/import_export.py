@@ -247,7 +247,9 @@ def numbered_lines(source: TextIO) -> Iterator[tuple[int, Mapping[str, Any]]]:
         try:
             value = json.loads(line.removeprefix("\ufeff"))
         except (ValueError, RecursionError) as error:
-            raise ImportFailed(f"Line {number} is not JSON: {error}.") from error
+            # Python counts the lines of this line, which would name a second number.
+            where = f": {error.msg} at character {error.colno}" if isinstance(error, json.JSONDecodeError) else ""
+            raise ImportFailed(f"Line {number} is not JSON{where}.") from error
         if not isinstance(value, dict):
             raise ImportFailed(f"Line {number} is not a JSON object.")
         record = cast("dict[str, Any]", value)
@@ -271,7 +273,7 @@ def _check(
             record = cast("Mapping[str, Any]", item)
             unknown = next((name for name in record if name not in _KNOWN), None)
             if unknown is not None:
-                raise ImportFailed(f"A memory has no field {shown(unknown)}.")
+                raise ImportFailed(f"A memory has no field {shown(unknown)}; what is your own goes under `metadata`.")
             given = {name: value for name, value in record.items() if value is not None}
             if namespace is None and "namespace" not in given:
                 raise ImportFailed("It does not say its namespace.")
