@@ -11,7 +11,7 @@ INSTALL := install -qq --disable-pip-version-check --no-deps
 PIP    := -m pip $(INSTALL)
 
 # How many test workers; how many times the soak kills a writer; how many seconds to fuzz.
-JOBS  ?= 2
+JOBS  ?= 3
 KILLS ?= 1000
 FUZZ  ?= 300
 # How many requests `make test-api` makes up for each operation.

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
-if TYPE_CHECKING:
-    from perdure.ids import MemoryId
-    from perdure.model import Change, Form, Hit, Level, Mode, Omitted, Record
+from perdure.ids import MemoryId
+from perdure.model import Change, Form, Hit, Level, Mode, Omitted, Record
 
 _NO_PARTS: Mapping[str, RevertResult] = {}
 

@@ -108,7 +108,7 @@ parked --retry
 parked 1 --discard
 parked 1
 stats
-settings
+config
 install cursor --dry-run
 uninstall cursor --dry-run
 egress

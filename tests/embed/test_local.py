@@ -205,6 +205,12 @@ def test_the_model_package_is_never_imported():
     assert weights.PACKAGE not in loaded
 
 
+def test_the_runtime_keeps_nothing_to_report_to_its_maker(stranger: Path):
+    """Onnxruntime would, in a database below the cache directory of whoever runs it."""
+    run_python("import perdure.embed.local as l; l.LocalEmbedder().embed_query('x')")
+    assert [path for path in stranger.rglob("*") if path.is_file()] == []
+
+
 def test_nothing_is_missing_here():
     assert unavailable() is None
 

@@ -175,7 +175,8 @@ class Commands(WithHelp, click.Group):
             return super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
         given = [as_text(word) for word in (sys.argv[1:] if args is None else args)]
         harden()
-        if "--json" not in given:
+        # A host waits for its server, and what it says on stderr nobody reads.
+        if "--json" not in given and given[:1] != ["mcp"]:
             _name_unknown_variables()
         try:
             code = super().main(given, prog_name or "perdure", complete_var, standalone_mode=False, **extra)

@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from hashlib import file_digest, sha256
-from importlib import import_module
 from pathlib import Path
 from threading import Lock
 from typing import Any, Final, Literal, TypeAlias
 
 from perdure.embed.model_cache import read_cached, write_cached
-from perdure.embed.port import Generation, Progress, Vectors
+from perdure.embed.port import Generation, Progress, Vectors, import_runtime
 from perdure.errors import EmbedderUnavailable
 
 # So many texts are embedded between two reports of progress.
@@ -104,7 +103,7 @@ class FolderEmbedder:
 def import_package(module: str, package: str) -> Any:
     """A library that is not installed with Perdure."""
     try:
-        return import_module(module)
+        return import_runtime(module)
     except ImportError as error:
         raise EmbedderUnavailable(
             f"{module} cannot be imported: {error}.",

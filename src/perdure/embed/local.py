@@ -16,7 +16,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from perdure.embed import weights
-from perdure.embed.port import Generation, Progress, Vectors
+from perdure.embed.port import Generation, Progress, Vectors, import_runtime
 from perdure.errors import EmbedderUnavailable
 from perdure.text.tokens import ESTIMATE, TokenCounter
 
@@ -211,7 +211,7 @@ def open_session(graph: bytes, tensors: weights.Tensors) -> Callable[[Grid, Grid
     With two threads of the runtime's own a question takes a fifth longer: its steps are too small to share. Several
     texts are spread over threads that call this instead, and a process without threads can be forked.
     """
-    runtime: Any = import_module("onnxruntime")
+    runtime: Any = import_runtime("onnxruntime")
     options: Any = runtime.SessionOptions()
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1

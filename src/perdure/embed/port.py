@@ -6,9 +6,11 @@ Adapters live beside this file; nothing above this layer knows which one runs. A
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, cast
 
 from perdure.errors import EmbedderUnavailable, InvalidInput, ProviderUnavailable, shown
@@ -93,6 +95,14 @@ def check_embedder(value: object) -> Embedder:
     if missing:
         raise InvalidInput(f"{shown(value)} is no embedder: {', '.join(missing)} missing.", remedy=_EMBEDDER)
     return cast("Embedder", value)
+
+
+def import_runtime(name: str) -> Any:
+    """A package that runs models here. onnxruntime reports its use to its maker unless the environment forbids it: it
+    keeps what it will send in a database below the cache directory, and sends it when it can.
+    """
+    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
+    return import_module(name)
 
 
 def checked_vectors(
