@@ -23,7 +23,8 @@ PATIENCE_SECONDS = 300
 
 def run(command: Sequence[str | Path], folder: Path, given: str = "", **environment: str) -> str:
     """What a command prints, errors included; it has an empty environment of Python around it, not ours."""
-    around = {name: value for name, value in os.environ.items() if name not in ("VIRTUAL_ENV", "PYTHONPATH")}
+    ours = ("VIRTUAL_ENV", "PYTHONPATH", "PYTHONWARNDEFAULTENCODING")
+    around = {name: value for name, value in os.environ.items() if name not in ours}
     around |= {"UV_SYSTEM_CERTS": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
     done = subprocess.run(
         command,
