@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -15,7 +14,7 @@ from typing import Any, Final, cast
 
 from perdure.errors import Conflict, ExportFailed, PerdureError
 from perdure.hosts.edits import is_ours
-from perdure.hosts.host import SCOPES, Host
+from perdure.hosts.host import SCOPES, Host, Scope
 from perdure.hosts.install import install, perdure_command
 from perdure.model import Finding
 
@@ -74,7 +73,7 @@ def has_plugin(host: Host, project: Path, environ: Mapping[str, str]) -> bool:
     return state is not None and state[0] == "enabled"
 
 
-def is_installed(host: Host, scope: Any, project: Path, environ: Mapping[str, str]) -> bool:
+def is_installed(host: Host, scope: Scope, project: Path, environ: Mapping[str, str]) -> bool:
     """Whether installing it would change nothing. A file that cannot be changed may say it in its own way."""
     try:
         planned = install(host, scope, project, environ, dry_run=True)
@@ -211,4 +210,4 @@ def _run(command: Sequence[str], environ: Mapping[str, str], where: Path, told: 
         )  # fmt: skip
     except (OSError, subprocess.TimeoutExpired):
         return ""
-    return done.stdout + os.linesep + done.stderr
+    return f"{done.stdout}\n{done.stderr}"
