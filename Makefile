@@ -6,6 +6,7 @@ BENCH  := .venv-bench
 CLIENTS := .venv-clients
 HOSTS  := .venv-hosts
 API    := .venv-api
+DOCS   := .venv-docs
 BIN    := $(VENV)/bin
 INSTALL := install -qq --disable-pip-version-check --no-deps
 PIP    := -m pip $(INSTALL)
@@ -65,8 +66,19 @@ format: setup  ## Put the code into its format
 	$(BIN)/ruff check --fix-only
 	$(BIN)/ruff format
 
-docs: setup  ## Write docs/reference again, from the code
+docs: setup $(DOCS)/.ready  ## Write docs/reference again, from the code, and build the site, its links checked and its search included
 	$(BIN)/python tools/docs.py
+	@rm -rf site
+	@# A warning, such as a link or an anchor that leads nowhere, is an error.
+	$(DOCS)/bin/python -m sphinx --quiet --fail-on-warning --fresh-env --doctree-dir $(DOCS)/pages --conf-dir docs . site
+	@echo "docs: open site/index.html in a browser; nothing has to be served"
+
+# As the clients below, without a pip of its own.
+$(DOCS)/.ready: requirements/docs.txt | $(VENV)/.ready
+	@echo "docs: environment with Sphinx in $(DOCS), apart from Perdure's own (the first time about 20 MB to download)"
+	@$(PYTHON) -m venv --clear --without-pip $(DOCS)
+	@$(BIN)/python -m pip --python $(DOCS)/bin/python $(INSTALL) --no-compile --require-hashes -r $<
+	@touch $@
 
 fuzz: setup  ## Try new examples for five minutes (FUZZ=seconds); a failure says how to repeat it
 	$(BIN)/python tools/fuzz.py --seconds $(FUZZ)
@@ -168,11 +180,12 @@ lock:  ## Renew the locks from pyproject.toml and requirements/*.in (needs uv)
 	$(LOCK) requirements/clients-1.in -o requirements/clients-1.txt
 	$(LOCK) requirements/hosts.in -c requirements/clients.txt -o requirements/hosts.txt
 	$(LOCK) requirements/api.in -o requirements/api.txt
+	$(LOCK) requirements/docs.in -o requirements/docs.txt
 
 build: setup  ## Build the two wheels into dist/: perdure, and perdure-minilm with the weights of the local model
 	$(BIN)/hatchling build --target wheel
 	cd packages/minilm && ../../$(BIN)/hatchling build --target wheel --directory ../../dist
 
 clean:  ## Remove everything that make has built
-	rm -rf $(VENV) $(BENCH) $(CLIENTS) $(HOSTS) $(API) bench/.cache dist .coverage* .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(BENCH) $(CLIENTS) $(HOSTS) $(API) $(DOCS) bench/.cache dist site .coverage* .pytest_cache .ruff_cache .hypothesis
 	find src tests tools bench -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,4 +1,5 @@
-"""Writes docs/reference from the code; with `--check` only says which pages are no longer true.
+"""Writes docs/reference from the code, and the lists of llms.txt from the navigation; with `--check` only says which
+pages are no longer true.
 
 A page is a function that answers Markdown. What the code itself cannot say, the meaning of a record's field, stands in
 `MEANING` below, and a field without a meaning is an error.
@@ -8,7 +9,9 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import posixpath
 import re
+import runpy
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -34,7 +37,9 @@ from perdure.recall.cookbook import LIKE, WEIGHTS
 from perdure.recall.recipe import BALANCED, FIELDS, RECIPES, Recipe
 from perdure.store import stats
 
-REFERENCE: Final = Path(__file__).parent.parent / "docs" / "reference"
+REPOSITORY: Final = Path(__file__).parent.parent
+REFERENCE: Final = REPOSITORY / "docs" / "reference"
+FOR_AGENTS: Final = REPOSITORY / "llms.txt"
 WIDTH: Final = 100
 
 MEANING: Final = {
@@ -94,19 +99,19 @@ OTHER_TYPES: Final = {
 
 
 def main(arguments: Sequence[str]) -> int:
-    pages = {REFERENCE / name: page() for name, page in PAGES.items()}
+    pages = {REFERENCE / name: page() for name, page in PAGES.items()} | {FOR_AGENTS: page_for_agents()}
     stale = [path for path, text in pages.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
     stray = sorted(set(REFERENCE.glob("*")) - set(pages))
     if "--check" in arguments:
         for path in [*stale, *stray]:
-            print(f"docs/reference/{path.name} is not what the code says; `make docs` writes it again.")
+            print(f"{path.relative_to(REPOSITORY)} is not what the code says; `make docs` writes it again.")
         return 1 if stale or stray else 0
     REFERENCE.mkdir(parents=True, exist_ok=True)
     for path in stray:
         path.unlink()
     for path in stale:
         path.write_text(pages[path], encoding="utf-8")
-        print(f"wrote docs/reference/{path.name}")
+        print(f"wrote {path.relative_to(REPOSITORY)}")
     return 0
 
 
@@ -118,6 +123,20 @@ def index_page() -> str:
     return document(
         "Reference", "the code", "These pages are made from the code, and CI fails when they are not.", *lines
     )
+
+
+def page_for_agents() -> str:
+    """llms.txt as it is, up to its lists of pages: they are the navigation, and `Optional` is what may be skipped."""
+    written, _, _ = FOR_AGENTS.read_text(encoding="utf-8").partition("## Start\n")
+    front = REPOSITORY / "docs" / "README.md"
+    lists = runpy.run_path(str(front.with_name("conf.py")))["navigation"](front.read_text(encoding="utf-8"))
+    for heading, links in lists.items():
+        written += f"## {'Optional' if heading == 'Project' else heading}\n\n"
+        for title, path, about in links:
+            if path != "../llms.txt":
+                written += f"- [{title}]({posixpath.normpath(f'docs/{path}')}){about}\n"
+        written += "\n"
+    return written.rstrip() + "\n"
 
 
 def errors_page() -> str:
