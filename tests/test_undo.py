@@ -298,6 +298,12 @@ def test_the_beginning_of_a_batch_will_do_while_it_is_unambiguous(filled: Memory
     assert filled.undo(batch[:30].upper()).reverted == (1,)
 
 
+def test_the_end_of_a_batch_will_do_for_undo_and_for_the_log(filled: Memory):
+    batch = filled.update(1, text="Alice lives in Kyoto").batch or ""
+    assert [line.number for line in filled.log(batch=batch[-8:])] == [1]
+    assert filled.undo(batch[-8:]).reverted == (1,)
+
+
 def test_a_dry_run_says_what_would_happen_and_changes_nothing(filled: Memory):
     done = filled.update(1, text="Alice lives in Kyoto")
     before = states(filled)

@@ -25,6 +25,7 @@ import perdure
 from perdure import errors, model, settings, validation
 from perdure.cli.app import COMMANDS, ENVIRONMENT
 from perdure.cli.app import perdure as program
+from perdure.cli.command import REFERENCE as REFERENCE_HELP
 from perdure.cli.exit_codes import EXIT_CODES
 from perdure.http.app import TABLES
 from perdure.http.problems import status_of
@@ -184,11 +185,13 @@ def settings_page() -> str:
 
 def cli_page() -> str:
     context = click.Context(program, info_name="perdure")
+    context.meta[REFERENCE_HELP] = True
     contents = ((f"[`{name}`](#perdure-{name})", line) for name, (_, line) in COMMANDS.items())
     return document(
         "Command line",
         "src/perdure/cli",
-        "`perdure COMMAND --help` says the same in the terminal.\n",
+        "`perdure COMMAND --help` says the same in the terminal, with the defaults of your settings; `--help-all` "
+        "shows the options that few people need, too, where there are any.\n",
         *table(("command", "what it does"), contents),
         "",
         *(line for name in COMMANDS for line in command_section(context, name)),

@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     )
     from perdure.semantic import SemanticMemoryStore
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "Backup",

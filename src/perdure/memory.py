@@ -418,9 +418,9 @@ class Memory(LearningMemory):
         dry_run: bool = False,
         everywhere: bool = False,
     ) -> model.RevertResult:
-        """Take back what one call did (its `batch`, or at least 8 characters of it), or all that a session or an actor
-        wrote, `since` a moment if you like. Every memory becomes byte for byte what it was before; memories that were
-        created by it are removed. Undoing the batch of the answer takes the undo back.
+        """Take back what one call did (its `batch`, or the first or last 8 characters), or all that a session or an
+        actor wrote, `since` a moment if you like. Every memory becomes byte for byte what it was before; memories that
+        were created by it are removed. Undoing the batch of the answer takes the undo back.
 
         If others changed one of the memories since, or one was erased, a Conflict says so and nothing happens; with
         `force` their changes are overruled, and the erased ones are named in `skipped`. The answer has no batch if

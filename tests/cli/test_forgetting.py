@@ -33,7 +33,7 @@ def test_a_sentence_waits_for_a_yes_even_for_one_match_and_can_be_taken_back(kno
     answer = known.done("forget", "everything about dark mode", "--yes")
     assert answer.out == "Forgot #3  Alice prefers dark mode\n"
     understood, back = answer.err.splitlines()
-    assert understood.startswith("understood: every memory that holds \u2018dark\u2019 and \u2018mode\u2019")
+    assert understood.startswith("understood: every memory that holds 'dark' and 'mode'")
     assert back == "take it back: perdure restore 3"
     known.done("restore", "3")
     assert "understood" not in known.done("forget", "3").err

@@ -6,7 +6,7 @@ import click
 import pytest
 
 from perdure.cli.app import COMMANDS, GROUPS, perdure
-from perdure.cli.command import Command, Group
+from perdure.cli.command import NO_STORE, WHOLE_STORE, Command, Group
 
 if TYPE_CHECKING:
     from cli.user import User
@@ -59,10 +59,38 @@ def test_every_command_has_examples_that_parse(user: User, name: str):
 
 
 @pytest.mark.parametrize("name", [name for name in leaves() if name not in {"completion", "hook", "mcp"}])
-def test_every_command_takes_json_namespace_and_store(user: User, name: str):
+def test_every_command_takes_json_and_offers_a_store_and_a_namespace_where_they_mean_something(user: User, name: str):
     text = user.done(*name.split(), "-h").out
-    for option in ("--json", "-n, --namespace", "-s, --store"):
-        assert option in text
+    assert "--json" in text
+    assert ("-s, --store" in text) == (name not in NO_STORE)
+    assert ("-n, --namespace" in text) == (name not in WHOLE_STORE | NO_STORE)
+
+
+def test_a_hint_names_no_namespace_to_a_command_that_has_none(user: User):
+    user.done("remember", "tea", "-n", "team")
+    assert "said: perdure work\n" in user.done("facts", "-n", "team").err
+
+
+def test_the_help_shows_the_defaults_that_the_settings_give(user: User):
+    text = user.done("list", "--help", PERDURE_NAMESPACE="team", PERDURE_STORE="/srv/memory.db").out
+    assert "[default: team]" in text
+    assert "/srv/memory.db]" in text
+    assert "[default: all]" in user.done("stats", "--help").out
+    assert "the setting store" in " ".join(user.done("list", "--help", PERDURE_DAILY_TOKENS="x").out.split())
+
+
+@pytest.mark.parametrize("name", ["remember", "recall", "list", "update", "upsert", "forget", "context"])
+def test_options_that_few_people_need_are_in_the_longer_help_alone(user: User, name: str):
+    short, long = user.done(name, "--help").out, user.done(name, "--help-all").out
+    assert "--help-all" in short
+    assert "--context-type" not in short
+    assert "--context-type" in long
+    assert "--tag" in short
+
+
+def test_an_option_that_the_help_leaves_out_works(user: User):
+    user.done("remember", "tea", "--spec-folder", "specs/1")
+    assert user.done("list", "--spec-folder", "specs/1", "--json").json["records"]
 
 
 def test_no_command_shows_the_help(user: User):

@@ -160,8 +160,9 @@ def test_stats_count_each_namespace(user: User):
     assert counts["default"]["active"] == 1
     assert counts["default"]["deleted"] == 1
     assert counts["team"]["active"] == 1
-    assert ["default", "state.active", "1"] in user.done("stats").rows
-    assert ["default", "category.goal", "1"] in user.done("stats").rows
+    assert ["state.active", "1", "default"] in user.done("stats").rows
+    assert ["category.goal", "1", "default"] in user.done("stats").rows
+    assert all(row[0] for row in user.done("stats").rows), "no line begins with a tab"
     assert [one["name"] for one in user.done("stats", "-n", "team", "--json").json["namespaces"]] == ["team"]
 
 

@@ -47,6 +47,15 @@ def test_undo_takes_a_batch_back_and_says_how_to_take_that_back(known: User, sto
     assert text(known) == "Alice prefers light mode"
 
 
+def test_the_eight_characters_that_the_log_shows_on_a_screen_will_do(known: User):
+    made = batch(known)
+    shown = known.screen("log").split()[0]
+    assert made.endswith(shown)
+    assert len(shown) == 8
+    known.done("undo", shown)
+    assert text(known) == "Alice prefers dark mode"
+
+
 def test_undo_on_a_screen_is_a_sentence(known: User):
     made = known.done("remember", "coffee", "--json").json["batch"]
     assert known.screen("undo", made) == "Removed 1 memory: #3\n"

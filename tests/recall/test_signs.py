@@ -90,7 +90,7 @@ def test_other_signs_around_a_word_do_not_matter(prompt: str):
 
 
 def test_the_instruction_is_said_back_with_its_signs(shelf: Memory):
-    assert "\u2018c++\u2019" in shelf.forget("everything about C++", dry_run=True).understood
+    assert "'c++'" in shelf.forget("everything about C++", dry_run=True).understood
 
 
 def test_a_plain_question_ranks_by_what_it_finds(shelf: Memory):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn, cast
 
 import click
 
+from perdure import __version__
 from perdure.cli.command import CONTEXT, WithHelp, write_examples
 from perdure.cli.error_report import broken_pipe, report
 from perdure.cli.exit_codes import EXIT_CODES, OK
@@ -210,7 +211,7 @@ ENVIRONMENT: Final = {
 
 
 @click.group(cls=Commands, context_settings=CONTEXT, invoke_without_command=True)
-@click.version_option(package_name="perdure", prog_name="perdure", message="%(prog)s %(version)s")
+@click.version_option(__version__, prog_name="perdure", message="%(prog)s %(version)s")
 @click.pass_context
 def perdure(ctx: click.Context) -> None:
     """Memory that outlives the session.

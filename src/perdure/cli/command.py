@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 import click
 
@@ -31,6 +31,17 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 HELP_OPTIONS = ("-h", "--help")
 CONTEXT: dict[str, Any] = {"help_option_names": list(HELP_OPTIONS), "max_content_width": 100}
 GENERAL = "Options"
+# In the meta of a context: the help has every option; it is for the reference, where nobody's settings count.
+EVERY_OPTION: Final = "perdure.every_option"
+REFERENCE: Final = "perdure.reference"
+# Commands about all namespaces have no --namespace, and those about no store have no --store either.
+WHOLE_STORE: Final = frozenset({
+    "backup", "doctor", "egress", "namespaces", "restore-backup", "session forget", "session list", "token list",
+    "token revoke", "work",
+})  # fmt: skip
+NO_STORE: Final = frozenset({
+    "install", "session off", "session on", "session private", "session shared", "uninstall",
+})  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +109,9 @@ class Target:
                 line.append(f"--{name.replace('_', '-')}")
                 if item is not True:
                     line.append(format_time(item) if isinstance(item, datetime) else str(item))
-        for name in self.namespaces:
-            line += ["--namespace", name]
+        if WHOLE_STORE.isdisjoint((line[1], " ".join(line[1:3]))):
+            for name in self.namespaces:
+                line += ["--namespace", name]
         return shlex.join([*line, *(["--store", self.store] if self.store else [])])
 
     @property
@@ -109,11 +121,38 @@ class Target:
 
 
 class Option(click.Option):
-    """An option that names the section of the help it stands in."""
+    """An option that names the section of the help it stands in. `rare`: only `--help-all` shows it. `setting`: its
+    default is what that setting says, and the help shows the value in force.
+    """
 
-    def __init__(self, *args: Any, section: str = GENERAL, **attributes: Any) -> None:
+    def __init__(
+        self, *args: Any, section: str = GENERAL, rare: bool = False, setting: str = "", **attributes: Any
+    ) -> None:
         super().__init__(*args, **attributes)
         self.section = section
+        self.rare = rare
+        self.setting = setting
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        record = super().get_help_record(ctx)
+        if record is None or not self.setting:
+            return record
+        value = f"the setting `{self.setting}`" if ctx.meta.get(REFERENCE) else _in_force(self.setting)
+        return record[0], f"{record[1]}  [default: {value}]"
+
+
+def _in_force(setting: str) -> str:
+    """The value of a setting as a person would type it. A help is no place to complain about the settings."""
+    from perdure.project import project_directory
+    from perdure.settings import in_force
+
+    try:
+        settings = in_force(os.environ, project=project_directory(os.environ))
+        value = next(str(each.value) for each in settings if each.name == setting)
+    except Exception:  # noqa: BLE001 - whatever is wrong with them, the next command says it
+        return f"the setting {setting}"
+    home = os.environ.get("HOME")
+    return f"~{value.removeprefix(home)}" if home and value.startswith(f"{home}{os.sep}") else value
 
 
 class WithHelp(click.Command):
@@ -136,7 +175,7 @@ class Command(WithHelp):
         sections: dict[str, list[tuple[str, str]]] = {}
         for parameter in self.get_params(ctx):
             line = parameter.get_help_record(ctx) if isinstance(parameter, click.Option) else None
-            if line is not None:
+            if line is not None and (not getattr(parameter, "rare", False) or ctx.meta.get(EVERY_OPTION)):
                 sections.setdefault(getattr(parameter, "section", GENERAL), []).append(line)
         general = sections.pop(GENERAL, [])
         for title, lines in [*sections.items(), (GENERAL, general)]:
@@ -166,7 +205,7 @@ class Group(WithHelp, click.Group):
         self, name: str, *, examples: Sequence[str], several: bool = False, creates: bool = False
     ) -> Callable[[Callable[..., View]], Command]:
         def decorate(function: Callable[..., View]) -> Command:
-            made = command(name, examples=examples, several=several, creates=creates)(function)
+            made = command(f"{self.name} {name}", examples=examples, several=several, creates=creates)(function)
             self.add_command(made)
             return made
 
@@ -187,24 +226,24 @@ def command(
     name: str, *, examples: Sequence[str], several: bool = False, creates: bool = False
 ) -> Callable[[Callable[..., View]], Command]:
     """A command is a function from a `Target` and its options to a `View`. --namespace, --store and --json are added
-    here; `several`: more than one namespace may be named; `creates`: it makes a store where there is none.
+    here, as far as they mean something; `several`: more than one namespace may be named; `creates`: it makes a store
+    where there is none. The `name` of a part begins with that of its group.
     """
     names = "Namespace to use. Repeat it to search several at once." if several else "Namespace to use."
-    shared = (
-        Option(
-            ["--namespace", "-n", "namespaces"],
-            multiple=True,
-            metavar="NAME",
-            shell_complete=stored_names.namespaces,
-            help=f"{names}  [default: default]",
-        ),
-        Option(["--store", "-s"], metavar="FILE", help="The store's file, or a server's URL.  [default: in your data]"),
-        Option(["--json", "as_json"], is_flag=True, help="Answer with one JSON document."),
-    )
+    shared = [Option(["--json", "as_json"], is_flag=True, help="Answer with one JSON document.")]
+    if name not in NO_STORE:
+        about = "The store's file, or a server's URL."
+        shared.insert(0, Option(["--store", "-s"], metavar="FILE", setting="store", help=about))
+    if name == "stats":
+        names = "Namespace to count.  [default: all]"
+    if name not in WHOLE_STORE | NO_STORE:
+        complete, setting = stored_names.namespaces, "" if name == "stats" else "namespace"
+        shared.insert(0, Option(["--namespace", "-n", "namespaces"], multiple=True, metavar="NAME", setting=setting,
+                                shell_complete=complete, help=names))  # fmt: skip
 
     def decorate(function: Callable[..., View]) -> Command:
         @wraps(function)
-        def run(*, namespaces: tuple[str, ...], store: str | None, as_json: bool, **options: Any) -> None:
+        def run(*, as_json: bool, namespaces: tuple[str, ...] = (), store: str | None = None, **options: Any) -> None:
             from perdure.cli.render import render
 
             if len(namespaces) > 1 and not several:
@@ -213,11 +252,22 @@ def command(
             if code != OK:
                 raise click.exceptions.Exit(code)
 
-        made = click.command(name, cls=Command, examples=examples)(run)
-        made.params += shared
+        made = click.command(name.rsplit(maxsplit=1)[-1], cls=Command, examples=examples)(run)
+        made.params += [*shared, *([_help_all()] if any(getattr(each, "rare", False) for each in made.params) else [])]
         return made
 
     return decorate
+
+
+def _help_all() -> Option:
+    def show(ctx: click.Context, _parameter: click.Parameter, value: object) -> None:
+        if value and not ctx.resilient_parsing:
+            ctx.meta[EVERY_OPTION] = True
+            click.echo(ctx.get_help())
+            ctx.exit()
+
+    return Option(["--help-all"], is_flag=True, is_eager=True, expose_value=False, callback=show,
+                  help="Show more options, which few people need.")  # fmt: skip
 
 
 def option(*names: str, section: str = GENERAL, **attributes: Any) -> Callable[[Function], Function]:

@@ -46,47 +46,52 @@ def _many(name: str, section: str, text: str, **attributes: Any) -> Callable[[Fu
     return option(*name.split(), section=section, help=f"{text} Repeatable.", multiple=True, **attributes)
 
 
-def _choice(name: str, section: str, text: str, values: Sequence[str], short: str = "") -> Callable[..., Any]:
-    names = [name, short] if short else [name]
-    return option(
-        *names, section=section, help=f"{text}: {', '.join(values)}.", metavar="NAME", shell_complete=completing(values)
-    )
+def _choice(name: str, section: str, text: str, values: Sequence[str], *, rare: bool = False) -> Callable[..., Any]:
+    listed = f"{text}: {', '.join(values)}."
+    complete = completing(values)
+    return option(*name.split(), section=section, help=listed, metavar="NAME", shell_complete=complete, rare=rare)
 
 
 KEY_OPTION: Final = (
     _one("--key", CONTENT, "An identity of your own, such as person:alice: saying it again makes a new version."),
 )
 ORIGIN_OPTIONS: Final = (
-    _one("--source-project", ORIGIN, "The project it was learned in."),
-    _one("--conversation-id", ORIGIN, "The conversation it belongs to."),
+    _one("--source-project", ORIGIN, "The project it was learned in.", rare=True),
+    _one("--conversation-id", ORIGIN, "The conversation it belongs to.", rare=True),
     _one("--session-id", ORIGIN, "The session it comes from."),
-    _one("--channel", ORIGIN, "The channel it came through."),
-    _one("--spec-folder", ORIGIN, "The folder of the specification it belongs to."),
-    _one("--file-path", ORIGIN, "The file it stands in."),
-    _one("--anchor-id", ORIGIN, "The anchor inside that file."),
+    _one("--channel", ORIGIN, "The channel it came through.", rare=True),
+    _one("--spec-folder", ORIGIN, "The folder of the specification it belongs to.", rare=True),
+    _one("--file-path", ORIGIN, "The file it stands in.", rare=True),
+    _one("--anchor-id", ORIGIN, "The anchor inside that file.", rare=True),
 )
 _OPTIONS: Final = (
     *KEY_OPTION,
     _one("--title", CONTENT, "A short name for it."),
-    _choice("--category", CONTENT, "What kind of memory", CATEGORIES, "-c"),
+    _choice("--category -c", CONTENT, "What kind of memory", CATEGORIES),
     _many("--tag -t", CONTENT, "A label to filter by.", shell_complete=stored_names.tags),
-    _one("--abstract", CONTENT, "One sentence about it."),
-    _one("--summary", CONTENT, "A longer account."),
-    _one("--reasoning", CONTENT, "Why it is so."),
-    _choice("--context-type", CONTENT, "What it was made in", CONTEXT_TYPES),
-    _many("--keyword", CONTENT, "A word that should find it, up to ten."),
-    _many("--reference", CONTENT, "A link, path or other memory it refers to."),
-    _many("--trigger-phrase", CONTENT, "A phrase that should bring it to mind."),
+    _one("--abstract", CONTENT, "One sentence about it.", rare=True),
+    _one("--summary", CONTENT, "A longer account.", rare=True),
+    _one("--reasoning", CONTENT, "Why it is so.", rare=True),
+    _choice("--context-type", CONTENT, "What it was made in", CONTEXT_TYPES, rare=True),
+    _many("--keyword", CONTENT, "A word that should find it, up to ten.", rare=True),
+    _many("--reference", CONTENT, "A link, path or other memory it refers to.", rare=True),
+    _many("--trigger-phrase", CONTENT, "A phrase that should bring it to mind.", rare=True),
     _many("--metadata", CONTENT, "An entry of your own; the value is JSON, or else text.", metavar="NAME=VALUE"),
-    _one("--source", ORIGIN, "What stored it."),
+    _one("--source", ORIGIN, "What stored it.", rare=True),
     *ORIGIN_OPTIONS,
-    _many("--evidence", ORIGIN, "The id of an episode that supports it."),
-    _choice("--trust", ORIGIN, "How far its origin is trusted", TRUSTS),
+    _many("--evidence", ORIGIN, "The id of an episode that supports it.", rare=True),
+    _choice("--trust", ORIGIN, "How far its origin is trusted", TRUSTS, rare=True),
     _choice("--tier", STANDING, "Its tier", TIERS),
     _one("--importance", STANDING, "From 0 to 1.", type=float),
-    _one("--confidence", STANDING, f"From 0 to 1, or {', '.join(CONFIDENCE_LABELS)}."),
+    _one("--confidence", STANDING, f"From 0 to 1, or {', '.join(CONFIDENCE_LABELS)}.", rare=True),
     _one("--valid-at", TIME, f"When it became true: {_TIMES} (ago), 'last Monday'.", **time_option("valid_at")),
-    _one("--invalid-at", TIME, f"When it ceased to be true: {_TIMES} (ago), yesterday.", **time_option("invalid_at")),
+    _one(
+        "--invalid-at",
+        TIME,
+        f"When it ceased to be true: {_TIMES} (ago), yesterday.",
+        rare=True,
+        **time_option("invalid_at"),
+    ),
     _one(
         "--expires-at", TIME, f"When to stop showing it: {_TIMES} (from now), 'next week'.", **time_option("expires_at")
     ),

@@ -22,13 +22,20 @@ _EXAMPLES: Final = (
     "perdure log --operation forget --limit 5",
 )
 _INDENT: Final = 7
+# So many characters, from the end of a batch's id: they are random, and `undo` takes them.
+_SHORT: Final = 8
 _OPERATIONS: Final = get_args(Operation)
 
 
 @command("log", examples=_EXAMPLES)
 @option("--limit", "-l", type=int, default=20, show_default=True, help="Results per page.")
 @option("--before", type=int, metavar="SEQ", help="Start before this log entry, with older ones.")
-@option("--batch", section=FILTERS, metavar="ID", help="made by this one call.")
+@option(
+    "--batch",
+    section=FILTERS,
+    metavar="ID",
+    help="made by this one call; the first or last 8 characters of its id will do.",
+)
 @option("--session", section=FILTERS, help="made in this session.")
 @option("--actor", section=FILTERS, help="made by this actor.")
 @option("--operation", section=FILTERS, metavar="NAME", shell_complete=completing(_OPERATIONS),
@@ -39,8 +46,8 @@ def main(target: Target, *, limit: int, before: int | None, **filters: Any) -> V
     """Show who did what, newest first.
 
     What one call did has one batch id; `perdure undo` takes it back. On a terminal the lines of one call stand below
-    its id. In a pipe each change is one line: seq, batch, operation, number, version, actor, surface, session, time,
-    text.
+    the last characters of its id, which `undo` understands. In a pipe each change is one line: seq, batch, operation,
+    number, version, actor, surface, session, time, text.
     """
     with target.memory() as memory:
         revisions = memory.log(before=before, limit=limit, **filters)
@@ -56,7 +63,7 @@ def main(target: Target, *, limit: int, before: int | None, **filters: Any) -> V
         # What one call did: who and when once, above its lines.
         if change.batch != batch:
             batch = change.batch
-            lines.append(f"{dim(batch)}  {author_and_age(change)}")
+            lines.append(f"{dim(batch[-_SHORT:])}  {author_and_age(change)}")
         text = safe(record.title or record.text) if record else "(gone)"
         room = width() - len(f"{revision.seq:>5}  {change.operation:<8}  #{revision.number}  ")
         named = f"{operation_label(change.operation)}  {number_label(revision.number)}"

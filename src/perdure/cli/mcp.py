@@ -24,8 +24,8 @@ from perdure.cli.command import Command, option
     show_default=True,
     help="Which tools a model gets; docs/mcp.md lists them.",
 )
-@option("--namespace", "-n", metavar="NAME", help="Namespace to use.  [default: default]")
-@option("--store", "-s", metavar="FILE", help="The store's file.  [default: your data directory]")
+@option("--namespace", "-n", metavar="NAME", setting="namespace", help="Namespace to use.")
+@option("--store", "-s", metavar="FILE", setting="store", help="The store's file.")
 @option("--project", metavar="NAME", help="The project that memories are from.  [default: what the host says]")
 @option("--session", metavar="ID", help="The session that memories are from.  [default: what the host says]")
 def main(tool_set: str, namespace: str | None, store: str | None, project: str | None, session: str | None) -> None:

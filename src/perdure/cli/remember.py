@@ -29,7 +29,7 @@ _EXAMPLES: Final = (
 @click.argument("text", nargs=-1)
 @field_options()
 @option("--lines", is_flag=True, help="Read standard input; each line is a memory, acknowledged as soon as it is safe.")
-@option("--idempotency-key", metavar="TEXT", help="The same call with the same key is done only once.")
+@option("--idempotency-key", metavar="TEXT", rare=True, help="The same call with the same key is done only once.")
 def main(target: Target, *, text: tuple[str, ...], lines: bool, **options: Any) -> View:
     """Store a memory.
 

@@ -41,8 +41,7 @@ _COLUMNS: Final[tuple[Column[NamespaceStats], ...]] = (
 def main(target: Target) -> View:
     """Count what is stored, by namespace.
 
-    With --namespace only that one. In a pipe each figure is one line: namespace (empty for the store itself), name,
-    value.
+    With --namespace only that one. In a pipe each figure is one line: name, value, and of a namespace its name.
     """
     with target.memory() as memory:
         stats = memory.stats()
@@ -52,12 +51,12 @@ def main(target: Target) -> View:
         raise NotFound(f"There is no namespace {target.namespaces[0]!r}.", remedy=f"Namespaces with memories: {known}.")
     power = min(max(stats.bytes.bit_length() - 1, 0) // 10, 3)
     size = f"{stats.bytes / (1 << 10 * power):.{1 if power else 0}f} {('bytes', 'KiB', 'MiB', 'GiB')[power]}"
-    rows: list[Sequence[object]] = [("", name, getattr(stats, name)) for name in ("path", "engine", "schema", "bytes")]
+    rows: list[Sequence[object]] = [(name, getattr(stats, name)) for name in ("path", "engine", "schema", "bytes")]
     for each in shown:
         figures = {f"state.{state}": count for state, count in each.states.items()}
         figures |= {f"category.{category}": count for category, count in each.categories.items()}
         figures |= {name: getattr(each, name) for name in ("revision_count", "vectors_pending", "oldest", "newest")}
-        rows += ((each.name, name, to_jsonable(value)) for name, value in figures.items())
+        rows += ((name, to_jsonable(value), each.name) for name, value in figures.items())
     return View(
         json=stats_document(stats, target.namespaces),
         lines=[

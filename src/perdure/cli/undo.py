@@ -39,7 +39,7 @@ _MOST: Final = 1000
 def main(target: Target, *, batch: str | None, dry_run: bool, yes: bool, **options: Any) -> View:
     """Take back what one call, one session or one actor did.
 
-    BATCH is what one call did: `perdure log` shows its id, of which the first characters will do. Every memory becomes
+    BATCH is what one call did: `perdure log` shows its id; the first or last 8 characters will do. Every memory becomes
     what it was before, by a new log entry, so that an undo can be undone: running undo twice changes nothing. Without
     BATCH, --session and --actor it is your own last change. In a pipe each memory is one line: reverted, removed or
     skipped, its number, and why it was skipped.

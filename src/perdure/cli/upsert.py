@@ -27,7 +27,7 @@ _EXAMPLES: Final = (
     "--expected-version", type=int, metavar="N", help="Only if it has this version now; 0: only if it is not there."
 )
 @field_options(without=KEY_OPTION)
-@option("--idempotency-key", metavar="TEXT", help="The same call with the same key is done only once.")
+@option("--idempotency-key", metavar="TEXT", rare=True, help="The same call with the same key is done only once.")
 def main(target: Target, *, key: str, text: tuple[str, ...], **options: Any) -> View:
     """Store a memory under a key, or a new version of it.
 

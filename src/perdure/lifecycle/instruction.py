@@ -150,8 +150,8 @@ def _sentence(text: str, now: datetime, *, scoped: bool) -> Instruction:
     wanted = subject_words(rest)
     if wanted and _OR.search(wanted.text):
         raise InvalidInput(
-            "The instruction says \u2018or\u2019, and a memory to forget holds all of the words that are named.",
-            remedy="Give one instruction for each, without \u2018or\u2019. Nothing was changed.",
+            "The instruction says 'or', and a memory to forget holds all of the words that are named.",
+            remedy="Give one instruction for each, without 'or'. Nothing was changed.",
         )
     if not wanted:
         # `everything about IT from yesterday` must not mean everything from yesterday.
@@ -164,9 +164,9 @@ def _sentence(text: str, now: datetime, *, scoped: bool) -> Instruction:
             return _everything(text, scoped=scoped)
     understood = "every memory"
     if wanted:
-        understood += " that holds " + " and ".join(f"\u2018{word}\u2019" for word in wanted.written)
+        understood += " that holds " + " and ".join(f"'{word}'" for word in wanted.written)
     if ranges:
-        understood += f", created {ranges[0].dates} {ranges[0].zone_name} (\u2018{ranges[0].words}\u2019)"
+        understood += f", created {ranges[0].dates} {ranges[0].zone_name} ('{ranges[0].words}')"
     return Instruction(
         kind="sentence",
         wanted=wanted,

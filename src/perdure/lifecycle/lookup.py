@@ -6,10 +6,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING, Final, Protocol, get_args
 
 from perdure.clock import Clock, local_day, parse_time
-from perdure.errors import AmbiguousReference, NotFound, StoreDamaged
+from perdure.errors import AmbiguousReference, InvalidInput, NotFound, StoreDamaged
 from perdure.ids import MAX_NUMBER, parse_reference
 from perdure.model import Filter, Level, Operation, Page, Record, Revision, identity_of, without_use
 from perdure.store.paging import page_at, revisions
@@ -34,6 +35,10 @@ if TYPE_CHECKING:
 MAX_LOG: Final = 1000
 _MAX_SEQ: Final = 2**62
 _LISTED: Final = 5
+_SHORTEST_BATCH: Final = 8
+_ID_LENGTH: Final = 36
+# A batch that is named by a part of its id is looked for among so many of the newest lines.
+_MAX_LINES: Final = 20_000
 
 
 def find(store: Store, namespace: str, ref: int | str) -> Record:
@@ -192,5 +197,40 @@ def check_log_filter(
 
 def log(store: Store, namespace: str, filter: LogFilter, limit: int) -> list[Revision]:
     most = check_int(limit, "limit", 1, MAX_LOG)
+    if filter.batch is not None:
+        filter = replace(filter, batch=full_batch_id(store, [namespace], filter.batch))
     with store.read(namespace) as reader:
         return reader.log(filter, limit=most)
+
+
+def full_batch_id(store: Store, namespaces: Iterable[str], batch: str) -> str:
+    """The id of the batch that has this id, or one that begins or ends like this. Ids begin with the time, so those of
+    one minute begin alike; their ends are random. What is unknown is answered as it was given.
+    """
+    part = batch.strip().lower()
+    if len(part) < _SHORTEST_BATCH:
+        raise InvalidInput(
+            f"{batch[:80]!r} is too short for a batch.",
+            remedy=f"Give its id, or its first or last {_SHORTEST_BATCH} characters; `perdure log` shows them.",
+        )
+    if len(part) >= _ID_LENGTH:
+        return part
+    found: dict[str, None] = {}
+    for namespace in namespaces:
+        with store.read(namespace) as reader:
+            lines = islice(revisions(reader, LogFilter(), newest=True), _MAX_LINES)
+            ids = (line.change.batch for line in lines)
+            found |= dict.fromkeys(id for id in ids if id.startswith(part) or id.endswith(part))
+    if len(found) > 1:
+        raise AmbiguousReference(
+            f"{len(found)} batches begin or end with {part[:80]!r}: {listed_briefly(found)}.",
+            remedy="Give more of the id.",
+        )
+    return next(iter(found), part)
+
+
+def listed_briefly(items: Iterable[str]) -> str:
+    """A few of them, and how many more there are."""
+    texts = list(items)
+    more = len(texts) - _LISTED
+    return ", ".join(texts[:_LISTED]) + (f" and {more:,} more" if more > 0 else "")

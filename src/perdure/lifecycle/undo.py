@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from perdure.clock import format_local
-from perdure.errors import AmbiguousReference, Conflict, InvalidInput, NotFound
+from perdure.errors import Conflict, InvalidInput, NotFound
+from perdure.lifecycle.lookup import full_batch_id, listed_briefly
 from perdure.lifecycle.revert import DAMAGED, RevertPlan, revert, why_missing
 from perdure.lifecycle.write_context import CHOSEN_BY
 from perdure.model import Operation, Record, RevertResult, Revision, Skipped, same_history
@@ -18,11 +18,6 @@ from perdure.store.port import LogFilter, Reader
 if TYPE_CHECKING:
     from perdure.services import Services
 
-SHORTEST_PREFIX: Final = 8
-_ID_LENGTH: Final = 36
-# A batch that is named by its first characters is looked for among so many of the newest lines.
-_MAX_LINES: Final = 20_000
-_LISTED: Final = 5
 _HOW_TO_UNDO: Final = "Write undo('batch'), undo(session='…') or undo(actor='…', since='…'); nothing was changed."
 _WRITING: Final[frozenset[Operation]] = frozenset({"insert", "update"})
 _REVERTING: Final[frozenset[Operation]] = frozenset({"undo", "rewind"})
@@ -90,26 +85,7 @@ def undo(
         raise InvalidInput("A batch is one moment; `since` goes with a session or an actor.", remedy=_HOW_TO_UNDO)
     store = services.store
     if filter.batch is not None:
-        batch = filter.batch.strip().lower()
-        if len(batch) < SHORTEST_PREFIX:
-            raise InvalidInput(
-                f"{filter.batch[:80]!r} is too short for a batch.",
-                remedy=f"Give its id, or at least {SHORTEST_PREFIX} characters of it; `perdure log` shows them.",
-            )
-        if len(batch) < _ID_LENGTH:
-            batches: dict[str, None] = {}
-            for namespace in namespaces:
-                with store.read(namespace) as reader:
-                    newest = islice(revisions(reader, LogFilter(), newest=True), _MAX_LINES)
-                    ids = (line.change.batch for line in newest)
-                    batches |= dict.fromkeys(id for id in ids if id.startswith(batch))
-            if len(batches) > 1:
-                raise AmbiguousReference(
-                    f"{len(batches)} batches begin with {batch[:80]!r}: {_listed(batches)}.",
-                    remedy="Give more of the id.",
-                )
-            batch = next(iter(batches), batch)
-        filter = replace(filter, batch=batch)
+        filter = replace(filter, batch=full_batch_id(store, namespaces, filter.batch))
     sources: list[BatchRevert] = []
     for namespace in namespaces:
         with store.read(namespace) as reader:
@@ -166,7 +142,7 @@ def require_no_conflict(
 ) -> None:
     """Conflict when memories cannot be reverted, when others changed them since, or when it was all undone already."""
     if skipped:
-        listed = _listed(f"#{one.number}: {one.reason}" for one in skipped)
+        listed = listed_briefly(f"#{one.number}: {one.reason}" for one in skipped)
         raise Conflict(
             f"Not everything can be taken back. {listed}",
             remedy="With force (--force) the rest is taken back; nothing was changed.",
@@ -175,7 +151,7 @@ def require_no_conflict(
     if overruled:
         newest = max(overruled.values(), key=lambda line: line.seq).change
         changes = ((number, line.change) for number, line in overruled.items())
-        listed = _listed(f"#{number} ({change.operation} by {change.actor})" for number, change in changes)
+        listed = listed_briefly(f"#{number} ({change.operation} by {change.actor})" for number, change in changes)
         raise Conflict(
             f"Changed since: {listed}.",
             remedy=f"Undo that first (perdure undo {newest.batch}), or overrule it with force (--force); nothing was "
@@ -188,9 +164,3 @@ def require_no_conflict(
             f"This was taken back already, by {change.actor} at {format_local(change.at)}, in batch {change.batch}.",
             remedy=f"Undo that to bring it back: perdure undo {change.batch}",
         )
-
-
-def _listed(items: Iterable[str]) -> str:
-    texts = list(items)
-    more = len(texts) - _LISTED
-    return ", ".join(texts[:_LISTED]) + (f" and {more:,} more" if more > 0 else "")
