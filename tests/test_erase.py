@@ -23,6 +23,7 @@ from perdure.testing.embedder import WordEmbedder
 
 NOW = datetime(2026, 3, 18, 9, 26, 53, tzinfo=UTC)
 POINTS = [
+    "erase: copies removed",
     "erase: begin", "erase: payloads deleted", "erase: memory deleted", "erase: vectors deleted", "erase: line written",
     "erase: one erased", "erase: before commit", "before commit", "after commit", "erase: committed",
     "scrub: ledger complete", "scrub: log empty", "erase: scrubbed",

@@ -17,6 +17,7 @@ JSON_KEYS: Final[dict[str, dict[str, tuple[str, str]]]] = {
         "sources": ("array of objects", "the memories that a summary was made from"),
         "suggested": ("array of objects", "memories that may have been meant as well; they are never touched"),
         "related": ("array of numbers", "memories that nobody named, erased because they were made of the others"),
+        "copies": ("array of objects", "what Markdown files hold of what is erased: a path and what became of it"),
         "restored": ("array of objects", "memories that `restore` brought back"),
         "evicted": ("array of objects", "memories that had to go because the namespace was full"),
         "remembered": ("array of objects", "what each line of `remember --lines` did"),
@@ -32,8 +33,8 @@ JSON_KEYS: Final[dict[str, dict[str, tuple[str, str]]]] = {
             "string",
             (
                 "what became of it: of a write inserted, observed, updated, annotated, validated, promoted, unchanged "
-                "or repeated; of what a session wrote removed, reverted, forgotten or skipped; of a request to a model "
-                "ok, or the code of the failure"
+                "or repeated; of what a session wrote removed, reverted, forgotten or skipped; of a copy in a Markdown "
+                "file found, removed or kept; of a request to a model ok, or the code of the failure"
             ),
         ),
         "batch": ("string or null", "the id of what one call did, for `undo`; null when nothing was written"),

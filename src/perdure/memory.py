@@ -167,13 +167,16 @@ class Memory(LearningMemory):
 
         `what` is as in `forget`, in whatever state the memories are. What was made of them and holds their words goes
         as well, or is made anew without them; with `related="all"` also what they were made of, with "none" nothing
-        else. All but a single memory that is named needs `confirm`.
+        else. Their Markdown copies in knowledge banks and memory files go too, as `copies` tells. All but a single
+        memory that is named needs `confirm`.
         """
+        from perdure.bank.copies import CopySearch
         from perdure.learn.erase_related import related_search
 
         request = lifecycle.forget.ForgetRequest(what, confirm, validation.check_bool(dry_run, "dry_run"))
         scope = lifecycle.selection.scope(self._services, self._namespace, filters, every_state=True)
-        return lifecycle.erase.erase(scope, request, related_search(self._services, related))
+        copies = CopySearch(self._services, self._namespace)
+        return lifecycle.erase.erase(scope, request, related_search(self._services, related), copies)
 
     def conversation(self, id: str) -> Conversation:
         """One conversation, whose messages are memories: `conversation(id).add_message(role, content)` stores one."""

@@ -6,10 +6,15 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Unpack
 
 from perdure import lifecycle
+from perdure.ids import content_hash
+from perdure.model import Identity
 from perdure.open_memory import OpenMemory
 from perdure.validation import Fields, Filters, Reference, check_bool
 
 if TYPE_CHECKING:
+    from datetime import datetime
+    from pathlib import Path
+
     from perdure.learn.merge_results import Saved
     from perdure.learn.results import Consolidation, Decision, Fact, Proposal
     from perdure.learn.task import ConsolidationTask
@@ -138,6 +143,20 @@ class LearningMemory(OpenMemory):
     def injected(self, records: Sequence[Record]) -> None:
         """Count that these memories were put before a model without being asked for, best first: each is one recall."""
         self._services.usage.recalled(records, self._services.context.clock())
+
+    def note_markdown(self, project: Path | None = None, shared: Path | None = None) -> None:
+        """Note that memories of this namespace also stand in Markdown files: in the knowledge bank and the memory files
+        of a project, or in a bank that projects share. Erasing a memory takes it out of them.
+        """
+        from perdure.bank.copies import note_folders
+
+        note_folders(self._services.store, self._namespace, project, shared)
+
+    def forgotten_since(self, text: str, key: str | None = None) -> datetime | None:
+        """Since when this text, under this key, is forgotten, corrected or erased here; None where it is not."""
+        with self._services.store.read(self._namespace) as reader:
+            said = self._services.redact(text).text
+            return reader.tombstone_since(Identity(content_hash(said), key))
 
     def parked(self) -> list[Parked]:
         """List what a language model said in this namespace that could not be used, oldest first."""

@@ -57,13 +57,26 @@ class Diff:
 
 
 @dataclass(frozen=True, slots=True)
+class MarkdownCopy:
+    """What a Markdown file holds of a memory that is erased: an entry of a knowledge bank, which begins at a line, or a
+    part of a memory file. It was `found` and goes with the memory, was `removed`, or is `kept`; `reason` says why, or
+    where it still is besides.
+    """
+
+    path: str
+    line_number: int = 0
+    outcome: Literal["found", "removed", "kept"] = "found"
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Forgotten:
     """What `forget` or `erase` did, or would do: while `done` is false nothing has happened.
 
     `understood` says how the instruction was read, `token` confirms exactly these memories. `related` are the numbers
     of those that nobody named, and that go because they were made of the others. `suggested` may have been meant as
     well, and are never touched. `scrub_pending` says that erased bytes wait in a log, or in an unfinished copy, that
-    another process holds.
+    another process holds. `copies` are those in Markdown files.
     """
 
     records: tuple[Record, ...]
@@ -77,6 +90,7 @@ class Forgotten:
     remaining: int = 0
     scrub_pending: bool = False
     notes: tuple[str, ...] = ()
+    copies: tuple[MarkdownCopy, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -119,6 +119,24 @@ def challenging(entry: BankEntry, reason: str) -> Edit:
     return edit
 
 
+def removing(category: str, says: Callable[[str], bool]) -> Edit:
+    """Without the entries whose description says something, each with the empty lines that part it from the next."""
+
+    def edit(text: str) -> str:
+        meant = [entry for entry in parse_bank(_LINE_END.sub("\n", text), category).entries if says(entry.description)]
+        # From the last to the first, so that those before stay where they are.
+        for entry in reversed(meant):
+            start, _ = _place(text, entry.line_number)
+            _, end = _place(text, max(number for number, line in _lines_of(text, entry) if line.strip()))
+            before, behind = text[:start], text[end:]
+            rest = behind.lstrip("\r\n")
+            line_end = _LINE_END.match(behind)
+            text = before + rest if rest else before.rstrip("\r\n") + (line_end[0] if line_end else "")
+        return text
+
+    return edit
+
+
 def find_entry(text: str, entry: BankEntry) -> BankEntry | None:
     """The entry of this description in a file; of several the one that counts."""
     bank = parse_bank(_LINE_END.sub("\n", text), entry.category)
@@ -203,6 +221,14 @@ def replace_file(path: Path, content: bytes | None, text: str) -> bool:
         finally:
             Path(stream.name).unlink(missing_ok=True)
     return unchanged
+
+
+def remove_leftovers(path: Path) -> None:
+    """Remove what a writer of this file left that was killed in the middle: all writers hold the lock."""
+    path = Path(os.path.realpath(path))
+    with suppress(OSError), folder_lock(path.parent):
+        for left in path.parent.glob(f".{path.name}.????????"):
+            left.unlink(missing_ok=True)
 
 
 @contextmanager

@@ -136,6 +136,8 @@ def import_bank(  # noqa: PLR0913 - one for each thing a caller may decide
         bank = read_bank(folder, is_global=folder != folders[0] or project is None)
         entries += bank.entries
         skipped += [*bank.skipped, *_other_files(folder)]
+    if not dry_run:
+        memory.note_markdown(None if project is None else Path(project), None if private else folders[-1])
     fields, refused = checked_fields(without_duplicates(entries), name, trusted=trusted)
     skipped += refused
     found = tuple(str(folder) for folder in folders if folder.is_dir())

@@ -9,11 +9,11 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from perdure.bank.front_matter import Values, split_front_matter, text_of, texts_of
 from perdure.bank.sections import (
@@ -47,6 +47,9 @@ _FENCE: Final = re.compile(r"^ {0,3}(```+|~~~+)[^\n]*\n.*?(?:^ {0,3}\1[`~]*[ \t]
 _HEADING: Final = re.compile(r"^#{1,6}[ \t]+(.+?)[ \t]*#*[ \t]*$", re.MULTILINE)
 _TRIGGERS: Final = re.compile(
     r"^(#{1,6})[ \t]+trigger phrases[ \t]*\r?\n(.*?)(?=^#{1,6}[ \t]|\Z)", re.IGNORECASE | re.MULTILINE | re.DOTALL
+)
+_TRIGGER_VALUES: Final = re.compile(
+    r"^(?:trigger_phrases|triggerPhrases|triggers)[ \t]*:.*\n(?:[ \t]*-[ \t].*\n|[ \t]+.*\n)*", re.MULTILINE
 )
 _WORD: Final = re.compile(r"\w+")
 _LISTED: Final = re.compile(r"^[ \t]*[-*+][ \t]+(.+?)[ \t]*$", re.MULTILINE)
@@ -92,37 +95,98 @@ def parse_memory_file(path: str, text: str) -> MemoryFile:
     )  # fmt: skip
 
 
+class Part(NamedTuple):
+    """A part of a text: a mark of an anchor, or what stands between two marks. None is the rest of the file."""
+
+    anchor: str | None
+    start: int
+    end: int
+    is_mark: bool = False
+
+
 def split_anchors(body: str) -> tuple[dict[str | None, str], list[str]]:
     """The text of each anchor without that of the anchors inside it, the rest under None, and what was odd. Anchors
     inside a fenced block of code are an example, and count as text.
     """
+    parts, notes = parts_of(body)
+    said: dict[str | None, list[str]] = {}
+    for part in parts:
+        said.setdefault(part.anchor, []).append("" if part.is_mark else body[part.start : part.end])
+    texts = {anchor: "".join(strings).strip() for anchor, strings in said.items()}
+    notes += [f"The anchor {shown(anchor)} is empty." for anchor, text in texts.items() if anchor and not text]
+    return {anchor: text for anchor, text in texts.items() if text}, notes
+
+
+def parts_of(body: str) -> tuple[list[Part], list[str]]:
+    """The text in parts, in its order, and what was odd about it."""
     fences = [(fence.start(), fence.end()) for fence in _FENCE.finditer(body)]
-    parts: dict[str | None, list[str]] = {None: []}
+    parts: list[Part] = []
+    taken: set[str] = set()
     open_anchors: list[tuple[str, str]] = []
     notes: list[str] = []
     position = 0
     for mark in _ANCHOR.finditer(body):
         if any(start <= mark.start() < end for start, end in fences):
             continue
-        parts[open_anchors[-1][1] if open_anchors else None].append(body[position : mark.start()])
+        parts.append(Part(open_anchors[-1][1] if open_anchors else None, position, mark.start()))
         position, anchor = mark.end(), mark[2]
+        own: str | None = None
         if not mark[1]:
-            own = anchor
-            if own in parts:
-                own = next(name for n in range(2, 1 << 20) if (name := f"{anchor}-{n}") not in parts)
-                notes.append(f"The anchor {shown(anchor)} is there again; the later one is called {shown(own)}.")
-            parts[own] = []
-            open_anchors.append((anchor, own))
+            name = anchor
+            if name in taken:
+                name = next(other for n in range(2, 1 << 20) if (other := f"{anchor}-{n}") not in taken)
+                notes.append(f"The anchor {shown(anchor)} is there again; the later one is called {shown(name)}.")
+            taken.add(name)
+            open_anchors.append((anchor, own := name))
         elif any(anchor == name for name, _ in open_anchors):
             while (closed := open_anchors.pop())[0] != anchor:
                 notes.append(f"The anchor {shown(closed[0])} is not closed; it ends with the one around it.")
+            own = closed[1]
         else:
             notes.append(f"The anchor {shown(anchor)} is closed, but was not open.")
-    parts[open_anchors[-1][1] if open_anchors else None].append(body[position:])
+        parts.append(Part(own, mark.start(), mark.end(), is_mark=True))
+    parts.append(Part(open_anchors[-1][1] if open_anchors else None, position, len(body)))
     notes += [f"The anchor {shown(name)} is not closed; it goes on to the end." for name, _ in open_anchors]
-    texts = {anchor: "".join(pieces).strip() for anchor, pieces in parts.items()}
-    notes += [f"The anchor {shown(anchor)} is empty." for anchor, text in texts.items() if anchor and not text]
-    return {anchor: text for anchor, text in texts.items() if text}, notes
+    return parts, notes
+
+
+def without_sections(text: str, says: Callable[[str], bool]) -> str:
+    """Pure: a file without the sections that say something; the others, and what is inside one, stay as they stand.
+    Nothing is left of a file that says nothing else.
+    """
+    plain = text.replace("\r\n", "\n")
+    file = parse_memory_file("", plain)
+    meant = {anchor for anchor, section in file.texts.items() if says(section)}
+    if not meant or len(meant) == len(file.texts):
+        return "" if meant else text
+    _, body = split_front_matter(plain)
+    head = len(plain) - len(body)
+    parts, _ = parts_of(body)
+    cut = [(part.start + head, part.end + head) for part in parts if part.anchor in meant]
+    if holder_of(file.texts) in meant:
+        cut += [found.span() for found in _TRIGGER_VALUES.finditer(plain[:head])]
+        if block := _TRIGGERS.search(body):
+            inside = [part for part in parts if not part.is_mark]
+            spans = ((max(each.start, block.start()), min(each.end, block.end())) for each in inside)
+            cut += [(start + head, end + head) for start, end in spans if start < end]
+    returns = [place.start() for place in re.finditer("\r\n", text)]
+    kept, position = list[str](), 0
+    for start, end in sorted(cut):
+        kept.append(text[position : max(position, in_original(start, returns))])
+        position = max(position, in_original(end, returns))
+    return "".join([*kept, text[position:]])
+
+
+def in_original(place: int, returns: Sequence[int]) -> int:
+    """A place of a text with plain line ends, in the text as it stands: `returns` are the carriage returns of it."""
+    return place + sum(found - count < place for count, found in enumerate(returns))
+
+
+def holder_of(texts: Mapping[str | None, str]) -> str | None:
+    """The section that has the trigger phrases of a file: the phrases mean the file, and one prompt must not find it
+    several times.
+    """
+    return None if None in texts else next(iter(texts), None)
 
 
 def fields_of(file: MemoryFile, project: str | None) -> tuple[dict[str, Any], list[str]]:
@@ -158,8 +222,7 @@ def sections_of(file: MemoryFile, project: str | None, name: str) -> tuple[list[
     """Pure: the memories of a file, and what was odd about it. `name` is what keys call the project."""
     shared, notes = fields_of(file, project)
     sections: list[Section] = []
-    # The phrases mean the file: one memory of it has them, else one prompt would find it several times.
-    holder = None if None in file.texts else next(iter(file.texts), None)
+    holder = holder_of(file.texts)
     for anchor, text in file.texts.items():
         heading = _HEADING.search(text)
         title = file.title if anchor is None else f"{file.title}: {heading[1] if heading else anchor}"
@@ -290,6 +353,8 @@ def _store(
         return own and record.key not in kept and (path in read or below)
 
     gone = [record for record in known.values() if is_gone(record)]
+    if sections and not options.dry_run:
+        memory.note_markdown(project)
     return store_sections(memory, sections, known, replace(report, notes=tuple(notes)), options, gone)
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -106,6 +106,21 @@ def note_injection(entries: Sequence[BankEntry], project: Path, folder: Path, at
         "entry_names": [entry.name for entry in entries],
     }
     folder.mkdir(parents=True, exist_ok=True)
+    _put_note(folder, told)
+
+
+def without_noted_names(folder: Path, names: Collection[str]) -> None:
+    """Take these names out of what other tools were told, and remove what a killed process left of it."""
+    for left in folder.glob(f"{LAST_INJECTION}.*"):
+        left.unlink(missing_ok=True)
+    path = folder / LAST_INJECTION
+    told = json.loads(path.read_text(encoding="utf-8"))
+    shown = [name for name in told["entry_names"] if name not in names]
+    if shown != told["entry_names"] and not path.is_symlink():
+        _put_note(folder, {**told, "entry_names": shown})
+
+
+def _put_note(folder: Path, told: Mapping[str, object]) -> None:
     import tempfile
 
     with tempfile.NamedTemporaryFile(

@@ -162,7 +162,7 @@ def store_sections(
     with writing.batch() as batch:
         for place, section in enumerate(sections, 1):
             existing = known.get(section.key)
-            if existing and not options.force and (standing := standing_of(memory, existing, section)):
+            if not options.force and (standing := standing_of(memory, existing, section)):
                 counts[standing] += 1
             elif options.dry_run:
                 counts["updated" if existing else "inserted"] += 1
@@ -198,8 +198,10 @@ def store_sections(
     )  # fmt: skip
 
 
-def standing_of(memory: Memory, existing: Record, section: Section) -> str | None:
-    """Why nothing is to be written about a section, if nothing is."""
+def standing_of(memory: Memory, existing: Record | None, section: Section) -> str | None:
+    """Why nothing is to be written about a section, if nothing is. What was erased has left no memory."""
+    if existing is None:
+        return "kept_forgotten" if memory.forgotten_since(section.text, section.key) else None
     if existing.metadata.get(FILE_HASH) != section.hash:
         return None
     if existing.state != "deleted":

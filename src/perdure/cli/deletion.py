@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Final
 
 import click
@@ -83,7 +83,7 @@ def delete(
         # Without its words: they should not stay on a screen or in somebody's log either.
         numbers = sorted(record.number for record in answer.records)
         lines = [f"Erased {number_label(number)}" for number in numbers]
-        return View(json=answer, lines=lines, after=map(note, answer.notes))
+        return View(json=answer, lines=lines, after=[*copy_lines(answer), *map(note, answer.notes)])
     single = len(answer.records) == 1
     back = target.hint("restore", answer.records[0].number) if single else target.hint("undo", answer.batch)
     # Several were shown before. One may have been found by words that were meant for another.
@@ -109,5 +109,13 @@ def _preview(answer: Forgotten, *last: str) -> View:
             for record in answer.records
         ],
         before=[dim(f"understood: {safe(answer.understood)}")],
-        after=[*suggested, *map(note, answer.notes), *last],
+        after=[*copy_lines(answer), *suggested, *map(note, answer.notes), *last],
     )
+
+
+def copy_lines(answer: Forgotten) -> Iterator[str]:
+    """What Markdown files hold of it, or held."""
+    for copy in answer.copies:
+        place = safe(f"{copy.path}, line {copy.line_number}" if copy.line_number else copy.path)
+        sentence = {"found": "Goes with it: {}.", "removed": "Removed from {}.", "kept": "Not changed: {}."}
+        yield note(" ".join(filter(None, (sentence[copy.outcome].format(place), copy.reason))))

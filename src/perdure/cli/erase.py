@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import partial
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import click
 
@@ -11,7 +12,11 @@ from perdure.cli.command import Target, command, option
 from perdure.cli.deletion import confirm_options, delete, references_or_sentence
 from perdure.cli.filter_options import filter_options, given_options
 from perdure.cli.render import View
+from perdure.errors import PerdureError
 from perdure.model import STATES
+
+if TYPE_CHECKING:
+    from perdure.memory import Memory
 
 _EXAMPLES: Final = (
     "perdure erase 7",
@@ -48,10 +53,23 @@ def main(
     it back, so on a terminal you are always asked. Exports and backups that were made before still hold it.
 
     What was made of a memory goes with it: an episode is made anew of the messages that are left, and a fact goes when
-    nothing else says it.
+    nothing else says it. So do its copies in the knowledge banks and memory files that it was read from or written to;
+    whatever else stands there stays.
     """
     chosen = {} if related == "derived" else {"related": related}
     meant, again = references_or_sentence(what), partial(target.hint, "erase", *what, **chosen, **options)
     with target.memory() as memory:
+        store_waiting(target, memory)
         call = partial(memory.erase, meant, related=related, **given_options(options))
         return delete(target, call, again, yes=yes, token=token, dry_run=dry_run, always_ask=True)
+
+
+def store_waiting(target: Target, memory: Memory) -> None:
+    """What hooks have kept and nobody stored yet can only be found, and erased, once it is in the store."""
+    from perdure.session.spool import Spool
+    from perdure.settings import load
+
+    settings = load(store=target.store)
+    if not settings.server:
+        with suppress(PerdureError, OSError):
+            Spool(settings.store).drain(memory)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import Final, TypeAlias, cast
+from typing import Final, Protocol, TypeAlias, cast
 
 from perdure.buggify import point
 from perdure.errors import NotAllowed, StoreError
@@ -31,7 +31,7 @@ from perdure.lifecycle.selection import SelectionScope, matching_earlier_version
 from perdure.lifecycle.write import Plan, apply_plan, is_unchanged, update_tombstones
 from perdure.lifecycle.write_context import WriteBatch
 from perdure.lineage import DROPPED
-from perdure.model import Forgotten, Record
+from perdure.model import Forgotten, MarkdownCopy, Record
 from perdure.settings import directory
 from perdure.store.port import Reader, Store, Writer
 
@@ -48,7 +48,8 @@ _RESTORING: Final = (
     "(--erased)."
 )
 _COPIES: Final = (
-    "Exports, copies and file system snapshots that were made before may still hold it; Perdure cannot erase those."
+    "Exports, copies and file system snapshots that were made before may still hold it, and so may what a coding agent "
+    "keeps of its sessions; Perdure cannot erase those."
 )
 
 
@@ -91,6 +92,12 @@ class RelatedChanges:
 Follow: TypeAlias = Callable[[Reader, Sequence[Record], datetime], RelatedChanges]
 
 
+class Copies(Protocol):
+    """Finds what files outside of the store hold of memories, and removes it unless it is a dry run."""
+
+    def __call__(self, records: Sequence[Record], *, dry_run: bool) -> tuple[MarkdownCopy, ...]: ...
+
+
 def drop_told_texts() -> None:
     """What sessions of coding agents were told is kept beside the store for a while, so that a resume gets the same
     text. It may hold what is erased: all of it goes, and the next start makes it anew.
@@ -101,9 +108,12 @@ def drop_told_texts() -> None:
                 file.unlink(missing_ok=True)
 
 
-def erase(scope: SelectionScope, request: ForgetRequest, follow: Follow | None = None) -> Forgotten:
+def erase(
+    scope: SelectionScope, request: ForgetRequest, follow: Follow | None = None, copies: Copies | None = None
+) -> Forgotten:
     """Erase all selected memories or none, in one transaction; then remove the bytes from every file. `follow` says
-    what this does to others; without it, nothing.
+    what this does to others; without it, nothing. `copies` go first: only the store knows what they said, so that
+    erasing again finishes what was cut short.
     """
     services = scope.services
     if not services.context.is_person:
@@ -121,10 +131,14 @@ def erase(scope: SelectionScope, request: ForgetRequest, follow: Follow | None =
             found = follow(reader, selection.records, now) if follow else RelatedChanges()
             kept = () if follow else note_on_derived(reader, selection.records)
         preview = with_related(scope, preview, found, kept)
+        preview = replace(preview, copies=copies(preview.records, dry_run=True) if copies else ())
         certain = selection.kind == "reference" and len(preview.records) == 1
         if not is_confirmed(scope, preview, request, certain=certain):
             return suggest(scope, with_remaining(scope, preview), request.what)
         batch = services.context.batch()
+        if copies:
+            preview = replace(preview, copies=copies(preview.records, dry_run=False))
+        point("erase: copies removed")
         try:
             remaining = retry_when_full(partial(_apply, scope, selection.records, follow, found, batch))
         finally:

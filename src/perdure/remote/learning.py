@@ -11,6 +11,9 @@ from perdure.remote.open_remote import OpenRemote
 from perdure.validation import Fields, Filters, Reference
 
 if TYPE_CHECKING:
+    from datetime import datetime
+    from pathlib import Path
+
     from perdure.learn.merge_results import Saved
     from perdure.learn.results import Consolidation, Decision, Fact, Proposal
     from perdure.learn.task import ConsolidationTask
@@ -103,6 +106,13 @@ class RemoteLearning(OpenRemote):
         for name in dict.fromkeys(record.namespace for record in records):
             refs = [record.id for record in records if record.namespace == name]
             self._remote.renamed(name).ask(dict[str, int], "POST", "/v1/injected", {"refs": refs})
+
+    def note_markdown(self, project: Path | None = None, shared: Path | None = None) -> None:
+        """A server changes no files on the machines of those who ask it."""
+
+    def forgotten_since(self, text: str, key: str | None = None) -> datetime | None:
+        """A server does not say it."""
+        del text, key
 
     def suggest(
         self, prompt: str, *, limit: int = 5, namespaces: Sequence[str] | None = None, without: Container[str] = ()

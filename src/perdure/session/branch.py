@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from perdure.session.git import git
+from perdure.git import git
 from perdure.session.signals import active_features
 
 # What a branch may have begun at, the likeliest first.

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from perdure.git import is_tracked
 from perdure.project import project_root
-from perdure.session.git import is_tracked
 
 if TYPE_CHECKING:
     from perdure.settings import Settings

@@ -248,6 +248,7 @@ class Retro:
         """One batch. A bank that was never imported is imported first, and can be taken back by itself."""
         imported = import_if_empty(memory, self.project, float("inf"), private=self.private, name=self.name)
         notes = [f"Imported {imported.inserted:,} entries of the bank first."] if imported.inserted else []
+        memory.note_markdown(self.project, None if self.private else self.shared)
         stored: list[RetroLearning] = []
         with memory.batch() as batch:
             for learning in learnings:

@@ -11,7 +11,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Any, Final, cast
 
-from perdure.session.git import SECONDS, git
+from perdure.git import SECONDS, git
 
 MOST_FILES: Final = 20
 MOST_WORDS: Final = 100
