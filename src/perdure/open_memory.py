@@ -93,8 +93,9 @@ class OpenMemory:
         return self._services.context.actor
 
     def batch(self, id: str | None = None) -> AbstractContextManager[str]:
-        """`with memory.batch() as batch:` makes one batch of everything that this thread writes inside: each call is on
-        disk when it answers, and one `undo(batch)` takes all of them back. `id` goes on with a batch of before.
+        """`with memory.batch() as batch:` makes one batch of everything that this thread or task writes inside: each
+        call is on disk when it answers, and one `undo(batch)` takes all of them back. `id` goes on with a batch of
+        before.
         """
         return self._services.context.one_batch(id)
 
