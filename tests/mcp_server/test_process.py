@@ -8,10 +8,11 @@ import select
 import signal
 import subprocess
 import sys
+from fcntl import F_SETPIPE_SZ, fcntl
 from pathlib import Path
 
 import pytest
-from mcp_server.host import PATIENCE, STATELESS, Host, ToolFailed, start, started
+from mcp_server.host import PATIENCE, STATELESS, Host, Refused, ToolFailed, start, started
 
 from perdure import Memory
 from perdure.session.origin import Origin, find_origin
@@ -183,7 +184,7 @@ def test_it_ends_soon_whatever_it_is_doing(store: Path, options: tuple[str, ...]
         host.hello()
         if not environment:
             host.call("remember", text="Alice prefers dark mode")
-        host.begin("tools/call", name="recall", arguments={"query": "Alice"})
+        waiting = host.begin("tools/call", name="recall", arguments={"query": "Alice"})
         assert select.select([process.stderr], [], [], PATIENCE)[0]
         assert process.stderr.readline() == b"it stands still\n"
         if end == "eof":
@@ -194,6 +195,9 @@ def test_it_ends_soon_whatever_it_is_doing(store: Path, options: tuple[str, ...]
             signal.pidfd_send_signal(running, signal.Signals[end])
         assert select.select([running], [], [], SOON)[0]
         os.close(running)
+        # Whoever waits is told; a host that died does not.
+        with pytest.raises(Refused, match="The server ended"):
+            host.finish(waiting)
         process.kill()
     with Memory(store, embedder="none") as memory:
         assert memory.get(1).text == "Alice prefers dark mode"
@@ -233,6 +237,47 @@ def test_a_host_that_no_longer_reads_ends_it(options: tuple[str, ...]):
         process.stdin.flush()
         assert process.wait(PATIENCE) == 0
         process.stdin.close()
+
+
+def test_a_script_that_sends_all_at_once_and_ends_gets_every_answer(options: tuple[str, ...]):
+    calls = [{"name": "remember", "arguments": {"text": f"Memory number {n}"}} for n in range(40)]
+    asked = [{"jsonrpc": "2.0", "id": n, "method": "tools/call", "params": call} for n, call in enumerate(calls, 2)]
+    with start(*options) as process:
+        out, _ = process.communicate(HELLO + b"".join(json.dumps(each).encode() + b"\n" for each in asked))
+    assert sorted(json.loads(line)["id"] for line in out.splitlines()) == list(range(1, len(asked) + 2))
+
+
+def test_a_host_that_closes_its_end_without_reading_its_answers_ends_it(options: tuple[str, ...]):
+    """The list of tools is more than the pipe holds, so that the server waits for a reader."""
+    with start(*options) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        fcntl(process.stdout, F_SETPIPE_SZ, 4096)
+        process.stdin.write(HELLO + b'{"jsonrpc":"2.0","id":2,"method":"tools/list"}\n' * 9)
+        process.stdin.flush()
+        assert select.select([process.stdout], [], [], PATIENCE)[0]
+        process.stdin.close()
+        assert process.wait(SOON) == 0
+
+
+@pytest.mark.soak
+def test_a_host_that_sends_without_reading_is_not_read_without_end(options: tuple[str, ...]):
+    line = b'{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"remember","arguments":{"text":"%s"}}}\n'
+    with start(*options) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        fcntl(process.stdout, F_SETPIPE_SZ, 4096)
+        process.stdin.write(HELLO)
+        process.stdin.flush()
+        os.set_blocking(process.stdin.fileno(), False)
+        flood = memoryview(line % (b"x" * (7 << 20)) * 24)
+        # As much as it takes; enough is when it has taken nothing for a while.
+        while flood and select.select([], [process.stdin], [], SOON / 2)[1]:
+            flood = flood[os.write(process.stdin.fileno(), flood[: 1 << 20]) :]
+        status = Path(f"/proc/{process.pid}/status").read_text(encoding="ascii")
+        assert int(status.split("VmRSS:")[1].split()[0]) < 150_000
+        process.stdin.close()
+        assert process.wait(SOON) == 0
 
 
 @pytest.mark.soak

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final, NoReturn, cast
 from perdure.mcp.protocol import (
     INTERNAL_ERROR,
     INVALID_REQUEST,
+    MEMORY_ERROR,
     PARSE_ERROR,
     Protocol,
     ProtocolError,
@@ -37,16 +38,22 @@ if TYPE_CHECKING:
     from perdure.session.background import BackgroundWork
 
 MAX_MESSAGE: Final = 8 << 20
+# So many messages of more than so many bytes may wait at once: the reader of a host that does not read waits itself.
+_LARGE: Final = 1 << 16
+_LARGE_AT_ONCE: Final = 4
 _WORKERS: Final = 6
-_QUEUED: Final = 256
+_QUEUED: Final = 1024
 _CHUNK: Final = 1 << 16
 # Seconds: how often the end and long calls are looked after; how long calls may still take when the host closed its
 # end, or wants us to stop (Claude Code kills half a second later); how long use counts may take to be written. Together
-# well below the two seconds after which hosts lose their patience.
+# below the two seconds after which hosts lose their patience. At the end of a script that is all there is for opening
+# the store and loading the model: `printf '…' | perdure mcp`.
 _TICK: Final = 0.5
-_DRAIN_AT_EOF: Final = 1.0
+_DRAIN_AT_EOF: Final = 1.5
 _DRAIN_AT_SIGNAL: Final = 0.3
 _CLOSE: Final = 0.3
+# After so long with one message, the reader counts as stuck.
+_STUCK: Final = 0.7
 _SWITCH: Final = 0.0005
 
 
@@ -58,6 +65,11 @@ class RunningCall:
         self.since = time.monotonic()
         self.seconds_told = 0
         self.is_cancelled = False
+        self._claimed = threading.Lock()
+
+    def claim(self) -> bool:
+        """Whether it is the caller's to answer: it is the first one's."""
+        return self._claimed.acquire(blocking=False)
 
 
 class StdioServer:
@@ -66,9 +78,12 @@ class StdioServer:
         self._source = source
         self._target = target
         self._sending = threading.Lock()
-        # None ends a worker.
-        self._work: Queue[RunningCall | Sequence[object] | None] = Queue(_QUEUED)
+        # A call or a list of them, and its size in bytes. None ends a worker.
+        self._work: Queue[tuple[RunningCall | Sequence[object], int] | None] = Queue(_QUEUED)
         self._calls: dict[object, RunningCall] = {}
+        self._large = threading.BoundedSemaphore(_LARGE_AT_ONCE)
+        # Since when the reader has been busy with one message; None while it waits for the next.
+        self._busy_since: float | None = None
         self.warming: threading.Thread | None = None
         self._background: BackgroundWork | None = None
         self._ending = threading.Event()
@@ -78,7 +93,7 @@ class StdioServer:
     def run(self) -> None:
         """Serve until the host closes its end, goes away, or says stop. Whatever was acknowledged is on disk then."""
         parent = os.getppid()
-        for run in (self._read, *[self._run_worker] * _WORKERS):
+        for run in (self._read, self._report_progress, *[self._run_worker] * _WORKERS):
             threading.Thread(target=run, daemon=True).start()
         reason = None
         while reason is None:
@@ -87,7 +102,8 @@ class StdioServer:
             except Empty:
                 if os.getppid() != parent:
                     reason = "parent"
-                self._report_progress()
+                elif self._is_left_alone():
+                    reason = "gone"
         self._ending.set()
         if self._background is not None:
             self._background.stop()
@@ -97,20 +113,51 @@ class StdioServer:
         for _ in range(_WORKERS):
             with suppress(Full):
                 self._work.put_nowait(None)
-        closing = threading.Thread(target=self._protocol.memory.close, daemon=True)
-        closing.start()
-        closing.join(_CLOSE)
+        # Each in its own thread, because a host that does not read must not keep the use counts from the disk.
+        leaving = [
+            threading.Thread(target=run, daemon=True) for run in (self._refuse_rest, self._protocol.memory.close)
+        ]
+        for thread in leaving:
+            thread.start()
+        until = time.monotonic() + _CLOSE
+        for thread in leaving:
+            thread.join(max(0, until - time.monotonic()))
+
+    def _is_left_alone(self) -> bool:
+        """Whether the host has closed its end while the reader, which would notice, waits for something else: for the
+        host to read our answers, or for a call to end.
+        """
+        since = self._busy_since
+        if since is None or time.monotonic() - since < _STUCK:
+            return False
+        import select
+
+        if not hasattr(select, "poll"):
+            return False
+        closed = getattr(select, "POLLRDHUP", 0) | select.POLLHUP
+        source = select.poll()
+        source.register(self._source, closed)
+        return any(found & closed for _, found in source.poll(0))
+
+    def _refuse_rest(self) -> None:
+        """Whoever still waits is told that no answer will come."""
+        for call in list(self._calls.values()):
+            if call.claim():
+                error = ProtocolError(MEMORY_ERROR, "The server ended before this call did; it may have been done.")
+                self._send(failure(call.request.id, error))
 
     # -- reading -------------------------------------------------------------------------------------------------------
 
     def _read(self) -> None:
         while line := self._source.readline(MAX_MESSAGE + 1):
+            self._busy_since = time.monotonic()
             if len(line) > MAX_MESSAGE and not line.endswith(b"\n"):
                 while (rest := self._source.readline(_CHUNK)) and not rest.endswith(b"\n"):
                     pass
                 self._send(failure(None, ProtocolError(INVALID_REQUEST, f"A message may have {MAX_MESSAGE:,} bytes.")))
             elif line.strip():
                 self._receive(line)
+            self._busy_since = None
         self.stop.put("eof")
 
     def _receive(self, line: bytes) -> None:
@@ -121,7 +168,7 @@ class StdioServer:
             return
         if isinstance(message, list):
             if message and self._protocol.takes_batches:
-                self._work.put(cast("list[object]", message))
+                self._queue(cast("list[object]", message), len(line))
             else:
                 error = ProtocolError(INVALID_REQUEST, "A list of messages belongs to revision 2025-03-26 alone.")
                 self._send(failure(None, error))
@@ -135,9 +182,14 @@ class StdioServer:
             self._acknowledge(request)
         elif request is not None and request.method in self._protocol.slow_methods:
             call = self._calls[request.id] = RunningCall(request)
-            self._work.put(call)
+            self._queue(call, len(line))
         elif request is not None:
             self._send(self._protocol.answer(request))
+
+    def _queue(self, work: RunningCall | Sequence[object], size: int) -> None:
+        if size > _LARGE:
+            self._large.acquire()
+        self._work.put((work, size))
 
     def _understood(self, message: object) -> Request | dict[str, Any] | None:
         """The request, or the answer that says what is wrong with it."""
@@ -164,13 +216,17 @@ class StdioServer:
     # -- working -------------------------------------------------------------------------------------------------------
 
     def _run_worker(self) -> None:
-        while (work := self._work.get()) is not None:
+        while (taken := self._work.get()) is not None:
+            work, size = taken
             try:
                 if isinstance(work, RunningCall):
                     self._finish(work)
                 elif answers := [answer for message in work if (answer := self._answer_of_batch(message))]:
                     self._send(answers)
             finally:
+                del work, taken
+                if size > _LARGE:
+                    self._large.release()
                 self._work.task_done()
                 if self._background is not None:
                     self._background.wake()
@@ -180,7 +236,7 @@ class StdioServer:
         answer = None if call.is_cancelled else self._answer(call.request)
         if self._calls.get(call.request.id) is call:
             del self._calls[call.request.id]
-        if answer is not None and not call.is_cancelled:
+        if answer is not None and not call.is_cancelled and call.claim():
             self._send(answer)
 
     def _answer(self, request: Request) -> dict[str, Any]:
@@ -201,12 +257,13 @@ class StdioServer:
 
     def _report_progress(self) -> None:
         """Tell whoever wants to know that a long call goes on."""
-        now = time.monotonic()
-        for call in list(self._calls.values()):
-            token, seconds = call.request.progress_token, int(now - call.since)
-            if token is not None and seconds > call.seconds_told and not call.is_cancelled:
-                call.seconds_told = seconds
-                self._send(progress(token, seconds))
+        while not self._ending.wait(_TICK):
+            now = time.monotonic()
+            for call in list(self._calls.values()):
+                token, seconds = call.request.progress_token, int(now - call.since)
+                if token is not None and seconds > call.seconds_told and not call.is_cancelled:
+                    call.seconds_told = seconds
+                    self._send(progress(token, seconds))
 
     # -- writing -------------------------------------------------------------------------------------------------------
 
