@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 from hook.hosts import PATIENCE, UNHURRIED, HookRun, HostSession, run_hook, started, tell
+from specs.projects import bank
 from store.behind import behind
 
 from perdure import Memory
@@ -109,6 +110,18 @@ def test_a_store_that_may_only_be_read_is_read_and_the_session_goes_on(path: str
     if path == "memory.db":
         tell(session, session.end())
         assert {QUESTION, "Every Friday."} <= set(said())
+
+
+def test_on_a_full_disk_a_session_is_told_what_the_knowledge_bank_says(project: Path, known: Path):
+    """No file may grow, as on a disk without room: neither the store can be opened nor anything noted down."""
+    bank(project, Samples="Read real samples")
+    full = "import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))\n"
+    session = HostSession("claude", project)
+    content = json.dumps(session.start()).encode()
+    run = run_hook(content, *UNHURRIED, environment=session.environment, script=full + ARMED)
+    assert is_valid(run, "claude")
+    assert "Read real samples" in run.context
+    assert run.context.endswith("semantic: disabled*")
 
 
 def test_a_store_that_does_not_exist_yet_begins_with_what_was_said(project: Path, store: Path):

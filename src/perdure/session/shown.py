@@ -66,7 +66,8 @@ def session_state(session: str) -> Generator[SessionState]:
     except OSError:
         yield SessionState()
         return
-    with os.fdopen(descriptor, "r+", encoding="utf-8") as file:
+    # Without a buffer: what could not be written is not tried again when the file is closed.
+    with os.fdopen(descriptor, "r+b", buffering=0) as file:
         # Held until the file is closed. Without it, two hooks at once may show the same memory twice.
         with suppress(ImportError):
             from fcntl import LOCK_EX, flock
@@ -76,9 +77,11 @@ def session_state(session: str) -> Generator[SessionState]:
         before = asdict(state)
         yield state
         if asdict(state) != before:
-            file.seek(0)
-            json.dump(asdict(state), file)
-            file.truncate()
+            # On a full disk the session goes on without it.
+            with suppress(OSError):
+                file.seek(0)
+                file.write(json.dumps(asdict(state)).encode())
+                file.truncate()
 
 
 def forget_old_sessions() -> None:
@@ -89,10 +92,10 @@ def forget_old_sessions() -> None:
                 path.unlink(missing_ok=True)
 
 
-def read_state(text: str) -> SessionState:
+def read_state(content: bytes) -> SessionState:
     """Half of a file, of a hook that was killed, is none."""
     try:
-        values: Any = json.loads(text or "{}")
+        values: Any = json.loads(content or b"{}")
         shown, events = list(values.get("shown", ())), dict(values.get("events", {}))
         return SessionState(shown, events, int(values.get("prompts", 0)), str(values.get("pending_start", "")))
     except (ValueError, TypeError, AttributeError):
