@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 from hook.hosts import PATIENCE, UNHURRIED, HookRun, HostSession, run_hook, started, tell
-from specs.projects import bank
+from specs.projects import bank, feature
 from store.behind import behind
 
 from perdure import Memory
@@ -256,15 +256,21 @@ def test_nothing_that_is_printed_by_accident_reaches_the_host(project: Path, kno
     assert run.context
 
 
-def test_a_model_that_takes_too_long_is_not_waited_for(project: Path, known: Path):
+@pytest.mark.parametrize("event", ["start", "prompt"])
+def test_a_model_that_takes_too_long_is_not_waited_for(project: Path, known: Path, event: str):
     """Words are looked for in the time that is left."""
+    with Memory(embedder="none") as memory:
+        memory.remember("Deploy keys are rotated every Friday by the platform team", title="Keys", category="patterns")
+    feature(project, spec="rotate the deploy keys")
     slow = "import threading, perdure.embed.local as local\nlocal.unavailable = lambda: threading.Event().wait()\n"
     session = HostSession("claude", project)
+    content = session.start() if event == "start" else session.prompt(QUESTION)
     run = run_hook(
-        json.dumps(session.prompt(QUESTION)).encode(), "--seconds", "5",
+        json.dumps(content).encode(), "--seconds", "5",
         environment={**session.environment, "PERDURE_EMBEDDER": "local"}, script=slow + ARMED,
     )  # fmt: skip
     assert "every Friday by the platform team" in run.context
+    assert event == "prompt" or "semantic: active (vector=0, fts5=1)" in run.context
 
 
 @pytest.mark.parametrize(

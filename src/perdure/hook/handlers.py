@@ -22,11 +22,12 @@ if TYPE_CHECKING:
     from perdure.settings import Settings
 
 # Seconds: how long a hook waits for others that write; what it needs at least to load the model, to open the store and
-# write to it, and for the answer itself; what a host may take away at the end of a session. The share of its time that
-# a hook gives the model before it looks for words alone.
+# write to it, to look for the words of a prompt alone, and for the answer itself; what a host may take away at the end
+# of a session. The share of its time that a hook gives the model before it looks for words alone.
 BUSY_SECONDS: Final = 0.3
 _TO_EMBED: Final = 1.3
 _TO_OPEN: Final = 0.6
+_FOR_WORDS: Final = 0.4
 _TO_ANSWER: Final = 0.15
 _AT_THE_END: Final = 0.6
 _SHARE_OF_MODEL: Final = 0.65
@@ -111,7 +112,7 @@ class Handler:
                 capture(self.settings, self.place, self._said("user", prompt))
             found = [self._reminder(prompt, prompts)]
         if is_owed:
-            found.insert(0, self._block(source, (time.monotonic() + self.deadline) / 2))
+            found.insert(0, self._block(source, self.deadline - _FOR_WORDS))
         if self.configuration.semantic and self.configuration.injection and not is_trivial(prompt):
             from perdure.errors import PerdureError
 

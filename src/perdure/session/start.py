@@ -10,7 +10,7 @@ import os
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from time import monotonic
@@ -37,9 +37,10 @@ Result = TypeVar("Result")
 BUDGET_SECONDS: Final = 2.0
 # Hosts cut a context of more than 10,000 characters.
 MOST_CHARACTERS: Final = 9_500
-# Seconds: what the Markdown pipeline needs, what ranking and writing need behind the embedder, how long a write waits.
-_FOR_PLAIN: Final = 0.3
-_BEHIND_EMBEDDER: Final = 0.6
+# The shares of the time that looking for words alone and the Markdown pipeline must still have.
+_FOR_WORDS: Final = 1 / 6
+_FOR_PLAIN: Final = 1 / 8
+# Seconds: how long a write waits, what counting takes, what git gets.
 _BUSY: Final = 0.3
 _FOR_COUNTING: Final = 0.3
 _FOR_GIT: Final = 0.4
@@ -96,6 +97,7 @@ class SessionStart:
     counts: bool
     environ: Mapping[str, str]
     configuration: SessionConfiguration
+    asked: list[str | None] = field(default_factory=list[str | None])
 
     @property
     def left(self) -> float:
@@ -106,7 +108,11 @@ class SessionStart:
             return NOTHING
         if not self.configuration.semantic:
             return self.plain()
-        made = in_time(self.from_store, self.left - _FOR_PLAIN)
+        for_words, for_plain = self.left * _FOR_WORDS, self.left * _FOR_PLAIN
+        made = in_time(self.from_store, self.left - for_words - for_plain)
+        if made is None and self.left <= for_words + for_plain:
+            # It was late, because of the embedder most likely. A store that failed is not asked again.
+            made = in_time(partial(self.from_store, meaning=False), self.left - for_plain)
         if made is None:
             return self.plain(in_place_of_store=True)
         in_time(made.finish, min(self.left, _FOR_COUNTING))
@@ -128,20 +134,20 @@ class SessionStart:
         line = plain_diagnostics(len(shown) - shared, shared)
         return SessionBlock(text=f"{text}\n{line}", mode="plain", diagnostics=line)
 
-    def from_store(self) -> MadeBlock:
-        """The block by meaning and words. Raises whatever keeps it from being made."""
+    def from_store(self, *, meaning: bool = True) -> MadeBlock:
+        """The block by meaning and words, or by words alone. Raises whatever keeps it from being made."""
         from perdure.memory import Memory
 
-        query = collect_signals(self.project, seconds=min(_FOR_GIT, self.left / 4)).query
+        query = self.query()
         if isinstance(self.given, Memory):
             return self.of_memory(self.given, where(self.project, self.session, environ=self.environ), query)
         settings = self.given or self.settings()
         place = where(self.project, self.session, namespace=settings.namespace, environ=self.environ)
-        memory = self.open_memory(settings, place)
+        memory = self.open_memory(settings if meaning else replace(settings, embedder="none"), place)
         if memory is None:
             return MadeBlock(NOTHING)
         try:
-            if self.counts and place.recording:
+            if meaning and self.counts and place.recording:
                 with suppress(Exception):
                     self.take_in(memory, place, settings.store)
             made = self.of_memory(memory, place, query)
@@ -154,6 +160,12 @@ class SessionStart:
                 made.finish()
 
         return MadeBlock(made.block, finish)
+
+    def query(self) -> str | None:
+        """What the session is about. The second step need not ask git again."""
+        if not self.asked:
+            self.asked.append(collect_signals(self.project, seconds=min(_FOR_GIT, self.left / 4)).query)
+        return self.asked[0]
 
     def settings(self) -> Settings:
         """Those of the project's sessions. What is wrong in a file of the project must not cost the user's memories."""
@@ -172,7 +184,7 @@ class SessionStart:
         from perdure.memory import Memory
 
         # The embedder gets what is left but for the rest of the work.
-        seconds = max(min(settings.provider_seconds, self.left - _FOR_PLAIN - _BEHIND_EMBEDDER), _LEAST)
+        seconds = max(min(settings.provider_seconds, self.left * (1 - _FOR_WORDS - _FOR_PLAIN)), _LEAST)
         hurried = replace(settings, busy_seconds=min(settings.busy_seconds, _BUSY), provider_seconds=seconds)
         # What is imported on a first run is not the session's own, so it is written in none.
         opened = partial(Memory, settings=hurried, namespace=place.namespace, surface="hook", writer="model")
