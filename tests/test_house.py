@@ -30,6 +30,8 @@ MOST_USED_ONCE = 0.29
 # How many functions in how many files one warm call may pass.
 HOPS_OF_A_WRITE = (92, 25)
 HOPS_OF_A_READ = (92, 31)
+# What stands in for the standard library, whose own functions nobody counts.
+MACHINERY = {"values.py", "patterns.py"}
 # Words that name a drawer, not a thing.
 DRAWERS = {"base", "common", "helper", "helpers", "manager", "misc", "shared", "util", "utils"}
 
@@ -194,7 +196,8 @@ def functions_passed(call: Callable[[], object]) -> set[CodeType]:
 
     def note(frame: FrameType, event: str, _: object) -> None:
         code = frame.f_code
-        if event == "call" and Path(code.co_filename) in SHIPPED and not code.co_name.startswith("<"):
+        path = Path(code.co_filename)
+        if event == "call" and path in SHIPPED and path.name not in MACHINERY and not code.co_name.startswith("<"):
             passed.add(code)
 
     sys.setprofile(note)

@@ -5,13 +5,13 @@ People say and read times in the zone of the process, `LOCAL`: a time without a 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from typing import Final, TypeAlias
 
 from perdure.errors import InvalidInput, shown
+from perdure.text.patterns import pattern
 
 Clock: TypeAlias = Callable[[], datetime]
 
@@ -23,7 +23,7 @@ _TIMES_UNDERSTOOD: Final = (
     "Use words such as 'yesterday', 'last week', '3 days ago' or 'March 2025', a span such as 3d or 24h, or a date "
     "such as 2026-03-14 or 2026-03-14T09:26:53Z. Nothing was changed."
 )
-_EITHER_DAY: Final = re.compile(r"([0-9]{1,2})[/-]([0-9]{1,2})[/-]([0-9]{4})")
+_EITHER_DAY: Final = pattern(r"([0-9]{1,2})[/-]([0-9]{1,2})[/-]([0-9]{4})")
 
 
 class _LocalZone(tzinfo):

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
-import re
 import threading
 import time
 import unicodedata
-from dataclasses import dataclass
 from hashlib import sha256
 from typing import Final, NewType, TypeGuard
 
 from perdure.errors import InvalidInput, InvalidReference, shown
+from perdure.text.patterns import pattern
+from perdure.values import value_class
 
 MemoryId = NewType("MemoryId", str)
 ContentHash = NewType("ContentHash", str)
@@ -31,10 +31,10 @@ LEARNED_SESSION: Final = "facts"
 
 _MAX_TYPE: Final = 64
 _MAX_IDENTIFIER: Final = 256
-_KEY = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,63}:[^\s:\x00-\x1f][^\x00-\x1f]{0,255}")
-_HASH = re.compile(r"[0-9a-f]{16}")
-UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
-_NUMBER = re.compile(r"#?([0-9]{1,10})")
+_KEY = pattern(r"[A-Za-z][A-Za-z0-9_.-]{0,63}:[^\s:\x00-\x1f][^\x00-\x1f]{0,255}")
+_HASH = pattern(r"[0-9a-f]{16}")
+UUID = pattern(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
+_NUMBER = pattern(r"#?([0-9]{1,10})")
 MAX_NUMBER: Final = 2**32 - 1
 
 _last = [0]
@@ -83,7 +83,7 @@ def check_key(key: str) -> str:
     return key
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Reference:
     """What a caller's reference may mean; more than one field is set when it could be read in several ways."""
 

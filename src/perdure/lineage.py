@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
 from perdure.model import Revision
+from perdure.values import replace, value_class
 
 # In the provenance of a line: the positions of earlier lines of the memory whose content was dropped with it.
 DROPPED: Final = "dropped"
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class VersionSpan:
     """One version: its first line in the log and its newest, and the versions it was made from.
 
@@ -27,7 +27,7 @@ class VersionSpan:
     taken_back: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class ValidityWindow:
     """When a version was true: from `start` (None: always) until before `end` (None: still)."""
 

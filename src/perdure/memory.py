@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, Literal, Self, TextIO, Unpack, cast, get_args, overload
@@ -19,6 +18,7 @@ from perdure.memory_learning import LearningMemory
 from perdure.open_memory import is_remote
 from perdure.store.port import Progress
 from perdure.validation import Fields, Filters, KeyedFields, Reference, References, StrPath
+from perdure.values import replace
 
 if TYPE_CHECKING:
     from perdure.episodes.conversation import Conversation

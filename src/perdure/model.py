@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from importlib import import_module
 from operator import attrgetter
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias, ov
 
 from perdure.display import html_table, short, short_list
 from perdure.ids import ContentHash, MemoryId
+from perdure.values import field, field_names, value_class
 
 if TYPE_CHECKING:
     from perdure.maintenance_results import Backup as Backup
@@ -69,7 +69,7 @@ NOTHING: Mapping[str, Json] = {}
 _NO_CONCEPTS: Mapping[str, int] = {}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value_class(kw_only=True)
 class Record:
     """One memory as it is now. `seq` is the position in its namespace's log of the revision that made it so."""
 
@@ -130,9 +130,9 @@ class Record:
         return f"<Record #{self.number} {short(self.text)}>"
 
 
-_values = attrgetter(*Record.__slots__)
-_SETTERS = tuple(getattr(Record, name).__set__ for name in Record.__slots__)
-_PLACES = {name: place for place, name in enumerate(Record.__slots__)}
+_values = attrgetter(*field_names(Record))
+_SETTERS = tuple(getattr(Record, name).__set__ for name in field_names(Record))
+_PLACES = {name: place for place, name in enumerate(field_names(Record))}
 
 
 def record_of(values: Iterable[Any]) -> Record:
@@ -177,7 +177,7 @@ def identity_of(record: Record) -> Identity:
 
 USE_FIELDS = ("recall_count", "recalled_at", "access_count", "accessed_at")
 _UNUSED: Final = {"recall_count": 0, "recalled_at": None, "access_count": 0, "accessed_at": None}
-_history = attrgetter(*(name for name in Record.__slots__ if name != "seq" and name not in USE_FIELDS))
+_history = attrgetter(*(name for name in field_names(Record) if name != "seq" and name not in USE_FIELDS))
 
 
 def without_use(record: Record) -> Record:
@@ -190,7 +190,7 @@ def same_history(one: Record, other: Record) -> bool:
     return _history(one) == _history(other)
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Change:
     """Who changes a memory, how and when; one batch is what one call did, and what one undo takes back.
 
@@ -208,7 +208,7 @@ class Change:
     provenance: Mapping[str, Json] = field(default_factory=lambda: NOTHING)
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Revision:
     """One line of the log. `record` is None once its payload was erased; the chain stays provable without it."""
 
@@ -223,7 +223,7 @@ class Revision:
     record: Record | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value_class(kw_only=True)
 class Filter:
     """Which memories a read may see. Times are of the memory itself: when it became true, else when it was made.
     `where` are entries of metadata, each with the values that it may have, as JSON: 1 and True are two of them.
@@ -253,7 +253,7 @@ class Filter:
     states: tuple[State, ...] = ("active",)
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Remembered:
     """What a write did: the record as it is now, and everything else that happened on the way.
 
@@ -274,7 +274,7 @@ class Remembered:
         return f"<Remembered {self.outcome} #{self.record.number} {short(self.record.text)}>"
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Checkpoint:
     """A named position in the log of one namespace, or of all when `namespace` is None."""
 
@@ -289,7 +289,7 @@ class Checkpoint:
     metadata: Mapping[str, Json] = field(default_factory=lambda: NOTHING)
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class EvictionCandidate:
     """What eviction looks at. `last_used` is the latest of access, recall and change."""
 
@@ -301,7 +301,7 @@ class EvictionCandidate:
     last_used: datetime
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Capacity:
     """How full a namespace is. `tokens` are those of the current texts: earlier versions and other fields do not count.
     `protected` can never be evicted; `eviction_order` would go first.
@@ -321,7 +321,7 @@ class Capacity:
     policy: Mapping[str, Json]
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Omitted:
     """A memory that found no room within a budget, or says the same as another that did."""
 
@@ -329,7 +329,7 @@ class Omitted:
     reason: Literal["budget", "duplicate"]
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Constitution:
     """The memories that are always surfaced, oldest first, as many as fit the budget; the others are `omitted`."""
 
@@ -339,7 +339,7 @@ class Constitution:
     omitted: tuple[Omitted, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Signal:
     """One reason for a hit. `contribution` = weight x normalised; the contributions add up to the score. `about` says
     in words what was compared, where the question alone does not: which time it was read as, and by which memory.
@@ -353,7 +353,7 @@ class Signal:
     about: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Hit:
     """`relevance` says how well the memory fits, from 0 to 1, and compares between answers, models and stores. `score`
     orders the hits of one answer by a recipe, where the best of each signal is 1; it does not compare two answers.
@@ -381,7 +381,7 @@ class Hit:
         return one_line_preview(self.record)
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Compared:
     """How many candidates an answer was chosen from: those with a word of the question, those with a vector; and how
     many memories pass the filter at all, where an index tells.
@@ -395,7 +395,7 @@ class Compared:
 _NOT_COMPARED: Final = Compared()
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Recall(Sequence[Hit]):
     """The hits, best first, and how they were found: `mode` and `notes` say what was missing, if anything. No hit is
     below `min_relevance`; where nothing is left, `nearest` is what came nearest.
@@ -435,7 +435,7 @@ class Recall(Sequence[Hit]):
         return tuple(hit.record for hit in self.hits if hit.relevance >= (self.min_relevance or MIN_RELEVANCE))
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Page:
     """One page of `list`; `next` is what to pass as `after` for the following one, or None at the end."""
 
@@ -449,7 +449,7 @@ class Page:
         return len(self.records)
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Finding:
     """One thing `doctor` looked at."""
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Container, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import replace
 from typing import Any, Final, Literal, Never, Self
 
 from perdure import settings as configuration
@@ -19,6 +18,7 @@ from perdure.services import Services
 from perdure.settings import Settings
 from perdure.store.port import Store
 from perdure.validation import StrPath, check_bool, check_limit, check_namespace
+from perdure.values import replace
 
 # So many more are looked for, in the place of those that are left out.
 _SPARE: Final = 20

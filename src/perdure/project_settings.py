@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, cast
 
 from perdure.errors import SettingsInvalid, shown
 from perdure.model import CONTEXT_TYPES, TIERS
 from perdure.validation import number_in
+from perdure.values import field, value_class
 
 CONFIG_FILES: Final = (".opencode/memory/config.jsonc", ".opencode/memory/database/config.jsonc")
 INDEX_FILE: Final = ".opencode/memory/database/memory-index.sqlite"
@@ -22,7 +22,7 @@ _LOCAL_DIMENSIONS: Final = 384
 _MAX_BYTES: Final = 1 << 20
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class ProjectSettings:
     """`path` is the file that they were read from, None where there is none. `index_path` is the database of the tool
     whose file it is; nothing is written to it.

@@ -9,7 +9,6 @@ import os
 import threading
 from collections.abc import Callable
 from copy import copy
-from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Final
@@ -26,6 +25,7 @@ from perdure.settings import Settings, store_file
 from perdure.store.capacity import EvictionRule
 from perdure.store.port import Store
 from perdure.text.tokens import TokenCounter, counter_by, counter_of
+from perdure.values import replace, value_class
 
 if TYPE_CHECKING:
     from perdure.llm.port import LanguageModel
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 CLOSE_PATIENCE: Final = 0.25
 
 
-@dataclass(slots=True)
+@value_class(frozen=False)
 class Indexes:
     """What is built when somebody first looks for something, and shared by all who write."""
 

@@ -6,13 +6,14 @@ import os
 import re
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, Literal, TypeGuard
 
 from perdure.errors import SettingsInvalid, StoreRemote, shown
 from perdure.model import CATEGORIES, CONTEXT_TYPES, TIERS
+from perdure.text.patterns import pattern
 from perdure.validation import ABOVE_ZERO, number_in
+from perdure.values import field, replace, value_class
 
 # The variables from which keys are read, and nowhere else.
 API_KEYS: Final = (
@@ -26,9 +27,9 @@ OTHER_VARIABLES: Final = (
 )  # fmt: skip
 KEYWORD_TIERS: Final = ("auto", "claude", "haiku", "ollama", "off")
 LEARN: Final = ("auto", "rules", "agent", "off")
-_URL: Final = re.compile(r"https?:", re.IGNORECASE)
-_MODEL: Final = re.compile(r"local|none|[a-z][a-z0-9_.-]*:\S(.*\S)?")
-_HOST: Final = re.compile(r"[A-Za-z0-9._-]+|[0-9A-Fa-f:.]+(/[0-9]{1,3})?")
+_URL: Final = pattern(r"https?:", re.IGNORECASE)
+_MODEL: Final = pattern(r"local|none|[a-z][a-z0-9_.-]*:\S(.*\S)?")
+_HOST: Final = pattern(r"[A-Za-z0-9._-]+|[0-9A-Fa-f:.]+(/[0-9]{1,3})?")
 _MODEL_REMEDY: Final = {
     "embedder": "Set it to `local`, `none` or a provider and its model, such as `ollama:nomic-embed-text`.",
     "llm": "Set it to `none` or a provider and its model, such as `ollama:qwen3`.",
@@ -37,7 +38,7 @@ _MODEL_REMEDY: Final = {
 _PRICE_REMEDY: Final = 'Write a model and its price, such as "openai:gpt-5-mini" = {input = 0.25, output = 2}.'
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Setting:
     """One row of the settings table: the reference page is made from these."""
 
@@ -223,14 +224,14 @@ SETTINGS: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class SettingInForce:
     name: str
     value: Any
     origin: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value_class(kw_only=True)
 class Settings:
     """`server` is the URL of the store, where it is not a file."""
 

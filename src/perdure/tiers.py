@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
 from perdure.model import Record
+from perdure.values import value_class
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Tier:
     """`expires_after` counts in days from the moment the tier is chosen; None: never by itself."""
 

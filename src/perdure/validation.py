@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
@@ -28,6 +27,7 @@ from perdure.model import (
     Json,
     State,
 )
+from perdure.text.patterns import pattern
 
 MAX_TEXT_BYTES: Final = 1 << 20
 # The most memories that one call may name.
@@ -43,9 +43,9 @@ _MAX_STORED_INT: Final = 2**63 - 1
 # The smallest number that is more than 0.
 ABOVE_ZERO: Final = 5e-324
 
-_KEY_TYPE = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,63}")
-_METADATA_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,63}")
-_NAMESPACE = re.compile(r"[^\s\x00-\x1f\x7f][^\x00-\x1f\x7f]{0,199}")
+_KEY_TYPE = pattern(r"[A-Za-z][A-Za-z0-9_.-]{0,63}")
+_METADATA_KEY = pattern(r"[A-Za-z_][A-Za-z0-9_.-]{0,63}")
+_NAMESPACE = pattern(r"[^\s\x00-\x1f\x7f][^\x00-\x1f\x7f]{0,199}")
 _CONTENT: Final = ("text", "title", "abstract", "summary", "reasoning")
 
 T = TypeVar("T")

@@ -11,12 +11,13 @@ from typing import Final
 
 from perdure.ids import KINDS
 from perdure.model import Filter, Record
+from perdure.text.patterns import pattern
 from perdure.tiers import offered_tier
 from perdure.validation import scalar_json
 
 GONE_STATES: Final = frozenset({"deleted", "evicted", "expired"})
 
-_KIND: Final = re.compile(rf"({'|'.join(KINDS)}):.*/[0-9]{{8}}", re.DOTALL)
+_KIND: Final = pattern(rf"({'|'.join(KINDS)}):.*/[0-9]{{8}}", re.DOTALL)
 
 _EXACT_FIELDS: Final = ("context_type", "tier", "source_project", "spec_folder", "conversation_id")
 

@@ -14,6 +14,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from perdure.text.patterns import pattern
+
 # In the order in which a session is shown them.
 CATEGORIES: Final = ("anti-patterns", "heuristics", "patterns")
 PREFIXES: Final = {"anti-patterns": "Anti-Pattern: ", "patterns": "Pattern: ", "heuristics": ""}
@@ -25,11 +27,11 @@ LOCAL_FOLDER: Final = ("docs", "knowledge-bank")
 CONFIDENCES: Final = ("low", "medium", "high")
 MAX_BANK_BYTES: Final = 16 << 20
 
-_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
-HEADING_OR_RULE = re.compile(r"#{1,2}(\s|$)|-{3,}\s*$")
-_FENCE = re.compile(r"\s*(```|~~~)")
+_COMMENT = pattern(r"<!--.*?-->", re.DOTALL)
+HEADING_OR_RULE = pattern(r"#{1,2}(\s|$)|-{3,}\s*$")
+_FENCE = pattern(r"\s*(```|~~~)")
 HEADER: Final = "### "
-FIELD = re.compile(r"\s*- ([^:\n]+):\s*(.*?)\s*$")
+FIELD = pattern(r"\s*- ([^:\n]+):\s*(.*?)\s*$")
 _COUNT: Final = "observation count"
 _LAST_OBSERVED: Final = "last observed"
 _CONFIDENCE: Final = "confidence"

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -19,6 +18,7 @@ from perdure.embed import weights
 from perdure.embed.port import Generation, Progress, Vectors, import_runtime
 from perdure.errors import EmbedderUnavailable
 from perdure.text.tokens import ESTIMATE, TokenCounter
+from perdure.values import value_class
 
 if TYPE_CHECKING:
     import numpy as np
@@ -130,7 +130,7 @@ class LocalEmbedder:
         return self._counter
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Model:
     """The two things asked of the runtime, and all that is known of its types."""
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, cast
 
 from perdure.errors import EmbedderUnavailable, InvalidInput, ProviderUnavailable, shown
+from perdure.values import value_class
 
 if TYPE_CHECKING:
     import numpy as np
@@ -33,7 +33,7 @@ _UNIT: Final = 1e-5
 FEW_VECTORS: Final = 512
 
 
-@dataclass(frozen=True)
+@value_class(slots=False)
 class Generation:
     """One vector space. Vectors of two generations are never compared."""
 

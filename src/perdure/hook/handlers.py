@@ -5,13 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, suppress
-from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast, get_args
 
 from perdure.hook.event import HookEvent
 from perdure.session.prompt_kinds import is_machine_prompt, is_trivial
+from perdure.values import field, value_class
 
 if TYPE_CHECKING:
     from perdure.memory import Memory
@@ -36,7 +36,7 @@ _HERE: Final = frozenset({"local", "none"})
 _UNKNOWN_SESSION: Final = "unknown"
 
 
-@dataclass
+@value_class(slots=False, frozen=False)
 class Handler:
     """One event. `memory` opens the memory that the hook reads and writes; `deadline` is by `time.monotonic`."""
 

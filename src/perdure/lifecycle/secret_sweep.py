@@ -21,13 +21,14 @@ from perdure.model import Finding, Json, Record, Revision, replace_record
 from perdure.store.port import LogFilter, Progress
 from perdure.text.secrets import Redact, redact_nested
 from perdure.validation import changes_content
+from perdure.values import field_names
 
 if TYPE_CHECKING:
     from perdure.services import Services
 
 _PAGE: Final = 500
 _NOT_FROM_A_CALLER: Final = frozenset({"id", "namespace", "content_hash", "state"})
-_TEXTS: Final = tuple(name for name in Record.__slots__ if name not in _NOT_FROM_A_CALLER)
+_TEXTS: Final = tuple(name for name in field_names(Record) if name not in _NOT_FROM_A_CALLER)
 _REMEDY: Final = (
     "Make it invalid where it is used. `perdure doctor --secrets --repair` takes it out of the memory and its history "
     "for good; `perdure erase {number}` erases the whole memory."

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from typing import Final
@@ -15,6 +14,7 @@ from perdure.errors import InvalidInput, UnknownChoice, shown
 from perdure.ids import is_id, new_id
 from perdure.model import NOTHING, Change, Json, Operation, Revision
 from perdure.validation import check_single_line, optional
+from perdure.values import value_class
 
 # In the log, behind the surface of a change that a model made.
 _BY_MODEL: Final = " (model)"
@@ -22,7 +22,7 @@ _BY_MODEL: Final = " (model)"
 CHOSEN_BY: Final = "keywords_chosen_by"
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class WriteContext:
     actor: str
     surface: str
@@ -61,7 +61,7 @@ class WriteContext:
             _opened.reset(token)
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class WriteBatch:
     """The changes of one call, made at one moment; all of them are undone together."""
 

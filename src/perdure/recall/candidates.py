@@ -6,7 +6,6 @@ Where several namespaces are asked, words are counted over all of them together,
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -27,6 +26,7 @@ from perdure.recall.vectors import values_at
 from perdure.text.bm25 import WordCounts
 from perdure.text.names_and_times import WORDS_THAT_TELL_WHEN, asks_when
 from perdure.tiers import TIERS, Tier
+from perdure.values import replace, value_class
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -73,7 +73,7 @@ class Partition(NamedTuple):
             return reader.fetch(numbers)
 
 
-@dataclass(frozen=True)
+@value_class(slots=False)
 class Ranks:
     """The ranks of candidates in the list of one retriever, sorted out when somebody asks. It holds no part of an
     index: an explanation may live longer.
@@ -96,7 +96,7 @@ class Ranks:
         return int(self.every[row]) or None
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Candidates:
     """The candidate rows of all partitions as columns. `by_keyword` and `by_vector` say which retriever found a row,
     `chance` holds the cosines of rows taken at random. `conversation` is None where it does not count. `superseded` are
@@ -136,7 +136,7 @@ class _Retrieved(NamedTuple):
     by_vector: Mask
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Retriever:
     """Retrieves the candidates of a request. `unreadable` are positions of namespaces and numbers of memories that
     could not be read.
@@ -324,7 +324,7 @@ def column_of(parts: Sequence[tuple[Partition, NDArray[np.intp]]], name: str) ->
     return np.concatenate([values_at(getattr(partition.snapshot.columns, name), rows) for partition, rows in parts])
 
 
-@dataclass(frozen=True)
+@value_class(slots=False)
 class ArrayFeatures:
     """The features of candidate rows, from the columns of the index. Without a store, use counts for nothing."""
 

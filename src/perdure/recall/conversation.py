@@ -9,9 +9,7 @@ advantage over the other.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -19,8 +17,10 @@ import numpy as np
 
 from perdure.recall.recipe import ConversationWeights
 from perdure.recall.signals import DECIMALS
+from perdure.text.patterns import pattern
 from perdure.text.stopwords import STOPWORDS
 from perdure.text.words import all_words, query_words, spelled_out
+from perdure.values import value_class
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -37,7 +37,7 @@ _MISTAKEN: Final = 4.0
 _OF_MANY: Final = ("session", "named")
 
 # With the possessive, which goes with the name.
-_WORD: Final = re.compile(r"([^\W_]+)(['’]s\b)?\s*")  # noqa: RUF001 - as it is written
+_WORD: Final = pattern(r"([^\W_]+)(['’]s\b)?\s*")  # noqa: RUF001 - as it is written
 # Fewer words than these say too little without the name.
 _LEAST_WORDS: Final = 2
 _STEPS: Final = np.array([*range(-1, -REACH - 1, -1), *range(1, REACH + 1)])[:, np.newaxis]
@@ -98,7 +98,7 @@ class SpeakerIndex:
         return sorted(called)
 
 
-@dataclass(frozen=True)
+@value_class(slots=False)
 class ConversationIndex:
     """The conversation columns of every row of a snapshot: `group` is one session of one conversation. What was learned
     from a conversation stands in none of its sessions.
@@ -188,7 +188,7 @@ def _fold_word(word: str) -> str:
     return words[0] if words else ""
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class ConversationFeatures:
     """Of each candidate: its `group`, the positions of its neighbours among the candidates (-1: none), whether it has
     no neighbour at all, the share of it that asks, how many names it holds, whether the query names its speaker or

@@ -9,7 +9,6 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
@@ -25,6 +24,7 @@ from perdure.recall.signals import DEFAULT_STABILITY, is_stability
 from perdure.recall.vectors import VectorBuilder, Vectors
 from perdure.store.port import IndexRow, Position, Store
 from perdure.text.entry import TERM_BYTES
+from perdure.values import field, replace, value_class
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -47,7 +47,7 @@ _FILTERS_KEPT: Final = 16
 _UNKNOWN: Final = -2
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Columns:
     """One value of each for every row. `group` is one session of one conversation; it and the other codes are -1 where
     there is none, and `Vocabulary` says what they stand for.
@@ -172,7 +172,7 @@ def _filled(values: Sequence[Any], default: float) -> Sequence[Any]:
     return [default if value is None else value for value in values]
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class _Batch:
     """Rows from the store as arrays. `ends` says where in `terms` each row ends. Two rows with the same `signatures`
     hold the same words. `vectors` has a row for each, of zeros where there is no vector that can be compared.
@@ -219,7 +219,7 @@ class _Batch:
         return cls(columns, terms, frequencies, ends, lengths, signatures, has_vector, vectors)
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Snapshot:
     """The index at one position of the log. A row is one version of a memory; `alive` are the newest versions of
     memories that are still there. `timed`: some rows are valid only for a time; `superseded`: some hold no more.

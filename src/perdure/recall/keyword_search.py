@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -34,6 +33,7 @@ from perdure.store.port import Store
 from perdure.text.bm25 import WordCounts
 from perdure.text.entry import unpack_terms
 from perdure.text.preview import when
+from perdure.values import replace
 from perdure.visibility import is_visible
 
 if TYPE_CHECKING:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from perdure.model import LEARNING_CATEGORIES, Recall
 from perdure.recall.query import SearchRequest, check_request, parse_query
+from perdure.values import value_class
 
 if TYPE_CHECKING:
     from perdure.embed.port import Generation
@@ -24,7 +24,7 @@ class AskedVectors(Protocol):
     def put(self, generation: str, question: str, content: bytes) -> None: ...
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class LearningsFound:
     """`total` is how many learnings there are. `model` embedded the question, if it was embedded."""
 

@@ -7,7 +7,6 @@ Both give the same scores, so that the first search after loading does not have 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, cast
 
@@ -15,6 +14,7 @@ import numpy as np
 
 from perdure.recall.append_array import AppendOnlyArray
 from perdure.text.bm25 import TermWorths, WordCounts, length_norm, saturation
+from perdure.values import value_class
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -36,7 +36,7 @@ _KEPT_ROWS: Final = 1 << 10
 _BITS: Final = 64
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Postings:
     """Rows `first` to `last` (exclusive) by term, in the order of the terms' hashes."""
 
@@ -88,7 +88,7 @@ class Holders(NamedTuple):
 _NOBODY: Final = Holders(np.empty(0, np.intp), np.empty(0, np.uint8))
 
 
-@dataclass(frozen=True)
+@value_class(slots=False)
 class Lexical:
     """What a search sees: sorted and unsorted rows, and the statistics of those that are alive."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final, cast
 
@@ -13,6 +12,7 @@ from perdure.recall.query import ParsedQuery, RequiredTerms, SearchRequest
 from perdure.store.port import Store
 from perdure.text.preview import clip, one_line
 from perdure.text.words import query_words
+from perdure.values import replace
 from perdure.visibility import where_in_words
 
 NO_MEMORIES: Final = "There is no memory in {} yet."

@@ -7,12 +7,12 @@ phrase is made of whole words, but for scripts that put no space between them. P
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from typing import Final, NamedTuple
 
 from perdure.model import Record
 from perdure.text.entry import speaker_and_date
+from perdure.text.patterns import pattern
 from perdure.text.words import OPTIONAL_MARKS, all_words, is_identifier, split_identifiers, unspaced
 
 # More than a question needs. The marks of those beyond are just text.
@@ -22,10 +22,10 @@ MOST_WORDS_AROUND: Final = 24
 
 _MARKS: Final = frozenset('"“”„«»「」『』')
 # Behind a letter or a digit a straight mark opens nothing (5" x 3"), and before one it closes nothing.
-_QUOTED: Final = re.compile(
+_QUOTED: Final = pattern(
     '(?<![A-Za-z0-9])"([^"]+)"(?![A-Za-z0-9])|“([^“”„]+)”|„([^“”„]+)[“”]|«([^«»]+)»|»([^«»]+)«|「([^「」]+)」|『([^『』]+)』'
 )
-_ACCENTS: Final = re.compile("[\u0300-\u036f]")
+_ACCENTS: Final = pattern("[\u0300-\u036f]")
 _APOSTROPHES: Final = str.maketrans("\u2018\u2019\u02bc\uff07", "''''")
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
@@ -15,6 +13,7 @@ from perdure.model import INDEXED_STATES, MIN_RELEVANCE, Filter, Record, State
 from perdure.recall.phrases import has_phrases, spellings, split_phrases
 from perdure.recall.recipe import Recipe, recipe_named
 from perdure.text.entry import term_hash
+from perdure.text.patterns import pattern
 from perdure.text.stopwords import STOPWORDS
 from perdure.text.wanted import HeldWords, WantedWords
 from perdure.text.words import MAX_QUERY_CHARACTERS, MAX_QUERY_WORDS, all_words, clean, query_stems, query_words
@@ -27,6 +26,7 @@ from perdure.validation import (
     check_query,
     check_share,
 )
+from perdure.values import field, replace, value_class
 
 if TYPE_CHECKING:
     from perdure.recall.time_questions import TimeQuestion
@@ -48,7 +48,7 @@ _NO_FILTER: Final = Filter()
 _NO_CONCEPTS: Final[Mapping[str, int]] = {}
 _NO_PARTS: Final[Mapping[int, tuple[int, ...]]] = {}
 # Every text that names a time has something of this. Most texts have nothing of it, and need no closer look.
-_MAY_NAME_A_TIME: Final = re.compile(
+_MAY_NAME_A_TIME: Final = pattern(
     r"day|week|month|year|night|morning|noon|evening|quarter|\b(?:(?:19|20)[0-9]{2}|[0-9]+ ?[smhdwy])"
     r"|\b(?:jan|january|feb|february|mar|march|apr|april|may|june?|july?|aug|august|sept?|september|oct|october|nov"
     "|november|dec|december|mon|tues?|weds?|thur?s?|fri|sat|sun|spring|summer|autumn|fall|winter|q[1-4]"
@@ -57,12 +57,12 @@ _MAY_NAME_A_TIME: Final = re.compile(
     r"|last|time|when|before|since|after|until|till|while|during)\b"
 )
 # It names one thing, as `100`, `2023` and `18th` do not.
-_CODE: Final = re.compile("(?=.*[0-9])(?!(?:19|20)[0-9][0-9]$|[0-9]+[a-z]{1,2}$).{4}")
+_CODE: Final = pattern("(?=.*[0-9])(?!(?:19|20)[0-9][0-9]$|[0-9]+[a-z]{1,2}$).{4}")
 # Behind this something else may begin.
-_SENTENCE_END: Final = re.compile(r"[\n\r.!?\u2026\u3002\uff01\uff1f]\s*\S")
+_SENTENCE_END: Final = pattern(r"[\n\r.!?\u2026\u3002\uff01\uff1f]\s*\S")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value_class(kw_only=True)
 class SearchRequest:
     """One search, checked and complete: what is asked, where, about which time, and how matches are weighed.
 
@@ -167,7 +167,7 @@ def check_request(  # noqa: PLR0913 - one for each thing a caller may decide
     )
 
 
-@dataclass(frozen=True)
+@value_class(slots=False)
 class RequiredTerms:
     """What a memory must hold to be an answer at all, as the caller wrote it. A memory holds a concept when it holds
     all of its telling words, in whatever order; it holds a phrase word for word.
@@ -218,7 +218,7 @@ class RequiredTerms:
         return {concept: wanted.count(held) for concept, wanted in self._wanted.items()}
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class ParsedQuery:
     """A query taken apart: `text` is what a model embeds, `words` are what the keyword index is asked for, `terms` are
     the same words as the index in memory knows them, stemmed and hashed, and `parts` what those are made of that are

@@ -7,7 +7,6 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -20,6 +19,7 @@ from perdure.recall.query import MANY_WORDS, ONLY_THE_BEGINNING, ParsedQuery, Se
 from perdure.recall.ranking import Ranked, select
 from perdure.store.port import Store
 from perdure.text.words import MAX_QUERY_CHARACTERS, MAX_QUERY_WORDS
+from perdure.values import replace
 from perdure.visibility import is_visible
 
 if TYPE_CHECKING:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from perdure.errors import UnknownChoice, shown
 from perdure.model import LEARNING_CATEGORIES, MIN_RELEVANCE
+from perdure.values import value_class
 
 
 class ConversationWeights(NamedTuple):
@@ -30,7 +30,7 @@ Fusion: TypeAlias = Literal["chance", "maximum", "rank"]
 MOST_SCORED: Final = 10_000
 
 
-@dataclass(frozen=True)
+@value_class(slots=False)
 class Recipe:
     """The weights are shares of the score and add up to 1, but for `time_weight`; a signal that is missing leaves its
     share to the others. What each field is, `FIELDS` says.

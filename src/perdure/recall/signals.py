@@ -9,7 +9,6 @@ and give `Recipe.weights` a weight of that name.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
@@ -18,6 +17,7 @@ from perdure.recall.query import SearchRequest
 from perdure.recall.recipe import Recipe
 from perdure.text.words import searchable, terms
 from perdure.tiers import MAX_BOOST, TIERS, Tier, last_used
+from perdure.values import value_class
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -177,7 +177,7 @@ def explain(columns: Mapping[str, SignalColumn], row: int = 0) -> dict[str, Sign
     return signals
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class RecordFeatures:
     """The features of one memory, from its record. Ages are in days, and never below 0: a clock may go backwards.
     `most_observed` is the highest count of observations in the namespaces asked, `anchor_matches` counts the words of

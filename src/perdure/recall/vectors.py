@@ -6,7 +6,6 @@ away; the rows that agree with the query in most of them are then compared exact
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -14,6 +13,7 @@ import numpy as np
 
 from perdure.recall.append_array import AppendOnlyArray
 from perdure.recall.top_k import top_k
+from perdure.values import value_class
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -47,7 +47,7 @@ class Near(NamedTuple):
         return Near(self.rows[best], self.cosines[best])
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Signs:
     """One bit per dimension, in columns of 64 dimensions each: a search reads every column from end to end."""
 
@@ -72,7 +72,7 @@ def values_at(values: NDArray[Any], rows: NDArray[np.intp]) -> NDArray[Any]:
     return values.copy() if len(rows) == len(values) else values.take(rows)
 
 
-@dataclass(frozen=True)
+@value_class(slots=False)
 class Vectors:
     """What a search sees. `present` is false for rows without a vector and for rows that are gone. With `question`, the
     matrix has one column: the cosines with that one, the only one that is asked.

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from perdure.bank.entries import CATEGORIES, PREFIXES
 from perdure.bank.plain import HEADINGS, TITLE
+from perdure.text.patterns import pattern
 from perdure.text.preview import clip, one_line
 from perdure.text.unsafe_characters import UNSAFE_CHARACTERS
 
@@ -26,10 +27,10 @@ _QUERY: Final = 60
 _HIGH: Final = 5 / 6
 _MEDIUM: Final = 0.5
 # A line of a memory that would look like one of the block, or of the host.
-_LOOKS_LIKE_OURS: Final = re.compile(
+_LOOKS_LIKE_OURS: Final = pattern(
     r"^(?=\s*(?:#|---+\s*$|\*Memory:|- (?:Observation count|Confidence|Memory):))", re.MULTILINE
 )
-_TAG: Final = re.compile(
+_TAG: Final = pattern(
     r"<(?=/?(?:system|task|hook|user|human|assistant|command|local-command|memories)\b)", re.IGNORECASE
 )
 

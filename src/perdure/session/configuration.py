@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from perdure.git import is_tracked
 from perdure.project import project_root
+from perdure.values import field, replace, value_class
 
 if TYPE_CHECKING:
     from perdure.settings import Settings
@@ -39,7 +39,7 @@ _TOLERANCE: Final = 1e-3
 _SWITCHES: Final = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value_class(kw_only=True)
 class SessionConfiguration:
     """`embedder` and `keywords` are None where the file does not choose, so that Perdure's own settings count.
     `file` is None where there is none.
@@ -149,7 +149,7 @@ def _read(path: Path) -> SessionConfiguration:
     )
 
 
-@dataclass(slots=True)
+@value_class(frozen=False)
 class _Values:
     """The values of a file, each checked when it is asked for; what cannot be is noted, and the default is answered."""
 

@@ -9,11 +9,11 @@ import json
 import os
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from perdure.session.places import mark_name, session_folder
+from perdure.values import field, field_values, value_class
 
 if TYPE_CHECKING:
     from perdure.model import Hit, Record
@@ -22,7 +22,7 @@ _FOLDER: Final = "started"
 _MOST: Final = 200
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value_class(kw_only=True)
 class KeptStart:
     """`state` is everything that the text was made of, as one text. An entry of `entries` or `left_out` is a JSON
     object: which memory, and by which signals it was chosen.
@@ -52,7 +52,7 @@ def keep(kept: KeptStart, environ: Mapping[str, str] | None = None) -> None:
         staged = path.with_suffix(f".{os.getpid()}")
         descriptor = os.open(staged, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(descriptor, "w", encoding="utf-8", errors="surrogatepass") as file:
-            json.dump(asdict(kept), file)
+            file.write(json.dumps(field_values(kept)))
         staged.replace(path)
         files = _files(folder)
         for old in files[_MOST:]:
@@ -61,7 +61,7 @@ def keep(kept: KeptStart, environ: Mapping[str, str] | None = None) -> None:
 
 def entry_of(hit: Hit) -> dict[str, Any]:
     """A learning that was chosen, and why, as JSON."""
-    explain = {name: asdict(signal) for name, signal in hit.explain.items()}
+    explain = {name: field_values(signal) for name, signal in hit.explain.items()}
     return {**memory_of(hit.record), "score": hit.score, "relevance": hit.relevance, "explain": explain}
 
 

@@ -8,18 +8,18 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from perdure.project import project_root
 from perdure.session.places import has_marks, is_marked, mark_name, marked, remove_mark, session_folder, set_mark
+from perdure.values import value_class
 
 NOT_RECORDING: Final = "This session is off the record: nothing is stored."
 _LONGEST_NAME: Final = 80
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Place:
     """Where memories of a project are written, and where they are looked for: its own first, then the common ones.
     Unless `recording`, nothing may be written; `reason` says why.

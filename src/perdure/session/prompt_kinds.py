@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
+from perdure.text.patterns import pattern
+
 # What hosts write as prompts themselves.
-_MACHINE: Final = re.compile(r"\s*<(?:task-notification|system-reminder|local-command|command-|bash-|user-memory)")
+_MACHINE: Final = pattern(r"\s*<(?:task-notification|system-reminder|local-command|command-|bash-|user-memory)")
 # `/compact now`, but not `/etc/hosts is wrong`.
-_COMMAND: Final = re.compile(r"\s*/[A-Za-z][\w:.-]*(?:\s|$)")
-_WORD: Final = re.compile(r"[^\W_]+")
+_COMMAND: Final = pattern(r"\s*/[A-Za-z][\w:.-]*(?:\s|$)")
+_WORD: Final = pattern(r"[^\W_]+")
 _SHORTEST: Final = 3
 _FEW: Final = 8
 # Words that say go on, stop or thanks, and those that stand around them.

@@ -10,10 +10,10 @@ import os
 import time
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
 from perdure.session.places import mark_name, session_folder
+from perdure.values import field, field_values, value_class
 
 _FOLDER: Final = "running"
 _MOST_SHOWN: Final = 2000
@@ -23,7 +23,7 @@ _TOGETHER: Final = 5.0
 _FORGOTTEN_AFTER: Final = 30 * 86400
 
 
-@dataclass(slots=True)
+@value_class(frozen=False)
 class SessionState:
     """`shown` are ids of memories, `events` the times at which events were answered, `prompts` how many there were.
     `pending_start` is how the session started, if it was not told yet what a start tells.
@@ -74,13 +74,14 @@ def session_state(session: str) -> Generator[SessionState]:
 
             flock(file, LOCK_EX)
         state = read_state(file.read())
-        before = asdict(state)
+        before = json.dumps(field_values(state))
         yield state
-        if asdict(state) != before:
+        after = json.dumps(field_values(state))
+        if after != before:
             # On a full disk the session goes on without it.
             with suppress(OSError):
                 file.seek(0)
-                file.write(json.dumps(asdict(state)).encode())
+                file.write(after.encode())
                 file.truncate()
 
 

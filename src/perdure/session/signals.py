@@ -6,21 +6,22 @@ import json
 import os
 import re
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
 from typing import Any, Final, cast
 
 from perdure.git import SECONDS, git
+from perdure.text.patterns import pattern
+from perdure.values import value_class
 
 MOST_FILES: Final = 20
 MOST_WORDS: Final = 100
 _MOST_BYTES: Final = 1 << 16
-_HEADING: Final = re.compile(r"^##", re.MULTILINE)
-_TITLE: Final = re.compile(r"^#\s.*$", re.MULTILINE)
+_HEADING: Final = pattern(r"^##", re.MULTILINE)
+_TITLE: Final = pattern(r"^#\s.*$", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Signals:
     """`feature` is the slug of the active feature, `files` are those that the latest commits changed."""
 
@@ -53,7 +54,7 @@ def collect_signals(project_dir: str | os.PathLike[str], *, seconds: float = SEC
     return Signals(files=files)
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Feature:
     """A folder of `docs/features`, and what its `.meta.json` says."""
 

@@ -10,7 +10,6 @@ import os
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from time import monotonic
@@ -22,6 +21,7 @@ from perdure.session.configuration import FILE, SessionConfiguration, read_confi
 from perdure.session.places import mark_name, session_folder
 from perdure.session.privacy import note_session, where
 from perdure.session.signals import collect_signals
+from perdure.values import field, replace, value_class
 
 if TYPE_CHECKING:
     from perdure.memory import Memory
@@ -49,7 +49,7 @@ _LEAST: Final = 0.05
 _DIGITS: Final = 8
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value_class(kw_only=True)
 class SessionBlock:
     """What a session gets. `text` is empty where there is nothing to say. `entries` are the learnings in it, best
     first, each with its reasons; `left_out` found no room. `diagnostics` is the line that the text ends with. `mode`:
@@ -85,7 +85,7 @@ class MadeBlock(NamedTuple):
     finish: Callable[[], None] = lambda: None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value_class(kw_only=True)
 class SessionStart:
     """One start: for whom, from where, and until when by `monotonic`."""
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from perdure.values import value_class
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Load:
     """How much a namespace holds (memories that may be found, and their tokens), and its own limits, if it has any."""
 
@@ -16,7 +17,7 @@ class Load:
     max_tokens: int | None
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class EvictionRule:
     """Importance from `high` on, and these tiers, are protected; importance below `low` goes first."""
 
@@ -25,7 +26,7 @@ class EvictionRule:
     protected_tiers: tuple[str, ...] = ("constitutional", "critical")
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class CapacityStats:
     """`versions` counts all that are kept, `importance` has `lowest`, `mean` and `highest` of what may be found."""
 

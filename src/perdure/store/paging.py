@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import islice
 from typing import Final
 
 from perdure.model import Filter, Record, Revision, without_use
 from perdure.store.port import LogFilter, Reader, Store
+from perdure.values import replace
 from perdure.visibility import matches_filter
 
 RECORDS_PER_PAGE: Final = 500

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, Protocol, TypeAlias, get_args
 
@@ -24,6 +23,7 @@ from perdure.model import (
 from perdure.store.capacity import CapacityStats, EvictionRule, Load
 from perdure.text.bm25 import WordCounts
 from perdure.text.entry import Entry
+from perdure.values import value_class
 
 if TYPE_CHECKING:
     from perdure.llm.port import Parked
@@ -36,7 +36,7 @@ LINK_KINDS: Final[tuple[LinkKind, ...]] = get_args(LinkKind)
 Progress: TypeAlias = Callable[[int, int | None], None]
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Position:
     """How far a reader has read: the log of the namespace, and the vectors of one generation. `repairs` counts what
     the log does not: after a repair everything may be different.
@@ -82,7 +82,7 @@ class IndexRow(NamedTuple):
     passage: bytes = b""
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class IndexChanges:
     """What changed between two positions: rows that are new or different, and numbers that are gone."""
 
@@ -154,7 +154,7 @@ class Review(NamedTuple):
     at: datetime
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value_class(kw_only=True)
 class LogFilter:
     """Which lines of the log: all of what is given must fit. `before` and `after` are positions, exclusive.
     `request` is an idempotency key, which at most one line has.

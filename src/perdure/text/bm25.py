@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple, overload
+
+from perdure.values import value_class
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,7 +20,7 @@ B: Final = 0.4
 PARTS_SHARE: Final = 0.25
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class WordCounts:
     """What a score depends on beside the memory itself: how many memories there are, how many words they have, and how
     many of them hold each term (by its hash). Scores compare only when they come from the same counts.

@@ -4,29 +4,29 @@ passage, which is the text that a model embeds.
 
 from __future__ import annotations
 
-import re
 import struct
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from hashlib import sha256
 from typing import Final
 from zlib import crc32
 
 from perdure.ids import EPISODE, LEARNED, MESSAGE, PROPOSAL
 from perdure.model import Record
+from perdure.text.patterns import pattern
 from perdure.text.tokens import estimate
 from perdure.text.words import searchable, terms
+from perdure.values import value_class
 
 # One term is five bytes: a 32-bit hash, then how often it occurs (255 at most). Two words of one hash count as one,
 # which at a million different words concerns one in four thousand of them.
 TERM_BYTES: Final = 5
 _TERM: Final = struct.Struct("<IB")
 _COUNTED_KEYS: Final = (MESSAGE, EPISODE, PROPOSAL)
-_NAME: Final = re.compile(r"[^\W\d_]+-?[0-9]{3,}(?![^\W_])|[^\W\d_]{2,}")
+_NAME: Final = pattern(r"[^\W\d_]+-?[0-9]{3,}(?![^\W_])|[^\W\d_]{2,}")
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Entry:
     title: str
     text: str

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from perdure.text.patterns import pattern
+
 # Words that tell a time by themselves. Months and years are left out: they stand in the index of every dated memory.
 WORDS_THAT_TELL_WHEN: Final = (
     "yesterday today tonight tomorrow ago week weekend month year "
@@ -14,8 +16,8 @@ WORDS_THAT_TELL_WHEN: Final = (
 # More names than these tell no more.
 _ENOUGH_NAMES: Final = 3
 # A capital letter that does not begin a sentence. Beginning with the space makes it twice as quick to look for.
-_NAME: Final = re.compile(r" (?<=[^.!?:] )(?!I\b)[A-ZÀ-ÖØ-ÞΑ-ΩА-Я]\w+")
-_ASKS_WHEN: Final = re.compile(
+_NAME: Final = pattern(r" (?<=[^.!?:] )(?!I\b)[A-ZÀ-ÖØ-ÞΑ-ΩА-Я]\w+")
+_ASKS_WHEN: Final = pattern(
     r"^\W*(?:and |but |so )?(?:since |until )?when\b|\bhow long\b|\b(?:what|which) (?:date|day|week|month|year)\b"
     r"|\bwhen (?:am|are|can|could|did|do|does|had|has|have|is|should|was|were|will|would)\b",
     re.IGNORECASE,

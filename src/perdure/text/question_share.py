@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final
+
+from perdure.text.patterns import pattern
 
 # A question mark of any script; the mirrored one stands at the end in Arabic.
 QUESTION_MARKS: Final = "?？؟"  # noqa: RUF001 - other scripts
-_SENTENCE: Final = re.compile(r"[^.!?…。！？؟\n]+([.!?…。！？؟\n]*)")  # noqa: RUF001 - other scripts
+_SENTENCE: Final = pattern(r"[^.!?…。！？؟\n]+([.!?…。！？؟\n]*)")  # noqa: RUF001 - other scripts
 
 
 def question_share(text: str) -> float:

@@ -9,17 +9,19 @@ import re
 from itertools import zip_longest
 from typing import Final
 
+from perdure.text.patterns import pattern
+
 # A line that begins something of its own: a bullet, a number, a heading, a quotation.
-_ITEM: Final = re.compile(r"[ \t]*(?:[-*+•‣◦–—][ \t]+|\d{1,3}[.)][ \t]+|#{1,6}[ \t]+|>[ \t]?)")  # noqa: RUF001 - a dash
-_HEADING: Final = re.compile(r"[ \t]*#{1,6}[ \t]")
-_RULE: Final = re.compile(r"[ \t]*([-*_=~])(?:[ \t]*\1){2,}[ \t]*")
-_FENCE: Final = re.compile(r"[ \t]*(```|~~~)[^`\s]*[ \t]*")
+_ITEM: Final = pattern(r"[ \t]*(?:[-*+•‣◦–—][ \t]+|\d{1,3}[.)][ \t]+|#{1,6}[ \t]+|>[ \t]?)")  # noqa: RUF001 - a dash
+_HEADING: Final = pattern(r"[ \t]*#{1,6}[ \t]")
+_RULE: Final = pattern(r"[ \t]*([-*_=~])(?:[ \t]*\1){2,}[ \t]*")
+_FENCE: Final = pattern(r"[ \t]*(```|~~~)[^`\s]*[ \t]*")
 # What may end a sentence, with the closing marks that belong to it. The second group needs no space after it.
-_END: Final = re.compile(r"(?:([.!?…؟۔।॥።]+)|([。！？｡]+))[\"'”’»)\]}」』）】》]*")  # noqa: RUF001 - other scripts
-_CODE: Final = re.compile(r"`[^`\n]*`")
+_END: Final = pattern(r"(?:([.!?…؟۔।॥።]+)|([。！？｡]+))[\"'”’»)\]}」』）】》]*")  # noqa: RUF001 - other scripts
+_CODE: Final = pattern(r"`[^`\n]*`")
 _LAST_WORD: Final = 24
 _OPENING: Final = "\"'“‘«([{"  # noqa: RUF001 - as they are written
-_UNSPACED: Final = re.compile("[\u3000-\u30ff\u3400-\u9fff\uf900-\ufaff\uff00-\uffef]")
+_UNSPACED: Final = pattern("[\u3000-\u30ff\u3400-\u9fff\uf900-\ufaff\uff00-\uffef]")
 
 _ABBREVIATIONS: Final = frozenset(
     """
@@ -105,4 +107,4 @@ def _abbreviates(text: str, mark: re.Match[str]) -> bool:
     return initial or word in _ABBREVIATIONS or _DOTTED.fullmatch(word) is not None
 
 
-_DOTTED: Final = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]")
+_DOTTED: Final = pattern(r"(?:[^\W\d_]\.)+[^\W\d_]")

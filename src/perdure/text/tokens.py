@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from operator import index
 from typing import Final, Protocol, cast
 
 from perdure.errors import InvalidInput, shown
+from perdure.values import value_class
 
 # No tokenizer makes more of one character; a count beyond that would evict every other memory.
 MOST_PER_CHARACTER: Final = 32
@@ -25,7 +25,7 @@ class CountsTokens(Protocol):
     def count_tokens(self, text: str) -> int: ...
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class TokenCounter:
     name: str
     count: Callable[[str], int]

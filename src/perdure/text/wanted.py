@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
@@ -16,6 +15,7 @@ from perdure.model import Record
 from perdure.text.entry import columns_of, fields_of
 from perdure.text.stopwords import STOPWORDS
 from perdure.text.words import Token, parts_of, query_words, terms, tokens
+from perdure.values import value_class
 
 # Behind a single letter these make another word of it: C is not C++.
 _SUFFIXES: Final = ("+", "#")
@@ -59,7 +59,7 @@ class HeldWords:
         return tokens("\n".join(fields_of(self._record)), parts=True)
 
 
-@dataclass(frozen=True)
+@value_class(slots=False)
 class WantedWords:
     """The telling words of a text, each of which a memory must hold."""
 

@@ -16,6 +16,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
+from perdure.text.patterns import pattern
 from perdure.text.stopwords import STOPWORDS
 
 if TYPE_CHECKING:
@@ -25,24 +26,24 @@ MAX_QUERY_CHARACTERS: Final = 8192
 MAX_QUERY_WORDS: Final = 64
 
 # Scripts written without spaces between words: Thai, Lao, Burmese, Khmer, Hangul, kana, Han.
-UNSPACED = re.compile(
+UNSPACED = pattern(
     "[\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3041-\u30ff\u3130-\u318f\u31f0-\u31ff"
     "\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff]+"
 )
 # Tried only where a run begins, and once: from every character of a long run it would take quadratic time.
-_CAMEL = re.compile(r"(?<![^\W_])(?>[A-Za-z0-9]*[a-z0-9][A-Z][A-Za-z0-9]*|[A-Z]{2,}[a-z][A-Za-z0-9]*)(?![^\W_])")
-_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_CAMEL = pattern(r"(?<![^\W_])(?>[A-Za-z0-9]*[a-z0-9][A-Z][A-Za-z0-9]*|[A-Z]{2,}[a-z][A-Za-z0-9]*)(?![^\W_])")
+_HUMP = pattern(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 # Most texts have no such place, and this tells it ten times as fast.
-HUMPED: Final = re.compile(r"[A-Z](?:(?<=[a-z0-9].)|[A-Z][a-z])")
+HUMPED: Final = pattern(r"[A-Z](?:(?<=[a-z0-9].)|[A-Z][a-z])")
 
 # What people write or leave out as they like, and unicode61 keeps or takes for the end of a word: Hebrew points, Arabic
 # vowel marks and the stroke that stretches a word.
 _POINTS: Final = "\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7"
 _VOWELS: Final = "\u0610-\u061a\u0640\u064b-\u0652\u0656-\u065f\u0670\u06d6-\u06dc\u06df-\u06e8\u06ea-\u06ed"
-OPTIONAL_MARKS: Final = re.compile(f"[{_POINTS}{_VOWELS}]")
+OPTIONAL_MARKS: Final = pattern(f"[{_POINTS}{_VOWELS}]")
 _GREEK: Final = "\u0370-\u03ff\u1f00-\u1fff"
 _EMOJI: Final = "\u2600-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff"
-FOLDED: Final = re.compile(f"[{_POINTS}{_VOWELS}{_GREEK}{_EMOJI}ß\u1e9e]")
+FOLDED: Final = pattern(f"[{_POINTS}{_VOWELS}{_GREEK}{_EMOJI}ß\u1e9e]")
 # The private letters that stand for emoji, which unicode61 would leave out.
 _FIRST_EMOJI: Final = "\u2600"
 _PRIVATE: Final = 0xF0000
@@ -50,7 +51,7 @@ _PRIVATE_LETTERS: Final = 0xFFFE
 
 # Signs that belong to the word they touch, and make it another one: C++, C#, @ana. So does a dot before it, in `.NET`
 # but neither in `end.Next` nor in `...and`.
-_SIGNS: Final = re.compile(rb"[+#@&/\\*=|~^%$]+|\.(?<![A-Za-z0-9.\x80-\xff+#@&/\\*=|~^%$]\.)(?=[A-Za-z])")
+_SIGNS: Final = pattern(rb"[+#@&/\\*=|~^%$]+|\.(?<![A-Za-z0-9.\x80-\xff+#@&/\\*=|~^%$]\.)(?=[A-Za-z])")
 
 _local = threading.local()
 

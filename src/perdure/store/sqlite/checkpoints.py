@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
-from dataclasses import replace
 from typing import Any, Final
 
 from perdure.buggify import point
@@ -15,6 +14,7 @@ from perdure.store.sqlite.apsw_types import Database, Row
 from perdure.store.sqlite.hash_chain import genesis
 from perdure.store.sqlite.rows import encode_json
 from perdure.store.sqlite.sql import SQL
+from perdure.values import replace
 
 # In place of a namespace's id: a checkpoint of all namespaces.
 EVERYTHING: Final = 0

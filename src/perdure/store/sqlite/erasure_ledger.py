@@ -19,8 +19,9 @@ from perdure.store.sqlite.apsw_types import Database
 from perdure.store.sqlite.file import StoreFile, sync_directory
 from perdure.store.sqlite.rows import unpack_id
 from perdure.store.sqlite.sidecar import SIDECAR_SQL, opened
+from perdure.text.patterns import pattern
 
-_LINE: Final = re.compile(rb"^([0-9a-f]{64}) ([0-9TZ:.+-]{0,40})$", re.MULTILINE)
+_LINE: Final = pattern(rb"^([0-9a-f]{64}) ([0-9TZ:.+-]{0,40})$", re.MULTILINE)
 
 # The fingerprint of each id, and when the memory was erased.
 LedgerLines: TypeAlias = Mapping[str, str]

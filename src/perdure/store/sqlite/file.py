@@ -10,7 +10,6 @@ import errno
 import os
 import stat
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeAlias
 
@@ -23,6 +22,7 @@ from perdure.errors import (
     StoreUnsafe,
 )
 from perdure.store.sqlite.filesystem import detect_file_system
+from perdure.values import value_class
 
 MEMORY: Final = ":memory:"
 
@@ -43,7 +43,7 @@ _BESIDE: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class StoreFile:
     """Where a store is. `identity` is None for one that lives in memory alone."""
 

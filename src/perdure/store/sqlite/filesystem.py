@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
+
+from perdure.text.patterns import pattern
 
 UNKNOWN: Final = "unknown"
 
@@ -18,9 +19,9 @@ _NETWORK: Final = frozenset(
     }
 )  # fmt: skip
 _POINT: Final = 4
-_MOUNT_LINE: Final = re.compile(r".+? on (?P<point>/.*) \((?P<type>[^ ,()]+)[^()]*\)")
+_MOUNT_LINE: Final = pattern(r".+? on (?P<point>/.*) \((?P<type>[^ ,()]+)[^()]*\)")
 _MOUNT_SECONDS: Final = 2
-_ESCAPE: Final = re.compile(r"\\([0-7]{3})")
+_ESCAPE: Final = pattern(r"\\([0-7]{3})")
 
 
 def file_system_of(mountinfo: str, path: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import timedelta
 from typing import Final, cast
 
@@ -17,6 +16,7 @@ from perdure.store.sqlite.reader import NO_GENERATION, generation_id
 from perdure.store.sqlite.rows import FLOAT_BYTES, slot_of
 from perdure.store.sqlite.sql import SQL
 from perdure.store.stats import GenerationStats
+from perdure.values import replace
 
 _CALLS_KEPT: Final = timedelta(days=400)
 _MOST_CALLS: Final = 200_000

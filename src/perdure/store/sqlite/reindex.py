@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from contextlib import suppress
-from dataclasses import replace
 from typing import Final
 
 import apsw
@@ -14,11 +12,13 @@ from perdure.store.sqlite.reader import SqliteReader
 from perdure.store.sqlite.rows import NUMBER_MASK, entry_columns, range_of
 from perdure.store.sqlite.sql import SQL
 from perdure.text.entry import entry_of, terms_length
+from perdure.text.patterns import pattern
 from perdure.text.words import FOLDED, HUMPED
+from perdure.values import replace
 
 _PORTION: Final = 256
 # Where a letter of ASCII stands beside another one, an identifier was split in the middle of a word.
-_BESIDE: Final = re.compile(r"[A-Za-z0-9](?![\x00-\x7f])\w|(?![\x00-\x7f])\w[A-Za-z0-9]")
+_BESIDE: Final = pattern(r"[A-Za-z0-9](?![\x00-\x7f])\w|(?![\x00-\x7f])\w[A-Za-z0-9]")
 
 
 def reindex(connection: Database) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import fields
 from datetime import datetime
 from operator import attrgetter, itemgetter
 from typing import Any, Final, NamedTuple, cast
@@ -18,6 +17,7 @@ from perdure.ids import UUID, MemoryId
 from perdure.model import USE_FIELDS, Json, Record, record_of
 from perdure.store.sqlite.apsw_types import Database, Row, Value
 from perdure.text.entry import Entry
+from perdure.values import field_names
 
 NUMBER_BITS: Final = 32
 NUMBER_MASK: Final = (1 << NUMBER_BITS) - 1
@@ -33,7 +33,7 @@ UNREADABLE: Final = (UnicodeDecodeError, apsw.CorruptError)
 
 _LISTS: Final = ("tags", "keywords", "references", "trigger_phrases", "evidence", "supersedes", "merged_from")
 _TIMES: Final = ("created_at", "updated_at", "valid_at", "invalid_at", "expires_at")
-_FIELDS: Final = tuple(sorted({field.name for field in fields(Record)} - set(USE_FIELDS)))
+_FIELDS: Final = tuple(sorted(set(field_names(Record)) - set(USE_FIELDS)))
 _values: Final = attrgetter(*_FIELDS)
 
 # An Entry in the order of the entry table.
@@ -65,7 +65,7 @@ _USE_END: Final = _COVERED_END + len(USE_FIELDS)
 _UNUSED: Final = (0, None, 0, None)
 _DECODED: Final = (*_COVERED, *USE_FIELDS, "id", "number", "namespace", "content_hash")
 # From the order of what is decoded to that of a record's fields.
-_in_order: Final[Callable[[Row], Row]] = itemgetter(*(_DECODED.index(field.name) for field in fields(Record)))
+_in_order: Final[Callable[[Row], Row]] = itemgetter(*(_DECODED.index(name) for name in field_names(Record)))
 
 
 def _plain(value: object) -> object:

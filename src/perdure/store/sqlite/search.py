@@ -6,7 +6,6 @@ import json
 import time
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import datetime
 from types import TracebackType
 from typing import Final, NamedTuple, Self
@@ -23,6 +22,7 @@ from perdure.store.sqlite.sql import SQL
 from perdure.text.bm25 import K1, TermWorths, WordCounts, length_norm, saturation
 from perdure.text.entry import TERM_BYTES, term_hash, terms_length
 from perdure.text.words import QueryStems, all_words, query_stems
+from perdure.values import replace
 
 # Words not counted by then are left out, and memories not scored by then are not in the answer.
 _COUNTING_SECONDS: Final = 1.0

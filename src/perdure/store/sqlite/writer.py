@@ -7,7 +7,6 @@ import math
 import os
 import struct
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, fields
 from datetime import datetime
 from operator import attrgetter
 from typing import Final
@@ -47,9 +46,10 @@ from perdure.store.sqlite.rows import (
 from perdure.store.sqlite.sidecar import SIDECAR_SQL
 from perdure.store.sqlite.sql import SQL
 from perdure.text.entry import Entry, terms_length
+from perdure.values import field_names, value_class
 
 
-@dataclass(slots=True)
+@value_class(frozen=False)
 class _Namespace:
     """The row of the namespace as it will be written at the end, in the order of the statement `close_namespace`."""
 
@@ -64,7 +64,7 @@ class _Namespace:
     max_tokens: int | None = None
 
 
-_namespace_columns: Final = attrgetter(*(column.name for column in fields(_Namespace)))
+_namespace_columns: Final = attrgetter(*field_names(_Namespace))
 
 
 class SqliteWriter(SqliteReader):

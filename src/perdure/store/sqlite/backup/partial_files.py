@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-import re
 import secrets
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager, suppress
@@ -16,10 +15,11 @@ from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
 from perdure.store.sqlite.file import file_identity
+from perdure.text.patterns import pattern
 
 Kind: TypeAlias = Literal["partial", "restoring"]
 
-_NUMBER: Final = re.compile(r"\d+")
+_NUMBER: Final = pattern(r"\d+")
 # The copy itself goes last, so that a removal that was cut short is found and finished later.
 _SIDES: Final = ("-journal", "-wal", "-shm", "")
 _FLAGS: Final = os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)

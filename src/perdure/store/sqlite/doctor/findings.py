@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from perdure.model import Finding
 from perdure.store.queries import load_queries
 from perdure.store.sqlite.rows import NUMBER_BITS, NUMBER_MASK, RESTORE
+from perdure.values import field, value_class
 
 CHECKS: Final = load_queries(Path(__file__).with_name("checks.sql"))
 
@@ -42,7 +42,7 @@ _SENTENCES: Final = {
 }  # fmt: skip
 
 
-@dataclass(slots=True)
+@value_class(frozen=False)
 class Tally:
     """One check: how many problems it found, and the names of the first few."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
@@ -13,6 +12,7 @@ import apsw
 from perdure.model import Finding
 from perdure.store.sqlite.apsw_types import Database, run
 from perdure.store.sqlite.doctor.findings import CHECKS, REBUILD, RESTORE_BACKUP
+from perdure.text.patterns import pattern
 
 _SCHEMA: Final = Path(__file__).parents[1] / "schema.sql"
 _FULL_TEXT: Final = "entry_fts"
@@ -25,7 +25,7 @@ _DROP: Final = {
     "index": CHECKS["drop_index"], "table": CHECKS["drop_table"], "trigger": CHECKS["drop_trigger"],
     "view": CHECKS["drop_view"],
 }  # fmt: skip
-_SPACE: Final = re.compile(r"\s*([(),])\s*|\s+")
+_SPACE: Final = pattern(r"\s*([(),])\s*|\s+")
 
 
 class SchemaObject(NamedTuple):
