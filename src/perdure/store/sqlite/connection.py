@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import random
 import time
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
@@ -127,4 +126,6 @@ def exclusive(database: Database, patience: Patience) -> Generator[None]:
 
 
 def pause() -> None:
-    time.sleep(random.uniform(_SHORTEST, _LONGEST))  # noqa: S311
+    from random import uniform
+
+    time.sleep(uniform(_SHORTEST, _LONGEST))  # noqa: S311

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Generator
 from contextlib import contextmanager
 from functools import cache
@@ -14,10 +13,8 @@ import apsw
 from perdure.buggify import point
 from perdure.errors import StoreDamaged, StoreForeign, StoreNewer
 from perdure.store.sqlite.apsw_types import Database, run
-from perdure.store.sqlite.doctor.schema import schema_differences, statements
 from perdure.store.sqlite.file import StoreFile
 from perdure.store.sqlite.links import index_evidence
-from perdure.store.sqlite.reindex import reindex
 from perdure.store.sqlite.sql import SQL
 from perdure.store.sqlite.sqlite_version import APPLICATION_ID
 
@@ -65,6 +62,11 @@ def migrate(connection: Database, file: StoreFile) -> None:
     """Make a new store, or run the migrations that an old one lacks: one transaction, which first looks again, because
     another process may have done it while we waited.
     """
+    import secrets
+
+    from perdure.store.sqlite.doctor.schema import schema_differences, statements
+    from perdure.store.sqlite.reindex import reindex
+
     try:
         with _transaction(connection):
             version = check_schema_version(connection, file)

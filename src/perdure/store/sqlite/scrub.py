@@ -20,7 +20,6 @@ from perdure.buggify import point
 from perdure.errors import StoreBusy, StoreError, StoreFull
 from perdure.store.sqlite.apsw_types import run
 from perdure.store.sqlite.backup import partial_files
-from perdure.store.sqlite.backup.create import noted_paths
 from perdure.store.sqlite.erasure_ledger import Ledger, erasures
 from perdure.store.sqlite.file import StoreFile
 from perdure.store.sqlite.pool import Pool
@@ -34,6 +33,8 @@ _REWRITTEN: Final = "log "
 
 def scrub(pool: Pool, file: StoreFile, ledger: Ledger | None, patience: float) -> bool:
     """True when no erased text is left in any file. Otherwise the next process that opens the store does the rest."""
+    from perdure.store.sqlite.backup.create import noted_paths
+
     in_file = file.identity is not None
     try:
         request = _request(pool)

@@ -16,11 +16,10 @@ from perdure.embed.port import Generation
 from perdure.errors import PerdureError, StoreFull, StoreReadOnly, StoreReplaced
 from perdure.model import Checkpoint, Finding, Record
 from perdure.store.port import IndexChanges, IndexRow, Pending, Position, Progress, Review, Use, UseCount
-from perdure.store.sqlite import checkpoints, fork, index_feed, scrub, statistics
+from perdure.store.sqlite import fork, index_feed, scrub
 from perdure.store.sqlite.apsw_types import Database
-from perdure.store.sqlite.backup import create, partial_files
+from perdure.store.sqlite.backup import partial_files
 from perdure.store.sqlite.connection import Patience, Role, choose_journal, connect, set_journal
-from perdure.store.sqlite.doctor.environment import running_engine
 from perdure.store.sqlite.erasure_ledger import Ledger
 from perdure.store.sqlite.file import IN_MEMORY, MEMORY, StoreFile, file_identity, prepare, size_of
 from perdure.store.sqlite.log_head import LogHead, current_header
@@ -161,6 +160,8 @@ class SqliteStore:
 
     def _record_engine(self, connection: Database) -> None:
         """Note the SQLite version with the first write, for doctor: some versions may not share a store with others."""
+        from perdure.store.sqlite.doctor.environment import running_engine
+
         engine = running_engine()
         self._engine_recorded = connection.execute(SQL["get_meta"], ("engine",)).get == engine
         if not self._engine_recorded:
@@ -233,6 +234,8 @@ class SqliteStore:
         return passages
 
     def pending_count(self, generation: Generation) -> int:
+        from perdure.store.sqlite import statistics
+
         with self._pool.reading() as connection:
             generation_key = generation_id(connection, generation)
             namespaces = connection.execute(SQL["namespace_names"]).fetchall()
@@ -396,14 +399,20 @@ class SqliteStore:
             connection.execute(SQL["change_meta"], (_NOTE + name, value))
 
     def put_checkpoint(self, checkpoint: Checkpoint) -> Checkpoint:
+        from perdure.store.sqlite import checkpoints
+
         with self._pool.writing() as connection:
             return checkpoints.put_checkpoint(connection, checkpoint, self._clock)
 
     def checkpoints(self, namespace: str) -> list[Checkpoint]:
+        from perdure.store.sqlite import checkpoints
+
         with self._pool.reading() as connection:
             return checkpoints.checkpoints(connection, self._id(connection, namespace))
 
     def delete_checkpoint(self, namespace: str | None, name: str) -> bool:
+        from perdure.store.sqlite import checkpoints
+
         with self._pool.writing() as connection:
             own = checkpoints.EVERYTHING if namespace is None else self._id(connection, namespace)
             if namespace is not None and own == NO_NAMESPACE:
@@ -412,6 +421,7 @@ class SqliteStore:
             return connection.changes() > 0
 
     def stats(self, generation: Generation | None) -> StoreStats:
+        from perdure.store.sqlite import statistics
         from perdure.store.sqlite.models import generations
         from perdure.store.stats import StoreStats
 
@@ -444,6 +454,8 @@ class SqliteStore:
         return scrub.scrub(self._pool, self._file, self._ledger, patience)
 
     def backup(self, path: str, progress: Progress | None = None, *, overwrite: bool = False) -> Backup:
+        from perdure.store.sqlite.backup import create
+
         return create.backup(self._pool, self._file, path, self._clock, overwrite=overwrite, progress=progress)
 
     def restore_backup(

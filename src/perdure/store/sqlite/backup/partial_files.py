@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-import secrets
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -31,10 +30,12 @@ _in_progress: Final[set[str]] = set()
 @contextmanager
 def create_partial(path: str, kind: Kind) -> Generator[str]:
     """A new empty file beside `path`, for its owner alone. On leaving, it is gone or has another name."""
+    from secrets import randbelow
+
     remove_abandoned([path], kind)
     maker, copy, descriptor = os.getpid(), "", None
     while descriptor is None:
-        copy = f"{path}.{kind}-{secrets.randbelow(10**12)}"
+        copy = f"{path}.{kind}-{randbelow(10**12)}"
         with suppress(FileExistsError):
             descriptor = _lock(copy, os.O_CREAT | os.O_EXCL)
     _in_progress.add(copy)
