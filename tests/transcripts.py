@@ -3,10 +3,56 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
+from typing import Final
+
+_DIFFERS: Final = {
+    r"^new store: .*/": "new store: ",
+    # The id of a batch, in full or short; the token of a preview, a content hash, the mark of an envelope.
+    r"\b[0-9a-f]{8}(-[0-9a-f]{4})+(-[0-9a-f]{12})?\b": "ID",
+    r"\b[0-9a-f]{16}\b": "HEX",
+    r"\b\d{4}-\d\d-\d\d[ T]\d\d:\d\d(:\d\d)?\b": "TIME",
+    r"\b\d{8}T\d{6}Z": "TIME",
+    r"\b\d{4}-\d\d-\d\d\b": "DATE",
+    r"\b(just now|\d+ \w+ ago)\b": "AGO",
+    r"-?\b[01]\.\d{2,3}\b": "0.00",
+    r"[█░]+": "BAR",
+    r"\b\d+\.\d MiB": "MiB",
+    # A column is as wide as what stands in it.
+    r"(?<=\S) {2,}": "  ",
+}
 
 
-def blocks(text: str, language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+@dataclass(frozen=True)
+class Fence:
+    """A block of a page between three backticks."""
+
+    language: str
+    text: str
+    line: int
+    above: str  # the paragraph above it
+
+    @property
+    def file(self) -> str | None:
+        """The file that the paragraph above says it is: the last path in it, when a colon ends it."""
+        named = re.findall(r"`([^`\s]*\.[a-z]+)`", self.above)
+        return named[-1] if named and self.above.endswith(":") else None
+
+
+def fences(page: str) -> list[Fence]:
+    return [
+        Fence(
+            found["language"],
+            found["text"],
+            line=page.count("\n", 0, found.start("text")) + 1,
+            above=page[: found.start()].rstrip().rpartition("\n\n")[2].replace("\n", " "),
+        )
+        for found in re.finditer(r"^```(?P<language>\w+)\n(?P<text>.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    ]
+
+
+def blocks(page: str, language: str) -> list[str]:
+    return [fence.text for fence in fences(page) if fence.language == language]
 
 
 def steps(transcript: str) -> list[tuple[str, str]]:
@@ -16,7 +62,7 @@ def steps(transcript: str) -> list[tuple[str, str]]:
 
 
 def without_figures(text: str) -> str:
-    """Without what differs each time: the store's folder, a batch's id, the last digits of a relevance."""
-    text = re.sub(r"^new store: .*/", "new store: ", text, flags=re.MULTILINE)
-    text = re.sub(r"\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b", "ID", text)
-    return re.sub(r"\b[01]\.\d\d\b", "0.00", text).rstrip()
+    """Without what differs each time: times, ids, the last digits of a relevance, the store's folder."""
+    for differs, name in _DIFFERS.items():
+        text = re.sub(differs, name, text, flags=re.MULTILINE)
+    return "\n".join(line.rstrip() for line in text.splitlines()).rstrip()
