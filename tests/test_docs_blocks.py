@@ -49,10 +49,69 @@ PARSED = {
     "perdure serve": "it does not end; tests/serve",
     "perdure doctor --online": "it asks a provider; tests/cli/test_models.py",
 }
-# Blocks, by page and the beginning of their text, that cannot run, with the reason.
-NOT_RUN: dict[tuple[str, str], str] = {}
-# What a reader of the page has by then.
-BEFORE: dict[str, str] = {}
+# Blocks, by page and how they begin, that are not run, with the reason.
+NOT_RUN = {
+    ("README.md", "$ perdure hook --seconds 20"): "it is of the demo: tests/cli/test_demo.py",
+    ("docs/coding-agent.md", "$ perdure doctor claude-code"): "it needs Claude Code: tests/hosts",
+    ("docs/models.md", "$ perdure doctor"): "it needs 10,000 memories and another model: tests/test_model_change.py",
+    ("docs/models.md", "import tiktoken"): "it needs a package that is not ours: tests/test_token_counters.py",
+}
+CHAT = next(fence.text for fence in fences(PAGES["docs/learning.md"]) if fence.language == "json")
+A_MEMORY = 'perdure remember "Alice prefers dark mode"'
+# What a reader of the page has by then: files, and what they have typed.
+FILES = {
+    "docs/consolidation.md": {"chats.jsonl": CHAT},
+    "docs/context.md": {
+        "notes.jsonl": """{"valid_at": "2026-02-02T00:00:00Z", "text": \
+"Notes from the interview\\nAlice likes green tea. She dislikes phone calls."}"""
+    },
+    "docs/import.md": {"memories.jsonl": '{"text": "Alice prefers dark mode"}'},
+    "docs/knowledge-bank.md": {
+        "shop/docs/features/018-upload/.meta.json": '{"id": "018", "slug": "upload", "status": "active"}',
+        "shop/docs/knowledge-bank/patterns.md": """### Pattern: Thin Orchestrator
+The command calls one function.
+- Observed in: Feature #004
+- Last observed: Feature #004
+- Observation count: 2
+
+# More
+### Pattern: Golden Files
+""",
+    },
+    "docs/sessions.md": {
+        "parser/docs/features/012-parser/.meta.json": (
+            '{"id": "012", "slug": "parser", "status": "active", "lastCompletedPhase": "design"}'
+        ),
+        "parser/docs/features/012-parser/spec.md": "Build a file parser with error handling",
+    },
+}
+BEFORE = {
+    "docs/context.md": """
+        perdure remember "Never push to main" --tier constitutional --category guideline
+        perdure remember "I prefer dark mode" --category preference --metadata speaker=Alice --session-id s-7
+        perdure import notes.jsonl
+        perdure remember "The deployment of apollo waits" --metadata project=apollo --metadata severity=1
+    """,
+    "docs/knowledge-bank.md": """
+        cd shop
+        git init -q -b main . && git config user.name Ada && git config user.email ada@example.org
+        git config commit.gpgsign false && git commit -q --allow-empty -m First && git checkout -q -b feature/018-upload
+        mkdir src && touch src/upload.py src/parser.py && git add src && git commit -q -m Upload
+        cd docs/features && mkdir 005-a 006-b 007-c 008-d 009-e 010-f 011-g 012-h 013-i 014-j
+    """,
+    "docs/models.md": A_MEMORY,
+    "docs/sessions.md": """
+        perdure remember "Read real file samples before writing a parser." --title "Read samples" --category heuristics
+        perdure remember "Read real file samples before writing a parser." --category heuristics
+        perdure remember "Read real file samples before writing a parser." --category heuristics
+        perdure remember "Never swallow parse errors." --title "Swallowed errors" --category anti-patterns
+        perdure remember "Answer in British English." --tier constitutional --category guideline
+        cd parser
+    """,
+    "docs/storage.md": f"{A_MEMORY} --store agent.db",
+    "docs/time.md": A_MEMORY,
+    "docs/troubleshooting.md": A_MEMORY,
+}
 
 
 class Reader:
@@ -62,6 +121,7 @@ class Reader:
         self.home, self.environment = home, environment
         self.names: dict[str, Any] = {"__name__": "__main__"}
         self.printed = ""
+        self.written: list[str] = []
         environment.chdir(home)
         for name, value in {
             "USER": "alice", "PERDURE_LAYOUT": "terminal", "NO_COLOR": "1", "COLUMNS": "100",
@@ -80,10 +140,12 @@ class Reader:
     def runs(self, fence: Fence) -> None:
         """Each line succeeds."""
         self.printed = ""
-        for line in fence.text.replace("\\\n", " ").splitlines():
+        for line in map(str.strip, fence.text.replace("\\\n", " ").splitlines()):
             if exported := re.fullmatch(r"export (\w+)=(.*?)( +#.*)?", line):
                 self.environment.setenv(exported[1], str(Path(exported[2]).expanduser()))
-            elif line.strip() and not line.startswith("#"):
+            elif moved := re.fullmatch(r"cd ([\w/-]+)", line):
+                self.environment.chdir(moved[1])
+            elif line and not line.startswith("#"):
                 code, output = self.types(line)
                 assert code == 0, f"{line}\n{output}"
                 self.printed += output
@@ -92,6 +154,7 @@ class Reader:
         """Each line shows what the page shows below it."""
         for line, shown in steps(fence.text):
             _, output = self.types(line)
+            output = output.replace(str(self.home), "~")
             assert without_figures(output) == without_figures(shown), line
 
     def types(self, line: str) -> tuple[int, str]:
@@ -142,13 +205,20 @@ class Reader:
             settings.check_file(fence.text.encode(), Path("perdure.toml"), os.environ)
 
     def saves(self, fence: Fence) -> None:
-        """Under the name that the page gives it."""
+        """Under the name that the page gives it. Markdown without a name is what the page's commands write."""
         if fence.file:
-            path = Path(fence.file).expanduser()
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(fence.text, encoding="utf-8")
+            self.has(fence.file, fence.text)
+        elif fence.language == "markdown":
+            self.written.append(fence.text)
+
+    def has(self, file: str, text: str) -> None:
+        path = Path(file).expanduser()
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
 
     def leaves(self) -> None:
+        texts = [path.read_text(encoding="utf-8") for path in self.home.rglob("*.md")] if self.written else []
+        assert [text for text in self.written if not any(text in each for each in texts)] == []
         for value in self.names.values():
             if isinstance(value, Memory):
                 value.close()
@@ -181,6 +251,8 @@ def parse(words: list[str]) -> click.Context:
 @pytest.mark.parametrize("page", [page for page, text in PAGES.items() if fences(text)])
 def test_every_block_of_the_page_runs(page: str, stranger: Path, monkeypatch: pytest.MonkeyPatch):
     reader = Reader(stranger, monkeypatch)
+    for file, text in FILES.get(page, {}).items():
+        reader.has(file, text)
     reader.runs(Fence("sh", BEFORE.get(page, ""), 0, ""))
     try:
         for fence in fences(PAGES[page]):

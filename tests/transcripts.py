@@ -18,6 +18,8 @@ _DIFFERS: Final = {
     r"-?\b[01]\.\d{2,3}\b": "0.00",
     r"[█░]+": "BAR",
     r"\b\d+\.\d MiB": "MiB",
+    # A mark is counted as well, and it is another one each time.
+    r"\b\d+ of (?=\d+ tokens)": "",
     # A column is as wide as what stands in it.
     r"(?<=\S) {2,}": "  ",
 }
