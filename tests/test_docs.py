@@ -14,7 +14,7 @@ from pathlib import Path
 
 import click
 import pytest
-from transcripts import blocks, steps, without_figures
+from transcripts import blocks
 
 import perdure
 from perdure import errors, settings
@@ -31,8 +31,6 @@ MARKDOWN = sorted(
 PAGES = [*MARKDOWN, REPOSITORY / "llms.txt"]
 PACKAGE = REPOSITORY / "src" / "perdure"
 DESIGN = (DOCS / "design.md").read_text(encoding="utf-8")
-README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
-FOR_AGENTS = (REPOSITORY / "llms.txt").read_text(encoding="utf-8")
 
 
 def reference(page: str) -> str:
@@ -96,28 +94,6 @@ def tree_of(error: type[errors.PerdureError], depth: int = 0) -> Iterator[tuple[
     yield depth, error.__name__
     for child in error.__subclasses__():
         yield from tree_of(child, depth + 1)
-
-
-def test_the_python_of_the_readme_and_of_the_page_for_agents_runs_as_it_stands(tmp_path: Path):
-    for block in (*blocks(README, "python"), *blocks(FOR_AGENTS, "python")):
-        done = subprocess.run(
-            [sys.executable, "-c", block], cwd=tmp_path, capture_output=True, text=True, encoding="utf-8", check=False
-        )
-        assert done.returncode == 0, done.stderr
-        assert "Alice prefers dark mode" in done.stdout
-
-
-def test_the_readme_s_transcript_is_what_happens(monkeypatch: pytest.MonkeyPatch):
-    """What differs each time aside."""
-    monkeypatch.setenv("PERDURE_LAYOUT", "terminal")
-    monkeypatch.setenv("NO_COLOR", "1")
-    (transcript,) = blocks(README, "console")
-    for line, shown in steps(transcript):
-        command = [sys.executable, "-m", *shlex.split(line)]
-        both = subprocess.STDOUT
-        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=both, text=True, encoding="utf-8", check=False)
-        assert done.returncode == 0, done.stdout
-        assert without_figures(done.stdout) == without_figures(shown), line
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(REPOSITORY).as_posix())

@@ -10,17 +10,20 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tomllib
 from collections.abc import Callable, Iterator
-from contextlib import redirect_stdout
+from contextlib import ExitStack, redirect_stdout
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 import pytest
 from click.testing import CliRunner
+from serve.running import RunningServer
 from transcripts import Fence, fences, steps, without_figures
 
 from perdure import Memory, settings
@@ -41,18 +44,18 @@ OTHERS = {
     "uv": "tests/newcomer",
     "ollama": "another's program",
     "claude": "tests/hosts runs it",
-    "curl": "tests/serve asks the same routes",
     ".venv/bin/perdure": "tests/cli/test_demo.py runs the demo",
 }
 # Commands that are parsed and not run, with the reason.
 PARSED = {
-    "perdure serve": "it does not end; tests/serve",
     "perdure doctor --online": "it asks a provider; tests/cli/test_models.py",
 }
 # Blocks, by page and how they begin, that are not run, with the reason.
 NOT_RUN = {
+    ("docs/backup.md", "15 3 * * *"): "a line for cron",
     ("README.md", "$ perdure hook --seconds 20"): "it is of the demo: tests/cli/test_demo.py",
     ("docs/coding-agent.md", "$ perdure doctor claude-code"): "it needs Claude Code: tests/hosts",
+    ("docs/install.md", "perdure config set embedder ollama:nomic-embed-text"): "it needs Ollama: tests/embed",
     ("docs/models.md", "$ perdure doctor"): "it needs 10,000 memories and another model: tests/test_model_change.py",
     ("docs/models.md", "import tiktoken"): "it needs a package that is not ours: tests/test_token_counters.py",
 }
@@ -92,6 +95,7 @@ BEFORE = {
         perdure import notes.jsonl
         perdure remember "The deployment of apollo waits" --metadata project=apollo --metadata severity=1
     """,
+    "docs/install.md": A_MEMORY,
     "docs/knowledge-bank.md": """
         cd shop
         git init -q -b main . && git config user.name Ada && git config user.email ada@example.org
@@ -122,6 +126,9 @@ class Reader:
         self.names: dict[str, Any] = {"__name__": "__main__"}
         self.printed = ""
         self.written: list[str] = []
+        self.servers = ExitStack()
+        # What a page says, and what it is here.
+        self.meant: dict[str, str] = {}
         environment.chdir(home)
         for name, value in {
             "USER": "alice", "PERDURE_LAYOUT": "terminal", "NO_COLOR": "1", "COLUMNS": "100",
@@ -135,7 +142,10 @@ class Reader:
             "sh": self.runs, "text": self.compares, "toml": self.parses_toml,
         }  # fmt: skip
         assert fence.language in kinds, f"no kind of block: {fence.language}"
-        kinds[fence.language](fence)
+        text = fence.text
+        for said, meant in self.meant.items():
+            text = text.replace(said, meant)
+        kinds[fence.language](replace(fence, text=text))
 
     def runs(self, fence: Fence) -> None:
         """Each line succeeds."""
@@ -145,10 +155,25 @@ class Reader:
                 self.environment.setenv(exported[1], str(Path(exported[2]).expanduser()))
             elif moved := re.fullmatch(r"cd ([\w/-]+)", line):
                 self.environment.chdir(moved[1])
+            elif line == "perdure serve":
+                self.serves()
             elif line and not line.startswith("#"):
                 code, output = self.types(line)
                 assert code == 0, f"{line}\n{output}"
                 self.printed += output
+
+    def serves(self) -> None:
+        """On a port of its own. Its token is the reader's, and curl fails where it refuses."""
+        store = self.home / ".local/share/perdure/memory.db"
+        server = self.servers.enter_context(RunningServer(store, environment={"PERDURE_EMBEDDER": "local"}))
+        address = server.started["url"]
+        self.meant = {
+            "http://127.0.0.1:8733": address,
+            "https://memory.example.org": address,
+            "perdure_…": server.owner,
+        }
+        self.environment.setenv("TOKEN", server.owner)
+        self.has(".curlrc", "silent\nfail-with-body\n")
 
     def replays(self, fence: Fence) -> None:
         """Each line shows what the page shows below it."""
@@ -161,7 +186,7 @@ class Reader:
         for command in commands(line):
             if extra := re.search(r"perdure\[([a-z,]+)\]", " ".join(command)):
                 assert set(extra[1].split(",")) <= set(EXTRAS)
-            if command[0] in OTHERS:
+            if command[0] in OTHERS or (command[0] == "curl" and shutil.which("curl") is None):
                 return 0, ""
             if any(line.startswith(start) for start in PARSED):
                 return 0, str(parse(command[1:]))
@@ -217,6 +242,7 @@ class Reader:
         path.write_text(text, encoding="utf-8")
 
     def leaves(self) -> None:
+        self.servers.close()
         texts = [path.read_text(encoding="utf-8") for path in self.home.rglob("*.md")] if self.written else []
         assert [text for text in self.written if not any(text in each for each in texts)] == []
         for value in self.names.values():

@@ -9,8 +9,8 @@ from typing import Final
 _DIFFERS: Final = {
     r"^new store: .*/": "new store: ",
     # The id of a batch, in full or short; the token of a preview, a content hash, the mark of an envelope.
-    r"\b[0-9a-f]{8}(-[0-9a-f]{4})+(-[0-9a-f]{12})?\b": "ID",
-    r"\b[0-9a-f]{16}\b": "HEX",
+    r"\b[0-9a-f]{16}\b": "ID",
+    r"\b[0-9a-f]{8}((-[0-9a-f]{4}){3}-[0-9a-f]{12})?\b": "ID",
     r"\b\d{4}-\d\d-\d\d[ T]\d\d:\d\d(:\d\d)?\b": "TIME",
     r"\b\d{8}T\d{6}Z": "TIME",
     r"\b\d{4}-\d\d-\d\d\b": "DATE",

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from embed.wires import WIRES, vectors_of
 from providers.server import FaultServer, Received, Refuse, answering
+from transcripts import blocks
 
 from perdure import settings
 from perdure.embed import gemini, ollama, openai, voyage
@@ -26,10 +27,6 @@ PAGE = (Path(__file__).parents[2] / "docs" / "models.md").read_text(encoding="ut
 
 def section(heading: str) -> str:
     return PAGE.split(f"\n{heading}\n")[1].split(f"\n{heading.partition(' ')[0]} ")[0]
-
-
-def blocks(text: str, language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
 
 
 @pytest.mark.parametrize("provider", provider_names("perdure.embedders"))
