@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import shutil
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -58,5 +59,13 @@ def add_plain_files(app: Any, failure: Exception | None) -> None:
 
 
 def setup(app: Any) -> None:
+    console: Any = import_module("pygments.lexers.shell").BashSessionLexer
+
+    class Transcript(console):
+        """A line that begins with `#` is a memory's number here, not what the superuser types."""
+
+        _ps1rgx = re.compile(r"^(\$ )(.*\n?)")
+
+    app.add_lexer("console", Transcript)
     app.connect("source-read", add_navigation)
     app.connect("build-finished", add_plain_files)
