@@ -68,6 +68,15 @@ def test_a_prompt_with_a_trigger_phrase_finds_the_file_once(memory: Memory, proj
     assert (found.record.anchor_id, found.phrase) == (None, "jwt tokens")
 
 
+def test_the_front_matter_of_memory_files_and_of_the_configuration_is_read_alike(memory: Memory, project: Path):
+    """Also where it ends in three dots, and without a space behind a colon."""
+    write(project, text="---\ntitle:Login # today\ntags: # none\n...\nThe token lives for an hour.")
+    scan(memory, project)
+    assert [(record.title, record.tags, record.text) for record in memory.list()] == [
+        ("Login", (), "The token lives for an hour.")
+    ]
+
+
 def test_a_list_of_trigger_phrases_in_the_text_counts_like_one_in_the_front_matter(memory: Memory, project: Path):
     write(
         project, text="# Notes\nWords.\n\n## Trigger Phrases\n- save the whales\n- `harbour`\n\n## More\nMore words.\n"

@@ -102,6 +102,18 @@ def test_a_document_that_changed_updates_its_memories(user: User, store: Path, t
         assert [(record.text, record.version) for record in memory.list()] == [("Run ninja.", 2)]
 
 
+def test_documents_of_two_projects_of_one_name_do_not_take_turns(user: User, store: Path, tmp_path: Path):
+    paths = [write(tmp_path / owner / "website", "CLAUDE.md", f"# Build\nRun {owner}.\n") for owner in ("ana", "bob")]
+    assert [imported(user, str(path))["inserted"] for path in paths] == [1, 1]
+    assert [imported(user, str(path))["present"] for path in paths] == [1, 1]
+    write(paths[1].parent, "CLAUDE.md", "# Test\nRun tests.\n")
+    assert imported(user, str(paths[1])) == {"inserted": 1, "updated": 0, "present": 0, "gone": 1}
+    with Memory(store, embedder="none") as memory:
+        assert {record.text for record in memory.list()} == {"Run ana.", "Run tests."}
+        # As it was called before, so that a store that holds it already keeps it.
+        assert memory.get("document:website/CLAUDE.md#build").text == "Run ana."
+
+
 def test_the_graph_of_the_reference_memory_server_becomes_memories(user: User, store: Path, tmp_path: Path):
     rows: list[dict[str, object]] = [
         {"type": "entity", "name": "Ana", "entityType": "person", "observations": ["flies gliders", "lives in Osaka"]},

@@ -20,6 +20,7 @@ from specs.projects import bank, feature
 from store.behind import behind
 
 from perdure import Memory
+from perdure.session.spool import Spool
 
 QUESTION = "When is the deploy key rotated?"
 # Root passes through all permissions; without these rights it is stopped like anybody else.
@@ -237,7 +238,37 @@ def test_a_session_starts_with_the_user_s_memories_whatever_a_file_of_the_projec
     path.parent.mkdir(parents=True)
     path.write_text(config, encoding="utf-8")
     session = HostSession("claude", project)
-    assert "Never deploy on Friday" in tell(session, session.start()).context
+    told = tell(session, session.start()).context
+    assert "Never deploy on Friday" in told
+    assert f"*Memory: {path}, line 1, is not JSON" in told.splitlines()[-1]
+    assert told.endswith(" The defaults are in use.*")
+
+
+def a_file(place: Path) -> None:
+    place.write_bytes(b"")
+
+
+def a_link_to_nowhere(place: Path) -> None:
+    place.symlink_to(place.with_name("nowhere"))
+
+
+@pytest.mark.parametrize("obstacle", [a_file, a_link_to_nowhere])
+def test_a_turn_is_kept_also_where_something_else_has_the_place_of_the_turns(
+    project: Path, known: Path, obstacle: Callable[[Path], None]
+):
+    obstacle(known.with_name("memory.db-spool"))
+    session = HostSession("claude", project)
+    tell(session, session.prompt("The deploy key is rotated every Monday."))
+    (kept,) = known.with_name("memory.db-spool-2").glob("*.json")
+    assert b"every Monday" in kept.read_bytes()
+    (finding,) = Spool(known).findings()
+    assert (finding.level, finding.check) == ("warning", "spool")
+    assert "memory.db-spool is not a folder of yours" in finding.sentence
+    tell(session, session.stop("Noted."))
+    assert not kept.exists()
+    with Memory(embedder="none") as memory:
+        said = [record.text for record in memory.conversation(session.id).messages()]
+    assert said == ["The deploy key is rotated every Monday.", "Noted."]
 
 
 def test_a_host_that_does_not_close_its_end_is_not_waited_for(stranger: Path):

@@ -53,6 +53,31 @@ def test_a_mistake_in_the_configuration_is_refused(user: User, project: Path):
         assert "sum to 1.0; they are 0.9 + 0.2 + 0.3 = 1.4" in refused.err
 
 
+def test_doctor_names_every_mistake_in_the_files_of_the_project(user: User, project: Path):
+    configure(project, memory_vector_weight=0.9)
+    broken = project / ".opencode" / "memory" / "config.jsonc"
+    broken.parent.mkdir(parents=True)
+    broken.write_text("{broken", "utf-8")
+    found = user("doctor", "--json", CLAUDE_PROJECT_DIR=str(project))
+    assert found.code == 7
+    told = {each["check"]: each["sentence"] for each in found.json["findings"] if each["level"] == "problem"}
+    assert list(told) == ["configuration", "project settings"]
+    assert "0.9 + 0.2 + 0.3 = 1.4" in told["configuration"]
+    assert f"{broken}, line 1, is not JSON" in told["project settings"]
+    # The store is checked all the same.
+    assert len(found.json["findings"]) > len(told)
+
+
+def test_doctor_names_turns_that_could_not_be_stored(user: User, project: Path, stranger: Path):
+    spool = stranger / ".local/share/perdure/memory.db-spool"
+    spool.mkdir()
+    (spool / "1.rejected").write_text("{", "utf-8")
+    told = user("doctor", CLAUDE_PROJECT_DIR=str(project)).rows
+    assert [row[2] for row in told if row[:2] == ["warning", "spool"]] == [
+        f"1 turn could not be stored, and may be read in {spool}."
+    ]
+
+
 def test_every_learning_is_explained_by_its_signals(user: User, project: Path):
     screen = user.screen("session", "explain", "--project", str(project))
     assert "asked: parser: Build a parser. Phase: design. Files:" in screen

@@ -21,8 +21,10 @@ _LINK: Final = re.compile(r"^\s*[-*+]\s+\[[^\]]*\]\([^)]+\.md\).*$", re.MULTILIN
 _NOT_IN_A_NAME: Final = re.compile(r"[^\w]+")
 
 
-def sections_of_document(path: str, text: str, project: str | None) -> list[Section]:
-    """Pure: a memory for each section below a heading of the first or second rank, in the order of the file."""
+def sections_of_document(path: str, text: str, project: str | None, name_in_key: str) -> list[Section]:
+    """Pure: a memory for each section below a heading of the first or second rank, in the order of the file.
+    `name_in_key` is what keys call the project.
+    """
     _, body = split_front_matter(text.replace("\r\n", "\n"))
     parts: list[tuple[str, list[str]]] = [("", [])]
     fenced = False
@@ -49,7 +51,7 @@ def sections_of_document(path: str, text: str, project: str | None) -> list[Sect
         fields: dict[str, Any] = {"title": title[:_MAX_LINE], "file_path": path, "anchor_id": anchor[:_MAX_LINE]}
         if project:
             fields["source_project"] = project
-        sections.append(Section(key_of_section(KIND, project or "", path, anchor=anchor), content, fields))
+        sections.append(Section(key_of_section(KIND, name_in_key, path, anchor=anchor), content, fields))
     return sections
 
 

@@ -1,39 +1,44 @@
 """The front matter of a Markdown file: what stands between two lines `---` at its beginning, as far as people and
-tools write it: one value, a list on one line, or a list of lines with dashes; and one level below a name.
+tools write it: one value, a list on one line, or a list of lines with dashes; and one level below a name. The hook of a
+session reads its configuration with it, so that nothing is compiled before it is needed.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Final, TypeAlias
 
 Values: TypeAlias = Mapping[str, "str | list[str]"]
 
-_BLOCK: Final = re.compile(r"\A\ufeff?---[ \t]*\r?\n(.*?)^---[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
-_ENTRY: Final = re.compile(r"(\s*)([A-Za-z_][\w.-]*)\s*:(?:\s+(.*))?$")
-_ITEM: Final = re.compile(r"\s*-\s+(.*)$")
+_ENDS: Final = ("---", "...")
 
 
 def split_front_matter(text: str) -> tuple[Values, str]:
     """The values by name, and the text behind them. `a:` with `b: c` below it is `a.b`."""
-    block = _BLOCK.match(text)
-    if block is None:
-        return {}, text.removeprefix("\ufeff")
+    text = text.removeprefix("\ufeff")
+    lines = text.splitlines(keepends=True)
+    end = next((number for number, line in enumerate(lines) if number and line.rstrip() in _ENDS), 0)
+    if not end or lines[0].rstrip() != _ENDS[0]:
+        return {}, text
     values: dict[str, str | list[str]] = {}
     name = parent = ""
-    for line in block[1].splitlines():
-        if not line.strip() or line.lstrip().startswith("#"):
-            continue
-        if (item := _ITEM.match(line)) and name:
+    for line in lines[1:end]:
+        said = line.strip()
+        own, colon, value = (part.strip() for part in said.partition(":"))
+        if said.startswith(("- ", "-\t")) and name:
             known = values.get(name)
-            values[name] = [*(known if isinstance(known, list) else []), _plain(item[1])]
-        elif entry := _ENTRY.match(line):
-            below, own, value = bool(entry[1]), entry[2], (entry[3] or "").strip()
+            values[name] = [*(known if isinstance(known, list) else []), _plain(said[1:])]
+        elif colon and _is_name(own) and not value.startswith("//"):
+            below = line[0].isspace()
             parent = parent if below else own
             name = f"{parent}.{own}" if below and parent else own
-            values[name] = value_of(value)
-    return values, text[block.end() :]
+            values[name] = "" if value.startswith("#") else value_of(value)
+    return values, "".join(lines[end + 1 :])
+
+
+def _is_name(text: str) -> bool:
+    """Neither a comment, nor a sentence with a colon in it."""
+    return (text[:1].isalpha() or text[:1] == "_") and all(letter.isalnum() or letter in "_.-" for letter in text)
 
 
 def text_of(values: Values, *names: str) -> str | None:
@@ -57,9 +62,10 @@ def texts_of(values: Values, *names: str) -> tuple[str, ...]:
 
 def value_of(text: str) -> str | list[str]:
     if text.startswith("[") and text.endswith("]"):
-        return [
-            _plain(part) for part in re.findall(r'"(?:[^"\\]|\\.)*"|\'[^\']*\'|[^,\[\]]+', text[1:-1]) if part.strip()
-        ]
+        import re
+
+        parts: list[str] = re.findall(r'"(?:[^"\\]|\\.)*"|\'[^\']*\'|[^,\[\]]+', text[1:-1])
+        return [_plain(part) for part in parts if part.strip()]
     return _plain(text)
 
 

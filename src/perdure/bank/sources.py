@@ -11,7 +11,16 @@ from perdure.bank.documents import AGENT_FILES, section_of_own_memory, sections_
 from perdure.bank.documents import KIND as DOCUMENT
 from perdure.bank.knowledge_graph import ENTITY, RELATION, sections_of_graph
 from perdure.bank.memory_files import SPECS, is_memory_file, read_inside, save_memory_file, scan_memory_files
-from perdure.bank.sections import ImportOptions, ImportReport, Section, Unread, known_sections, store_sections
+from perdure.bank.sections import (
+    ImportOptions,
+    ImportReport,
+    Section,
+    Unread,
+    key_of_section,
+    known_sections,
+    name_in_keys,
+    store_sections,
+)
 from perdure.bank.takeover import known_databases, take_over
 from perdure.bank.transcripts import Agent, import_transcripts, objects_in
 from perdure.errors import ImportFailed
@@ -180,11 +189,13 @@ def import_source(memory: Memory, source: Source, options: ImportOptions) -> Imp
     kept = {section.key for section in sections}
     # Of a file that is read whole, what is no longer in it is gone.
     files = {section.fields.get("file_path") for section in sections} - {None}
-    projects = {section.fields.get("source_project") for section in sections}
+    name = name_in_keys(source.root, options.project_name)
     gone = [
         record
         for record in known.values()
-        if record.key not in kept and record.file_path in files and record.source_project in projects
+        if record.key not in kept
+        and record.file_path in files
+        and record.key == key_of_section(DOCUMENT, name, record.file_path or "", anchor=record.anchor_id)
     ]
     return store_sections(memory, sections, known, replace(report, unread=tuple(unread)), options, gone)
 
@@ -212,7 +223,7 @@ def read_documents(source: Source, name: str | None) -> tuple[list[Section], lis
             own = section_of_own_memory(path.absolute().parent.parent.name, path.name, text, name)
             sections += [own] if own else []
         else:
-            sections += sections_of_document(relative, text, name)
+            sections += sections_of_document(relative, text, name, name_in_keys(source.root, name))
     return sections, unread
 
 

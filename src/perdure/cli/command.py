@@ -65,7 +65,7 @@ class Target:
         """
         from perdure.memory import Memory
 
-        settings = self._settings()
+        settings = more.pop("settings", None) or self._settings()
         missing = (
             self.creates and not settings.server and settings.store.name != ":memory:" and not settings.store.exists()
         )

@@ -15,12 +15,17 @@ from perdure.cli.progress import Bar
 from perdure.cli.render import View
 from perdure.cli.terminal import dim, glyphs, safe, width
 from perdure.cli.text_layout import wrap
-from perdure.errors import StoreBusy, StoreError
+from perdure.errors import SettingsInvalid, StoreBusy, StoreError
 from perdure.hosts.check import check_host
 from perdure.hosts.host import HOSTS, host_named
 from perdure.jsonable import doctor_document
 from perdure.model import Finding
+from perdure.project_settings import read_project_settings
+from perdure.session.configuration import read_configuration
+from perdure.session.spool import Spool
+from perdure.settings import load
 
+_PROJECT: Final = "project settings"
 _COLOURS: Final = {"ok": "green", "warning": "yellow", "problem": "red"}
 
 
@@ -39,7 +44,7 @@ _COLOURS: Final = {"ok": "green", "warning": "yellow", "problem": "red"}
 @option("--online", is_flag=True, help="Also ask the embedder and the language model whether they answer.")
 @option("--secrets", is_flag=True, help="Look for secrets instead, in all namespaces; with --repair, take them out.")
 def main(target: Target, *, host: str | None, repair: bool, online: bool, secrets: bool) -> View:
-    """Check the store, and repair it; or check a coding agent.
+    """Check the store and the project's settings, and repair the store; or check a coding agent.
 
     With HOST, such as claude-code, codex, copilot or gemini, the store is left alone: whether the host is configured,
     whether what a server stores reaches the next session, and what the host itself says about it.
@@ -54,7 +59,7 @@ def main(target: Target, *, host: str | None, repair: bool, online: bool, secret
     levels: list[str] = []
 
     def examine() -> Iterator[Finding]:
-        found = _findings_of_store(target, repair=repair, online=online, secrets=secrets)
+        found = _findings(target, repair=repair, online=online, secrets=secrets)
         for finding in found if host is None else check_host(host_named(host), Path.cwd(), os.environ):
             levels.append(finding.level)
             yield finding
@@ -86,12 +91,33 @@ def main(target: Target, *, host: str | None, repair: bool, online: bool, secret
     )
 
 
-def _findings_of_store(target: Target, *, repair: bool, online: bool, secrets: bool) -> Iterator[Finding]:
-    """Findings as they come. A store that cannot even be opened is one too; one that is only busy is not."""
+def _findings(target: Target, *, repair: bool, online: bool, secrets: bool) -> Iterator[Finding]:
+    """Findings as they come. A store that cannot even be opened is one too; one that is only busy is not. Settings of
+    the project that cannot be read are one, and the store is opened without them.
+    """
+    wrong = [] if secrets else list(_findings_of_project(target.project))
+    yield from wrong
+    settings = load(store=target.store) if any(finding.check == _PROJECT for finding in wrong) else None
     try:
-        with target.memory() as memory, Bar("Looking for secrets") as bar:
+        with target.memory(settings=settings) as memory, Bar("Looking for secrets") as bar:
             yield from memory.doctor(repair=repair, online=online, secrets=secrets, progress=bar)
+        if not secrets:
+            yield from Spool(load(store=target.store).store).findings()
     except StoreBusy:
         raise
     except StoreError as error:
         yield Finding(error.code, "problem", error.sentence, error.remedy)
+
+
+def _findings_of_project(project: Path | None) -> Iterator[Finding]:
+    """What is wrong in the files that configure sessions in this project. Sessions go on with the defaults."""
+    if project is None:
+        return
+    configuration = read_configuration(project)
+    for problem in configuration.problems:
+        remedy = "Correct the file, or remove the line. Sessions use the default in its place."
+        yield Finding("configuration", "problem", f"{configuration.file}: {problem}", remedy)
+    try:
+        read_project_settings(project)
+    except SettingsInvalid as error:
+        yield Finding(_PROJECT, "problem", error.sentence, error.remedy)

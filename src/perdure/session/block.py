@@ -123,8 +123,8 @@ def plain_diagnostics(local: int, shared: int) -> str:
     return f"*Memory: {local + shared} entries ({local} local, {shared} global) | semantic: disabled*"
 
 
-def problem_line(file: str, problem: str) -> str:
-    return f"*Memory: {file}: {one_line(problem)} The defaults are in use.*"
+def problem_line(problem: str) -> str:
+    return f"*Memory: {one_line(problem)} The defaults are in use.*"
 
 
 def units(text: str) -> int:

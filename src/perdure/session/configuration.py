@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from perdure.bank.front_matter import split_front_matter
 from perdure.git import is_tracked
 from perdure.project import project_root
 from perdure.values import field, replace, value_class
@@ -42,7 +43,7 @@ _SWITCHES: Final = {"true": True, "yes": True, "on": True, "false": False, "no":
 @value_class(kw_only=True)
 class SessionConfiguration:
     """`embedder` and `keywords` are None where the file does not choose, so that Perdure's own settings count.
-    `file` is None where there is none.
+    `file` is None where there is none. `project_problem` is what is wrong with another file of the project.
     """
 
     semantic: bool = True
@@ -53,6 +54,7 @@ class SessionConfiguration:
     limit: int = DEFAULT_LIMIT
     file: Path | None = None
     problems: tuple[str, ...] = ()
+    project_problem: str = ""
 
     @property
     def recipe(self) -> str:
@@ -109,34 +111,14 @@ def session_settings(
     return loaded
 
 
-def front_matter(text: str) -> dict[str, str]:
-    """The keys and values between the first two lines `---`. Comments go, quotation marks as well."""
-    lines = text.lstrip("\ufeff").splitlines()
-    if not lines or lines[0].strip() != "---":
-        return {}
-    found: dict[str, str] = {}
-    for line in lines[1:]:
-        if line.strip() in {"---", "..."}:
-            return found
-        name, colon, value = line.partition(":")
-        if colon and name.strip() and not name.startswith((" ", "\t", "#", "-")):
-            found[name.strip()] = plain_value(value.strip())
-    return {}
-
-
-def plain_value(value: str) -> str:
-    if value[:1] in {'"', "'"} and (end := value.find(value[0], 1)) > 0:
-        return value[1:end]
-    return "" if value.startswith("#") else value.partition(" #")[0].strip()
-
-
 def _read(path: Path) -> SessionConfiguration:
     try:
         with path.open("rb") as file:
             text = file.read(_MOST_BYTES).decode("utf-8", "replace")
     except OSError as error:
         return SessionConfiguration(file=path, problems=(f"It cannot be read: {error.strerror}.",))
-    values = _Values(front_matter(text))
+    given, _ = split_front_matter(text)
+    values = _Values({name: value if isinstance(value, str) else ", ".join(value) for name, value in given.items()})
     return SessionConfiguration(
         semantic=values.switch("memory_semantic_enabled"),
         injection=values.switch("memory_injection_enabled"),

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
@@ -22,8 +22,10 @@ from perdure.errors import InvalidInput
 
 if TYPE_CHECKING:
     from perdure.memory import Memory
+    from perdure.model import Finding
 
-_SUFFIX: Final = "-spool"
+# The second is for when something else has the name of the first.
+_SUFFIXES: Final = ("-spool", "-spool-2")
 _READY: Final = ".json"
 _REJECTED: Final = ".rejected"
 _AT_ONCE: Final = 64
@@ -32,6 +34,7 @@ _MOST_WAITING: Final = 10_000
 # Half a file of a hook that was killed is removed after so many seconds.
 _ABANDONED: Final = 3600
 _KEY_IN_NAME: Final = 32
+_STORE_THEM: Final = "Store them: `perdure work`."
 
 
 class SpooledMessage(NamedTuple):
@@ -59,7 +62,12 @@ class Spool:
     """The folder may be missing: it is made with the first message."""
 
     def __init__(self, store: Path) -> None:
-        self.folder = store.absolute().with_name(store.name + _SUFFIX)
+        self.folders = tuple(store.absolute().with_name(store.name + suffix) for suffix in _SUFFIXES)
+
+    @property
+    def folder(self) -> Path:
+        """Where messages are put: the first folder that is ours, or can be made."""
+        return next((folder for folder in self.folders if is_free(folder) or is_ours(folder)), self.folders[0])
 
     def put(self, message: SpooledMessage) -> bool:
         """The message is on disk when this returns. False: it waits here already, or too many do."""
@@ -67,11 +75,12 @@ class Spool:
         mark = message.key[:_KEY_IN_NAME]
         if len(waiting) >= _MOST_WAITING or any(mark in path.name for path in waiting):
             return False
-        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if not self._is_ours():
+        folder = self.folder
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not is_ours(folder):
             return False
         name = f"{time.time_ns():020}-{mark}"
-        part = self.folder / f"{name}.{os.getpid()}.part"
+        part = folder / f"{name}.{os.getpid()}.part"
         descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o600)
         try:
             with os.fdopen(descriptor, "w", encoding="utf-8") as file:
@@ -82,13 +91,13 @@ class Spool:
             part.unlink(missing_ok=True)
             raise
         point("before a message has its name")
-        part.rename(self.folder / (name + _READY))
-        self._sync_folder()
+        part.rename(folder / (name + _READY))
+        sync_folder(folder)
         return True
 
     def waiting(self) -> list[Path]:
         """The messages that wait, in the order in which they were put here."""
-        return sorted(path for path in self._files() if path.name.endswith(_READY))
+        return sorted((path for path in self._files() if path.name.endswith(_READY)), key=lambda path: path.name)
 
     def drain(self, memory: Memory, has_time: Callable[[], bool] = lambda: True) -> int:
         """Put what waits into the store, conversation by conversation, each in its order; how many messages are new. A
@@ -155,23 +164,52 @@ class Spool:
             path.rename(path.with_suffix(_REJECTED))
 
     def _files(self) -> list[Path]:
+        files: list[Path] = []
+        for folder in filter(is_ours, self.folders):
+            with suppress(FileNotFoundError, NotADirectoryError), os.scandir(folder) as entries:
+                files += [folder / entry.name for entry in entries if entry.is_file(follow_symlinks=False)]
+        return files
+
+    def findings(self) -> Iterator[Finding]:
+        """What a person should know: that something is in the way, and what nobody could store."""
+        from perdure.model import Finding
+
+        blocked = [folder for folder in self.folders if not is_free(folder) and not is_ours(folder)]
+        if blocked:
+            kept = f"turns wait in {self.folder.name}" if len(blocked) < len(self.folders) else "no turn can be kept"
+            remedy = "Move it away: hooks keep what is said there until it is stored."
+            level = "warning" if len(blocked) < len(self.folders) else "problem"
+            yield Finding("spool", level, f"{blocked[0]} is not a folder of yours, so {kept}.", remedy)
+        waiting = len(self.waiting())
+        if waiting >= _MOST_WAITING:
+            yield Finding(
+                "spool", "problem", f"{waiting:,} turns wait to be stored, and no more are kept.", _STORE_THEM
+            )
+        rejected = [path for path in self._files() if path.suffix == _REJECTED]
+        if rejected:
+            turns = "1 turn" if len(rejected) == 1 else f"{len(rejected):,} turns"
+            sentence = f"{turns} could not be stored, and may be read in {rejected[0].parent}."
+            yield Finding("spool", "warning", sentence, f"Look at the files that end in {_REJECTED}, and delete them.")
+
+
+def is_free(folder: Path) -> bool:
+    """Whether there is nothing of this name, not even a link that leads nowhere."""
+    return not os.path.lexists(folder)
+
+
+def is_ours(folder: Path) -> bool:
+    """In a folder that somebody else made, they could say what nobody said."""
+    try:
+        return folder.is_dir() and (not hasattr(os, "geteuid") or folder.lstat().st_uid == os.geteuid())
+    except OSError:
+        return False
+
+
+def sync_folder(folder: Path) -> None:
+    """A name is on disk only once its folder is."""
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
         try:
-            if not self._is_ours():
-                return []
-            with os.scandir(self.folder) as entries:
-                return [self.folder / entry.name for entry in entries if entry.is_file(follow_symlinks=False)]
-        except (FileNotFoundError, NotADirectoryError):
-            return []
-
-    def _is_ours(self) -> bool:
-        """In a folder that somebody else made, they could say what nobody said."""
-        return not hasattr(os, "geteuid") or self.folder.lstat().st_uid == os.geteuid()
-
-    def _sync_folder(self) -> None:
-        """A name is on disk only once its folder is."""
-        with suppress(OSError):
-            descriptor = os.open(self.folder, os.O_RDONLY)
-            try:
-                os.fsync(descriptor)
-            finally:
-                os.close(descriptor)
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

@@ -136,12 +136,22 @@ class SessionStart:
 
     def from_store(self, *, meaning: bool = True) -> MadeBlock:
         """The block by meaning and words, or by words alone. Raises whatever keeps it from being made."""
+        from perdure.errors import SettingsInvalid
         from perdure.memory import Memory
 
         query = self.query()
         if isinstance(self.given, Memory):
             return self.of_memory(self.given, where(self.project, self.session, environ=self.environ), query)
-        settings = self.given or self.settings()
+        try:
+            settings = self.given or session_settings(
+                self.project, environ=self.environ, configuration=self.configuration
+            )
+        except SettingsInvalid as error:
+            # What is wrong in a file of the project must not cost the user's memories.
+            from perdure.settings import load
+
+            told = replace(self.configuration, project_problem=error.sentence)
+            return replace(self, given=load(self.environ), configuration=told).from_store(meaning=meaning)
         place = where(self.project, self.session, namespace=settings.namespace, environ=self.environ)
         memory = self.open_memory(settings if meaning else replace(settings, embedder="none"), place)
         if memory is None:
@@ -166,17 +176,6 @@ class SessionStart:
         if not self.asked:
             self.asked.append(collect_signals(self.project, seconds=min(_FOR_GIT, self.left / 4)).query)
         return self.asked[0]
-
-    def settings(self) -> Settings:
-        """Those of the project's sessions. What is wrong in a file of the project must not cost the user's memories."""
-        from perdure.errors import SettingsInvalid
-
-        try:
-            return session_settings(self.project, environ=self.environ, configuration=self.configuration)
-        except SettingsInvalid:
-            from perdure.settings import load
-
-            return load(self.environ)
 
     def open_memory(self, settings: Settings, place: Place) -> Memory | None:
         """The memory of the session. A store is made only where there is something to put into it."""
@@ -348,7 +347,8 @@ def build_block(
         found = ask(None)
     hits = [hit for hit in found.recall if hit.record.id not in always][: configuration.limit]
     compared = found.recall.compared
-    problems = [problem_line(FILE, problem) for problem in configuration.problems]
+    problems = [problem_line(f"{FILE}: {problem}") for problem in configuration.problems]
+    problems += [problem_line(configuration.project_problem)] if configuration.project_problem else []
     line = diagnostics(len(hits), found.total, compared.by_meaning, compared.by_words, query, found.model)
     room = MOST_CHARACTERS - sum(len(each) + 1 for each in (line, *problems)) - _DIGITS
     filled = fill_block(constitution, hits, room, place.namespace)
@@ -370,4 +370,5 @@ def build_block(
 def state_of(memory: Memory, place: Place, configuration: SessionConfiguration, query: str | None) -> str:
     """Everything that decides about the text but the clock and the use of memories."""
     positions = [next((line.seq for line in memory.namespace(name).log(limit=1)), 0) for name in place.read_namespaces]
-    return repr((query, configuration.limit, sorted(configuration.weights.items()), place.read_namespaces, positions))
+    weights, wrong = sorted(configuration.weights.items()), (*configuration.problems, configuration.project_problem)
+    return repr((query, configuration.limit, weights, wrong, place.read_namespaces, positions))
