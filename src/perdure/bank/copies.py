@@ -54,7 +54,7 @@ def note_folders(store: Store, namespace: str, project: Path | None, shared: Pat
     new = {"projects": project, "shared": shared}
     paths = {kind: os.path.realpath(path) for kind, path in new.items() if path is not None and path.is_dir()}
     for _ in range(_ATTEMPTS):
-        noted = _noted(store)
+        noted = noted_folders(store)
         own = noted.setdefault(namespace, {})
         if all(path in own.get(kind, []) for kind, path in paths.items()):
             # Somebody else may have noted something at the same moment, so that it is looked at once more.
@@ -64,7 +64,7 @@ def note_folders(store: Store, namespace: str, project: Path | None, shared: Pat
         store.put_note(_NOTE, json.dumps(noted))
 
 
-def _noted(store: Store) -> dict[str, dict[str, list[str]]]:
+def noted_folders(store: Store) -> dict[str, dict[str, list[str]]]:
     try:
         value: Any = json.loads(store.note(_NOTE) or "{}")
     except ValueError:
@@ -83,7 +83,7 @@ class CopySearch:
     namespace: str
 
     def __call__(self, records: Sequence[Record], *, dry_run: bool) -> tuple[MarkdownCopy, ...]:
-        noted = _noted(self.services.store).get(self.namespace, {})
+        noted = noted_folders(self.services.store).get(self.namespace, {})
         learnings = [record for record in records if record.category in LEARNING_CATEGORIES]
         sections = [record for record in records if (record.key or "").startswith(_FILE)]
         found = [
@@ -101,7 +101,8 @@ class CopySearch:
             for folder, project in banks:
                 if project and not project.is_dir():
                     name = project_root(project).name
-                    found += [kept(str(folder), _GONE)] if _is_of(learnings, name) else []
+                    if any(record.source_project == name for record in learnings):
+                        found.append(kept(str(folder), _GONE))
                     continue
                 found += in_bank(folder, project, says, dry_run=dry_run)
                 if project is None and not dry_run:
@@ -140,10 +141,6 @@ class CopySearch:
             yield from in_memory_file(project, path, anchors, self._says(self._versions(some)), dry_run=dry_run)
 
 
-def _is_of(records: Iterable[Record], name: str) -> bool:
-    return any(record.source_project == name for record in records)
-
-
 def in_bank(folder: Path, project: Path | None, says: Says, *, dry_run: bool) -> Iterator[MarkdownCopy]:
     """The entries of a bank that say one of these."""
     for category in CATEGORIES:
@@ -156,7 +153,7 @@ def in_bank(folder: Path, project: Path | None, says: Says, *, dry_run: bool) ->
             continue
         copies = [MarkdownCopy(str(path), entry.line_number) for entry in meant]
         if copies:
-            yield from _removed(path, project, copies, removing(category, says), dry_run=dry_run)
+            yield from removed_copies(path, project, copies, removing(category, says), dry_run=dry_run)
 
 
 def in_memory_file(
@@ -177,12 +174,14 @@ def in_memory_file(
     texts = parse_memory_file(relative, text).texts
     if any(says(section) for section in texts.values()):
         copies = [MarkdownCopy(str(project / path))]
-        yield from _removed(project / path, project, copies, lambda text: without_sections(text, says), dry_run=dry_run)
+        yield from removed_copies(
+            project / path, project, copies, lambda text: without_sections(text, says), dry_run=dry_run
+        )
     if any(not says(texts[anchor]) for anchor in anchors if anchor in texts):
         yield kept(str(project / path), _CHANGED)
 
 
-def _removed(
+def removed_copies(
     path: Path, project: Path | None, copies: Sequence[MarkdownCopy], edit: Callable[[str], str], *, dry_run: bool
 ) -> list[MarkdownCopy]:
     if path.is_symlink() or (project and not path.resolve().is_relative_to(project.resolve())):

@@ -28,7 +28,7 @@ def split_front_matter(text: str) -> tuple[Values, str]:
         if said.startswith(("- ", "-\t")) and name:
             known = values.get(name)
             values[name] = [*(known if isinstance(known, list) else []), _plain(said[1:])]
-        elif colon and _is_name(own) and not value.startswith("//"):
+        elif colon and is_name(own) and not value.startswith("//"):
             below = line[0].isspace()
             parent = parent if below else own
             name = f"{parent}.{own}" if below and parent else own
@@ -36,7 +36,7 @@ def split_front_matter(text: str) -> tuple[Values, str]:
     return values, "".join(lines[end + 1 :])
 
 
-def _is_name(text: str) -> bool:
+def is_name(text: str) -> bool:
     """Neither a comment, nor a sentence with a colon in it."""
     return (text[:1].isalpha() or text[:1] == "_") and all(letter.isalnum() or letter in "_.-" for letter in text)
 

@@ -48,7 +48,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "capacity": ("capacity", "Show how full a namespace is, and set its limits."),
     "stats": ("stats", "Count what is stored, by namespace."),
     "namespaces": ("namespaces", "List the namespaces of the store."),
-    "doctor": ("doctor", "Check the store, and repair it; or check a coding agent."),
+    "doctor": ("doctor", "Check the store and the project's settings, and repair the store; or check a coding agent."),
     "egress": ("egress", "List what left this machine."),
     "parked": ("parked", "List, retry or discard what a model said that could not be used."),
     "serve": ("serve", "Serve the memory over HTTP, to programs that have a token."),

@@ -59,7 +59,7 @@ def main(target: Target, *, host: str | None, repair: bool, online: bool, secret
     levels: list[str] = []
 
     def examine() -> Iterator[Finding]:
-        found = _findings(target, repair=repair, online=online, secrets=secrets)
+        found = findings_of_store(target, repair=repair, online=online, secrets=secrets)
         for finding in found if host is None else check_host(host_named(host), Path.cwd(), os.environ):
             levels.append(finding.level)
             yield finding
@@ -91,11 +91,11 @@ def main(target: Target, *, host: str | None, repair: bool, online: bool, secret
     )
 
 
-def _findings(target: Target, *, repair: bool, online: bool, secrets: bool) -> Iterator[Finding]:
+def findings_of_store(target: Target, *, repair: bool, online: bool, secrets: bool) -> Iterator[Finding]:
     """Findings as they come. A store that cannot even be opened is one too; one that is only busy is not. Settings of
     the project that cannot be read are one, and the store is opened without them.
     """
-    wrong = [] if secrets else list(_findings_of_project(target.project))
+    wrong = [] if secrets else list(findings_of_project(target.project))
     yield from wrong
     settings = load(store=target.store) if any(finding.check == _PROJECT for finding in wrong) else None
     try:
@@ -109,7 +109,7 @@ def _findings(target: Target, *, repair: bool, online: bool, secrets: bool) -> I
         yield Finding(error.code, "problem", error.sentence, error.remedy)
 
 
-def _findings_of_project(project: Path | None) -> Iterator[Finding]:
+def findings_of_project(project: Path | None) -> Iterator[Finding]:
     """What is wrong in the files that configure sessions in this project. Sessions go on with the defaults."""
     if project is None:
         return

@@ -67,7 +67,7 @@ class Spool:
     @property
     def folder(self) -> Path:
         """Where messages are put: the first folder that is ours, or can be made."""
-        return next((folder for folder in self.folders if is_free(folder) or is_ours(folder)), self.folders[0])
+        return next((folder for folder in self.folders if is_missing(folder) or is_ours(folder)), self.folders[0])
 
     def put(self, message: SpooledMessage) -> bool:
         """The message is on disk when this returns. False: it waits here already, or too many do."""
@@ -174,7 +174,7 @@ class Spool:
         """What a person should know: that something is in the way, and what nobody could store."""
         from perdure.model import Finding
 
-        blocked = [folder for folder in self.folders if not is_free(folder) and not is_ours(folder)]
+        blocked = [folder for folder in self.folders if not is_missing(folder) and not is_ours(folder)]
         if blocked:
             kept = f"turns wait in {self.folder.name}" if len(blocked) < len(self.folders) else "no turn can be kept"
             remedy = "Move it away: hooks keep what is said there until it is stored."
@@ -192,7 +192,7 @@ class Spool:
             yield Finding("spool", "warning", sentence, f"Look at the files that end in {_REJECTED}, and delete them.")
 
 
-def is_free(folder: Path) -> bool:
+def is_missing(folder: Path) -> bool:
     """Whether there is nothing of this name, not even a link that leads nowhere."""
     return not os.path.lexists(folder)
 
