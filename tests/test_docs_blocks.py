@@ -52,22 +52,14 @@ PARSED = {
 }
 # Blocks, by page and how they begin, that are not run, with the reason.
 NOT_RUN = {
-    ("docs/backup.md", "15 3 * * *"): "a line for cron",
     ("README.md", "$ perdure hook --seconds 20"): "it is of the demo: tests/cli/test_demo.py",
     ("docs/coding-agent.md", "$ perdure doctor claude-code"): "it needs Claude Code: tests/hosts",
-    ("docs/install.md", "perdure config set embedder ollama:nomic-embed-text"): "it needs Ollama: tests/embed",
     ("docs/models.md", "$ perdure doctor"): "it needs 10,000 memories and another model: tests/test_model_change.py",
     ("docs/models.md", "import tiktoken"): "it needs a package that is not ours: tests/test_token_counters.py",
 }
-CHAT = next(fence.text for fence in fences(PAGES["docs/learning.md"]) if fence.language == "json")
 A_MEMORY = 'perdure remember "Alice prefers dark mode"'
 # What a reader of the page has by then: files, and what they have typed.
 FILES = {
-    "docs/consolidation.md": {"chats.jsonl": CHAT},
-    "docs/context.md": {
-        "notes.jsonl": """{"valid_at": "2026-02-02T00:00:00Z", "text": \
-"Notes from the interview\\nAlice likes green tea. She dislikes phone calls."}"""
-    },
     "docs/import.md": {"memories.jsonl": '{"text": "Alice prefers dark mode"}'},
     "docs/knowledge-bank.md": {
         "shop/docs/features/018-upload/.meta.json": '{"id": "018", "slug": "upload", "status": "active"}',
@@ -89,13 +81,6 @@ The command calls one function.
     },
 }
 BEFORE = {
-    "docs/context.md": """
-        perdure remember "Never push to main" --tier constitutional --category guideline
-        perdure remember "I prefer dark mode" --category preference --metadata speaker=Alice --session-id s-7
-        perdure import notes.jsonl
-        perdure remember "The deployment of apollo waits" --metadata project=apollo --metadata severity=1
-    """,
-    "docs/install.md": A_MEMORY,
     "docs/knowledge-bank.md": """
         cd shop
         git init -q -b main . && git config user.name Ada && git config user.email ada@example.org
@@ -152,7 +137,7 @@ class Reader:
         self.printed = ""
         for line in map(str.strip, fence.text.replace("\\\n", " ").splitlines()):
             if exported := re.fullmatch(r"export (\w+)=(.*?)( +#.*)?", line):
-                self.environment.setenv(exported[1], str(Path(exported[2]).expanduser()))
+                self.environment.setenv(exported[1], os.path.expanduser(exported[2]))
             elif moved := re.fullmatch(r"cd ([\w/-]+)", line):
                 self.environment.chdir(moved[1])
             elif line == "perdure serve":
