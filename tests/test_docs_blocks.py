@@ -137,7 +137,7 @@ class Reader:
         self.printed = ""
         for line in map(str.strip, fence.text.replace("\\\n", " ").splitlines()):
             if exported := re.fullmatch(r"export (\w+)=(.*?)( +#.*)?", line):
-                self.environment.setenv(exported[1], os.path.expanduser(exported[2]))
+                self.environment.setenv(exported[1], re.sub("^~/", f"{self.home}/", exported[2]))
             elif moved := re.fullmatch(r"cd ([\w/-]+)", line):
                 self.environment.chdir(moved[1])
             elif line == "perdure serve":
