@@ -21,6 +21,7 @@ from perdure.bank.sections import (
     name_in_keys,
     store_sections,
 )
+from perdure.bank.tables import SUFFIXES
 from perdure.bank.takeover import known_databases, take_over
 from perdure.bank.transcripts import Agent, import_transcripts, objects_in
 from perdure.errors import ImportFailed
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 Kind: TypeAlias = Literal[
     "records", "messages", "database", "memory files", "document", "agent memory", "knowledge graph",
-    "claude-code transcripts", "codex transcripts",
+    "claude-code transcripts", "codex transcripts", "table",
 ]  # fmt: skip
 TRANSCRIPTS: Final[Mapping[str, Agent]] = {"claude-code transcripts": "claude-code", "codex transcripts": "codex"}
 TOOLS: Final = ("claude-code", "codex", "iflow", "opencode")
@@ -73,7 +74,7 @@ def recognise(path: Path) -> Source:
                 return Source("database", (path,), project)
     except OSError as error:
         raise ImportFailed(f"{path} cannot be read: {error.strerror}.") from error
-    return Source(kind_of_lines(path), (path,))
+    return Source("table" if path.suffix.lower() in SUFFIXES else kind_of_lines(path), (path,))
 
 
 def kind_of_lines(path: Path) -> Kind:
@@ -165,7 +166,7 @@ def document_sources(paths: Iterable[Path], root: Path | None) -> list[Source]:
 
 
 def import_source(memory: Memory, source: Source, options: ImportOptions) -> ImportReport:
-    """Import one source, as one batch. `records` and `messages` are imported by `Memory` itself."""
+    """Import one source, as one batch. What is `records` or a `table`, `Memory.import_` takes."""
     report = ImportReport(source.kind, source.label)
     if source.kind == "database":
         return take_over(memory, source.paths[0], source.root, options)

@@ -22,11 +22,14 @@ if TYPE_CHECKING:
 
     from perdure.bank.sections import ImportOptions, ImportReport
     from perdure.bank.sources import Source
+    from perdure.bank.tables import Table
     from perdure.memory import Memory
 
 _EXAMPLES: Final = (
     "perdure import memories.jsonl --trusted",
     "perdure import notes-from-a-colleague.jsonl -n team",
+    "perdure import notes.csv",
+    "perdure import notes.md",
     "perdure import everything.jsonl --all-namespaces --trusted",
     "perdure import --from claude-code --dry-run",
     "perdure import specs",
@@ -48,16 +51,17 @@ _MOST_UNREAD: Final = 20
 def main(target: Target, *, path: str | None, tool: str | None, dry_run: bool, **options: bool) -> View:
     """Read memories from a file that `export` wrote, or that another tool keeps.
 
-    Perdure recognises what PATH is: an export (one JSON object per line, of which only `text` is needed), memory files
-    of a project (`specs`), CLAUDE.md or AGENTS.md, transcripts of Claude Code or Codex, a database of another memory
-    tool, the file of the reference memory server. `-` is an export on standard input. docs/import.md tells what becomes
-    of each.
+    Perdure recognises what PATH is: an export (one JSON object per line, of which only `text` is needed), a table (CSV,
+    with a column `text`), a Markdown file, memory files of a project (`specs`), transcripts of Claude Code or Codex, a
+    database of another memory tool, the file of the reference memory server. `-` is an export on standard input.
+    docs/import.md tells what becomes of each.
 
     Perdure checks an export first: if one line is bad, nothing is stored. Memories that are stored already stay as they
     are; of two texts with one key, the newer one is kept. Records that were deleted or changed here later are skipped,
     unless you say --revive. Importing the same thing again adds only what is new.
     """
     from perdure.bank.sources import recognise, sources_of
+    from perdure.bank.tables import read_table
 
     if (path is None) == (tool is None):
         raise click.UsageError("Name a PATH, or a tool with --from.")
@@ -69,10 +73,11 @@ def main(target: Target, *, path: str | None, tool: str | None, dry_run: bool, *
     else:
         home = Path(os.environ.get("HOME") or Path.home())
         sources = sources_of(str(tool), target.project, home, os.environ)
-    if path is not None and (not sources or sources[0].kind == "records"):
+    if path is not None and (not sources or sources[0].kind in {"records", "table"}):
         if dry_run:
-            raise click.UsageError("An export is imported without a dry run; `perdure undo` takes it back.")
-        return import_export(target, path, **options)
+            raise click.UsageError("An export or a table is imported without a dry run; `perdure undo` takes it back.")
+        table = read_table(Path(path)) if sources and sources[0].kind == "table" else None
+        return import_records(target, path, table, **options)
     if options["revive"]:
         raise click.UsageError("--revive is for exports; what else was forgotten stays so until its source changes.")
     if options["all_namespaces"]:
@@ -80,14 +85,18 @@ def main(target: Target, *, path: str | None, tool: str | None, dry_run: bool, *
     return import_sources(target, sources, trusted=options["trusted"], dry_run=dry_run)
 
 
-def import_export(target: Target, path: str, *, all_namespaces: bool, **options: bool) -> View:
+def import_records(target: Target, path: str, table: Table | None, *, all_namespaces: bool, **options: bool) -> View:
     if all_namespaces and target.namespaces:
         raise click.UsageError("Use --namespace or --all-namespaces, not both.")
-    source = source_file(path)
+    source = table.records if table else source_file(path)
     with target.memory() as memory, Bar("Importing") as bar:
         imported = memory.import_(source, all_namespaces=all_namespaces, progress=bar, **options)
     total = imported.inserted + imported.updated + imported.present
     counts = f"{imported.inserted:,} new, {imported.updated:,} updated, {imported.present:,} known"
+    if table:
+        kept = f" Kept as metadata: {', '.join(table.metadata)}." if table.metadata else ""
+        columns = f"Columns that are fields of a memory: {', '.join(table.fields)}.{kept}"
+        imported = replace(imported, notes=(columns, *imported.notes))
     view = imported_view(target, imported, f"Imported {total:,}: {counts}.")
     take_back = target.hint("undo", imported.batch, everywhere=all_namespaces)
     return replace(view, after=[*view.after, *([dim(f"take it back: {take_back}")] if imported.batch else [])])

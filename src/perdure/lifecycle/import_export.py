@@ -59,7 +59,7 @@ _LINKS: Final = ("supersedes", "merged_from")
 # What another memory took the place of: it is part of what that one says about itself.
 _REPLACED: Final[tuple[State, ...]] = ("superseded", "merged")
 _IGNORED: Final = ("id", "number", "namespace", "content_hash", "version", "seq")
-_KNOWN: Final = frozenset({"text", *Fields.__annotations__, *_HISTORY, *_USE, *_LINKS, *_IGNORED, "state"})
+RECORD_FIELDS: Final = frozenset({"text", *Fields.__annotations__, *_HISTORY, *_USE, *_LINKS, *_IGNORED, "state"})
 _NOTES: Final = {
     "inactive": "skipped: not active where the file comes from.",
     "refused": "skipped: only a person or a trusted import may change a constitutional memory.",
@@ -271,7 +271,7 @@ def _check(
             if not isinstance(item, Mapping):
                 raise ImportFailed(f"{shown(item)} is not a mapping.")
             record = cast("Mapping[str, Any]", item)
-            unknown = next((name for name in record if name not in _KNOWN), None)
+            unknown = next((name for name in record if name not in RECORD_FIELDS), None)
             if unknown is not None:
                 raise ImportFailed(f"A memory has no field {shown(unknown)}; what is your own goes under `metadata`.")
             given = {name: value for name, value in record.items() if value is not None}
