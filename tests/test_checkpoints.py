@@ -211,7 +211,7 @@ def test_a_name_that_is_taken_is_refused_until_it_is_free(memory: Memory):
     first = memory.checkpoint("before")
     with pytest.raises(errors.Conflict) as refused:
         memory.checkpoint("before")
-    assert "perdure checkpoint delete" in refused.value.remedy
+    assert "memory.delete_checkpoint(NAME)" in refused.value.remedy
     assert memory.namespace("work").checkpoint("before").namespace == "work"
     assert memory.delete_checkpoint("before") == first
     memory.update(2, text="tea at noon")

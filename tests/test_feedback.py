@@ -104,7 +104,7 @@ def test_an_offer_lapses_when_the_memory_fails(memory: Memory):
 def test_without_an_offer_a_tier_has_to_be_named(memory: Memory):
     with pytest.raises(errors.Conflict, match="No tier is on offer") as refused:
         memory.promote(1)
-    assert "--tier" in refused.value.remedy
+    assert "tier='important'" in refused.value.remedy
     assert memory.promote(1, "important").record.tier == "important"
 
 

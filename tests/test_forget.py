@@ -352,7 +352,7 @@ def test_soft_forgetting_can_be_switched_off(tmp_path: Path):
         memory.remember("tea")
         with pytest.raises(errors.Conflict) as refused:
             memory.forget(1)
-        assert "mode='hard'" in refused.value.remedy
+        assert "memory.erase(…)" in refused.value.remedy
         assert memory.forget(1, mode="hard").done
 
 

@@ -311,7 +311,7 @@ def test_a_memory_is_not_restored_beside_one_that_says_the_same(memory: Memory):
     memory.remember("x")
     with pytest.raises(errors.Conflict, match="#2 says the same") as refused:
         memory.restore(1)
-    assert "perdure forget 2" in refused.value.remedy
+    assert "memory.forget(2)" in refused.value.remedy
     memory.forget(2)
     assert memory.restore(1).record.state == "active"
 

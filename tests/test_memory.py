@@ -286,8 +286,8 @@ def test_forgetting_twice_restoring_twice_and_correcting_the_forgotten_are_confl
         memory.forget(1)
     with pytest.raises(errors.Conflict) as corrected:
         memory.update(1, text="new")
-    assert "perdure restore 1" in twice.value.remedy
-    assert "perdure restore 1" in corrected.value.remedy
+    assert "memory.restore(1)" in twice.value.remedy
+    assert "memory.restore(1)" in corrected.value.remedy
     assert len(memory.history(1)) == 2
 
 

@@ -192,7 +192,7 @@ def test_undoing_twice_names_the_undo(filled: Memory):
     rewound = filled.undo(done.batch)
     with pytest.raises(errors.Conflict) as refused:
         filled.undo(done.batch)
-    assert f"perdure undo {rewound.batch}" in refused.value.remedy
+    assert f"memory.undo('{rewound.batch}')" in refused.value.remedy
     assert filled.undo(done.batch, force=True).batch is None
     filled.undo(rewound.batch)
     assert filled.undo(done.batch).reverted == (1,)

@@ -150,7 +150,8 @@ def errors_page() -> str:
         Everything Perdure raises is a `perdure.errors.PerdureError`: a sentence that says what happened, a `remedy`
         that says what you can do, a stable `code`, and whether trying again can help. The command line prints the
         sentence and the remedy, and ends with the exit code; with `--json` they are one object on stderr. A raised
-        error often has a sharper sentence than the one listed here.
+        error often has a sharper sentence than the one listed here. Remedies are listed in the words of the command
+        line; in Python, over MCP and over HTTP the same remedy names a call, a tool or a route.
     """
     head = ("error", "code", "exit", "retry", "what happened", "what to do")
     listed = table(head, map(row, from_root(errors.PerdureError)))

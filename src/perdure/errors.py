@@ -55,7 +55,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
+
+if TYPE_CHECKING:
+    from perdure.remedies import Words
 
 
 class PerdureError(Exception):
@@ -68,16 +71,31 @@ class PerdureError(Exception):
 
     def __init__(self, sentence: str | None = None, *, remedy: str | None = None) -> None:
         self.sentence = sentence or (self.__doc__ or "").strip()
-        self.remedy = remedy or self.default_remedy
-        super().__init__(f"{self.sentence} {self.remedy}")
+        self.cli_remedy = remedy or self.default_remedy
+        super().__init__(self.sentence)
+
+    @property
+    def remedy(self) -> str:
+        """What to do about it, in the words of Python; `cli_remedy` says it in those of the command line."""
+        return self.remedy_for("python")
+
+    def remedy_for(self, reader: Words) -> str:
+        """The remedy in the words of `cli`, `python`, `mcp` or `http`."""
+        from perdure.remedies import in_words_of
+
+        is_default = self.cli_remedy == self.default_remedy
+        return in_words_of(reader, self.cli_remedy, code=self.code, is_default=is_default)
+
+    def __str__(self) -> str:
+        return f"{self.sentence} {self.remedy}"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Otherwise the copy's sentence would be the whole message, remedy included."""
-        return partial(type(self), remedy=self.remedy), (self.sentence,), self.__dict__
+        return partial(type(self), remedy=self.cli_remedy), (self.sentence,), self.__dict__
 
-    def as_dict(self) -> dict[str, object]:
-        """The shape every surface shows: CLI `--json`, and the servers to come."""
-        return {"code": self.code, "error": self.sentence, "remedy": self.remedy, "retryable": self.retryable}
+    def as_dict(self, reader: Words = "python") -> dict[str, object]:
+        """The shape that every surface shows, with the remedy in its own words."""
+        remedy = self.remedy_for(reader)
+        return {"code": self.code, "error": self.sentence, "remedy": remedy, "retryable": self.retryable}
 
 
 class InvalidInput(PerdureError):

@@ -140,3 +140,7 @@ class OpenMemory:
 
     def __repr__(self) -> str:
         return f"<Memory {self._namespace!r} in {str(self._services.settings.store)!r}>"
+
+
+# Python names the function that does not know an argument: it shall be the class that the caller named.
+OpenMemory.__init__.__qualname__ = "Memory"

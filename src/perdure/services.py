@@ -215,7 +215,7 @@ class Services:
         reason = why_unavailable(target.embedder) or self.embedders.failure
         if target.generation is None or reason is not None:
             reason = reason or EmbedderUnavailable()
-            return Finding("embedder", "warning", reason.sentence, reason.remedy)
+            return Finding("embedder", "warning", reason.sentence, reason.cli_remedy)
         name = target.generation.name
         if hasattr(target.embedder, "unavailable"):
             sentence = f"Recall by meaning asks {name}; `perdure doctor --online` says whether it answers."

@@ -101,4 +101,4 @@ def _as_data(told: Iterable[tuple[Record, str]]) -> str:
 
 
 def _refused(error: PerdureError) -> str:
-    return f"Not done: {error.sentence} {error.remedy}"
+    return f"Not done: {error.sentence} {error.remedy_for('mcp')}"

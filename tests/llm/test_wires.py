@@ -294,7 +294,7 @@ def test_a_model_that_ollama_does_not_have_is_named_with_the_command_that_fetche
         with pytest.raises(ProviderRefused) as refused:
             model.answer(ABOUT_BRIDGES, seconds=5)
         assert "model 'qwen3' not found" in refused.value.sentence
-        assert refused.value.remedy == "Run `ollama pull qwen3`, then `perdure work`."
+        assert refused.value.remedy == "Run `ollama pull qwen3`, then `memory.work()`."
 
 
 def test_thoughts_are_no_part_of_the_answer(server: FaultServer, official: Open):

@@ -505,7 +505,7 @@ def test_a_backup_of_another_store_goes_only_into_an_empty_one(memory: Memory, p
         third.remember("mine")
         with pytest.raises(BackupFailed, match="another store") as refused:
             third.restore_backup(copy)
-        assert "--store" in refused.value.remedy
+        assert "Memory(NEW)" in refused.value.remedy
         assert len(third.list()) == 1
     assert problems(tmp_path / "other.db") == []
 

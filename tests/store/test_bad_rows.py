@@ -83,7 +83,7 @@ def test_what_was_left_out_can_be_named_whatever_its_state_claims(five: Path, da
 @pytest.mark.parametrize("ref", [3, "memory:3", content_hash(TEXTS[2])])
 def test_who_asks_for_the_damaged_memory_itself_learns_how_to_get_it_back(five: Path, damage: str, ref: str | int):
     with closing(damaged(five, damage)) as store:
-        with pytest.raises(StoreDamaged, match="--repair"):
+        with pytest.raises(StoreDamaged, match="repair=True"):
             read_once(store).find(parse_reference(ref))
         assert [record.number for record in read_once(store).find(parse_reference(2))] == [2]
 

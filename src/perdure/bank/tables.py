@@ -22,7 +22,7 @@ _HOW: Final = "The first line names the columns, and one of them is `text`; noth
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class TableRecords:
     """The rows as records; which columns are fields of a memory, and which became entries of its metadata."""
 
     records: tuple[Mapping[str, Json], ...]
@@ -30,28 +30,24 @@ class Table:
     metadata: tuple[str, ...]
 
 
-def read_table(path: Path) -> Table:
+def read_table(path: Path) -> TableRecords:
     """ImportFailed names the line that cannot be read."""
     csv.field_size_limit(_MAX_CELL)
     try:
         with path.open(encoding="utf-8-sig", newline="") as stream:
-            separator = _separator(stream.readline())
+            # Spreadsheets of some countries write semicolons.
+            separator = max(_SEPARATORS, key=stream.readline().count)
             stream.seek(0)
-            return _table(csv.reader(stream, delimiter=separator, strict=True), path)
+            return records_of_rows(csv.reader(stream, delimiter=separator, strict=True), path)
     except UnicodeDecodeError as error:
         raise ImportFailed(f"{path} is not UTF-8.", remedy="Save it as UTF-8; nothing was stored.") from error
     except OSError as error:
         raise ImportFailed(f"{path} cannot be read: {error.strerror}.") from error
 
 
-def _separator(header: str) -> str:
-    """The character that stands most often in the first line: spreadsheets of some countries write semicolons."""
-    return max(_SEPARATORS, key=header.count)
-
-
-def _table(rows: Iterator[Sequence[str]], path: Path) -> Table:
+def records_of_rows(rows: Iterator[Sequence[str]], path: Path) -> TableRecords:
     names = [name.strip() for name in next(rows, ())]
-    fields = [_field(name) for name in names]
+    fields = [field_of_column(name) for name in names]
     known = [field for field in fields if field]
     own = [name for name, field in zip(names, fields, strict=True) if name and not field]
     if "text" not in known:
@@ -67,36 +63,44 @@ def _table(rows: Iterator[Sequence[str]], path: Path) -> Table:
             if len(cells) > len(names):
                 raise ImportFailed(f"Row {line} has {len(cells)} cells, and there are {len(names)} columns.")
             if any(cell.strip() for cell in cells):
-                records.append(_record(names, fields, cells, line))
+                records.append(record_of_row(names, fields, cells, line))
     except csv.Error as error:
         raise ImportFailed(f"Row {line + 1} cannot be read: {error}.") from error
-    return Table(tuple(records), tuple(known), tuple(own))
+    return TableRecords(tuple(records), tuple(known), tuple(own))
 
 
-def _field(name: str) -> str | None:
+def field_of_column(name: str) -> str | None:
     """The field of a record that a column is, however it is written: `Valid at` is `valid_at`."""
     plain = name.lower().replace(" ", "_").replace("-", "_")
     plain = _OTHER_NAMES.get(plain, plain)
     return plain if plain in RECORD_FIELDS else None
 
 
-def _record(names: Sequence[str], fields: Sequence[str | None], cells: Sequence[str], line: int) -> dict[str, Json]:
+def record_of_row(
+    names: Sequence[str], fields: Sequence[str | None], cells: Sequence[str], line: int
+) -> dict[str, Json]:
     record: dict[str, Any] = {}
     metadata: dict[str, Json] = {}
     for name, field, cell in zip(names, fields, cells, strict=False):
         if not cell.strip():
             continue
         if field == "metadata":
-            metadata |= _entries(cell, line)
+            try:
+                entries: object = json.loads(cell)
+            except (ValueError, RecursionError):
+                entries = None
+            if not isinstance(entries, dict):
+                raise ImportFailed(f"Row {line}: {shown(cell)} is not a JSON object, as `metadata` must be.")
+            metadata |= cast("dict[str, Json]", entries)
         elif field:
-            record[field] = _value(field, cell)
+            record[field] = value_of_cell(field, cell)
         elif name:
             # What looks like a number may be a telephone number: it stays as it is written.
             metadata[name] = cell
     return {**record, **({"metadata": metadata} if metadata else {})}
 
 
-def _value(field: str, cell: str) -> Json:
+def value_of_cell(field: str, cell: str) -> Json:
     if field in _LISTS:
         return [word.strip() for word in cell.replace(";", ",").split(",") if word.strip()]
     if field in {"importance", "confidence"} or field.endswith("_count"):
@@ -106,13 +110,3 @@ def _value(field: str, cell: str) -> Json:
             return cell.strip()
         return int(number) if field.endswith("_count") and number.is_integer() else number
     return cell if field == "text" else cell.strip()
-
-
-def _entries(cell: str, line: int) -> Mapping[str, Json]:
-    try:
-        value = json.loads(cell)
-    except (ValueError, RecursionError):
-        value = None
-    if not isinstance(value, dict):
-        raise ImportFailed(f"Row {line}: {shown(cell)} is not a JSON object, as `metadata` must be.")
-    return cast("Mapping[str, Json]", value)

@@ -137,11 +137,11 @@ class Option(click.Option):
         record = super().get_help_record(ctx)
         if record is None or not self.setting:
             return record
-        value = f"the setting `{self.setting}`" if ctx.meta.get(REFERENCE) else _in_force(self.setting)
+        value = f"the setting `{self.setting}`" if ctx.meta.get(REFERENCE) else value_in_force(self.setting)
         return record[0], f"{record[1]}  [default: {value}]"
 
 
-def _in_force(setting: str) -> str:
+def value_in_force(setting: str) -> str:
     """The value of a setting as a person would type it. A help is no place to complain about the settings."""
     from perdure.project import project_directory
     from perdure.settings import in_force
@@ -253,13 +253,16 @@ def command(
                 raise click.exceptions.Exit(code)
 
         made = click.command(name.rsplit(maxsplit=1)[-1], cls=Command, examples=examples)(run)
-        made.params += [*shared, *([_help_all()] if any(getattr(each, "rare", False) for each in made.params) else [])]
+        made.params += [
+            *shared,
+            *([help_all_option()] if any(getattr(each, "rare", False) for each in made.params) else []),
+        ]
         return made
 
     return decorate
 
 
-def _help_all() -> Option:
+def help_all_option() -> Option:
     def show(ctx: click.Context, _parameter: click.Parameter, value: object) -> None:
         if value and not ctx.resilient_parsing:
             ctx.meta[EVERY_OPTION] = True

@@ -106,7 +106,7 @@ def findings_of_store(target: Target, *, repair: bool, online: bool, secrets: bo
     except StoreBusy:
         raise
     except StoreError as error:
-        yield Finding(error.code, "problem", error.sentence, error.remedy)
+        yield Finding(error.code, "problem", error.sentence, error.cli_remedy)
 
 
 def findings_of_project(project: Path | None) -> Iterator[Finding]:
@@ -120,4 +120,4 @@ def findings_of_project(project: Path | None) -> Iterator[Finding]:
     try:
         read_project_settings(project)
     except SettingsInvalid as error:
-        yield Finding(_PROJECT, "problem", error.sentence, error.remedy)
+        yield Finding(_PROJECT, "problem", error.sentence, error.cli_remedy)

@@ -48,7 +48,7 @@ def _describe(error: BaseException) -> tuple[dict[str, object], int]:
     notes = getattr(error.__cause__ if isinstance(error, click.Abort) else error, "__notes__", [])
     if isinstance(error, PerdureError):
         preview = error.preview if isinstance(error, NeedsConfirmation) else None
-        document = {**error.as_dict(), "remedy": "\n".join((error.remedy, *notes))}
+        document = {**error.as_dict("cli"), "remedy": "\n".join((error.cli_remedy, *notes))}
         return {**document, **({} if preview is None else {"preview": preview})}, error.exit_code
     code, exit_code = "unexpected", FAILED
     sentence = f"Something unexpected happened in Perdure: {type(error).__name__}: {error}"

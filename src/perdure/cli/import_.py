@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from perdure.bank.sections import ImportOptions, ImportReport
     from perdure.bank.sources import Source
-    from perdure.bank.tables import Table
+    from perdure.bank.tables import TableRecords
     from perdure.memory import Memory
 
 _EXAMPLES: Final = (
@@ -85,7 +85,9 @@ def main(target: Target, *, path: str | None, tool: str | None, dry_run: bool, *
     return import_sources(target, sources, trusted=options["trusted"], dry_run=dry_run)
 
 
-def import_records(target: Target, path: str, table: Table | None, *, all_namespaces: bool, **options: bool) -> View:
+def import_records(
+    target: Target, path: str, table: TableRecords | None, *, all_namespaces: bool, **options: bool
+) -> View:
     if all_namespaces and target.namespaces:
         raise click.UsageError("Use --namespace or --all-namespaces, not both.")
     source = table.records if table else source_file(path)

@@ -36,7 +36,7 @@ def open_embedder(name: str, settings: Settings, access: Access, *, dimensions: 
         raise
     except PerdureError as error:
         # Whatever a provider does not like, a memory is stored all the same.
-        raise EmbedderUnavailable(error.sentence, remedy=error.remedy) from error
+        raise EmbedderUnavailable(error.sentence, remedy=error.cli_remedy) from error
     except Exception as error:
         raise EmbedderUnavailable(f"{name} cannot be opened: {type(error).__name__}: {error}.") from error
     if not all(callable(getattr(embedder, method, None)) for method in ("embed_query", "embed_passages")):

@@ -76,7 +76,7 @@ class Conversation:
                 given = {"role": None, "content": None, **given}
                 checked.append(check_message(self._services, self.id, **given))
             except PerdureError as error:
-                raise InvalidInput(f"Message {place}: {error.sentence}", remedy=error.remedy) from error
+                raise InvalidInput(f"Message {place}: {error.sentence}", remedy=error.cli_remedy) from error
         return add_messages(self._services, self._namespace, checked)
 
     def messages(self, *, limit: int | None = None, episode: Record | None = None) -> list[Record]:

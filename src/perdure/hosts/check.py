@@ -51,7 +51,7 @@ def check_host(host: Host, project: Path, environ: Mapping[str, str]) -> Iterato
     try:
         command = perdure_command(host, environ)
     except PerdureError as error:
-        yield Finding("command", "problem", error.sentence, error.remedy)
+        yield Finding("command", "problem", error.sentence, error.cli_remedy)
         return
     if plugin and command != "perdure":
         sentence = f"The plugin calls `perdure`, which is not on your PATH: it is {command}."

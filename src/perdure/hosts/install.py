@@ -127,7 +127,7 @@ def _edited(place: ConfigurationFile, content: bytes | None, *, keep: bool) -> t
         remedy = "Save it as UTF-8, then install again."
         raise ExportFailed(f"{place.path} cannot be read: {error}.", remedy=remedy) from error
     except Conflict as error:
-        raise Conflict(f"{place.path}: {error.sentence}", remedy=error.remedy) from error
+        raise Conflict(f"{place.path}: {error.sentence}", remedy=error.cli_remedy) from error
 
 
 def _write(place: ConfigurationFile, *, keep: bool) -> None:

@@ -58,7 +58,7 @@ async def follow(caller: Caller, seen: int) -> AsyncIterator[str]:
             authorise(token, caller.action, caller.namespace, caller.serving.clock())
             lines = await run_sync(lines_after, caller, seen)
         except PerdureError as error:
-            yield f"event: error\ndata: {json.dumps(error.as_dict())}\n\n"
+            yield f"event: error\ndata: {json.dumps(error.as_dict('http'))}\n\n"
             return
         for line in lines:
             yield event_text(line)

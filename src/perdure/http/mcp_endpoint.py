@@ -197,7 +197,7 @@ class CallerProtocol(Protocol):
         tool = self._tools.get(name) if isinstance(name, str) else None
         refusal = None if tool is None else self._refusal(tool)
         if refusal is not None:
-            return tool_failure(refusal.code, refusal.sentence, refusal.remedy)
+            return tool_failure(refusal.code, refusal.sentence, refusal.remedy_for("mcp"))
         return super()._call_tool(request)
 
     def _refusal(self, tool: Tool) -> AccessDenied | None:

@@ -13,6 +13,7 @@ from starlette.responses import Response
 
 from perdure import errors
 from perdure.jsonable import to_jsonable
+from perdure.remedies import Words
 
 MEDIA_TYPE: Final = "application/problem+json"
 
@@ -45,8 +46,8 @@ def status_of(error: type[errors.PerdureError]) -> int:
     return next(_STATUS[each] for each in error.__mro__ if each in _STATUS)
 
 
-def problem(error: errors.PerdureError, status: int | None = None) -> Response:
-    """The answer that says what happened. A preview that waits for a yes is part of it."""
+def problem(error: errors.PerdureError, status: int | None = None, *, reader: Words = "http") -> Response:
+    """The answer that says what happened. A preview that waits for a yes is part of it. `reader`: in whose words."""
     status = status or status_of(type(error))
     headers = {"WWW-Authenticate": "Bearer"} if isinstance(error, errors.Unauthenticated) else {}
     if error.retryable:
@@ -54,7 +55,7 @@ def problem(error: errors.PerdureError, status: int | None = None) -> Response:
         headers["Retry-After"] = str(_SOON if seconds is None else max(ceil(seconds), _SOON))
     preview = error.preview if isinstance(error, errors.NeedsConfirmation) else None
     shown = {"preview": to_jsonable(preview)} if preview is not None else {}
-    return problem_response(status, error.as_dict(), title=type(error).__doc__ or "", headers=headers, **shown)
+    return problem_response(status, error.as_dict(reader), title=type(error).__doc__ or "", headers=headers, **shown)
 
 
 def unexpected() -> Response:

@@ -160,7 +160,9 @@ class AuthorisedRoute(APIRoute):
                     serving.note_write()
                 return response  # noqa: TRY300 - the error is answered below
             except PerdureError as error:
-                return problem(error)
+                # Another Perdure says it in the words of whoever calls it.
+                is_ours = request.headers.get("user-agent", "").startswith("perdure/")
+                return problem(error, reader="cli" if is_ours else "http")
 
         return handle
 

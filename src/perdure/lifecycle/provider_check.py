@@ -43,7 +43,7 @@ def check_providers(services: Services, *, online: bool) -> Iterator[Finding]:
             checked_vectors(target.embedder, _QUESTION.text)
             yield Finding("embedder_answers", "ok", f"{target.embedder.generation.label} answers.")
         except PerdureError as error:
-            yield Finding("embedder_answers", "warning", error.sentence, error.remedy)
+            yield Finding("embedder_answers", "warning", error.sentence, error.cli_remedy)
     yield from _language_model(services, online=online)
     yield from _readable(lambda: _egress(services))
 
@@ -71,7 +71,7 @@ def _language_model(services: Services, *, online: bool) -> Iterator[Finding]:
             ask(llm, _QUESTION, seconds=_SECONDS)
             yield Finding("llm_answers", "ok", f"{name} answers.")
     except PerdureError as error:
-        yield Finding("llm", "warning", error.sentence, error.remedy)
+        yield Finding("llm", "warning", error.sentence, error.cli_remedy)
 
 
 def _egress(services: Services) -> Iterator[Finding]:

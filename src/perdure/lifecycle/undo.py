@@ -145,7 +145,7 @@ def require_no_conflict(
         listed = listed_briefly(f"#{one.number}: {one.reason}" for one in skipped)
         raise Conflict(
             f"Not everything can be taken back. {listed}",
-            remedy="With force (--force) the rest is taken back; nothing was changed.",
+            remedy="With --force the rest is taken back; nothing was changed.",
         )
     overruled = {number: later[number][-1] for number in different if later[number]}
     if overruled:
@@ -154,8 +154,7 @@ def require_no_conflict(
         listed = listed_briefly(f"#{number} ({change.operation} by {change.actor})" for number, change in changes)
         raise Conflict(
             f"Changed since: {listed}.",
-            remedy=f"Undo that first (perdure undo {newest.batch}), or overrule it with force (--force); nothing was "
-            "changed.",
+            remedy=f"Undo that first (perdure undo {newest.batch}), or overrule it with --force; nothing was changed.",
         )
     reverting = [lines[-1] for lines in later.values() if lines and lines[-1].change.operation in _REVERTING]
     if reverting and not different:

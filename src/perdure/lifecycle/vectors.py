@@ -91,9 +91,9 @@ def make_vectors(services: Services, target: Chosen, limit: int | None, progress
         if run.failure.retry_after is not None:
             later = services.context.clock() + timedelta(seconds=run.failure.retry_after)
             again = f" It can be asked again from {format_local(later, '%H:%M:%S')} on."
-        notes.append(f"{run.failure.sentence}{again} {run.failure.remedy}")
+        notes.append(f"{run.failure.sentence}{again} {run.failure.cli_remedy}")
     elif run.refusal is not None:
-        notes.append(f"{_NOT_TAKEN.format(len(run.refused))} {run.refusal.sentence} {run.refusal.remedy}")
+        notes.append(f"{_NOT_TAKEN.format(len(run.refused))} {run.refusal.sentence} {run.refusal.cli_remedy}")
     return MaintenanceResult(run.done, store.pending_count(generation), tuple(notes))
 
 

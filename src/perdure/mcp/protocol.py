@@ -282,7 +282,7 @@ class Protocol:
             return ask()
         except PerdureError as error:
             code = INVALID_PARAMS if isinstance(error, NotFound | InvalidInput) else MEMORY_ERROR
-            raise ProtocolError(code, f"{error.sentence} {error.remedy}", error.as_dict()) from error
+            raise ProtocolError(code, f"{error.sentence} {error.remedy_for('mcp')}", error.as_dict("mcp")) from error
 
     def _from(self, request: Request) -> Origin:
         return self._origin.named(request.meta.get(f"{_META}clientInfo")).within(request.meta)

@@ -17,13 +17,6 @@ from perdure.session.origin import Origin
 SETS: Final = ("core", "reference", "all")
 TOOLS: Final = (*CORE_TOOLS, *REFERENCE_TOOLS)
 
-# Remedies of the command line, in the words of the tools.
-_REMEDIES: Final = {
-    "not_found": "Look for it with recall; its number is behind the #.",
-    "conflict": "Look at it with recall_detail, then decide.",
-    "bad_reference": "Give the number of the memory, as recall shows it behind the #.",
-}
-
 
 def tools_of(name: str) -> dict[str, Tool]:
     return {tool.name: tool for tool in TOOLS if name == "all" or name in tool.sets}
@@ -54,8 +47,7 @@ def call_tool(
             mine = memory.written_in(origin.session, memory.open())
             answer = run(ToolCall(mine, origin, memory.tasks, memory.project, namespaces))
     except PerdureError as error:
-        remedy = _REMEDIES.get(error.code, error.remedy) if error.remedy == error.default_remedy else error.remedy
-        return tool_failure(error.code, error.sentence, remedy, retryable=error.retryable)
+        return tool_failure(error.code, error.sentence, error.remedy_for("mcp"), retryable=error.retryable)
     except Exception as error:  # noqa: BLE001 - a server answers whatever happens
         if os.environ.get("PERDURE_TRACEBACK"):
             sys.excepthook(type(error), error, error.__traceback__)

@@ -139,7 +139,7 @@ class Retro:
             check_text(learning.description, "description")
             check_fields({"title": learning.name, "reasoning": learning.reasoning, "references": learning.references})
         except PerdureError as error:
-            raise InvalidInput(f"Learning {shown(learning.name)}: {error.sentence}", remedy=error.remedy) from error
+            raise InvalidInput(f"Learning {shown(learning.name)}: {error.sentence}", remedy=error.cli_remedy) from error
 
     def _known(self) -> list[BankEntry]:
         shared = () if self.private else read_bank(self.shared, is_global=True).entries

@@ -153,7 +153,7 @@ def _staged(source: str, partial: str) -> Generator[tuple[Pool, bool]]:
             damage = staging.damage_of(copy)
         except StoreError as error:
             sentence = error.sentence.replace(file.path, source)
-            raise BackupFailed(f"{source} cannot be used: {sentence}", remedy=error.remedy) from error
+            raise BackupFailed(f"{source} cannot be used: {sentence}", remedy=error.cli_remedy) from error
         if damage is not None:
             raise BackupFailed(f"{source} is damaged: {damage}")
         point("restore: checked")

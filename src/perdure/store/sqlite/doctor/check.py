@@ -84,7 +84,7 @@ def _check_full_text(pool: Pool) -> Finding:
             run(connection, CHECKS["full_text"])
     except StoreReadOnly as error:
         sentence = "The full-text index was not checked: that needs permission to write."
-        return Finding("full_text", "warning", sentence, error.remedy)
+        return Finding("full_text", "warning", sentence, error.cli_remedy)
     except StoreBusy:
         sentence = "The full-text index was not checked: another process is writing."
         return Finding("full_text", "warning", sentence, "Run `perdure doctor` again when it is done.")
