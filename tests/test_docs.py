@@ -179,3 +179,9 @@ def test_every_page_that_the_code_names_exists():
         for page in re.findall(r"docs/[\w/.-]+\.md", path.read_text(encoding="utf-8"))
     }
     assert [page for page in sorted(named) if not (REPOSITORY / page).exists()] == []
+
+
+def test_every_test_that_a_page_names_as_a_proof_exists():
+    named = {name for page in PAGES for name in re.findall(r"`(tests/[\w/]+\.py)`", page.read_text(encoding="utf-8"))}
+    assert len(named) > 30
+    assert [name for name in sorted(named) if not (REPOSITORY / name).exists()] == []

@@ -160,10 +160,12 @@ def errors_page() -> str:
 
 def settings_page() -> str:
     about = """
-        A setting comes from `perdure.toml` in your configuration directory, then from its environment variable, then
-        from the option or argument of the call; the later wins. A `perdure.toml` in the current folder is ignored, so
-        that another project cannot redirect your store. `perdure config` shows what is in force and where each value
-        comes from; `perdure config set NAME VALUE` writes into the file.
+        A setting comes from your settings file, then from its environment variable, then from the option or argument of
+        the call; the later wins. The file is `~/.config/perdure/perdure.toml` on Linux (or below `XDG_CONFIG_HOME`),
+        `~/Library/Application Support/perdure/perdure.toml` on macOS, or what `PERDURE_CONFIG` names;
+        `perdure config path` tells. A `perdure.toml` in the current folder is ignored, so that another project cannot
+        redirect your store. `perdure config` shows what is in force and where each value comes from, and
+        `perdure config set NAME VALUE` writes into the file. [A sample file](../install.md#the-settings-file).
     """
     values = """
         A switch is `true` or `false`; `yes`, `no`, `on`, `off`, `1` and `0` are understood. Words are a list in the
@@ -173,7 +175,7 @@ def settings_page() -> str:
     """
     rows = ((code(s.name), code(s.variable), s.kind, s.default or "none", s.help) for s in settings.SETTINGS)
     others = {name: meaning for name, meaning in ENVIRONMENT.items() if "…" not in name}
-    others = {"PERDURE_CONFIG": "the settings file, instead of the one in your configuration directory"} | others
+    others = {"PERDURE_CONFIG": "the settings file, instead of the usual one"} | others
     return document(
         "Settings",
         "src/perdure/settings.py",
