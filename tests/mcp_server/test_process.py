@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from fcntl import F_SETPIPE_SZ, fcntl
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -145,7 +146,9 @@ def test_a_signal_ends_it_with_what_was_acknowledged_on_disk(
 STANDSTILLS: dict[str, tuple[str, str, dict[str, str]]] = {
     "loading the model": ("perdure.embed.local", "load_model", {"PERDURE_EMBEDDER": "local"}),
     "a recall": ("perdure.recall.pack", "pack", {}),
+    "an import": ("perdure.bank.memory_files", "scan_memory_files", {"PERDURE_BACKGROUND": "false"}),
 }
+ENDS = ("eof", "SIGINT", "SIGTERM", "death of the host")
 STANDS_STILL = """
 import os, sys, threading
 import {module} as module
@@ -162,11 +165,21 @@ main()
 HOST = "import subprocess, sys; subprocess.Popen(sys.argv[1:]).wait()"
 
 
-@pytest.mark.parametrize("doing", STANDSTILLS)
-@pytest.mark.parametrize("end", ["eof", "SIGINT", "SIGTERM", "death of the host"])
+@pytest.mark.parametrize(
+    ("doing", "end"),
+    [*product(("loading the model", "a recall"), ENDS), ("an import", "eof"), ("an import", "SIGTERM")],
+)
 def test_it_ends_soon_whatever_it_is_doing(store: Path, options: tuple[str, ...], doing: str, end: str):
     module, function, environment = STANDSTILLS[doing]
-    server = [sys.executable, "-c", STANDS_STILL.format(module=module, function=function), "mcp", *options]
+    server = [
+        sys.executable,
+        "-c",
+        STANDS_STILL.format(module=module, function=function),
+        "mcp",
+        "--tools",
+        "all",
+        *options,
+    ]
     pipe = subprocess.PIPE
     environ = {**os.environ, **environment}
     with subprocess.Popen(
@@ -178,13 +191,14 @@ def test_it_ends_soon_whatever_it_is_doing(store: Path, options: tuple[str, ...]
         host = Host(process.stdin, process.stdout, process=process)
         assert select.select([process.stderr], [], [], PATIENCE)[0]
         running = os.pidfd_open(int(process.stderr.readline()))
-        if environment:
+        if doing == "loading the model":
             with Memory(store, embedder="none") as memory:
                 memory.remember("Alice prefers dark mode")
         host.hello()
-        if not environment:
+        if doing != "loading the model":
             host.call("remember", text="Alice prefers dark mode")
-        waiting = host.begin("tools/call", name="recall", arguments={"query": "Alice"})
+        tool, arguments = ("memory_index_scan", {}) if doing == "an import" else ("recall", {"query": "Alice"})
+        waiting = host.begin("tools/call", name=tool, arguments=arguments)
         assert select.select([process.stderr], [], [], PATIENCE)[0]
         assert process.stderr.readline() == b"it stands still\n"
         if end == "eof":

@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
+import re
 import select
+import signal
 import socket
 from collections.abc import Iterator
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
+from hook.hosts import eventually
 from serve.running import WAIT, RunningServer
+
+from perdure import Memory
 
 MOST = 6
 HURRIED = f"""
 import perdure.http.connections as connections
 connections.HEADER_SECONDS = connections.BODY_SECONDS = 0.2
+connections.READ_SECONDS = float(__import__("os").environ.get("READ_SECONDS", "60"))
+connections.MOST_UNREAD = int(__import__("os").environ.get("MOST_UNREAD", "1000000000"))
 connections.MOST_CONNECTIONS = {MOST}
 """
 PAUSE = 0.02
+# Seconds within which a server ends.
+SOON = 2
 
 
 @pytest.fixture(scope="module")
@@ -95,6 +104,73 @@ def test_beyond_so_many_connections_new_ones_are_closed_and_the_others_live(tmp_
         for connection in several:
             connection.request("GET", "/healthz")
             assert connection.getresponse().read()
+
+
+# As JSON three times as long, and together more than the system keeps for a reader.
+LONG = "é" * (1 << 19)
+
+
+@pytest.fixture
+def long_store(tmp_path: Path) -> Path:
+    with Memory(tmp_path / "memory.db", embedder="none") as memory:
+        memory.import_([{"text": f"{n}{LONG[5:]}"} for n in range(4)])
+    return tmp_path / "memory.db"
+
+
+def stop_reading(server: RunningServer, path: str = "/v1/export") -> socket.socket:
+    """A reader who has read the first byte of a long answer, and reads no more."""
+    host, port = server.address.split(":")
+    reader = socket.socket()
+    reader.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 16)
+    reader.settimeout(WAIT)
+    reader.connect((host, int(port)))
+    head = f"GET {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {server.owner}\r\n"
+    reader.sendall(head.encode() + b"Connection: close\r\n\r\n")
+    assert reader.recv(1) == b"H"
+    return reader
+
+
+def unread(server: RunningServer) -> int:
+    """How many answers are being read, without the one that tells it."""
+    told = re.search(r"^perdure_http_requests_running (\d+)$", server("GET", "/metrics").body.decode(), re.MULTILINE)
+    assert told is not None
+    return int(told[1]) - 1
+
+
+def read_on(reader: socket.socket) -> bytes:
+    said = b""
+    with suppress(ConnectionResetError):
+        while received := reader.recv(65536):
+            said += received
+    return said
+
+
+def test_who_stops_reading_is_left_and_who_reads_slowly_gets_the_whole_answer(long_store: Path):
+    with (
+        RunningServer(long_store, before=HURRIED, environment={"READ_SECONDS": "1"}) as server,
+        closing(stop_reading(server)) as stopped,
+    ):
+        assert unread(server) == 1
+        assert server("POST", "/v1/memories", {"text": "Others are served"}).status == 201
+        eventually(lambda: unread(server) == 0)
+        assert not read_on(stopped).endswith(b"0\r\n\r\n")
+        with closing(stop_reading(server, "/v1/memories")) as slow:
+            assert read_on(slow).endswith(b"}")
+
+
+def test_of_too_many_unread_answers_the_oldest_is_left_and_none_delays_the_end(long_store: Path):
+    with RunningServer(long_store, before=HURRIED, environment={"MOST_UNREAD": "100000"}) as server:
+        with (
+            closing(stop_reading(server, "/v1/memories")) as first,
+            closing(stop_reading(server, "/v1/memories")) as second,
+        ):
+            assert server("GET", "/healthz").status == 200
+            assert not read_on(first).endswith(b"}")
+            assert read_on(second).endswith(b"}")
+        with closing(stop_reading(server)), closing(stop_reading(server, "/v1/events")):
+            server.process.send_signal(signal.SIGTERM)
+            assert server.process.wait(SOON) == 0
+        assert server.errors() == ""
 
 
 SMUGGLED = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"

@@ -9,15 +9,19 @@ import socket
 import stat
 import subprocess
 import sys
+import threading
 from contextlib import closing
 from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
-from serve.running import WAIT, RunningServer, events, interpreter
+from serve.running import WAIT, Reply, RunningServer, events, interpreter, lowered
 
 from perdure import Memory
 from perdure.auth.token_file import TokenFile
+
+# Seconds within which a server ends.
+SOON = 2
 
 
 def fails(store: Path, *options: str) -> str:
@@ -107,6 +111,42 @@ def test_it_ends_in_order_with_streams_and_idle_connections_open(store: Path, ho
             server("POST", "/v1/memories", {"text": "Said before the end"})
             assert server.end(how) == 0
         assert server.errors() == ""
+    with Memory(store, embedder="none") as memory:
+        assert [record.text for record in memory.list().records] == ["Said before the end"]
+
+
+STANDS_STILL = """
+import os, threading
+from perdure import Memory
+def stand_still(*_, **__):
+    os.write(2, b"it stands still\\n")
+    threading.Event().wait()
+Memory.work = Memory.import_ = stand_still
+"""
+
+
+def test_it_ends_in_time_while_work_and_an_import_run_and_tells_who_waits(store: Path):
+    told: list[Reply] = []
+
+    def ask(path: str, body: object) -> None:
+        with closing(HTTPConnection(server.address, timeout=WAIT)) as connection:
+            connection.request("POST", path, json.dumps(body), server.headers("owner", None, has_body=True))
+            response = connection.getresponse()
+            told.append(Reply(response.status, lowered(response), response.read()))
+
+    with RunningServer(store, before=STANDS_STILL) as server:
+        asking: list[tuple[str, object]] = [("/v1/work", {}), ("/v1/import", {"records": [{"text": "Tea"}]})]
+        threads = [threading.Thread(target=ask, args=each) for each in asking]
+        assert server.process.stderr is not None
+        for thread in threads:
+            thread.start()
+            assert server.process.stderr.readline() == b"it stands still\n"
+        server("POST", "/v1/memories", {"text": "Said before the end"})
+        server.process.send_signal(signal.SIGTERM)
+        assert server.process.wait(SOON) == 0
+        for thread in threads:
+            thread.join(WAIT)
+    assert [(reply.status, reply.code) for reply in told] == [(503, "store_unreachable")] * 2
     with Memory(store, embedder="none") as memory:
         assert [record.text for record in memory.list().records] == ["Said before the end"]
 

@@ -1,9 +1,12 @@
-"""A connection to the server: how long it may take to say what it wants, and how many there may be."""
+"""A connection to the server: how long it may take to say what it wants and to read what it is told, and how many there
+may be.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from operator import attrgetter
+from typing import Any, Final, cast
 
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -14,15 +17,25 @@ HEADER_SECONDS: Final = 10
 BODY_SECONDS: Final = 40
 # Fewer than a process may usually have files open.
 MOST_CONNECTIONS: Final = 512
+# Whoever does not read so many bytes of an answer in so many seconds reads it no more. What waits for all readers
+# together may take so much room; beyond it the one who has kept us waiting longest is left.
+READ_SECONDS: Final = 30
+READ_BYTES: Final = 16 << 10
+MOST_UNREAD: Final = 128 << 20
+# Seconds that an answer may still take to be read when the server ends.
+LAST_SECONDS: Final = 0.5
 
 
 class Connection(H11Protocol):
     """uvicorn's connection, which by itself waits for ever as long as a byte comes now and then. Also after an answer
-    that was given early: of the body that nobody reads any more, bytes may go on coming.
+    that was given early: of the body that nobody reads any more, bytes may go on coming. And also for a reader who has
+    stopped to read.
     """
 
     _missing: type[h11.IDLE | h11.SEND_BODY] | None = None
     _patience: Callable[[], None] | None = None
+    _reader_patience: Callable[[], None] | None = None
+    _unread_since: float = 0
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
@@ -36,8 +49,43 @@ class Connection(H11Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
-        if self._patience is not None:
-            self._patience()
+        for patience in (self._patience, self._reader_patience):
+            if patience is not None:
+                patience()
+
+    def pause_writing(self) -> None:
+        """Called when more of an answer waits than is sent at once: begin to watch whoever should read it."""
+        super().pause_writing()
+        self._unread_since = self.loop.time()
+        self._watch_reader(self.transport.get_write_buffer_size())
+        every = cast("set[Connection]", self.connections)
+        waiting = sorted((each for each in every if each.flow.write_paused), key=attrgetter("_unread_since"))
+        unread = sum(each.transport.get_write_buffer_size() for each in waiting)
+        for slowest in waiting[:-1]:
+            if unread <= MOST_UNREAD:
+                return
+            unread -= slowest.transport.get_write_buffer_size()
+            slowest.transport.abort()
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        if self._reader_patience is not None:
+            self._reader_patience()
+
+    def shutdown(self) -> None:
+        super().shutdown()
+        if self.flow.write_paused:
+            self.loop.call_later(LAST_SECONDS, self.transport.abort)
+
+    def _watch_reader(self, unread: int) -> None:
+        def look() -> None:
+            left = self.transport.get_write_buffer_size()
+            if left > unread - READ_BYTES:
+                self.transport.abort()
+            else:
+                self._watch_reader(left)
+
+        self._reader_patience = self.loop.call_later(READ_SECONDS, look).cancel
 
     def _watch(self) -> None:
         """Begin to wait when something begins to be missing, not with every byte of it. Between two requests nothing

@@ -24,6 +24,7 @@ from perdure.errors import (
     OriginRefused,
     PerdureError,
     RateLimited,
+    StoreUnreachable,
     Unauthenticated,
     shown,
 )
@@ -39,6 +40,8 @@ _HOST: Final = re.compile(r"(?:\[([0-9a-f:.]+)\]|([a-z0-9.-]+))(?::\d{1,5})?")
 _BEARER: Final = "bearer"
 # The longest that a body may take to arrive.
 _BODY_SECONDS: Final = 30
+_ENDED: Final = "The server ended before this was done."
+_LOOK: Final = "Start the server, look whether it was done all the same, and ask again if it was not."
 # Of requests that match no route, so that nobody fills the metrics with names of their own.
 _NO_ROUTE: Final = "none"
 
@@ -88,6 +91,11 @@ class Guard:
                 await answer(scope, receive, send_on)
                 return
             await self._app(scope, body, send_on)
+        except anyio.get_cancelled_exc_class():
+            # The server ends; what runs in a thread is not waited for.
+            if not started:
+                await problem(StoreUnreachable(_ENDED, remedy=_LOOK))(scope, receive, send)
+            raise
         except Exception as error:  # noqa: BLE001 - whoever asks gets an answer, whoever runs the server the cause
             _tell_operator(error, scope)
             if not started:

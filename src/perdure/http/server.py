@@ -30,7 +30,7 @@ from perdure.session.background import BackgroundWork, WorkTarget
 MAX_BODY: Final = 4 << 20
 # How long requests that run may take to end, and then the memory to close. Whatever was acknowledged is on disk before.
 _GRACE: Final = 1
-_CLOSE: Final = 0.4
+_CLOSE: Final = 0.25
 # How long a connection may say nothing: longer than clients and proxies keep theirs, so that they close it first.
 _IDLE: Final = 75
 
