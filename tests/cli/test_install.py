@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import subprocess
 import sys
 import tomllib
 from pathlib import Path
@@ -97,6 +98,15 @@ def test_a_program_in_a_folder_whose_name_has_a_space_is_called_and_found_again(
     assert files(home) == once
     newcomer.done("uninstall", host)
     assert "perdure" not in "".join(map(bytes.decode, files(home).values()))
+
+
+def test_the_command_to_paste_is_one_that_the_shell_finds(newcomer: User, home: Path, monkeypatch: pytest.MonkeyPatch):
+    assert newcomer.done("install", "cursor").err.strip().endswith("To check: perdure doctor cursor")
+    monkeypatch.setenv("PATH", str(home))
+    monkeypatch.setattr(sys, "argv", ["my clone/.venv/bin/perdure"])
+    assert newcomer.done("install", "gemini").err.strip().endswith("'my clone/.venv/bin/perdure' doctor gemini")
+    running = newcomer.start("install", "windsurf", stderr=subprocess.PIPE)
+    assert f"{sys.executable} -m perdure doctor windsurf" in running.communicate()[1].decode()
 
 
 def test_what_a_person_wrote_stays(newcomer: User, home: Path):

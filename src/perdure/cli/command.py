@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import sys
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -100,7 +101,7 @@ class Target:
 
     def hint(self, *words: object, **options: object) -> str:
         """A command to paste that works on the same memory. Options that were not given are left out."""
-        line = ["perdure", *map(str, words)]
+        line = [*program(), *map(str, words)]
         for name, value in options.items():
             if value is None or value is False:
                 continue
@@ -118,6 +119,19 @@ class Target:
     def first_memory(self) -> str:
         """What to do where there is no memory yet."""
         return f"Store one: {self.hint('remember', 'Alice prefers dark mode')}"
+
+
+def program() -> list[str]:
+    """How this program is called: by its name where a shell finds it, else as it was called now."""
+    from shutil import which
+
+    called = Path(sys.argv[0])
+    if which("perdure") is None:
+        if called.name == "perdure":
+            return [str(called)]
+        if called.parts[-2:] == ("perdure", "__main__.py"):
+            return [sys.executable, "-m", "perdure"]
+    return ["perdure"]
 
 
 class Option(click.Option):
