@@ -7,13 +7,22 @@ from typing import Any
 
 import pytest
 from cli.user import User
+from hook.hosts import HostSession, tell
 from mcp_server.host import served
 from specs.projects import git, learn, repository, told
 
 from perdure import Memory
 from perdure.session.capture import Turn, capture
 from perdure.session.origin import Origin
-from perdure.session.privacy import go_off_record, go_on_record, make_private, make_shared, where
+from perdure.session.privacy import (
+    continue_cleared,
+    go_off_record,
+    go_on_record,
+    make_private,
+    make_shared,
+    note_cleared,
+    where,
+)
 from perdure.session.spool import Spool
 from perdure.settings import load
 
@@ -73,6 +82,25 @@ def test_a_private_project_sees_what_is_common(store: Path, project: Path):
     assert "Common knowledge about deploys" in block.text
 
 
+def test_a_number_that_a_private_project_and_the_common_memory_have_is_answered_with_both(store: Path, project: Path):
+    with Memory(store, embedder="none") as memory:
+        learn(memory, "Common knowledge about tea")
+    make_private(project)
+    called(store, project, "remember", text="Private plan about deploys")
+    found = called(store, project, "recall", query="deploys")["structuredContent"]["memories"]
+    own = where(project).namespace[:30]
+    assert {(each["number"], own in each["origin"]) for each in found} == {(1, True), (1, False)}
+    told = called(store, project, "recall_detail", ids=[1, 2])
+    details = told["structuredContent"]["memories"]
+    assert [(each["number"], own in each["origin"]) for each in details] == [(1, True), (1, False), (2, False)]
+    assert "in default" in details[1]["origin"]
+    assert "in default" in told["content"][0]["text"]
+    # Whatever names one memory in all the world is answered with that one.
+    with Memory(store, embedder="none") as memory:
+        id = memory.get(2).id
+    assert len(called(store, project, "recall_detail", ids=[id])["structuredContent"]["memories"]) == 1
+
+
 def test_folders_and_worktrees_of_a_private_project_are_private(project: Path, tmp_path: Path):
     make_private(project)
     (project / "src" / "deep").mkdir(parents=True)
@@ -108,6 +136,46 @@ def test_a_server_that_was_not_told_the_new_session_stores_nothing(store: Path, 
     told(project, session="the new one")
     go_off_record("the new one")
     assert called(store, project, "remember", text="Not to be kept")["isError"]
+
+
+def test_what_is_stored_after_a_clear_is_of_the_new_session(store: Path, project: Path):
+    """Its hooks are told the new one, its server is not."""
+    first, second = HostSession("claude", project, SESSION), HostSession("claude", project, "second")
+    tell(first, {**first.end(), "reason": "clear"})
+    tell(second, second.start("clear"))
+    note_cleared(project, "second")
+    continue_cleared(project, "third")
+    called(store, project, "remember", text="Said in the third session")
+    with Memory(store, embedder="none") as memory:
+        assert memory.list().records[0].session_id == "third"
+        assert memory.log(limit=1)[0].change.session == "third"
+
+
+def test_a_session_off_the_record_stays_so_when_it_is_cleared(store: Path, project: Path):
+    go_off_record(SESSION)
+    note_cleared(project, SESSION)
+    continue_cleared(project, "second")
+    assert called(store, project, "remember", text="Not to be kept")["isError"]
+    assert not where(project, "second").recording
+
+
+def test_a_call_that_tells_its_session_is_refused_when_that_is_off_the_record(store: Path, project: Path):
+    """Codex tells it with each call, and starts its servers without."""
+    go_off_record("off")
+    with served(store, origin=Origin("plans"), project=project) as host:
+        answers = [
+            host.request(
+                "tools/call", name="remember", arguments={"text": f"Said in {name}"}, _meta={"sessionId": name}
+            )
+            for name in ("off", "on")
+        ]
+        # The latest session of the project is another one's business.
+        told(project, session="off")
+        answers.append(
+            host.request("tools/call", name="remember", arguments={"text": "Said again"}, _meta={"sessionId": "on"})
+        )
+    assert [answer["isError"] for answer in answers] == [True, False, False]
+    assert texts(store) == {"Common knowledge about deploys", "Said in on", "Said again"}
 
 
 def test_where_it_cannot_be_told_nothing_is_stored(store: Path, project: Path, stranger: Path):

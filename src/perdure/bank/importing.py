@@ -33,7 +33,7 @@ _MOST_OBSERVATIONS: Final = 2**31
 _OBSERVATIONS: Final = "observation_count"
 _TIMES: Final = ("created_at", "updated_at")
 # Fields of a record: what the bank says of them is not kept a second time.
-_MAPPED: Final = ("observation count", "confidence")
+_MAPPED: Final = ("observation count", "confidence", "reasoning", "keywords")
 # Between references; what stands in brackets belongs to the one before.
 _BETWEEN = re.compile(r"[,;]\s*(?![^(]*\))")
 _NO_LEARNINGS: Final = "Not a file of learnings: these are anti-patterns.md, patterns.md and heuristics.md."
@@ -239,15 +239,26 @@ def entry_fields(entry: BankEntry, project: str | None) -> dict[str, Any]:
         "metadata": metadata_of(entry),
         _OBSERVATIONS: max(1, min(entry.observation_count, _MOST_OBSERVATIONS)),
     }
+    if reasoning := values_of(entry, "reasoning"):
+        fields["reasoning"] = "\n".join(reasoning)
+    if labels := values_of(entry, "keywords"):
+        from perdure.text.keywords import usable_keywords
+
+        fields["keywords"] = usable_keywords(word for value in labels for word in value.split(","))
     observed = entry.observed_at
     if observed and observed <= datetime.now(UTC):
         fields |= dict.fromkeys(_TIMES, observed.isoformat())
     return fields
 
 
+def values_of(entry: BankEntry, *names: str) -> list[str]:
+    """What its lines of these names say. No retro writes one for the reasoning or the keywords; people do."""
+    return [value for name, value in entry.fields if name.lower() in names]
+
+
 def references_of(entry: BankEntry) -> list[str]:
     """The features, files and projects that it was observed in."""
-    told = (value for name, value in entry.fields if name.lower() in {"observed in", "source"})
+    told = values_of(entry, "observed in", "source")
     parts = (" ".join(part.split()) for value in told for part in _BETWEEN.split(value))
     return list(dict.fromkeys(part for part in parts if part))[:MAX_ITEMS]
 

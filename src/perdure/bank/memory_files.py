@@ -361,10 +361,10 @@ def _store(
 # -- when to save ------------------------------------------------------------------------------------------------------
 
 
-def save_is_due(messages: int, settings: Settings) -> bool:
-    """Pure: whether the agent should be reminded to save the context after so many messages of its session."""
+def save_is_due(prompts: int, settings: Settings) -> bool:
+    """Pure: whether the agent should be reminded to save the context after so many prompts of its session."""
     every = settings.auto_save_interval
-    return every > 0 and messages > 0 and messages % every == 0
+    return every > 0 and prompts > 0 and prompts % every == 0
 
 
 def save_phrase(prompt: str, settings: Settings) -> str | None:

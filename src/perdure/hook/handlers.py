@@ -54,6 +54,10 @@ class Handler:
             return self._start()
         if kind == "prompt":
             return self._prompt()
+        if kind == "end" and self.event.text("reason") == "clear":
+            from perdure.session.privacy import note_cleared
+
+            note_cleared(self.folder, self.session, self.environ)
         if kind is not None:
             self._keep()
         return ""
@@ -70,6 +74,10 @@ class Handler:
             if source in {"compact", "clear"}:
                 # What the session was shown is no longer before the model.
                 state.shown.clear()
+            if source == "clear":
+                from perdure.session.privacy import continue_cleared
+
+                continue_cleared(self.folder, self.session, self.environ)
             if self.event.host == "copilot":
                 # It does not wait for this hook, but for that of the prompt.
                 state.pending_start = source

@@ -229,8 +229,9 @@ class CallerMemory(LazyMemory):
             caller.namespace
         )
 
-    def place(self) -> Place:
+    def place(self, session: str | None = None) -> Place:
         """What a caller may see, its token says."""
+        del session
         return Place(self._given_namespace, (self._given_namespace,))
 
     def open(self) -> Memory:

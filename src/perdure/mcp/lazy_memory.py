@@ -39,9 +39,10 @@ class LazyMemory:
         """What the command line said; the settings say the rest."""
         return {"store": self._store, "namespace": self._namespace}
 
-    def place(self) -> Place:
+    def place(self, session: str | None = None) -> Place:
         """Where this project's memories go now: a person may have made it private a moment ago. A host that clears its
-        session does not tell its servers the new one, so the project's latest session counts as well.
+        session does not tell its servers the new one, so the project's latest session counts as well, unless it is
+        known of which `session` the call is.
         """
         from perdure.session.privacy import latest_session, where
 
@@ -49,6 +50,8 @@ class LazyMemory:
             from perdure.settings import load
 
             self._namespace = load().namespace
+        if session not in {None, self._session}:
+            return where(self.project, session, namespace=self._namespace)
         place = where(self.project, self._session, namespace=self._namespace)
         latest = None if self.project is None else latest_session(self.project)
         if place.recording and latest not in {None, self._session}:

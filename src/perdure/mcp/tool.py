@@ -86,14 +86,22 @@ class ToolCall:
     namespaces: tuple[str, ...] | None = None
 
     def details(self, refs: Any) -> tuple[Detail, ...]:
-        """Memories in full, by any of their names; what a private project does not have is looked for in common."""
+        """Memories in full, by any of their names. What a private project does not have is looked for in common; where
+        both have a memory of a number, nobody knows which is meant, and both are answered.
+        """
         from perdure.errors import NotFound
 
-        *others, last = self.namespaces or (None,)
-        for name in others:
-            with suppress(NotFound):
-                return self.memory.namespace(name).recall_detail(refs)
-        return (self.memory.namespace(last) if last else self.memory).recall_detail(refs)
+        if self.namespaces is None:
+            return self.memory.recall_detail(refs)
+        found: list[Detail] = []
+        for ref in cast("list[Any]", refs) if isinstance(refs, list) else [refs]:
+            named: list[Detail] = []
+            for name in self.namespaces:
+                with suppress(NotFound):
+                    if not named or str(ref).lstrip("#").isdigit():
+                        named += self.memory.namespace(name).recall_detail(ref)
+            found += named or self.memory.recall_detail(ref)
+        return tuple(found)
 
 
 @dataclass(frozen=True)

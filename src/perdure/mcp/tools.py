@@ -33,7 +33,8 @@ def call_tool(
         return tool_failure("unknown_choice", f"There is no tool {shown(name)}.", f"The tools are: {', '.join(tools)}.")
     try:
         run = partial(tool.run, **tool.arguments(given))
-        place = memory.place()
+        origin = origin.now() if tool.writes else origin
+        place = memory.place(origin.session)
         if tool.writes:
             place.require_recording()
         namespaces = place.read_namespaces if place.private else None

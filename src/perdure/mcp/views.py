@@ -23,7 +23,7 @@ from perdure.model import (
     Remembered,
     RevertResult,
 )
-from perdure.recall.envelope import PLAIN, enclose, item, item_values, unused_mark
+from perdure.recall.envelope import PLAIN, Style, enclose, item, item_values, unused_mark
 from perdure.text.preview import abstract
 
 if TYPE_CHECKING:
@@ -43,9 +43,14 @@ def one(record: Record, text: str | None = None) -> ContextItem:
     return ContextItem(record, record.text if text is None else text, "full", relevance=1)
 
 
-def enclosed(items: Iterable[ContextItem]) -> str:
-    lines = [item(each, PLAIN) for each in items]
+def enclosed(items: Iterable[ContextItem], style: Style = PLAIN) -> str:
+    lines = [item(each, style) for each in items]
     return enclose(lines, unused_mark(lines))
+
+
+def style_of(items: Iterable[ContextItem]) -> Style:
+    """Memories of several namespaces, such as a private project's and the common one, say which they are of."""
+    return Style(several=len({each.record.namespace for each in items}) > 1)
 
 
 def numbers(records: Iterable[Record]) -> str:
@@ -78,13 +83,14 @@ def found_answer(found: Sequence[Found], notes: Sequence[str] = (), more: Mappin
             break
         shown += 1
     omitted = [each.record for each, _ in found[shown:]]
+    style = style_of(each for each, _ in found)
     data = {
         "notice": NOTICE,
         **more,
-        "memories": [{**item_values(each), **own} for each, own in found[:shown]],
+        "memories": [{**item_values(each, style), **own} for each, own in found[:shown]],
         **_filled(omitted=[record.number for record in omitted], notes=list(notes)),
     }
-    text = enclosed(each for each, _ in found[:shown]) if found else "No memories."
+    text = enclosed((each for each, _ in found[:shown]), style) if found else "No memories."
     left = f"Not shown, for lack of room: {numbers(omitted)}." if omitted else ""
     following = f"More follow from offset {more['next']} on." if "next" in more else ""
     return answer(data, text, left, following)
@@ -128,9 +134,10 @@ def indexed_answer(imported: ImportReport) -> ToolAnswer:
 def context_answer(context: Context) -> ToolAnswer:
     """What recall found, packed into its tokens."""
     omitted = [each.record for each in context.omitted if each.reason == "budget"]
+    style = style_of(context.items)
     data = {
         "notice": NOTICE,
-        "memories": [item_values(each) for each in context.items],
+        "memories": [item_values(each, style) for each in context.items],
         **_filled(omitted=[record.number for record in omitted], notes=list(context.notes)),
     }
     left = f"Found, but not shown: {numbers(omitted)}; recall_detail tells them." if omitted else ""

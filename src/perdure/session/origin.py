@@ -37,6 +37,13 @@ class Origin:
             return self
         return replace(self, session=told[:_MOST])
 
+    def now(self) -> Origin:
+        """With the session that goes on with the one that the host told of, if it was cleared since."""
+        from perdure.session.privacy import current_session
+
+        session = current_session(self.session)
+        return self if session == self.session else replace(self, session=session)
+
     @property
     def fields(self) -> dict[str, Any]:
         """What a memory says about where it comes from."""

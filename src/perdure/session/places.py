@@ -12,6 +12,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
+# Which session went on with one that was cleared.
+CONTINUED: Final = "continued"
 _MOST_BYTES: Final = 4096
 
 

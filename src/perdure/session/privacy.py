@@ -6,17 +6,29 @@ Everything that writes for a coding agent asks `where` first: the hook, the MCP 
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 from perdure.project import project_root
-from perdure.session.places import has_marks, is_marked, mark_name, marked, remove_mark, session_folder, set_mark
+from perdure.session.places import (
+    CONTINUED,
+    has_marks,
+    is_marked,
+    mark_name,
+    marked,
+    remove_mark,
+    session_folder,
+    set_mark,
+)
 from perdure.values import value_class
 
 NOT_RECORDING: Final = "This session is off the record: nothing is stored."
 _LONGEST_NAME: Final = 80
+# Between the end of a session that is cleared and the beginning of the next one lie less than so many seconds.
+_CLEARED_SECONDS: Final = 60
 
 
 @value_class
@@ -113,6 +125,44 @@ def latest_session(project_dir: str | os.PathLike[str], environ: Mapping[str, st
         return path.read_text(encoding="utf-8", errors="surrogatepass")
     except OSError:
         return None
+
+
+def note_cleared(project_dir: str | os.PathLike[str], session: str, environ: Mapping[str, str] | None = None) -> None:
+    """Remember that a session ended because somebody cleared it: the one that begins next goes on with it."""
+    folder = session_folder(environ) / "cleared"
+    with suppress(OSError):
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        (folder / mark_name(str(project_root(project_dir)))).write_bytes(session.encode("utf-8", "surrogatepass"))
+
+
+def continue_cleared(
+    project_dir: str | os.PathLike[str], session: str, environ: Mapping[str, str] | None = None
+) -> None:
+    """A session begins in the place of the one that was cleared a moment ago. What was off the record stays so."""
+    folder = session_folder(environ)
+    path = folder / "cleared" / mark_name(str(project_root(project_dir)))
+    with suppress(OSError):
+        is_recent = path.stat().st_mtime > time.time() - _CLEARED_SECONDS
+        before = path.read_bytes().decode("utf-8", "surrogatepass")
+        path.unlink()
+        if not is_recent or before == session:
+            return
+        if is_marked(folder / "off", before):
+            set_mark(folder / "off", session)
+        later = folder / CONTINUED / mark_name(before)
+        later.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        later.write_bytes(session.encode("utf-8", "surrogatepass"))
+
+
+def current_session(session: str | None, environ: Mapping[str, str] | None = None) -> str | None:
+    """The session that went on with this one, however often it was cleared: a host does not tell its servers."""
+    folder = session_folder(environ) / CONTINUED
+    with suppress(OSError):
+        seen: set[str] = set()
+        while session is not None and session not in seen and has_marks(folder):
+            seen.add(session)
+            session = (folder / mark_name(session)).read_bytes().decode("utf-8", "surrogatepass")
+    return session
 
 
 def private_projects(environ: Mapping[str, str] | None = None) -> list[str]:

@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
-from perdure.session.places import mark_name, session_folder
+from perdure.session.places import CONTINUED, mark_name, session_folder
 from perdure.values import field, field_values, value_class
 
 _FOLDER: Final = "running"
@@ -88,11 +88,12 @@ def session_state(session: str) -> Generator[SessionState]:
 
 def forget_old_sessions() -> None:
     """Remove the files of sessions that nobody has used for a month."""
-    with suppress(OSError):
-        oldest = time.time() - _FORGOTTEN_AFTER
-        for file in os.scandir(session_folder() / _FOLDER):
-            if file.stat().st_mtime < oldest:
-                Path(file).unlink(missing_ok=True)
+    oldest = time.time() - _FORGOTTEN_AFTER
+    for name in (_FOLDER, CONTINUED):
+        with suppress(OSError):
+            for file in os.scandir(session_folder() / name):
+                if file.stat().st_mtime < oldest:
+                    Path(file).unlink(missing_ok=True)
 
 
 def read_state(content: bytes) -> SessionState:
