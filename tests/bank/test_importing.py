@@ -39,7 +39,9 @@ def test_every_field_of_an_entry_has_its_place(memory: Memory, project: Path):
 
 def test_lines_for_the_reasoning_and_the_keywords_are_read_where_somebody_wrote_them(memory: Memory, tmp_path: Path):
     """No retro writes them: the form of an entry is that of the tools that it is shared with."""
-    text = "### Ask\nAsk first.\n- Reasoning: It saves\n  a day.\n- Keywords: question, code, first answer\n- Cost: none\n"
+    text = (
+        "### Ask\nAsk first.\n- Reasoning: It saves\n  a day.\n- Keywords: question, code, first answer\n- Cost: none\n"
+    )
     import_bank(memory, make_project(tmp_path / "site", {"heuristics": text}), private=True)
     ask = memory.get(1)
     assert (ask.reasoning, ask.keywords) == ("It saves\na day.", ("question", "first answer"))

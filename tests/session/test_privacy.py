@@ -15,7 +15,7 @@ from perdure import Memory
 from perdure.session.capture import Turn, capture
 from perdure.session.origin import Origin
 from perdure.session.privacy import (
-    continue_cleared,
+    begin_after_clear,
     go_off_record,
     go_on_record,
     make_private,
@@ -144,7 +144,7 @@ def test_what_is_stored_after_a_clear_is_of_the_new_session(store: Path, project
     tell(first, {**first.end(), "reason": "clear"})
     tell(second, second.start("clear"))
     note_cleared(project, "second")
-    continue_cleared(project, "third")
+    begin_after_clear(project, "third")
     called(store, project, "remember", text="Said in the third session")
     with Memory(store, embedder="none") as memory:
         assert memory.list().records[0].session_id == "third"
@@ -154,7 +154,7 @@ def test_what_is_stored_after_a_clear_is_of_the_new_session(store: Path, project
 def test_a_session_off_the_record_stays_so_when_it_is_cleared(store: Path, project: Path):
     go_off_record(SESSION)
     note_cleared(project, SESSION)
-    continue_cleared(project, "second")
+    begin_after_clear(project, "second")
     assert called(store, project, "remember", text="Not to be kept")["isError"]
     assert not where(project, "second").recording
 

@@ -75,9 +75,9 @@ class Handler:
                 # What the session was shown is no longer before the model.
                 state.shown.clear()
             if source == "clear":
-                from perdure.session.privacy import continue_cleared
+                from perdure.session.privacy import begin_after_clear
 
-                continue_cleared(self.folder, self.session, self.environ)
+                begin_after_clear(self.folder, self.session, self.environ)
             if self.event.host == "copilot":
                 # It does not wait for this hook, but for that of the prompt.
                 state.pending_start = source

@@ -135,7 +135,7 @@ def note_cleared(project_dir: str | os.PathLike[str], session: str, environ: Map
         (folder / mark_name(str(project_root(project_dir)))).write_bytes(session.encode("utf-8", "surrogatepass"))
 
 
-def continue_cleared(
+def begin_after_clear(
     project_dir: str | os.PathLike[str], session: str, environ: Mapping[str, str] | None = None
 ) -> None:
     """A session begins in the place of the one that was cleared a moment ago. What was off the record stays so."""
