@@ -119,7 +119,7 @@ def test_what_was_reverted_in_several_namespaces_is_told_for_each():
     with Memory(":memory:", embedder="none") as memory:
         for name in ("a", "b", "c"):
             memory.namespace(name).remember("one")
-        memory.checkpoint("all", everything=True)
+        memory.checkpoint("all", all_namespaces=True)
         memory.namespace("a").update(1, add_tags=["x"])
         memory.namespace("b").remember("two")
         memory.namespace("b").update(1, add_tags=["x"])

@@ -171,7 +171,7 @@ def test_a_namespace_s_checkpoint_leaves_the_others_alone(memory: Memory):
 def test_a_checkpoint_of_everything_is_of_every_namespace_also_of_those_to_come(memory: Memory):
     work = memory.namespace("work")
     work.remember("a meeting")
-    made = memory.checkpoint("all", everything=True)
+    made = memory.checkpoint("all", all_namespaces=True)
     assert (made.namespace, dict(made.positions)) == (None, {"default": 4, "work": 1})
     work.update(1, text="no meeting")
     memory.update(2, text="tea at noon")
@@ -180,7 +180,7 @@ def test_a_checkpoint_of_everything_is_of_every_namespace_also_of_those_to_come(
     assert (rewound.reverted, rewound.removed) == ((2, 1), (1,))
     assert (memory.get(2).text, work.get(1).text) == ("tea in the morning", "a meeting")
     assert alive(memory.namespace("new")) == {}
-    memory.undo(rewound.batch, everywhere=True)
+    memory.undo(rewound.batch, all_namespaces=True)
     assert (memory.get(2).text, work.get(1).text) == ("tea at noon", "no meeting")
 
 
@@ -197,7 +197,7 @@ def test_an_empty_namespace_can_be_gone_back_to(clock: HandClock):
 def test_checkpoints_are_listed_newest_first_with_what_was_said_about_them(memory: Memory):
     memory.checkpoint("one", description="before the refactor", metadata={"ticket": 7})
     memory.checkpoint("two", spec_folder="specs/home")
-    memory.checkpoint("three", everything=True)
+    memory.checkpoint("three", all_namespaces=True)
     found = memory.checkpoints()
     assert [one.name for one in found] == ["three", "two", "one"]
     assert [one.memory_count for one in found] == [2, 1, 2]
@@ -251,8 +251,8 @@ def test_any_other_name_is_just_a_name(memory: Memory, name: str):
 
 @pytest.mark.parametrize(
     "given",
-    [{"metadata": {"a b": 1}}, {"metadata": 7}, {"spec_folder": ""}, {"description": "\ud800"}, {"everything": 1},
-     {"everything": True, "spec_folder": "specs/home"}],
+    [{"metadata": {"a b": 1}}, {"metadata": 7}, {"spec_folder": ""}, {"description": "\ud800"}, {"all_namespaces": 1},
+     {"all_namespaces": True, "spec_folder": "specs/home"}],
 )  # fmt: skip
 def test_bad_input_makes_no_checkpoint(memory: Memory, given: dict[str, Any]):
     with pytest.raises(errors.InvalidInput):
@@ -395,7 +395,7 @@ def test_without_clearing_what_is_younger_is_untouched(before: list[Any], after:
 def test_a_checkpoint_of_everything_tells_a_namespace_nothing_of_the_others(memory: Memory):
     memory.remember("tea")
     memory.namespace("private").remember("milk")
-    memory.checkpoint("all", everything=True)
+    memory.checkpoint("all", all_namespaces=True)
     assert [set(one.positions) for one in memory.checkpoints()] == [{"default"}]
     assert [set(one.positions) for one in memory.namespace("private").checkpoints()] == [{"private"}]
 
@@ -411,11 +411,11 @@ def model_of(memory: Memory, namespace: str = "default") -> Memory:
 
 def test_a_model_has_nothing_to_do_with_a_checkpoint_of_everything(memory: Memory):
     memory.namespace("other").remember("their secret")
-    memory.checkpoint("all", everything=True)
+    memory.checkpoint("all", all_namespaces=True)
     memory.namespace("other").remember("written since")
     model = model_of(memory)
     for forbidden in (
-        lambda: model.checkpoint("mine", everything=True),
+        lambda: model.checkpoint("mine", all_namespaces=True),
         lambda: model.restore_checkpoint("all", clear_existing=True),
         lambda: model.restore_checkpoint("all", dry_run=True),
         lambda: model.delete_checkpoint("all"),
@@ -438,7 +438,7 @@ def test_a_model_goes_back_to_a_checkpoint_of_its_own_namespace(memory: Memory):
 
 def test_a_person_goes_back_to_a_checkpoint_of_everything_everywhere(memory: Memory):
     memory.namespace("other").remember("theirs")
-    memory.checkpoint("all", everything=True)
+    memory.checkpoint("all", all_namespaces=True)
     memory.namespace("other").remember("theirs since")
     memory.remember("ours since")
     done = memory.restore_checkpoint("all", clear_existing=True)
@@ -448,19 +448,19 @@ def test_a_person_goes_back_to_a_checkpoint_of_everything_everywhere(memory: Mem
 
 def test_what_is_answered_about_a_deleted_checkpoint_names_no_other_namespace(memory: Memory):
     memory.namespace("other").remember("theirs")
-    memory.checkpoint("all", everything=True)
+    memory.checkpoint("all", all_namespaces=True)
     assert memory.delete_checkpoint("all").positions.keys() == {"default"}
 
 
 def test_a_name_that_another_namespace_holds_is_said_to_be_taken_and_not_by_whom(memory: Memory):
     memory.namespace("theirs").checkpoint("before")
     with pytest.raises(errors.Conflict, match="already") as refused:
-        memory.checkpoint("before", everything=True)
+        memory.checkpoint("before", all_namespaces=True)
     assert "theirs" not in str(refused.value)
     assert "delete" not in refused.value.remedy
     assert "another name" in refused.value.remedy
-    memory.checkpoint("all", everything=True)
+    memory.checkpoint("all", all_namespaces=True)
     for namespace, everything in (("default", True), ("default", False), ("theirs", False)):
         with pytest.raises(errors.Conflict) as seen:
-            memory.namespace(namespace).checkpoint("all", everything=everything)
+            memory.namespace(namespace).checkpoint("all", all_namespaces=everything)
         assert "delete" in seen.value.remedy

@@ -40,7 +40,7 @@ def test_a_notebook_shows_a_recall_as_a_table_in_which_nothing_is_markup(memory:
     table = memory.recall("dark mode")._repr_html_()
     assert "<script>" not in table
     assert "&lt;script&gt;alert" in table
-    assert "<td>#1</td>" in table
+    assert table.count("#1 ") == 1
 
 
 def test_a_memory_says_where_it_is(tmp_path: Path):

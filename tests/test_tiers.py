@@ -456,12 +456,12 @@ def test_a_model_changes_no_limit_no_clock_and_no_store(model: Memory):
 
 @pytest.mark.parametrize("way", ["undo", "checkpoint"])
 def test_what_a_model_may_not_take_back_in_one_namespace_it_takes_back_in_none(memory: Memory, model: Memory, way: str):
-    memory.checkpoint("all", everything=True)
+    memory.checkpoint("all", all_namespaces=True)
     for name in ("a", "b"):
         memory.namespace(name).remember("always be kind", tier="constitutional" if name == "b" else "normal")
     with pytest.raises(errors.NotAllowed):
         if way == "undo":
-            model.undo(actor="ada", everywhere=True, force=True)
+            model.undo(actor="ada", all_namespaces=True, force=True)
         else:
             model.restore_checkpoint("all", clear_existing=True)
     assert len(memory.namespace("a").list()) == 1

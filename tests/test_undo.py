@@ -279,7 +279,7 @@ def test_a_batch_that_nobody_knows_is_not_found(filled: Memory, batch: str):
         {}, {"batch": "01930f7e", "session": "s1"}, {"batch": "short"}, {"batch": "a\x00b"}, {"batch": 7},
         {"actor": ""},
         {"session": "\ud800"}, {"session": "s1", "since": "soon"}, {"batch": "01930f7e", "since": "2026-01-01"},
-        {"session": "s1", "force": "yes"}, {"session": "s1", "everywhere": 1},
+        {"session": "s1", "force": "yes"}, {"session": "s1", "all_namespaces": 1},
     ],
 )  # fmt: skip
 def test_bad_input_is_refused_and_changes_nothing(filled: Memory, wanted: dict[str, Any]):
@@ -379,10 +379,10 @@ def test_one_namespace_is_taken_back_unless_it_is_said_everywhere(filled: Memory
     assert filled.undo(session="night").removed == ()
     assert work.get(1).text == "a meeting"
     filled.undo(filled.log(operation="undo", limit=1)[0].change.batch)
-    rewound = filled.undo(session="night", everywhere=True)
+    rewound = filled.undo(session="night", all_namespaces=True)
     assert (rewound.reverted, rewound.removed) == ((1,), (1,))
     assert any("'work': 0 as they were, 1 removed" in note for note in rewound.notes)
-    assert filled.undo(rewound.batch, everywhere=True).reverted == (1, 1)
+    assert filled.undo(rewound.batch, all_namespaces=True).reverted == (1, 1)
     assert work.get(1).text == "a meeting"
 
 
@@ -392,7 +392,7 @@ def test_a_conflict_in_one_namespace_keeps_all_as_they_are(filled: Memory):
     agent.namespace("work").remember("a meeting")
     filled.namespace("work").update(1, add_tags=["b"])
     with pytest.raises(errors.Conflict):
-        filled.undo(session="night", everywhere=True)
+        filled.undo(session="night", all_namespaces=True)
     assert filled.get(1).tags == ("home", "a")
 
 

@@ -419,7 +419,7 @@ class Memory(LearningMemory):
         since: datetime | str | None = None,
         force: bool = False,
         dry_run: bool = False,
-        everywhere: bool = False,
+        all_namespaces: bool = False,
     ) -> model.RevertResult:
         """Take back what one call did (its `batch`, or the first or last 8 characters), or all that a session or an
         actor wrote, `since` a moment if you like. Every memory becomes byte for byte what it was before; memories that
@@ -427,13 +427,15 @@ class Memory(LearningMemory):
 
         If others changed one of the memories since, or one was erased, a Conflict says so and nothing happens; with
         `force` their changes are overruled, and the erased ones are named in `skipped`. The answer has no batch if
-        there was nothing to do, or with `dry_run`. `everywhere` means all namespaces, in one transaction.
+        there was nothing to do, or with `dry_run`. `all_namespaces` means all namespaces, in one transaction.
         """
         clock = self._services.context.clock
         filter = lifecycle.lookup.check_log_filter(batch=batch, session=session, actor=actor, since=since, clock=clock)
         forced, dry = validation.check_bool(force, "force"), validation.check_bool(dry_run, "dry_run")
         names = (
-            self._services.store.namespaces() if validation.check_bool(everywhere, "everywhere") else [self._namespace]
+            self._services.store.namespaces()
+            if validation.check_bool(all_namespaces, "all_namespaces")
+            else [self._namespace]
         )
         return lifecycle.undo.undo(self._services, names, filter, force=forced, dry_run=dry)
 
@@ -444,14 +446,14 @@ class Memory(LearningMemory):
         description: str | None = None,
         spec_folder: str | None = None,
         metadata: Mapping[str, model.Json] | None = None,
-        everything: bool = False,
+        all_namespaces: bool = False,
     ) -> model.Checkpoint:
-        """Give the present state a name: of this namespace, of one spec folder in it, or of `everything`.
+        """Give the present state a name: of this namespace, of one spec folder in it, or of all namespaces.
 
         A checkpoint costs one small write, however much is stored, and copies nothing: what is erased later is gone
         from the checkpoint too.
         """
-        covered = None if validation.check_bool(everything, "everything") else self._namespace
+        covered = None if validation.check_bool(all_namespaces, "all_namespaces") else self._namespace
         return lifecycle.checkpoint.create(
             self._services, covered, name, spec_folder=spec_folder, description=description, metadata=metadata
         )
@@ -528,7 +530,7 @@ class Memory(LearningMemory):
 
         `trusted` keeps the source, trust, times and counts that an export of your own carries. A record that was
         forgotten or corrected here after its last update is skipped, unless `revive` brings it back. All go into this
-        namespace, or with `all_namespaces` each into the one it names; one undo takes them back, `everywhere`.
+        namespace, or with `all_namespaces` each into the one it names; one undo takes them back, `all_namespaces`.
         """
         flags = {"trusted": trusted, "revive": revive, "all_namespaces": all_namespaces}
         checked = {name: validation.check_bool(flag, name) for name, flag in flags.items()}

@@ -413,8 +413,8 @@ class Recall(Sequence[Hit]):
         return f"<Recall {self.mode} {short_list(self.hits)}>"
 
     def _repr_html_(self) -> str:
-        rows = [(f"{hit.relevance:.2f}", f"#{hit.record.number}", hit.line) for hit in self.hits]
-        return html_table(("relevance", "memory", ""), rows, f"{len(rows)} found ({self.mode})")
+        rows = [(f"{hit.relevance:.2f}", hit.line) for hit in self.hits]
+        return html_table(("relevance", "memory"), rows, f"{len(rows)} found ({self.mode})")
 
     @overload
     def __getitem__(self, index: int) -> Hit: ...

@@ -352,13 +352,22 @@ def _settings_of(raw: Mapping[str, object], environ: Mapping[str, str]) -> Setti
     return _checked(Settings(**values))
 
 
+_PREFIX: Final = "PERDURE_"
+# What other programs call the place of their data.
+_MEANING_STORE: Final = ("DATA", "DATABASE", "DB", "DIR", "FILE", "HOME", "PATH")
+
+
 def unknown_variables(environ: Mapping[str, str]) -> dict[str, str | None]:
     """Variables that look like ours and that nothing reads, each with the one that may have been meant."""
-    known = [*(setting.variable for setting in SETTINGS), *OTHER_VARIABLES]
-    unknown = sorted(name for name in environ if name.startswith("PERDURE_") and name not in known)
     from difflib import get_close_matches
 
-    return {name: next(iter(get_close_matches(name, known, n=1, cutoff=0.8)), None) for name in unknown}
+    known = {name.removeprefix(_PREFIX): name for name in (*(s.variable for s in SETTINGS), *OTHER_VARIABLES)}
+    given = sorted(name.removeprefix(_PREFIX) for name in environ if name.startswith(_PREFIX))
+    # Without what all of them begin with: that alone makes any two of them alike.
+    meant = {
+        name: get_close_matches(name, [*known, *_MEANING_STORE], n=1, cutoff=0.7) for name in set(given) - set(known)
+    }
+    return {_PREFIX + name: known.get(close[0], known["STORE"]) if close else None for name, close in meant.items()}
 
 
 def in_force(

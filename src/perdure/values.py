@@ -66,9 +66,10 @@ def field_values(of: object) -> dict[str, Any]:
 
 
 def replace(old: Value, /, **changes: Any) -> Value:
-    """The same value but for these fields."""
+    """The same value but for these fields. It may be of `dataclasses`, too."""
     made: Any = type(old)
-    return made(**{name: getattr(old, name) for name in made.__init_fields__ if name not in changes}, **changes)
+    names = getattr(made, "__init_fields__", None) or [f.name for f in made.__dataclass_fields__.values() if f.init]
+    return made(**{name: getattr(old, name) for name in names if name not in changes}, **changes)
 
 
 class _Plan(NamedTuple):

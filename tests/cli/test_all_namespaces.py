@@ -53,7 +53,7 @@ def test_one_undo_takes_all_of_it_back(user: User, file: Path, tmp_path: Path):
     other = str(tmp_path / "other.db")
     done = user.done("import", str(file), "--all-namespaces", "--store", other)
     hint = next(line for line in done.err.splitlines() if line.startswith("take it back: perdure undo"))
-    assert "--everywhere" in hint
+    assert "--all-namespaces" in hint
     user.done(*hint.removeprefix("take it back: perdure ").split(), "--yes")
     assert {row[1] for row in user.done("namespaces", "--store", other).rows} == {"0"}
 

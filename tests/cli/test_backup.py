@@ -67,7 +67,7 @@ def test_a_file_that_is_there_is_replaced_only_when_asked(user: User, tmp_path: 
     assert "--overwrite" in user.fails(4, "backup", str(tmp_path / "copy")).err
     assert (tmp_path / "copy").read_text("utf-8") == "precious"
     user.done("backup", str(tmp_path / "copy"), "--overwrite")
-    user.done("backup", str(tmp_path / "copy"), "--force")
+    user.done("backup", str(tmp_path / "copy"), "-f")
 
 
 def test_a_file_that_is_no_backup_is_refused_and_nothing_changes(user: User, tmp_path: Path):

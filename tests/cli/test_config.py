@@ -177,3 +177,8 @@ def test_a_value_that_was_wrong_can_be_put_right(user: User, file: Path):
 def test_every_variable_that_a_provider_reads_a_key_from_is_known():
     sources = "".join(path.read_text(encoding="utf-8") for path in Path(perdure.__file__).parent.rglob("*.py"))
     assert set(re.findall(r'"([A-Z]+(?:_[A-Z]+)*_KEY|PERDURE_TOKEN)"', sources)) == set(API_KEYS)
+
+
+def test_show_is_the_same_as_no_action(user: User):
+    assert user.done("config", "show").out == user.done("config").out
+    user.fails(2, "config", "show", "recipe")

@@ -123,12 +123,15 @@ def test_a_dry_run_shows_and_leaves(known: User):
     assert alive(known) == ["1", "2", "3"]
 
 
-@pytest.mark.parametrize(("key", "left"), [(b"y\n", ["3"]), (b"n\n", ["1", "2", "3"]), (b"\n", ["1", "2", "3"])])
+@pytest.mark.parametrize(
+    ("key", "left"), [(b"y\n", ["3"]), (b"what\nYES\n", ["3"]), (b"n\n", ["1", "2", "3"]), (b"\n", ["1", "2", "3"])]
+)
 def test_on_a_terminal_it_asks_and_does_what_it_is_told(known: User, key: bytes, left: list[str]):
     code, out, err = known.on_a_terminal(key, "forget", OSAKA)
     assert code == 0
     assert out.count("Would forget #") == 2
     assert "Forget these 2? [y/N]" in err
+    assert ("Answer y for yes or n for no." in err) == key.startswith(b"what")
     assert alive(known) == left
 
 

@@ -68,7 +68,7 @@ context "dark mode"
 context "dark mode tea" --budget 60
 context tea --as-of now
 summarize
-summarize --tokens 20
+summarize --budget 20
 triggers "please save context"
 history 1
 versions city:alice
@@ -76,7 +76,7 @@ version city:alice 1
 diff city:alice
 log --limit 2
 checkpoint create before --description "Before" --spec-folder auth
-checkpoint create all --everything
+checkpoint create all --all-namespaces
 checkpoint list
 namespaces
 remember "After the checkpoint"

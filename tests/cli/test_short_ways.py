@@ -53,7 +53,8 @@ def test_the_namespaces_of_a_store_are_listed(newcomer: User, words: tuple[str, 
 def test_a_variable_that_nothing_reads_is_named_with_the_one_that_was_meant(newcomer: User):
     answer = newcomer.done("version", PERDURE_STOR="x.db", PERDURE_HOME="there")
     assert "PERDURE_STOR is set, and nothing reads it. Did you mean PERDURE_STORE?" in answer.err
-    assert "PERDURE_HOME is set, and nothing reads it." in answer.err
+    assert "PERDURE_HOME is set, and nothing reads it. Did you mean PERDURE_STORE?" in answer.err
+    assert "reads it.\n" in newcomer.done("version", PERDURE_XYZZY="1").err
     assert newcomer.done("version", "--json", PERDURE_STOR="x.db").err == ""
 
 

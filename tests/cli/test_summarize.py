@@ -34,10 +34,10 @@ def test_words_and_filters_narrow_it(known: User):
 
 
 def test_the_limit_is_kept_and_what_found_no_room_is_counted(known: User):
-    made = known.done("summarize", "--tokens", "20", "--json").json
+    made = known.done("summarize", "--budget", "20", "--json").json
     assert made["tokens"] <= 20
     assert made["omitted_count"] == 3 - len(made["sources"])
-    assert "left out" in known.done("summarize", "--tokens", "20").err
+    assert "left out" in known.done("summarize", "--budget", "20").err
 
 
 def test_the_document_has_every_field_of_a_summary(known: User):
@@ -59,10 +59,10 @@ def test_an_empty_summary_says_why(user: User):
     user.done("remember", "Alice prefers dark mode")
     assert "No memories about 'quark'." in user.done("summarize", "quark").err
     assert "No memories with tags ui." in user.done("summarize", "--tag", "ui").err
-    too_few = user.done("summarize", "--tokens", "1")
+    too_few = user.done("summarize", "--budget", "1")
     assert too_few.out == ""
     assert "1 tokens are too few" in too_few.err
-    assert "perdure summarize --tokens 500" in too_few.err
+    assert "perdure summarize --budget 500" in too_few.err
 
 
 def test_a_terminal_is_not_steered_by_a_memory(user: User):
@@ -72,5 +72,5 @@ def test_a_terminal_is_not_steered_by_a_memory(user: User):
 
 
 def test_a_bad_limit_is_a_usage_error(user: User):
-    user.fails(2, "summarize", "--tokens", "0")
-    user.fails(2, "summarize", "--tokens", "many")
+    user.fails(2, "summarize", "--budget", "0")
+    user.fails(2, "summarize", "--budget", "many")

@@ -187,7 +187,7 @@ def test_a_dry_run_of_a_restore_changes_nothing(known: User):
 def test_checkpoints_of_folders_and_of_everything_are_told_apart(known: User):
     known.done("remember", "in a folder", "--spec-folder", "specs/auth")
     known.done("checkpoint", "create", "auth", "--spec-folder", "specs/auth", "--metadata", "ticket=7")
-    known.done("checkpoint", "create", "all", "--everything")
+    known.done("checkpoint", "create", "all", "--all-namespaces")
     rows = known.done("checkpoint", "list").rows
     assert [(row[0], row[2], row[3]) for row in rows] == [
         ("all", "everything", "3"),

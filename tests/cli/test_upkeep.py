@@ -118,9 +118,13 @@ def test_export_does_not_replace_a_file_unless_told(user: User, tmp_path: Path):
     user.done("remember", "one")
     file = tmp_path / "out.jsonl"
     file.write_text("precious", encoding="utf-8")
-    assert "--force" in user.fails(4, "export", str(file)).err
+    assert "--overwrite" in user.fails(4, "export", str(file)).err
     assert file.read_text(encoding="utf-8") == "precious"
-    assert user.done("export", str(file), "--force", "--json").json == {"written": 1, "damaged": [], "path": str(file)}
+    assert user.done("export", str(file), "--overwrite", "--json").json == {
+        "written": 1,
+        "damaged": [],
+        "path": str(file),
+    }
     assert len(file.read_text(encoding="utf-8").splitlines()) == 2
 
 

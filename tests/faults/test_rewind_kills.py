@@ -139,7 +139,7 @@ def test_a_restore_of_everything_that_was_killed_in_the_second_namespace_has_not
     with opened(home) as memory:
         for name in ("a", "z"):
             memory.namespace(name).remember("kept")
-        memory.checkpoint("all", everything=True)
+        memory.checkpoint("all", all_namespaces=True)
         kept = {name: states(memory.namespace(name)) for name in ("a", "default", "z")}
         for name in kept:
             memory.namespace(name).update(1, text="changed")

@@ -104,8 +104,8 @@ def test_what_a_body_names_is_authorised_too(shared: RunningServer, granted: dic
         ("/v1/recall", {"query": "x", "namespaces": ["ours", "theirs"]}),
         ("/v1/context", {"query": "x", "namespaces": ["theirs"]}),
         ("/v1/triggers", {"prompt": "x", "namespaces": ["theirs"]}),
-        ("/v1/undo", {"session": "x", "everywhere": True}),
-        ("/v1/checkpoints", {"name": "x", "everything": True}),
+        ("/v1/undo", {"session": "x", "all_namespaces": True}),
+        ("/v1/checkpoints", {"name": "x", "all_namespaces": True}),
     ]
     for path, body in asks:
         assert shared("POST", path, body, token=token).code == "access_denied", path
@@ -115,7 +115,7 @@ def test_a_checkpoint_of_everything_is_not_restored_or_deleted_with_a_token_of_o
     shared: RunningServer, granted: dict[tuple[Scope, ...], str]
 ):
     token = granted[SCOPES]
-    assert shared("POST", "/v1/checkpoints", {"name": "all", "everything": True}).status == 201
+    assert shared("POST", "/v1/checkpoints", {"name": "all", "all_namespaces": True}).status == 201
     assert shared("POST", "/v1/checkpoints/all/restore", {}, token=token).code == "access_denied"
     assert shared("DELETE", "/v1/checkpoints/all", token=token).code == "access_denied"
     assert shared("DELETE", "/v1/checkpoints/all").status == 200
@@ -129,7 +129,7 @@ def test_a_model_s_token_cannot_do_what_only_people_may(shared: RunningServer):
     memory = f"/v1/memories/{number}"
     only_people = [
         ("POST", "/v1/erase", {"what": number}),
-        ("POST", "/v1/checkpoints", {"name": "m", "everything": True}),
+        ("POST", "/v1/checkpoints", {"name": "m", "all_namespaces": True}),
         ("POST", f"{memory}/promote", {"tier": "constitutional"}),
         ("PATCH", memory, {"text": "Never be kind"}),
         ("DELETE", memory, None),

@@ -222,7 +222,7 @@ def test_a_session_is_taken_back_whole(store: Path, project: Path, user: User):
 def test_taking_a_session_back_can_be_taken_back(store: Path, project: Path, user: User):
     called(store, project, "remember", text="Stored by the session")
     done = user.done("session", "forget", SESSION, "--yes", "--json").json
-    user.done("undo", done["batch"], "--everywhere")
+    user.done("undo", done["batch"], "--all-namespaces")
     assert "Stored by the session" in texts(store)
 
 

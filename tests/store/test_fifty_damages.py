@@ -63,7 +63,7 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
             home.remember(f"room {n} of the house", spec_folder="house")
         home.capacity(max_items=10)
         home.remember("the garden")
-        memory.checkpoint("evening", everything=True)
+        memory.checkpoint("evening", all_namespaces=True)
         memory.recall("tea")
         memory.remember("the last one")
         memory.work()

@@ -16,7 +16,7 @@ _EXAMPLES: Final = ("perdure backup memories.backup", "perdure backup /media/dis
 
 @command("backup", examples=_EXAMPLES)
 @click.argument("file", type=click.Path(dir_okay=False))
-@option("--overwrite", "--force", "-f", "overwrite", is_flag=True, help="Replace FILE if it exists.")
+@option("--overwrite", "-f", is_flag=True, help="Replace FILE if it exists.")
 def main(target: Target, *, file: str, overwrite: bool) -> View:
     """Copy the whole store to a file, and check the copy.
 

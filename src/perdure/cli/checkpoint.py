@@ -52,21 +52,21 @@ def main(ctx: click.Context) -> None:
     examples=(
         'perdure checkpoint create before-refactor --description "Before the auth refactor"',
         "perdure checkpoint create auth-1 --spec-folder specs/auth",
-        "perdure checkpoint create everything-1 --everything",
+        "perdure checkpoint create everything-1 --all-namespaces",
     ),
 )
 @click.argument("name")
 @option("--description", help="What it is for.")
 @option("--spec-folder", metavar="NAME", help="Only the memories of this folder.")
 @option("--metadata", multiple=True, metavar="NAME=VALUE", help="An entry of your own; JSON, or else text. Repeatable.")
-@option("--everything", is_flag=True, help="All namespaces.")
-def create(target: Target, *, name: str, everything: bool, **options: Any) -> View:
+@option("--all-namespaces", is_flag=True, help="All namespaces.")
+def create(target: Target, *, name: str, all_namespaces: bool, **options: Any) -> View:
     """Give the present state a name.
 
     NAME is 1 to 200 characters on one line, and not taken.
     """
     with target.memory() as memory:
-        made = memory.checkpoint(name, everything=everything, **given_fields(options))
+        made = memory.checkpoint(name, all_namespaces=all_namespaces, **given_fields(options))
     return View(
         json=made,
         lines=[f"Checkpoint {safe(made.name)} of {safe(_scope(made))}: {count_memories(made.memory_count)}"],

@@ -177,6 +177,14 @@ class WithHelp(click.Command):
     def get_help_option_names(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         return list(HELP_OPTIONS)
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Click does not say of every wrong use which command it was."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as error:
+            error.ctx = error.ctx or ctx
+            raise
+
 
 class Command(WithHelp):
     """`examples` are command lines that work as they stand."""

@@ -25,8 +25,8 @@ from perdure.settings import API_KEYS, SETTINGS, Setting, SettingInForce, check_
 from perdure.text.secrets import redact
 from perdure.text_files import replacing
 
-_ACTIONS: Final = ("path", "get", "set", "unset")
-_WORDS_NEEDED: Final = {"path": "", "get": "NAME", "set": "NAME VALUE", "unset": "NAME"}
+_ACTIONS: Final = ("show", "path", "get", "set", "unset")
+_WORDS_NEEDED: Final = {"show": "", "path": "", "get": "NAME", "set": "NAME VALUE", "unset": "NAME"}
 _NAMES: Final = tuple(setting.name for setting in SETTINGS)
 _EXAMPLES: Final = (
     "perdure config",
@@ -58,21 +58,22 @@ _COLUMNS: Final[tuple[Column[SettingInForce], ...]] = (
 
 
 @command("config", examples=_EXAMPLES)
-@click.argument("action", required=False, type=click.Choice(_ACTIONS), metavar="[path|get|set|unset]")
+@click.argument("action", required=False, type=click.Choice(_ACTIONS), metavar="[show|path|get|set|unset]")
 @click.argument("name", required=False, metavar="[NAME]", shell_complete=completing(_NAMES))
 @click.argument("value", required=False, metavar="[VALUE]")
 def main(target: Target, *, action: str | None, name: str | None, value: str | None) -> View:
     """Show every setting in force and where it comes from, or change one.
 
-    `path` says where the settings file is, `get` shows one value, `set` writes one into the file and `unset` takes it
-    out again; comments and everything else in the file stay. Several words are separated by commas. A value that is
-    not valid is refused, and the file stays as it is. docs/reference/settings.md tells what each setting does.
+    `show`, or nothing, shows all of them, `path` says where the settings file is, `get` shows one value, `set` writes
+    one into the file and `unset` takes it out again; comments and everything else in the file stay. Several words are
+    separated by commas. A value that is not valid is refused, and the file stays as it is.
+    docs/reference/settings.md tells what each setting does.
 
     Of the API keys in the environment it says whether they are there, and nothing else. In a pipe each setting is one
     line: name, value, origin.
     """
     path = settings_file(os.environ)
-    if action is None:
+    if action is None or (action == "show" and name is None):
         return _everything(target, path)
     given = len([word for word in (name, value) if word is not None])
     if given != len(_WORDS_NEEDED[action].split()):

@@ -10,6 +10,8 @@ import click
 from perdure.cli.command import Target, option
 from perdure.cli.terminal import err, is_terminal, safe
 
+_YES: Final = ("y", "yes")
+_NO: Final = ("", "n", "no")
 DRY_RUN: Final = option("--dry-run", is_flag=True, help="Only show what would happen.")
 YES: Final = option("--yes", "-y", is_flag=True, help="Go ahead without asking.")
 CONFIRM: Final = option(
@@ -24,6 +26,10 @@ def can_ask(target: Target) -> bool:
 
 def require_yes(question: str) -> None:
     """Ask; a no ends the command."""
-    if not click.confirm(safe(question), default=False, err=True):
-        err("Nothing was changed.")
-        raise click.exceptions.Exit(0)
+    while (
+        answer := click.prompt(f"{safe(question)} [y/N]", "", show_default=False, err=True).strip().lower()
+    ) not in _YES:
+        if answer in _NO:
+            err("Nothing was changed.")
+            raise click.exceptions.Exit(0)
+        err("Answer y for yes or n for no.")

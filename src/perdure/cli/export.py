@@ -31,8 +31,8 @@ _LEFT_OUT: Final = "What other memories took the place of is not in the file; wi
 @option("--state", multiple=True, metavar="NAME", shell_complete=completing(STATES),
         help=f"Memories in this state: {', '.join(STATES)}. Repeatable.  [default: active]")  # fmt: skip
 @option("--all-namespaces", is_flag=True, help="All namespaces, in one file; every line says which is its own.")
-@option("--force", "-f", is_flag=True, help="Replace FILE if it exists.")
-def main(target: Target, *, file: str, state: tuple[str, ...], all_namespaces: bool, force: bool) -> View:
+@option("--overwrite", "-f", is_flag=True, help="Replace FILE if it exists.")
+def main(target: Target, *, file: str, state: tuple[str, ...], all_namespaces: bool, overwrite: bool) -> View:
     """Write memories to a file, one JSON object per line.
 
     FILE is written whole or not at all; `-` is standard output. `perdure import` reads it back, and
@@ -43,8 +43,8 @@ def main(target: Target, *, file: str, state: tuple[str, ...], all_namespaces: b
         raise click.UsageError("Use --namespace or --all-namespaces, not both.")
     if to_stdout and target.json:
         raise click.UsageError("`export -` writes JSON Lines to standard output; leave out --json.")
-    if not to_stdout and not force and Path(file).exists():
-        raise Conflict(f"{file} exists.", remedy="Choose another name, or replace it with --force.")
+    if not to_stdout and not overwrite and Path(file).exists():
+        raise Conflict(f"{file} exists.", remedy="Choose another name, or replace it with --overwrite.")
     if not to_stdout and not Path(file).parent.exists():
         raise ExportFailed(f"There is no directory {Path(file).parent}.", remedy="Make it, or choose another place.")
     states = cast("tuple[State, ...]", state or ("active",))

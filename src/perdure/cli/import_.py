@@ -100,7 +100,7 @@ def import_records(
         columns = f"Columns that are fields of a memory: {', '.join(table.fields)}.{kept}"
         imported = replace(imported, notes=(columns, *imported.notes))
     view = imported_view(target, imported, f"Imported {total:,}: {counts}.")
-    take_back = target.hint("undo", imported.batch, everywhere=all_namespaces)
+    take_back = target.hint("undo", imported.batch, all_namespaces=all_namespaces)
     return replace(view, after=[*view.after, *([dim(f"take it back: {take_back}")] if imported.batch else [])])
 
 

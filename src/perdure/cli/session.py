@@ -177,7 +177,7 @@ def forget(target: Target, *, session: str | None, last: bool, force: bool, dry_
     if not done.memories and not done.waiting:
         after = [f"Session {safe(chosen)} wrote nothing that is still there."]
     elif done.batch:
-        after.append(dim(f"bring it back: {target.hint('undo', done.batch, everywhere=True)}"))
+        after.append(dim(f"bring it back: {target.hint('undo', done.batch, all_namespaces=True)}"))
     elif dry_run:
         after.append(dim("nothing was changed"))
     waiting = f"Threw away {done.waiting} turns that waited to be stored" if done.waiting else ""

@@ -15,7 +15,7 @@ from perdure.model import INDEXED_STATES
 
 _EXAMPLES: Final = (
     "perdure summarize",
-    "perdure summarize 'the Osaka flat' --tokens 200",
+    "perdure summarize 'the Osaka flat' --budget 200",
     "perdure summarize --category preference --since 2w",
     "perdure summarize person:alice --json | jq '[.sources[].number]'",
 )
@@ -24,10 +24,9 @@ _LISTED: Final = 20
 
 @command("summarize", examples=_EXAMPLES)
 @click.argument("scope", nargs=-1)
-@option("--tokens", "--token-limit", "tokens", type=int, default=500, show_default=True,
-        help="Maximum number of tokens.")  # fmt: skip
+@option("--budget", "-b", type=int, metavar="TOKENS", default=500, show_default=True, help="Maximum number of tokens.")
 @filter_options(INDEXED_STATES)
-def main(target: Target, *, scope: tuple[str, ...], tokens: int, **options: Any) -> View:
+def main(target: Target, *, scope: tuple[str, ...], budget: int, **options: Any) -> View:
     """Make one short text of many memories.
 
     SCOPE is a question, some words or a key; without it everything is summarised. The text is made of sentences of
@@ -36,11 +35,11 @@ def main(target: Target, *, scope: tuple[str, ...], tokens: int, **options: Any)
     """
     words = " ".join(scope)
     with target.memory() as memory:
-        summary = memory.summarize(words if scope else None, token_limit=tokens, **given_options(options))
+        summary = memory.summarize(words if scope else None, token_limit=budget, **given_options(options))
     narrowed = filters_in_words(options)
     if not summary.text and summary.omitted_count:
         few = f"{summary.budget:,} tokens are too few for any of {summary.omitted_count:,} memories."
-        again = target.hint("summarize", *([words] if words else []), tokens=500)
+        again = target.hint("summarize", *([words] if words else []), budget=500)
         return View(json=summary, after=empty_answer(few, f"Allow more: {again}"))
     if not summary.text and not words and not narrowed:
         return View(json=summary, after=empty_answer("There is no memory here yet.", target.first_memory))

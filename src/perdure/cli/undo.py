@@ -33,7 +33,7 @@ _MOST: Final = 1000
 @option("--actor", metavar="NAME", help="Everything that this actor wrote.")
 @option("--since", **time_option("since"), help="Of a session or an actor, only from this time on, such as 2h.")
 @option("--force", is_flag=True, help="Also undo changes that others have built on; skip erased memories.")
-@option("--everywhere", is_flag=True, help="In all namespaces.")
+@option("--all-namespaces", is_flag=True, help="In all namespaces.")
 @DRY_RUN
 @YES
 def main(target: Target, *, batch: str | None, dry_run: bool, yes: bool, **options: Any) -> View:

@@ -292,7 +292,7 @@ class UndoRequest(Body):
     since: str | None = None
     force: bool = False
     dry_run: bool = False
-    everywhere: bool = False
+    all_namespaces: bool = False
 
 
 class NewCheckpoint(Body):
@@ -301,7 +301,7 @@ class NewCheckpoint(Body):
     description: str | None = None
     spec_folder: str | None = None
     metadata: dict[str, Any] | None = None
-    everything: bool = False
+    all_namespaces: bool = False
 
 
 class CheckpointRestore(Body):

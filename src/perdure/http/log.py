@@ -54,7 +54,7 @@ def log(  # noqa: PLR0913 - one for each thing a caller may decide
 )
 def undo(caller: Asking, body: UndoRequest) -> Response:
     """If others changed one of the memories since, it is a conflict and nothing happens, unless `force` is given."""
-    if body.everywhere:
+    if body.all_namespaces:
         caller.authorise(None)
     return json_response(revert_document(caller.memory.undo(**body.given())))
 
@@ -76,7 +76,7 @@ def checkpoints(
     "POST", "/v1/checkpoints", "write", status_code=201, summary="Give the present state a name", answer=Checkpoint
 )
 def create_checkpoint(caller: Asking, body: NewCheckpoint) -> Response:
-    if body.everything:
+    if body.all_namespaces:
         caller.authorise(None)
     fields: Any = body.given("name")
     return json_response(caller.memory.checkpoint(body.name, **fields), 201)

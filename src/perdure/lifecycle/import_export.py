@@ -198,7 +198,7 @@ def import_from(
                     progress(processed, total)
         except BaseException as error:
             stored = counts["inserted"] + counts["updated"]
-            undo = f"perdure undo {batch.id}{' --everywhere' if all_namespaces else ''}"
+            undo = f"perdure undo {batch.id}{' --all-namespaces' if all_namespaces else ''}"
             if stored and isinstance(error, CapacityExceeded):
                 raise CapacityExceeded(
                     f"{error.sentence} {stored:,} memories of the file are stored.",

@@ -310,11 +310,11 @@ class RemoteMemory(RemoteLearning):
         since: datetime | str | None = None,
         force: bool = False,
         dry_run: bool = False,
-        everywhere: bool = False,
+        all_namespaces: bool = False,
     ) -> model.RevertResult:
         body = {
             "batch": batch, "session": session, "actor": actor, "since": since, "force": force, "dry_run": dry_run,
-            "everywhere": everywhere,
+            "all_namespaces": all_namespaces,
         }  # fmt: skip
         return self._remote.ask(model.RevertResult, "POST", "/v1/undo", given(body))
 
@@ -325,11 +325,11 @@ class RemoteMemory(RemoteLearning):
         description: str | None = None,
         spec_folder: str | None = None,
         metadata: Mapping[str, model.Json] | None = None,
-        everything: bool = False,
+        all_namespaces: bool = False,
     ) -> model.Checkpoint:
         body = {
             "name": name, "description": description, "spec_folder": spec_folder, "metadata": metadata,
-            "everything": everything,
+            "all_namespaces": all_namespaces,
         }  # fmt: skip
         return self._remote.ask(model.Checkpoint, "POST", "/v1/checkpoints", given(body))
 

@@ -132,7 +132,7 @@ def undo_session(memory: Memory, session: str, *, force: bool, dry_run: bool) ->
     """Where its changes were undone before, nothing is left to undo; what was made of them may still be there."""
     from perdure.errors import Conflict
 
-    undo = partial(memory.undo, session=session, everywhere=True)
+    undo = partial(memory.undo, session=session, all_namespaces=True)
     try:
         return undo(force=force, dry_run=dry_run)
     except Conflict:
