@@ -29,6 +29,8 @@ html_title = f"Perdure {VERSION}"
 html_show_copyright = False
 html_use_index = False
 html_copy_source = False
+html_static_path = ["site.css"]
+html_css_files = ["site.css"]
 
 
 def navigation(front: str) -> dict[str, list[tuple[str, str, str]]]:

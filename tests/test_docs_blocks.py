@@ -48,6 +48,7 @@ OTHERS = {
 }
 # Commands that are parsed and not run, with the reason.
 PARSED = {
+    "perdure doctor claude-code": "it starts a server, and asks Claude Code: tests/hosts",
     "perdure doctor --online": "it asks a provider; tests/cli/test_models.py",
 }
 # Blocks, by page and how they begin, that are not run, with the reason.
@@ -60,7 +61,7 @@ NOT_RUN = {
 A_MEMORY = 'perdure remember "Alice prefers dark mode"'
 # What a reader of the page has by then: files, and what they have typed.
 FILES = {
-    "docs/import.md": {"memories.jsonl": '{"text": "Alice prefers dark mode"}'},
+    "docs/import.md": {"memories.jsonl": '{"text": "Bob is allergic to peanuts"}'},
     "docs/knowledge-bank.md": {
         "shop/docs/features/018-upload/.meta.json": '{"id": "018", "slug": "upload", "status": "active"}',
         "shop/docs/knowledge-bank/patterns.md": """### Pattern: Thin Orchestrator
@@ -123,7 +124,7 @@ class Reader:
 
     def reads(self, fence: Fence) -> None:
         kinds: dict[str, Callable[[Fence], None]] = {
-            "console": self.replays, "json": self.parses_json, "markdown": self.saves, "python": self.executes,
+            "console": self.replays, "csv": self.saves, "json": self.parses_json, "markdown": self.saves, "python": self.executes,
             "sh": self.runs, "text": self.compares, "toml": self.parses_toml,
         }  # fmt: skip
         assert fence.language in kinds, f"no kind of block: {fence.language}"
@@ -164,7 +165,7 @@ class Reader:
         """Each line shows what the page shows below it."""
         for line, shown in steps(fence.text):
             _, output = self.types(line)
-            output = output.replace(str(self.home), "~")
+            output = self.printed = output.replace(str(self.home), "~")
             assert without_figures(output) == without_figures(shown), line
 
     def types(self, line: str) -> tuple[int, str]:
