@@ -32,7 +32,8 @@ from perdure.cli.app import perdure as program
 REPOSITORY = Path(__file__).parent.parent
 PAGES = {
     path.relative_to(REPOSITORY).as_posix(): path.read_text(encoding="utf-8")
-    for path in sorted([*REPOSITORY.glob("*.md"), *REPOSITORY.glob("docs/*.md"), REPOSITORY / "llms.txt"])
+    for pattern in ("*.md", "llms.txt", "docs/*.md", "docs/reference/recipes.md")
+    for path in sorted(REPOSITORY.glob(pattern))
 }
 EXTRAS = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
 
@@ -278,6 +279,13 @@ def test_every_block_of_the_page_runs(page: str, stranger: Path, monkeypatch: py
         reader.leaves()
 
 
+def test_every_block_says_what_it_is():
+    assert [
+        page for page, text in PAGES.items() if len(re.findall(r"^ *```", text, re.MULTILINE)) != 2 * len(fences(text))
+    ] == []
+
+
 def test_every_exception_is_still_needed():
+    assert {*FILES, *BEFORE} <= set(PAGES)
     assert [start for page, start in NOT_RUN if f"\n{start}" not in PAGES[page]] == []
     assert [line for line in PARSED if not any(f"\n{line}" in text for text in PAGES.values())] == []
