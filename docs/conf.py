@@ -69,5 +69,6 @@ def setup(app: Any) -> None:
         _ps1rgx = re.compile(r"^(\$ )(.*\n?)")
 
     app.add_lexer("console", Transcript)
+    app.add_lexer("csv", import_module("pygments.lexers.special").TextLexer)
     app.connect("source-read", add_navigation)
     app.connect("build-finished", add_plain_files)

@@ -125,8 +125,8 @@ class Reader:
 
     def reads(self, fence: Fence) -> None:
         kinds: dict[str, Callable[[Fence], None]] = {
-            "console": self.replays, "csv": self.saves, "json": self.parses_json, "markdown": self.saves, "python": self.executes,
-            "sh": self.runs, "text": self.compares, "toml": self.parses_toml,
+            "console": self.replays, "csv": self.saves, "json": self.parses_json, "markdown": self.saves,
+            "python": self.executes, "sh": self.runs, "text": self.compares, "toml": self.parses_toml,
         }  # fmt: skip
         assert fence.language in kinds, f"no kind of block: {fence.language}"
         text = fence.text
