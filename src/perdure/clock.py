@@ -81,7 +81,7 @@ def to_micros(moment: datetime) -> int:
 
 
 def from_micros(micros: int) -> datetime:
-    return _EPOCH + timedelta(microseconds=micros)
+    return _EPOCH + micros * _MICROSECOND
 
 
 def format_time(moment: datetime) -> str:
@@ -104,7 +104,11 @@ def format_local(moment: datetime, pattern: str = "%Y-%m-%d %H:%M:%S") -> str:
 
 
 def local_day(moment: datetime) -> str:
-    return f"{_by_the_system(moment):%Y-%m-%d}"
+    """The day of an aware moment in the zone of the process; at the ends of the calendar, as it is."""
+    try:
+        return date.fromtimestamp(moment.timestamp()).isoformat()  # noqa: DTZ012 - in the zone of the process
+    except (ValueError, OverflowError, OSError):
+        return moment.date().isoformat()
 
 
 def parse_time(

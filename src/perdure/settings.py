@@ -6,6 +6,7 @@ import os
 import re
 import sys
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, Literal, TypeGuard
 
@@ -422,13 +423,19 @@ def _checked(settings: Settings) -> Settings:
 
 def directory(kind: Literal["data", "cache", "config"], environ: Mapping[str, str]) -> Path:
     """Where this system keeps a user's data, caches and settings."""
-    home = Path(environ.get("HOME") or Path.home())
+    named = "LOCALAPPDATA" if sys.platform == "win32" else f"XDG_{kind.upper()}_HOME"
+    return _directory(kind, environ.get("HOME") or str(Path.home()), environ.get(named) or "")
+
+
+@lru_cache(maxsize=16)
+def _directory(kind: Literal["data", "cache", "config"], user: str, given: str) -> Path:
+    """Every call of a server asks for it, and a path is slow to make."""
+    home = Path(user)
     if sys.platform == "darwin":
         below = {"data": "Application Support", "cache": "Caches", "config": "Application Support"}[kind]
         return home / "Library" / below / "perdure"
     if sys.platform == "win32":
-        return Path(environ.get("LOCALAPPDATA") or home / "AppData" / "Local") / "perdure" / kind
-    given = environ.get(f"XDG_{kind.upper()}_HOME")
+        return Path(given or home / "AppData" / "Local") / "perdure" / kind
     usual = {"data": ".local/share", "cache": ".cache", "config": ".config"}[kind]
     return (Path(given) if given and Path(given).is_absolute() else home / usual) / "perdure"
 

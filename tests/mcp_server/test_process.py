@@ -218,6 +218,23 @@ def test_it_ends_soon_whatever_it_is_doing(store: Path, options: tuple[str, ...]
         assert [finding for finding in memory.doctor() if finding.level == "problem"] == []
 
 
+def test_no_call_waits_for_one_that_takes_long(options: tuple[str, ...]):
+    module, function, _ = STANDSTILLS["a recall"]
+    server = [sys.executable, "-c", STANDS_STILL.format(module=module, function=function), "mcp", *options]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(server, stdin=pipe, stdout=pipe, stderr=pipe, bufsize=0) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        host = Host(process.stdin, process.stdout, process=process)
+        host.hello()
+        for _ in range(3):
+            host.begin("tools/call", name="recall", arguments={"query": "Alice"})
+        assert host.call("remember", text="Alice prefers dark mode")["outcome"] == "inserted"
+        process.terminate()
+        while host.next():
+            pass
+
+
 def test_calls_that_came_before_the_end_are_still_answered(options: tuple[str, ...]):
     with started(*options) as host:
         host.call("recall", query="anything")

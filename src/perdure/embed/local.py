@@ -18,6 +18,7 @@ from perdure.embed import weights
 from perdure.embed.port import Generation, Progress, Vectors, import_runtime
 from perdure.errors import EmbedderUnavailable
 from perdure.text.tokens import ESTIMATE, TokenCounter
+from perdure.turns import turn_given_up
 from perdure.values import value_class
 
 if TYPE_CHECKING:
@@ -35,8 +36,8 @@ _MAX_CHARACTERS: Final = 8192
 _SPECIAL_TOKENS: Final = 2
 # A word of more than a hundred letters is one unknown token to this tokenizer, and many to every other.
 _CHARACTERS_PER_TOKEN: Final = 8
-# About a megabyte of counts.
-_LINES_KNOWN: Final = 1 << 13
+# How many words and lines are known by their hash; about two megabytes.
+_TEXTS_KNOWN: Final = 1 << 14
 # Per batch; four times as many measured slower.
 _BATCH_TOKENS: Final = 512
 _MAX_WORKERS: Final = 4
@@ -177,24 +178,34 @@ def open_tokenizer(model: Path) -> Callable[[str], list[int]]:
 
 def open_counter(model: Path) -> TokenCounter:
     tokenizer = _tokenizer(model)
-    # By the hash of a line: the memories that fit into an answer are often those of the answer before.
     known: dict[int, int] = {}
 
-    def count_line(line: str) -> int:
-        key = hash(line)
+    def kept(text: str, count: Callable[[str], int]) -> int:
+        """By hash, so that no text is kept, and by length: two texts of the same bytes have one hash in Python, if one
+        of them is of wider characters.
+        """
+        key = hash(text) ^ len(text)
         if (counted := known.get(key)) is None:
-            first: Any = tokenizer.encode(_encodable(line))
-            # What the window cut off comes in windows of its own.
-            counted = sum(len(part.ids) - _SPECIAL_TOKENS for part in (first, *first.overflowing))
-            if len(known) >= _LINES_KNOWN:
+            counted = count(text)
+            if len(known) >= _TEXTS_KNOWN:
                 known.clear()
             known[key] = counted
         return counted
 
+    def count_word(word: str) -> int:
+        first: Any = tokenizer.encode(_encodable(word))
+        # What the window cut off comes in windows of its own.
+        return sum(len(part.ids) - _SPECIAL_TOKENS for part in (first, *first.overflowing))
+
+    # No token of this tokenizer reaches over a space or the end of a line, so words and lines are counted one by one:
+    # the memories of an answer are often those of answers before, and their words nearly always.
+    def count_line(line: str) -> int:
+        return sum([kept(word, count_word) for word in line.split(" ")])
+
     def count(text: str) -> int:
         beginning = text[:_MAX_CHARACTERS]
-        # No token of this tokenizer reaches over white space, so lines are counted one by one.
-        counted = max(sum(map(count_line, beginning.split("\n"))), len(beginning) // _CHARACTERS_PER_TOKEN)
+        tokens = sum([kept(line, count_line) for line in beginning.split("\n")])
+        counted = max(tokens, len(beginning) // _CHARACTERS_PER_TOKEN)
         return counted if len(text) == len(beginning) else -(-counted * len(text) // len(beginning))
 
     return TokenCounter(f"{GENERATION.model} tokenizer", count)
@@ -257,7 +268,8 @@ def _embed(model: Model, tokens: Sequence[list[int]]) -> Vectors:
         ids[row, : len(each)] = each
         mask[row, : len(each)] = 1
     try:
-        vectors = model.run(ids, mask)
+        with turn_given_up():
+            vectors = model.run(ids, mask)
     except Exception as error:
         raise EmbedderUnavailable(f"The local model could not embed the text: {error}", remedy=_INSTALL) from error
     if not (np.abs(np.linalg.norm(vectors, axis=1) - 1) < _UNIT_TOLERANCE).all():

@@ -58,8 +58,9 @@ class LazyMemory:
             return where(self.project, latest, namespace=self._namespace)
         return place
 
-    def open(self) -> Memory:
-        namespace = self.place().namespace
+    def open(self, place: Place | None = None) -> Memory:
+        """The memory for where this project's memories go, which somebody may just have looked up."""
+        namespace = (place or self.place()).namespace
         with self._lock:
             if namespace in self._memories:
                 return self._memories[namespace]

@@ -33,6 +33,7 @@ from perdure.mcp.protocol import (
     read_request,
 )
 from perdure.mcp.tool import is_object
+from perdure.turns import Turns
 
 if TYPE_CHECKING:
     from perdure.session.background import BackgroundWork
@@ -80,6 +81,9 @@ class StdioServer:
         self._sending = threading.Lock()
         # A call or a list of them, and its size in bytes. None ends a worker.
         self._work: Queue[tuple[RunningCall | Sequence[object], int] | None] = Queue(_QUEUED)
+        # A worker waits for a call, and for its turn, while all others are at work or wait for this one.
+        self._next = threading.Lock()
+        self._turns = Turns()
         self._calls: dict[object, RunningCall] = {}
         self._large = threading.BoundedSemaphore(_LARGE_AT_ONCE)
         # Since when the reader has been busy with one message; None while it waits for the next.
@@ -216,7 +220,12 @@ class StdioServer:
     # -- working -------------------------------------------------------------------------------------------------------
 
     def _run_worker(self) -> None:
-        while (taken := self._work.get()) is not None:
+        while True:
+            with self._next:
+                taken = self._work.get()
+                if taken is None:
+                    return
+                self._turns.begin()
             work, size = taken
             try:
                 if isinstance(work, RunningCall):
@@ -224,6 +233,7 @@ class StdioServer:
                 elif answers := [answer for message in work if (answer := self._answer_of_batch(message))]:
                     self._send(answers)
             finally:
+                self._turns.end()
                 del work, taken
                 if size > _LARGE:
                     self._large.release()

@@ -58,10 +58,9 @@ class Parameter:
     reference: bool = False
     fills: str = ""
 
-    @property
-    def field(self) -> str:
-        """The name as the tool's function has it: `specFolder` is `spec_folder`, unless it `fills` something else."""
-        return self.fills or re.sub(r"(?<=[a-z])(?=[A-Z])", "_", self.name).lower()
+    def __post_init__(self) -> None:
+        """What it `fills` is the name that the tool's function has for it: for `specFolder` that is `spec_folder`."""
+        object.__setattr__(self, "fills", self.fills or re.sub(r"(?<=[a-z])(?=[A-Z])", "_", self.name).lower())
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,31 +156,31 @@ class Tool:
 
         if not is_object(given):
             raise InvalidInput(f"The arguments of {self.name} must be an object.")
-        names = ", ".join(each.name for each in self.parameters) or "none"
         read: dict[str, Any] = {}
         for name, raw in given.items():
             parameter = self._by_name.get(_folded(name))
             if parameter is None:
+                names = ", ".join(each.name for each in self.parameters) or "none"
                 raise UnknownChoice(
                     f"{self.name} has no argument {shown(name)}.", remedy=f"Its arguments are: {names}."
                 )
             if raw is None:
                 continue
-            if parameter.field in read:
+            if parameter.fills in read:
                 raise InvalidInput(f"{parameter.name} was given twice, the second time as {shown(name)}.")
             value = _read(parameter.schema, raw)
-            if not parameter.reference:
+            if not parameter.reference and not (parameter.schema is TEXT and isinstance(value, str)):
                 checked = {"type": "object", "properties": {parameter.name: parameter.schema}}
                 if wrong := fault(checked, {parameter.name: value}):
                     raise InvalidInput(wrong, remedy=f"{parameter.name}: {parameter.description}")
-            read[parameter.field] = value
+            read[parameter.fills] = value
         for parameter in self.parameters:
-            if parameter.required and parameter.field not in read:
+            if parameter.required and parameter.fills not in read:
                 raise InvalidInput(
                     f"{self.name} needs {parameter.name}.", remedy=f"{parameter.name}: {parameter.description}"
                 )
             if parameter.default is not None:
-                read.setdefault(parameter.field, parameter.default)
+                read.setdefault(parameter.fills, parameter.default)
         return read
 
 

@@ -38,7 +38,7 @@ def call_tool(
         if tool.writes:
             place.require_recording()
         namespaces = place.read_namespaces if place.private else None
-        opened = memory.open()
+        opened = memory.open(place)
         try:
             mine = memory.written_in(origin.session, opened)
             answer: ToolAnswer = run(ToolCall(mine, origin, memory.tasks, memory.project, namespaces))

@@ -12,6 +12,7 @@ import re
 import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final
 
 from perdure.clock import local_day
@@ -65,7 +66,7 @@ def item(packed: ContextItem, style: Style) -> str:
     if style.format == "records":
         line = json.dumps(item_values(packed, style), ensure_ascii=False)
         return UNSAFE_CHARACTERS.sub(lambda match: json.dumps(match[0])[1:-1], line)
-    record, origin = packed.record, "; ".join(_origin(packed, style))
+    record, origin = packed.record, _origin(packed, style)
     category = f"[{_word(record.category)}] " if record.category else ""
     # Tabs and line breaks stay; everything else that nobody would see is written out.
     text = _HIDDEN.sub(lambda match: f"{ESCAPE}{ord(match[0]):x};", packed.text)
@@ -80,34 +81,42 @@ def item_values(packed: ContextItem, style: Style = PLAIN) -> dict[str, Any]:
         "number": record.number,
         "date": local_day(when(record)),
         "category": record.category,
-        "origin": "; ".join(_origin(packed, style)) or None,
+        "origin": _origin(packed, style) or None,
         "text": packed.text,
     }
     return {name: value for name, value in values.items() if value is not None}
 
 
-def _origin(packed: ContextItem, style: Style) -> list[str]:
+def _origin(packed: ContextItem, style: Style) -> str:
     """Where a memory comes from and how far to trust it, as far as that is not the ordinary case."""
-    record = packed.record
+    record, parts = packed.record, list[str]()
     speaker = record.metadata.get("speaker")
     is_learned = record.source == LEARNED
-    session, conversation = None if is_learned else record.session_id, record.conversation_id
-    state = "" if record.state == "active" else record.state
-    until = f"until {local_day(record.invalid_at)}" if record.invalid_at else ""
-    parts = (
-        f"in {_word(record.namespace)}" if style.several else "",
-        "constitutional" if packed.relevance is None else "",
-        f"{state} {until}".strip(),
-        _word(speaker) if isinstance(speaker, str) else "",
-        "" if record.source == "manual" else _word(record.source),
-        f"session {_word(session, _ID)}" if session else "",
-        f"conversation {_word(conversation, _ID)}" if conversation and not session else "",
-        f"sources: {len(record.evidence)}{' conversations' if is_learned else ''}" if len(record.evidence) > 1 else "",
-        "low trust" if record.trust == "low" else "",
-        "" if packed.form == "full" else "abridged",
-    )
-    return [part for part in parts if part]
+    if style.several:
+        parts.append(f"in {_word(record.namespace)}")
+    if packed.relevance is None:
+        parts.append("constitutional")
+    if record.state != "active" or record.invalid_at:
+        state = "" if record.state == "active" else record.state
+        until = f"until {local_day(record.invalid_at)}" if record.invalid_at else ""
+        parts.append(f"{state} {until}".strip())
+    if isinstance(speaker, str):
+        parts.append(_word(speaker))
+    if record.source != "manual":
+        parts.append(_word(record.source))
+    if record.session_id and not is_learned:
+        parts.append(f"session {_word(record.session_id, _ID)}")
+    elif record.conversation_id:
+        parts.append(f"conversation {_word(record.conversation_id, _ID)}")
+    if len(record.evidence) > 1:
+        parts.append(f"sources: {len(record.evidence)}{' conversations' if is_learned else ''}")
+    if record.trust == "low":
+        parts.append("low trust")
+    if packed.form != "full":
+        parts.append("abridged")
+    return "; ".join(filter(None, parts))
 
 
+@lru_cache(maxsize=256)
 def _word(value: str, room: int = _NAME) -> str:
     return clip(one_line(value), room).translate(_HEAD)

@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 from perdure.ids import LEARNED
 from perdure.model import Hit, Json, Record
@@ -23,44 +23,74 @@ _TOGETHER: Final = 3
 _ALIKE: Final = 0.9
 # The share of a fact's words by which a message says it.
 TOLD: Final = 0.75
+# What is known of so many texts, none longer than this; about a megabyte.
+_TEXTS_KNOWN: Final = 1024
+_SHORT: Final = 512
+_known: Final[dict[tuple[int, int], _Runs]] = {}
+_NO_WORDS: Final = 0
 _ADDED_DATES: Final = re.compile(r" \([0-9]{4}[^)]*\)")
 _Key = TypeVar("_Key")
 
 
+class _Runs(NamedTuple):
+    """The words of a text, and the runs of three in it, as hashes: what is kept of a text must not tell it."""
+
+    words: int
+    runs: frozenset[int]
+
+    @classmethod
+    def of(cls, text: str) -> _Runs:
+        words = _words(text)
+        runs = (words[at : at + _TOGETHER] for at in range(max(1, len(words) - _TOGETHER + 1)))
+        return cls(hash(words) if words else _NO_WORDS, frozenset(map(hash, runs)))
+
+
 @dataclass(frozen=True, slots=True)
 class Shingles:
-    """`speaker_and_day`: who said it, and when it became true."""
+    """`origin`: who said it, when it became true, and, of a text longer than what is looked at or without a word, which
+    one it is: that is like none but itself.
+    """
 
-    words: tuple[str, ...]
-    runs: frozenset[tuple[str, ...]]
-    speaker_and_day: tuple[Json, object]
+    text: str
+    runs: _Runs
+    origin: tuple[Json, object, str]
 
     @classmethod
     def of(cls, record: Record) -> Shingles:
-        words = tuple(term for term in terms(searchable(record.text[:_LOOKED_AT])) if term not in _ARTICLES)
-        runs = frozenset(words[at : at + _TOGETHER] for at in range(max(1, len(words) - _TOGETHER + 1)))
+        text = record.text[:_LOOKED_AT]
+        key = (hash(text), len(text))
+        if (runs := _known.get(key)) is None:
+            runs = _Runs.of(text)
+            if len(text) <= _SHORT:
+                if len(_known) >= _TEXTS_KNOWN:
+                    _known.clear()
+                _known[key] = runs
         speaker = record.metadata.get("speaker")
         day = record.valid_at.date() if record.valid_at else None
-        # A text longer than what is looked at is like none but itself.
-        rest = record.content_hash if len(record.text) > _LOOKED_AT or not words else ""
-        return cls((*words, rest), runs, (speaker if isinstance(speaker, str) else None, day))
+        itself = record.content_hash if len(record.text) > _LOOKED_AT or runs.words == _NO_WORDS else ""
+        return cls(text, runs, (speaker if isinstance(speaker, str) else None, day, itself))
 
 
 def is_near_duplicate(first: Shingles, second: Shingles) -> bool:
-    if first.speaker_and_day != second.speaker_and_day or first.words[-1] != second.words[-1]:
+    ours, theirs = first.runs, second.runs
+    if first.origin != second.origin:
         return False
-    if first.words == second.words:
+    if ours.words == theirs.words:
         return True
-    few, many = sorted((len(first.runs), len(second.runs)))
-    if few < _ALIKE * many:
+    count, others = len(ours.runs), len(theirs.runs)
+    if count < _ALIKE * others or others < _ALIKE * count:
         return False
-    shared = len(first.runs & second.runs)
-    if shared < _ALIKE * (len(first.runs) + len(second.runs) - shared):
+    shared = len(ours.runs & theirs.runs)
+    if shared < _ALIKE * (count + others - shared):
         return False
-    ours, theirs = Counter(first.words), Counter(second.words)
+    own, other = Counter(_words(first.text)), Counter(_words(second.text))
     # A negation or a number turns a sentence into another one.
-    different = (*(ours - theirs), *(theirs - ours))
+    different = (*(own - other), *(other - own))
     return not any(term in _NEGATIONS or any(map(str.isdigit, term)) for term in different)
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(term for term in terms(searchable(text)) if term not in _ARTICLES)
 
 
 def without_repeats(hits: Mapping[_Key, Hit], limit: int) -> dict[_Key, Hit]:

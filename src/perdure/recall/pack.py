@@ -11,8 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import groupby
-from typing import Final
+from typing import Final, NamedTuple
 
 from perdure.model import Context, ContextItem, Form, Omitted, Recall, Record
 from perdure.recall.envelope import PLAIN, Style, enclose, item, random_mark, unused_mark
@@ -62,7 +63,7 @@ def pack(answer: Recall, how: Pack) -> Context:
         elif packer.add(record, relevance):
             packed.append((key, shingles))
     packer.lengthen()
-    items = packer.within_budget()
+    items, text = packer.within_budget()
     kept = {(one.record.namespace, one.record.number) for one in items}
     omitted = tuple(
         # A repetition of something that had to go after all found no room either.
@@ -70,11 +71,9 @@ def pack(answer: Recall, how: Pack) -> Context:
         for key, (record, _) in found.items()
         if key not in kept
     )
-    text = packer.sealed(items)
-    tokens = packer.count(text) if text else 0
     return Context(
         text,
-        tokens,
+        packer.count(text) if text else 0,
         how.budget,
         how.counter.name,
         tuple(items),
@@ -86,31 +85,39 @@ def pack(answer: Recall, how: Pack) -> Context:
     )
 
 
-def arrange(items: Sequence[ContextItem]) -> list[ContextItem]:
+class _Entry(NamedTuple):
+    """A memory in one of its forms, the line that it is in the text, and how many tokens that takes."""
+
+    item: ContextItem
+    line: str
+    cost: int
+
+
+def arrange(entries: Sequence[_Entry]) -> list[_Entry]:
     """Constitutional memories, then the sessions as their best memory ranks, each in the order in which it was said."""
-    sessions: dict[object, list[ContextItem]] = {}
-    for position, one in enumerate(items):
-        record = one.record
-        alone = one.relevance is None or record.conversation_id is None
+    sessions: dict[object, list[_Entry]] = {}
+    for position, entry in enumerate(entries):
+        record = entry.item.record
+        alone = entry.item.relevance is None or record.conversation_id is None
         key = position if alone else (record.namespace, record.conversation_id, record.session_id)
-        sessions.setdefault(key, []).append(one)
+        sessions.setdefault(key, []).append(entry)
+    if len(sessions) == len(entries):
+        return list(entries)
     return [
-        one
+        entry
         for session in sessions.values()
-        for one in sorted(session, key=lambda one: (when(one.record), one.record.number))
+        for entry in sorted(session, key=lambda each: (when(each.item.record), each.item.record.number))
     ]
 
 
 class _Packer:
-    """The items so far, and the tokens that are left. They are kept as a sum of parts, which is quick and mostly too
+    """The entries so far, and the tokens that are left. They are kept as a sum of parts, which is quick and mostly too
     careful; when by that sum there is no room, the whole text is counted.
     """
 
     def __init__(self, how: Pack) -> None:
         self._how = how
-        self._items: list[ContextItem] = []
-        self._terms = frozenset(terms(" ".join(spelled_out(query_words(how.query)))))
-        self._lines: dict[tuple[str, int, Form, str], str] = {}
+        self._entries: list[_Entry] = []
         self._counted: dict[str, int] = {}
         # A mark as long as the real one: that is drawn at the end, when it is known what it must not be.
         self.mark = how.draw()
@@ -118,6 +125,10 @@ class _Packer:
         self._exact = True
         # By this counter a whole costs what its parts do, as far as was seen: to count it again would gain nothing.
         self._additive = False
+
+    @cached_property
+    def _terms(self) -> frozenset[str]:
+        return frozenset(terms(" ".join(spelled_out(query_words(self._how.query)))))
 
     def is_full(self) -> bool:
         return self._left < _FEW and (self._additive or not self._recount() or self._left < _FEW)
@@ -128,45 +139,51 @@ class _Packer:
         """
         share = self._how.budget if relevance is None else max(_PARAGRAPH, self._how.budget // _SHARES)
         added = self._fitting(record, relevance, min(self._left, share))
-        if (added is None or added.form != "full") and not self._additive and self._recount():
+        if (added is None or added.item.form != "full") and not self._additive and self._recount():
             added = self._fitting(record, relevance, min(self._left, share))
         if added is not None:
-            self._items.append(added)
-            self._left -= self._cost(added)
+            self._entries.append(added)
+            self._left -= added.cost
             self._exact = False
         return added is not None
 
     def lengthen(self) -> None:
         """Give those that were shortened, best first, as much more of their text as there is room for."""
+        shortened = [entry for entry in self._entries if entry.item.form != "full"]
+        if not shortened:
+            return
         self._recount()
-        for short in [one for one in self._items if one.form != "full"]:
-            room = self._left + self._cost(short)
-            longer = self._item(short.record, short.relevance, "full", short.record.text)
-            if len(longer.text) > room * _LONG or self._cost(longer) > room:
-                longer = None
-                if short.form == "excerpt":
-                    longer = self._excerpt(short.record, short.relevance, room, sparing=True)
-            if longer is None or (longer.form == "excerpt" and len(longer.text) <= len(short.text)):
+        for short in shortened:
+            record, relevance, form = short.item.record, short.item.relevance, short.item.form
+            room = self._left + short.cost
+            longer = self._entry(record, relevance, "full", record.text) if len(record.text) <= room * _LONG else None
+            if longer is None or len(longer.item.text) > room * _LONG or longer.cost > room:
+                longer = self._excerpt(record, relevance, room, sparing=True) if form == "excerpt" else None
+            if longer is None or (longer.item.form == "excerpt" and len(longer.item.text) <= len(short.item.text)):
                 continue
-            before = self._items, self._left
-            self._items = [longer if one is short else one for one in self._items]
+            before = self._entries, self._left
+            self._entries = [longer if entry is short else entry for entry in self._entries]
             self._exact = False
             self._recount()
             if self._left < 0:
-                self._items, self._left = before
+                self._entries, self._left = before
 
-    def within_budget(self) -> list[ContextItem]:
-        """The items laid out. Whatever the sum said: a text over the budget is never given away."""
-        items, fewer = self._items, 1
-        while items and self.count(self.sealed(arrange(items))) > self._how.budget:
-            items = items[:-fewer]
+    def within_budget(self) -> tuple[list[ContextItem], str]:
+        """The items laid out, and their text. Whatever the sum said: one over the budget is never given away."""
+        entries, fewer = self._entries, 1
+        while entries:
+            arranged = arrange(entries)
+            text = self._sealed(arranged)
+            if self.count(text) <= self._how.budget:
+                return [entry.item for entry in arranged], text
+            entries = entries[:-fewer]
             fewer *= 2
-        return arrange(items)
+        return [], ""
 
-    def sealed(self, items: Sequence[ContextItem]) -> str:
-        if not items:
+    def _sealed(self, entries: Sequence[_Entry]) -> str:
+        if not entries:
             return ""
-        lines = [self._line(one) for one in items]
+        lines = [entry.line for entry in entries]
         if any(self.mark in line for line in lines):
             self.mark = unused_mark(lines, self._how.draw)
         return enclose(lines, self.mark)
@@ -176,7 +193,7 @@ class _Packer:
             self._counted[text] = self._how.counter.count(text)
         return self._counted[text]
 
-    def _fitting(self, record: Record, relevance: float | None, room: int) -> ContextItem | None:
+    def _fitting(self, record: Record, relevance: float | None, room: int) -> _Entry | None:
         """The memory in the longest form that fits."""
         forms: tuple[tuple[Form, str | None], ...] = (
             ("full", record.text),
@@ -185,40 +202,30 @@ class _Packer:
         )
         for form, text in forms:
             if text and len(text) <= room * _LONG and (form == "full" or len(text) < len(record.text)):
-                packed = self._item(record, relevance, form, text)
-                if self._cost(packed) <= room:
-                    return packed
+                entry = self._entry(record, relevance, form, text)
+                if entry.cost <= room:
+                    return entry
         return self._excerpt(record, relevance, room)
 
-    def _excerpt(
-        self, record: Record, relevance: float | None, room: int, *, sparing: bool = False
-    ) -> ContextItem | None:
+    def _excerpt(self, record: Record, relevance: float | None, room: int, *, sparing: bool = False) -> _Entry | None:
         def cost(text: str) -> int:
-            return self._cost(self._item(record, relevance, "excerpt", text))
+            return self._entry(record, relevance, "excerpt", text).cost
 
         if room < _FEW or cost("") > room - _FEW:
             return None
         text = excerpt(record.text, self._terms, room, cost, sparing=sparing)
-        return self._item(record, relevance, "excerpt", text) if text else None
+        return self._entry(record, relevance, "excerpt", text) if text else None
 
-    def _item(self, record: Record, relevance: float | None, form: Form, text: str) -> ContextItem:
-        return ContextItem(record, f"{record.title}\n{text}" if record.title else text, form, relevance)
+    def _entry(self, record: Record, relevance: float | None, form: Form, text: str) -> _Entry:
+        packed = ContextItem(record, f"{record.title}\n{text}" if record.title else text, form, relevance)
+        line = item(packed, self._how.style)
+        return _Entry(packed, line, self.count(line + "\n"))
 
     def _recount(self) -> bool:
         """Whether there is more room than the sum said."""
         before = self._left
         if not self._exact:
-            self._left = self._how.budget - self.count(self.sealed(arrange(self._items)))
+            self._left = self._how.budget - self.count(self._sealed(arrange(self._entries)))
             self._exact = True
             self._additive = self._left <= before
         return self._left > before
-
-    def _cost(self, packed: ContextItem) -> int:
-        return self.count(self._line(packed) + "\n")
-
-    def _line(self, packed: ContextItem) -> str:
-        """The memory as it stands in the text. It is counted and laid out several times, and written once."""
-        key = (packed.record.namespace, packed.record.number, packed.form, packed.text)
-        if key not in self._lines:
-            self._lines[key] = item(packed, self._how.style)
-        return self._lines[key]

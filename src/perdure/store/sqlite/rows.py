@@ -275,7 +275,9 @@ def encode_json(value: Json | Mapping[str, object]) -> str:
 
 
 def _checksum(slot: int, hashes: Row, covered: Row) -> int:
-    return crc32("\x1f".join((str(slot), *map(str, covered))).encode(), crc32(b"".join(hashes)))
+    # One template for all columns: a call for each of them takes twice as long.
+    text = ("%s" + "\x1f%s" * len(covered)) % (slot, *covered)
+    return crc32(text.encode(), crc32(b"".join(hashes)))
 
 
 def vector_checksum(passage_hash: bytes, vector: bytes) -> int:
