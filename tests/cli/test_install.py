@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import subprocess
 import sys
@@ -17,6 +18,7 @@ from hypothesis import strategies as st
 from perdure.errors import Conflict
 from perdure.hosts.edits import drop_hooks, edit_json, edit_toml, edit_yaml, put_hooks
 from perdure.hosts.host import HOSTS, claude_hooks
+from perdure.text.jsonc import parse_jsonc
 
 if TYPE_CHECKING:
     from cli.user import User
@@ -145,13 +147,77 @@ def test_a_server_that_a_person_put_in_with_options_stays_as_it_is(newcomer: Use
     assert json.loads(file.read_text(encoding="utf-8")) == mine
 
 
-def test_a_file_with_comments_is_not_touched_and_the_lines_to_paste_are_shown(newcomer: User, home: Path):
+COMMENTED = """\
+// Mine.
+{
+\t"theme": "dark", /* at night */
+\t"mcp": {
+\t\t// none but this
+\t\t"other": {"command": ["x"],  "n": 1.50} // the fast one
+\t},
+\t"list": [1,2, 3,],
+}
+"""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        COMMENTED, COMMENTED.replace("\n", "\r\n"), f"\ufeff{COMMENTED}", COMMENTED.rstrip(), '{"theme":"dark"}',
+        "{\n  // nothing yet\n}\n", '{"mcp": {"other": {}}}\n',
+    ],
+    ids=["comments", "Windows", "mark", "no line end", "one line", "empty", "nested"],
+)  # fmt: skip
+def test_comments_spacing_and_line_ends_of_a_file_stay_as_they_are(newcomer: User, home: Path, text: str):
     file = home / ".config" / "opencode" / "opencode.jsonc"
     file.parent.mkdir(parents=True)
-    file.write_text('{\n  // mine\n  "theme": "dark"\n}\n', encoding="utf-8")
-    before = file.read_bytes()
-    assert '"perdure"' in newcomer.fails(4, "install", "opencode").err
-    assert file.read_bytes() == before
+    file.write_bytes(text.encode())
+    newcomer.done("install", "opencode")
+    installed = file.read_bytes().decode()
+    assert parse_jsonc(installed)["mcp"]["perdure"]["command"] == ["perdure", "mcp"]
+    written = ("// Mine.", "/* at night */", "// none but", "1.50}", "// the fast one\n", "[1,2, 3,]", "// nothing yet")
+    assert [one for one in written if one in text] == [one for one in written if one in installed]
+    assert installed.count("\n") == installed.count("\r\n") or "\r" not in installed
+    newcomer.done("install", "opencode")
+    assert file.read_bytes().decode() == installed
+    newcomer.done("uninstall", "opencode")
+    assert file.read_bytes().decode() == text
+
+
+def test_what_a_person_pasted_into_a_file_with_comments_is_found(newcomer: User, home: Path):
+    file = home / ".config" / "opencode" / "opencode.jsonc"
+    file.parent.mkdir(parents=True)
+    entry = {"type": "local", "command": ["perdure", "mcp"], "enabled": True}
+    file.write_text(f'// mine\n{{"mcp": {{"perdure": {json.dumps(entry)}}}}}', encoding="utf-8")
+    again = newcomer.done("install", "opencode", "--json").json
+    assert [change["outcome"] for change in again["changes"]] == ["unchanged"]
+    assert "opencode is configured for the user" in newcomer("doctor", "opencode").out
+
+
+@pytest.mark.parametrize("text", ["{,}", "[]", '{"a": NaN}', "{'a': 1}"])
+def test_a_file_that_is_no_json_is_not_touched_and_the_lines_to_paste_are_shown(newcomer: User, home: Path, text: str):
+    file = home / ".cursor" / "mcp.json"
+    file.parent.mkdir()
+    file.write_text(text, encoding="utf-8")
+    assert '"perdure"' in newcomer.fails(4, "install", "cursor").err
+    assert "add this" not in newcomer.fails(4, "uninstall", "cursor").err
+    assert file.read_text(encoding="utf-8") == text
+
+
+def may_write(path: str | Path, _: int) -> bool:
+    return bool(Path(path).stat().st_mode & 0o200)
+
+
+def test_a_file_that_was_made_read_only_is_not_replaced(newcomer: User, home: Path, monkeypatch: pytest.MonkeyPatch):
+    file = home / ".cursor" / "mcp.json"
+    file.parent.mkdir()
+    file.write_text("{}", encoding="utf-8")
+    file.chmod(0o400)
+    if os.geteuid() == 0:
+        # Root may write everywhere, whatever a file says.
+        monkeypatch.setattr(os, "access", may_write)
+    assert "cannot be written: Permission denied" in newcomer.fails(2, "install", "cursor").err
+    assert file.read_text(encoding="utf-8") == "{}"
 
 
 def test_nothing_is_written_when_one_of_the_files_cannot_be_changed(newcomer: User, home: Path):
@@ -187,6 +253,9 @@ def test_a_project_gets_files_of_its_own(newcomer: User, home: Path, tmp_path: P
     assert files(home) == {}
     assert "approval of the project's server" in answer.err
     newcomer.fails(2, "install", "windsurf", "--scope", "project")
+    (project / "opencode.jsonc").write_text("{}  // mine", encoding="utf-8")
+    newcomer.done("install", "opencode", "--scope", "project")
+    assert not (project / "opencode.json").exists()
 
 
 def test_a_host_that_is_not_configured_is_a_problem_with_the_remedy(newcomer: User, home: Path):
@@ -213,22 +282,22 @@ GROUPS = st.lists(
 )
 def test_whatever_stands_in_a_file_of_hooks_is_there_again_afterwards(others: dict[str, Any], events: dict[str, Any]):
     before = {**others, **({"hooks": events} if events else {})}
-    text = json.dumps(before)
-    installed = edit_json(text, put_hooks(HOOKS), {})
-    assert installed is not None
-    assert edit_json(installed, put_hooks(HOOKS), {}) == installed
-    left = edit_json(installed, drop_hooks, {})
-    assert (json.loads(left) if left else {}) == before
+    for indent in (None, 2, "\t"):
+        text = json.dumps(before, indent=indent)
+        installed = edit_json(text, put_hooks(HOOKS), "")
+        assert installed is not None
+        assert edit_json(installed, put_hooks(HOOKS), "") == installed
+        assert edit_json(installed, drop_hooks, "") == (text if before else None)
 
 
-@pytest.mark.parametrize("text", ["", "model = 'x'\n", "[mcp_servers.other]\ncommand = 'y'\n", "# only a comment"])
+@pytest.mark.parametrize("text", ["", "model = 'x'\n", "[mcp_servers.other]\ncommand = 'y'\n", "# only a comment\n\n"])
 def test_a_toml_file_is_what_it_was_after_uninstalling(text: str):
     block = '[mcp_servers.perdure]\ncommand = "perdure"\nargs = ["mcp"]\n'
     installed = edit_toml(text, block)
     assert installed is not None
     assert tomllib.loads(installed)["mcp_servers"]["perdure"]["args"] == ["mcp"]
     assert edit_toml(installed, block) == installed
-    assert (edit_toml(installed, None) or "").strip() == text.strip()
+    assert (edit_toml(installed, None) or "") == text
 
 
 def test_a_toml_file_into_which_our_lines_do_not_fit_is_refused():

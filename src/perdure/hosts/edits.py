@@ -1,7 +1,7 @@
 """Changes of a host's configuration files, as pure functions from a text to a text.
 
-What a person wrote stays: an entry that is not ours is never changed, and a file that cannot be changed without losing
-something of it (a comment, an unusual form) is refused with the lines to paste.
+What a person wrote stays: an entry that is not ours is never changed, and neither are comments and spacing. A file that
+cannot be changed without losing something of it is refused with the lines to paste.
 """
 
 from __future__ import annotations
@@ -11,10 +11,13 @@ import re
 import shlex
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
 from pathlib import PurePath
 from typing import Any, Final, TypeAlias, cast
 
 from perdure.errors import Conflict
+from perdure.hosts.json_text import changed_json
+from perdure.text.jsonc import parse_jsonc, without_comments
 
 Json: TypeAlias = dict[str, Any]
 
@@ -22,7 +25,8 @@ NAME: Final = "perdure"
 _BEGIN: Final = "# perdure install: begin"
 _END: Final = "# perdure install: end"
 _MARKED: Final = re.compile(rf"^(?P<indent>[ ]*){_BEGIN}\n.*?^[ ]*{_END}\n", re.MULTILINE | re.DOTALL)
-_INDENT: Final = re.compile(r'^([ \t]+)"', re.MULTILINE)
+# With the empty line that we put before it.
+_MARKED_TOML: Final = re.compile(rf"(?:(?<=\n)\n)?{_MARKED.pattern}", _MARKED.flags)
 _YAML_LIST: Final = re.compile(r"^mcpServers:[ ]*\n(?P<indent>[ ]*)(?=- )", re.MULTILINE)
 _YAML_KEY: Final = re.compile(r"^mcpServers:", re.MULTILINE)
 
@@ -41,24 +45,30 @@ def is_ours(command: object, arguments: object = None) -> bool:
     return len(words) > 1 and PurePath(str(words[0])).name == NAME and words[1] in {"mcp", "hook"}
 
 
-def edit_json(text: str | None, change: Callable[[Json], None], paste: Json) -> str | None:
-    """The text of a JSON file after a change; None when nothing is left in it. `paste` is what a person would add."""
-    try:
-        parsed: object = json.loads(text) if text and text.strip() else {}
-    except ValueError:
-        parsed = None
-    if not isinstance(parsed, dict):
-        raise Conflict(
-            "The file is no plain JSON object; comments in it would be lost.",
-            remedy=f"Add this to it yourself: {json.dumps(paste)}",
-        )
-    content = cast("Json", parsed)
-    before = json.dumps(content)
+def edit_json(text: str | None, change: Callable[[Json], None], remedy: str) -> str | None:
+    """The text of a JSON file after a change; None when nothing is left in it. Comments stay, and how it is written."""
+    text = text or ""
+    before = _json(text, remedy)
+    content = deepcopy(before)
     change(content)
-    if json.dumps(content) == before:
+    if content == before:
         return text
-    found = _INDENT.search(text or "")
-    return json.dumps(content, indent=found[1] if found else 2, ensure_ascii=False) + "\n" if content else None
+    if not text.strip():
+        return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+    edited = changed_json(text, before, content)
+    if _json(edited, remedy) != content:
+        raise Conflict("The file is written in a form that we leave alone.", remedy=remedy)
+    return edited if content or without_comments(edited) != edited else None
+
+
+def _json(text: str, remedy: str) -> Json:
+    try:
+        parsed: object = parse_jsonc(text) if text.strip() else {}
+    except (ValueError, RecursionError) as error:
+        raise Conflict(f"The file is no JSON: {error}.", remedy=remedy) from error
+    if not isinstance(parsed, dict):
+        raise Conflict("The file is no JSON object.", remedy=remedy)
+    return cast("Json", parsed)
 
 
 def put_server(section: str, entry: Json) -> Callable[[Json], None]:
@@ -184,12 +194,12 @@ def _table(content: Json, section: str) -> Json:
 
 def edit_toml(text: str | None, block: str | None) -> str | None:
     """The text of a TOML file with our marked block at its end, or without it."""
-    rest = _MARKED.sub("", text or "")
+    rest = _MARKED_TOML.sub("", text or "")
     if block is None:
         return (rest if rest.strip() else None) if rest != (text or "") else text
     if NAME in _toml(rest).get("mcp_servers", {}):
         return text
-    joint = "" if not rest or rest.endswith("\n\n") else "\n" if rest.endswith("\n") else "\n\n"
+    joint = "" if not rest else "\n" if rest.endswith("\n") else "\n\n"
     edited = f"{rest}{joint}{_BEGIN}\n{block}{_END}\n"
     try:
         tomllib.loads(edited)

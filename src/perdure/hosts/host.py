@@ -7,6 +7,7 @@ and Windsurf, of which only the documentation was read.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -81,7 +82,8 @@ class Host:
             if content == head:
                 content.clear()
 
-        return lambda text, keep: edit_json(text, put if keep else drop, {**head, "hooks": dict(hooks)})
+        paste = {**head, "hooks": dict(hooks)}
+        return lambda text, keep: edit_json(text, put if keep else drop, file_remedy(paste, keep=keep))
 
     def _server_edit(self, command: str) -> Callable[[str | None, bool], str | None]:
         entry = self.entry(command)
@@ -94,7 +96,14 @@ class Host:
             return lambda text, keep: edit_yaml(text, item if keep else None, head)
         paste = {self.section: {"perdure": entry}}
         change = put_server(self.section, entry), drop_server(self.section, entry)
-        return lambda text, keep: edit_json(text, change[0] if keep else change[1], paste)
+        return lambda text, keep: edit_json(text, change[0 if keep else 1], file_remedy(paste, keep=keep))
+
+
+def file_remedy(paste: Mapping[str, Any], *, keep: bool) -> str:
+    """What a person can do about a file that we cannot read."""
+    if not keep:
+        return "Correct it, then uninstall again."
+    return f"Correct it, then install again. Or add this to it yourself: {json.dumps(paste)}"
 
 
 def _command_hook(command: str, **more: object) -> list[dict[str, Any]]:

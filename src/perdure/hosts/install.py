@@ -7,6 +7,7 @@ import shutil
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from errno import EACCES
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
@@ -50,7 +51,7 @@ def install(
 ) -> Installation:
     """Put Perdure into the host's files, or without `keep` take it out. All changes are planned before one is made."""
     command = perdure_command(host, environ)
-    base = user_files(environ) if scope == "user" else project.joinpath
+    base = user_files(environ) if scope == "user" else project_files(project)
     places = host.places(scope, base, command)
     planned = [_change(place, keep=keep) for place in places]
     if not dry_run:
@@ -90,11 +91,19 @@ def user_files(environ: Mapping[str, str]) -> Callable[[str], Path]:
         for prefix, variable in _MOVED:
             if usual.startswith(prefix) and environ.get(variable):
                 return Path(environ[variable]) / (usual.removeprefix(prefix) or usual)
-        path = home / usual
-        commented = path.with_suffix(".jsonc")
-        return commented if path.suffix == ".json" and commented.exists() and not path.exists() else path
+        return existing_file(home / usual)
 
     return place
+
+
+def project_files(project: Path) -> Callable[[str], Path]:
+    return lambda usual: existing_file(project / usual)
+
+
+def existing_file(path: Path) -> Path:
+    """The file with comments, where a person has that one."""
+    commented = path.with_suffix(".jsonc")
+    return commented if path.suffix == ".json" and commented.exists() and not path.exists() else path
 
 
 def _read(path: Path) -> bytes | None:
@@ -122,12 +131,20 @@ def _edited(place: ConfigurationFile, content: bytes | None, *, keep: bool) -> t
         return None, None
     try:
         before = None if content is None else decode(content)
-        return before, place.edit(before, keep)
+        return before, _in_its_line_ends(before, place.edit, keep=keep)
     except ValueError as error:
         remedy = "Save it as UTF-8, then install again."
         raise ExportFailed(f"{place.path} cannot be read: {error}.", remedy=remedy) from error
     except Conflict as error:
         raise Conflict(f"{place.path}: {error.sentence}", remedy=error.cli_remedy) from error
+
+
+def _in_its_line_ends(text: str | None, edit: Callable[[str | None, bool], str | None], *, keep: bool) -> str | None:
+    """The text after an edit that knows one kind of line end; a file from Windows keeps its own."""
+    if text is None or text.count("\n") != text.count("\r\n"):
+        return edit(text, keep)
+    edited = edit(text.replace("\r\n", "\n"), keep)
+    return edited and edited.replace("\n", "\r\n")
 
 
 def _write(place: ConfigurationFile, *, keep: bool) -> None:
@@ -143,6 +160,9 @@ def _write(place: ConfigurationFile, *, keep: bool) -> None:
                 target.unlink()
                 return
             target.parent.mkdir(parents=True, exist_ok=True)
+            if content is not None and not os.access(target, os.W_OK):
+                # Replacing it would be possible; whoever made it so did not want that.
+                raise PermissionError(EACCES, os.strerror(EACCES))
             if replace_file(target, content, after):
                 return
     except OSError as error:

@@ -17,8 +17,7 @@ def plain_json(text: str) -> str:
     """The same without comments and trailing commas: blanks stand in their place, so that every line stays where it
     is.
     """
-    text = text.removeprefix("\ufeff")
-    text = _TOKEN.sub(lambda found: found[0] if found[0][0] == '"' else _VISIBLE.sub(" ", found[0]), text)
+    text = without_comments(text.removeprefix("\ufeff"))
 
     def without_comma(found: re.Match[str]) -> str:
         before = text[max(0, found.start() - _NEAR) : found.start()].rstrip() or text[: found.start()].rstrip()
@@ -26,6 +25,11 @@ def plain_json(text: str) -> str:
         return found[1] or (" " if before and before[-1] not in "[{,:" else ",")
 
     return _TRAILING.sub(without_comma, text)
+
+
+def without_comments(text: str) -> str:
+    """The same with blanks in the place of comments."""
+    return _TOKEN.sub(lambda found: found[0] if found[0][0] == '"' else _VISIBLE.sub(" ", found[0]), text)
 
 
 def parse_jsonc(text: str) -> Any:
