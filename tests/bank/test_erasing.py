@@ -110,6 +110,16 @@ def test_a_process_that_dies_between_file_and_store_is_finished_by_erasing_again
     assert memory.erase(1).done
 
 
+def test_what_sessions_were_told_is_gone_before_the_memory_is(memory: Memory, stranger: Path):
+    memory.remember("Alice prefers dark mode")
+    told = stranger / ".local/share/perdure/sessions/started/5f3c.json"
+    told.parent.mkdir(parents=True)
+    told.write_text("Alice prefers dark mode", "utf-8")
+    with buggified("erase: committed"), pytest.raises(Buggified):
+        memory.erase(1)
+    assert not told.exists()
+
+
 def test_a_link_is_not_followed_and_what_cannot_be_written_is_named(memory: Memory, project: Path, tmp_path: Path):
     import_bank(memory, project, private=True)
     outside = bank(project, "patterns").rename(tmp_path / "mine.md")

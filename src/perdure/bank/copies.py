@@ -131,9 +131,9 @@ class CopySearch:
 
     def _in_memory_files(self, project: Path, records: Sequence[Record], *, dry_run: bool) -> Iterator[MarkdownCopy]:
         files: dict[str, list[Record]] = {}
+        names = {name: name_in_keys(project, name) for name in {record.source_project for record in records}}
         for record in records:
-            path = record.file_path or ""
-            name = name_in_keys(project, record.source_project)
+            path, name = record.file_path or "", names[record.source_project]
             if record.key == key_of_section(memory_files.KIND, name, path, anchor=record.anchor_id):
                 files.setdefault(path, []).append(record)
         for path, some in files.items():

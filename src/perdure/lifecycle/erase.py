@@ -138,6 +138,8 @@ def erase(
         batch = services.context.batch()
         if copies:
             preview = replace(preview, copies=copies(preview.records, dry_run=False))
+        # Now, because nobody comes back to it if this process dies, and once more for sessions that start meanwhile.
+        drop_told_texts()
         point("erase: copies removed")
         try:
             remaining = retry_when_full(partial(_apply, scope, selection.records, follow, found, batch))
