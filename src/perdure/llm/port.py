@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Protocol, TypeAlias
 
 from perdure.model import Json
+from perdure.values import value_class
 
 Schema: TypeAlias = Mapping[str, Json]
 
@@ -46,7 +47,7 @@ class LanguageModel(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value_class(kw_only=True)
 class Parked:
     """What a language model said that could not be used, kept until somebody asks again or throws it away.
 
