@@ -115,6 +115,16 @@ def test_bad_settings_are_said_by_the_tools(options: tuple[str, ...], environmen
     assert failed.value.code == code
 
 
+@pytest.mark.parametrize("mistake", [("--tools", "nonsense"), ("--tolls",), ("nonsense",)])
+def test_a_mistake_in_the_configuration_of_a_host_is_said_by_the_tools(mistake: tuple[str, ...]):
+    with started(*mistake) as host:
+        assert host.tools()
+        with pytest.raises(ToolFailed, match="was started with a mistake") as failed:
+            host.call("recall", query="anything")
+        assert mistake[-1] in str(failed.value)
+        assert host.end() == 0
+
+
 def test_a_store_that_was_replaced_is_opened_again(store: Path, options: tuple[str, ...], tmp_path: Path):
     with Memory(tmp_path / "other.db") as memory:
         memory.remember("From the backup")

@@ -139,6 +139,13 @@ def test_a_prompt_without_a_trigger_matches_nothing(reference: Host):
     assert (answer["matched"], answer["memories"]) == (False, [])
 
 
+def test_what_became_of_a_checkpoint_is_said_as_data_and_as_text(reference: Host):
+    for tool, outcome in (("checkpoint_create", "created"), ("checkpoint_delete", "deleted")):
+        result = reference.request("tools/call", name=tool, arguments={"name": "one"})
+        assert result["structuredContent"]["outcome"] == outcome
+        assert result["content"][0]["text"].startswith(f"Checkpoint {outcome}:")
+
+
 def test_every_answer_is_what_its_schema_says_and_says_the_same_as_text(reference: Host):
     schemas = {name: tool["outputSchema"] for name, tool in reference.tools().items()}
     calls: list[tuple[str, dict[str, Any]]] = [

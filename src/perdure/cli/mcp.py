@@ -2,14 +2,46 @@
 
 from __future__ import annotations
 
+import sys
+from typing import Any, NoReturn
+
 import click
 
 from perdure.cli.command import Command, option
 
 
+class ServerCommand(Command):
+    """A host that finds its server gone does not try it again for long, and shows nobody why. So it gets one also where
+    its configuration has a mistake; a person at a terminal gets the sentence itself.
+    """
+
+    def make_context(self, *args: Any, **extra: Any) -> click.Context:
+        try:
+            return super().make_context(*args, **extra)
+        except click.UsageError as error:
+            if sys.stdin is None or sys.stdin.isatty():
+                raise
+            serve_failure(error.format_message())
+
+
+def serve_failure(sentence: str) -> NoReturn:
+    """Every tool says what is wrong with the command line."""
+    from perdure.errors import InvalidInput
+    from perdure.mcp.lazy_memory import LazyMemory
+    from perdure.mcp.protocol import Protocol
+    from perdure.mcp.stdio import serve
+    from perdure.session.origin import Origin
+
+    failure = InvalidInput(
+        f"`perdure mcp` was started with a mistake: {sentence}",
+        remedy="Correct it in the configuration of this host; `perdure mcp --help` lists the options.",
+    )
+    serve(Protocol(LazyMemory(None, None, None, failure=failure), Origin()))
+
+
 @click.command(
     "mcp",
-    cls=Command,
+    cls=ServerCommand,
     examples=(
         "claude mcp add perdure -- perdure mcp",
         "perdure mcp --namespace alice --tools all",
@@ -35,7 +67,8 @@ def main(tool_set: str, namespace: str | None, store: str | None, project: str |
     of the protocol from 2024-11-05 to 2026-07-28, and ends when the host closes its end. What a model writes is marked
     as such, and a model cannot erase anything.
 
-    If the store cannot be opened, the server starts all the same, and its tools say what is wrong.
+    If the store cannot be opened, or an option is unknown, the server starts all the same, and its tools say what is
+    wrong.
     """
     import os
 

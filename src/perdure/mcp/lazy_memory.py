@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from perdure.errors import PerdureError
     from perdure.memory import Memory
     from perdure.session.background import WorkTarget
     from perdure.session.privacy import Place
@@ -18,9 +19,17 @@ class LazyMemory:
     """
 
     def __init__(
-        self, store: str | None, namespace: str | None, session: str | None, project: Path | None = None
+        self,
+        store: str | None,
+        namespace: str | None,
+        session: str | None,
+        project: Path | None = None,
+        failure: PerdureError | None = None,
     ) -> None:
-        """`project` is the directory of the host's project: its settings count, and only its files are read."""
+        """`project` is the directory of the host's project: its settings count, and only its files are read. With a
+        `failure` nothing is ever opened.
+        """
+        self._failure = failure
         self.project: Final = project
         self._store = store
         self._namespace = namespace
@@ -60,6 +69,8 @@ class LazyMemory:
 
     def open(self, place: Place | None = None) -> Memory:
         """The memory for where this project's memories go, which somebody may just have looked up."""
+        if self._failure is not None:
+            raise self._failure
         namespace = (place or self.place()).namespace
         with self._lock:
             if namespace in self._memories:
@@ -93,7 +104,7 @@ class LazyMemory:
         from perdure.settings import load, override
 
         settings, used = load(store=self._store), session_settings(self.project, store=self._store)
-        if not settings.background or settings.server or not self.place().recording:
+        if self._failure is not None or not settings.background or settings.server or not self.place().recording:
             return None
         if settings == used:
             own = self.open()

@@ -213,7 +213,7 @@ def memory_stats(call: ToolCall) -> ToolAnswer:
 def checkpoint_create(call: ToolCall, *, name: str, **options: Any) -> ToolAnswer:
     from perdure.mcp.views import checkpoints_answer
 
-    return checkpoints_answer([call.memory.checkpoint(name, **options)])
+    return checkpoints_answer([call.memory.checkpoint(name, **options)], "created")
 
 
 def checkpoint_list(call: ToolCall, *, limit: int, spec_folder: str | None = None) -> ToolAnswer:
@@ -231,7 +231,7 @@ def checkpoint_restore(call: ToolCall, *, name: str, clear_existing: bool) -> To
 def checkpoint_delete(call: ToolCall, *, name: str) -> ToolAnswer:
     from perdure.mcp.views import checkpoints_answer
 
-    return checkpoints_answer([call.memory.delete_checkpoint(name)])
+    return checkpoints_answer([call.memory.delete_checkpoint(name)], "deleted")
 
 
 _FOLDER: Final = Parameter("specFolder", TEXT, "Only memories of this spec folder.", aliases=("folder", "spec"))

@@ -42,6 +42,7 @@ STATS: Final = object_of(
 )
 CHECKPOINTS: Final = object_of(
     "checkpoints",
+    outcome=TEXT,
     checkpoints=list_of(
         object_of(
             "name memory_count created_at",

@@ -101,8 +101,8 @@ def details_answer(details: Iterable[Detail]) -> ToolAnswer:
     return found_answer([Found(one(each.record, detail_text(each.record, each.text))) for each in details])
 
 
-def checkpoints_answer(checkpoints: Iterable[Checkpoint]) -> ToolAnswer:
-    """What people called them is written as JSON, so that it stays data."""
+def checkpoints_answer(checkpoints: Iterable[Checkpoint], outcome: str = "") -> ToolAnswer:
+    """What people called them is written as JSON, so that it stays data. `outcome` is what became of them."""
     rows = [
         {
             "name": each.name,
@@ -113,7 +113,8 @@ def checkpoints_answer(checkpoints: Iterable[Checkpoint]) -> ToolAnswer:
         for each in checkpoints
     ]
     lines = (json.dumps(row, ensure_ascii=False) for row in rows)
-    return answer({"checkpoints": rows}, *(lines if rows else ["No checkpoints."]))
+    said = f"Checkpoint {outcome}:" if outcome else ""
+    return answer({**_filled(outcome=outcome), "checkpoints": rows}, said, *(lines if rows else ["No checkpoints."]))
 
 
 def indexed_answer(imported: ImportReport) -> ToolAnswer:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from typing import Any, Final, cast
 
@@ -60,15 +60,7 @@ def explain_no_results(
     else:
         # Of other namespaces nothing is said here, not even their names: who asks may not see them.
         return [NO_MEMORIES.format(" or ".join(map(repr, request.namespaces)) or "no namespace")]
-    notes: list[str] = []
-    for name, fields in _PARTS:
-        usual = {field: getattr(_NO_FILTER, field) for field in fields}
-        given = {field: getattr(request.filter, field) for field in fields}
-        if given != usual:
-            others = count(replace(request, filter=replace(request.filter, **usual)), query)
-            if others:
-                words = " to ".join(_in_words(field, value) for field, value in given.items() if value is not None)
-                notes.append(FILTERED.format(f"{name} {words}".strip(), _there_are(others)))
+    notes = list(explain_filters(request, query, count))
     required = query.required or RequiredTerms()
     concepts = required.concepts
     if concepts:
@@ -83,13 +75,31 @@ def explain_no_results(
             notes.append(NO_PHRASE.format(_there_are(others)))
     if nearest is not None:
         record = nearest.record
-        preview = f"#{record.number} {clip(one_line(record.title or record.text), _PREVIEW)!r}"
-        notes.append(NEAREST.format(preview, nearest.relevance, request.min_relevance))
+        # Notes stand outside of the envelope: what a model is told there is nothing that a memory says.
+        said = "" if request.by_model else f" {clip(one_line(record.title or record.text), _PREVIEW)!r}"
+        notes.append(NEAREST.format(f"#{record.number}{said}", nearest.relevance, request.min_relevance))
     elif not notes and query.words:
-        anything = replace(query, required=None)
-        if not count(replace(request, filter=Filter(hidden=request.filter.hidden)), anything):
+        unfiltered = Filter(hidden=request.filter.hidden)
+        others = count(replace(request, filter=unfiltered), replace(query, required=None))
+        if not others:
             notes.append(OTHER_WORDS)
+        elif request.filter != unfiltered:
+            notes.append(FILTERED.format("any", _there_are(others)))
     return notes
+
+
+def explain_filters(
+    request: SearchRequest, query: ParsedQuery, count: Callable[[SearchRequest, ParsedQuery], int]
+) -> Iterator[str]:
+    """What would be found without one part of the filter."""
+    for name, fields in _PARTS:
+        usual = {field: getattr(_NO_FILTER, field) for field in fields}
+        given = {field: getattr(request.filter, field) for field in fields}
+        if given != usual:
+            others = count(replace(request, filter=replace(request.filter, **usual)), query)
+            if others:
+                words = " to ".join(_in_words(field, value) for field, value in given.items() if value is not None)
+                yield FILTERED.format(f"{name} {words}".strip(), _there_are(others))
 
 
 def _in_words(field: str, value: Any) -> str:

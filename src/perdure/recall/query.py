@@ -68,8 +68,9 @@ class SearchRequest:
 
     `as_of` asks what was true at a time, `known_at` what was known at a time. Nothing below `min_relevance` is an
     answer. `include_constitutional`: the constitutional memories of the present are surfaced as well. `session` is the
-    one in which it is asked, if that is known. Without a query and concepts, a recipe with a
-    prominence weight orders every memory by prominence. The fields from `is_past` on follow from the others:
+    one in which it is asked, if that is known. `by_model`: a model asks. Without a query and concepts, a
+    recipe with a prominence weight orders every memory by prominence. The fields from `is_past` on follow from the
+    others:
 
     - `candidates`: how many of the best by words, and of the best by meaning, are compared.
     - `shortlist`: where the query names a time, how many of the best of that time are compared as well.
@@ -95,6 +96,7 @@ class SearchRequest:
     min_relevance: float = 0.0
     include_constitutional: bool = False
     session: str | None = None
+    by_model: bool = False
     is_past: bool = field(init=False)
     candidates: int = field(init=False)
     shortlist: int = field(init=False)
@@ -162,6 +164,7 @@ def check_request(  # noqa: PLR0913 - one for each thing a caller may decide
         decay_floor=settings.decay_floor,
         include_constitutional=check_bool(include_constitutional, "include_constitutional"),
         session=services.context.session,
+        by_model=not services.context.is_person,
         min_relevance=least if min_relevance is None else check_share(min_relevance, "min_relevance"),
         now=now,
     )
