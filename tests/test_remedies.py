@@ -4,11 +4,13 @@ import ast
 import pickle
 import re
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
 import perdure
 from perdure import Memory, errors
+from perdure.embed.port import Generation
 from perdure.remedies import Words, in_words_of
 
 SOURCE = Path(perdure.__file__).parent
@@ -84,6 +86,22 @@ def test_what_a_memory_raises_names_calls_of_python(tmp_path: Path):
             memory.get(99)
     with pytest.raises(errors.StoreMissing, match="leave out create=False"):
         Memory(tmp_path / "nothing.db", create=False)
+
+
+def test_a_note_of_an_answer_is_in_the_words_of_the_command_line(tmp_path: Path):
+    class Down:
+        generation = Generation("test", "down", 3, "1")
+
+        def embed_query(self, text: str) -> object:
+            raise ConnectionError(f"no answer for {text}")
+
+        embed_passages = embed_query
+
+    with Memory(tmp_path / "memory.db", embedder=cast("Any", Down())) as memory:
+        memory.remember("tea")
+        (note,) = memory.recall("tea").notes
+    assert "ConnectionError: no answer for tea" in note
+    assert "`perdure work`" in note
 
 
 def test_a_copied_error_says_the_same():

@@ -86,6 +86,11 @@ class PerdureError(Exception):
         is_default = self.cli_remedy == self.default_remedy
         return in_words_of(reader, self.cli_remedy, code=self.code, is_default=is_default)
 
+    @property
+    def note(self) -> str:
+        """All of it for the notes of an answer, which every surface shows, in the words of the command line."""
+        return f"{self.sentence} {self.cli_remedy}"
+
     def __str__(self) -> str:
         return f"{self.sentence} {self.remedy}"
 

@@ -158,7 +158,7 @@ def test_the_log_has_one_line_for_each_change_newest_first(moved: User):
         ("1", "insert", "1", "ana", ""),
     ]
     screen = moved.screen("log")
-    assert all(row[1] in screen for row in rows)
+    assert all(row[1][-8:] in screen for row in rows)
     assert [line.split()[1:] for line in screen.splitlines()[2:4]] == [
         ["ana", "·", "tuesday", "·", "just", "now"],
         ["update", "#1", "Alice", "lives", "in", "Tokyo"],

@@ -130,7 +130,7 @@ class EpisodeModel:
 
     def _give_up(self, error: PerdureError) -> None:
         self.name = None
-        self.notes.append(f"{error.sentence} {error.cli_remedy} Episodes were made without a model in this run.")
+        self.notes.append(f"{error.note} Episodes were made without a model in this run.")
 
 
 def judge(

@@ -105,17 +105,17 @@ class Consolidator:
         except ModelOutputInvalid as error:
             self._unusable(task, error)
         except (ProviderUnavailable, SettingsInvalid) as error:
-            self._give_up(f"{error.sentence} {error.cli_remedy}")
+            self._give_up(error.note)
 
     def _unusable(self, task: ConsolidationTask, error: ModelOutputInvalid) -> None:
         if self.dry_run:
-            self.notes.append(f"{error.sentence} {error.cli_remedy}")
+            self.notes.append(error.note)
             return
         park(self.services, task.episodes[0].record, self.engine.name, error, attempts=1)
         self.parked += 1
         self.invalid += 1
         if self.invalid >= _MOST_INVALID:
-            self._give_up(f"{error.sentence} {error.cli_remedy}")
+            self._give_up(error.note)
 
     def _give_up(self, why: str) -> None:
         self.given_up = True

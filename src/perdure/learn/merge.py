@@ -130,7 +130,7 @@ class MergeLoop:
         try:
             worded = ask_to_merge(self.services, other.record.text, text)
         except (ProviderUnavailable, SettingsInvalid, InvalidInput) as error:
-            self.notes.append(f"{error.sentence} {error.cli_remedy}")
+            self.notes.append(error.note)
             self._leave_open(other, ("the language model did not decide it",), agreed=agreed)
             return None
         if worded is None:

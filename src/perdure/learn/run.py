@@ -64,7 +64,7 @@ def embed(services: Services, texts: Iterable[str]) -> Embedded:
     try:
         made = checked_vectors(chosen.embedder, wanted, None, chosen.generation)
     except EmbedderUnavailable as error:
-        return Embedded(chosen.generation, {}, f"{error.sentence} {error.cli_remedy}")
+        return Embedded(chosen.generation, {}, error.note)
     if chosen.is_unmeasured:
         services.measure(chosen.embedder)
     return Embedded(chosen.generation, dict(zip(wanted, made, strict=True)))

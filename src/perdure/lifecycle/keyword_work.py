@@ -184,7 +184,7 @@ class KeywordChooser:
             except ModelOutputInvalid as error:
                 self._park(record, model, error)
             except (ProviderUnavailable, SettingsInvalid) as error:
-                self._give_up(model, f"{error.sentence} {error.cli_remedy}")
+                self._give_up(model, error.note)
             else:
                 self.invalid = 0
                 keywords, name = with_own(offered, own, record), model
@@ -197,7 +197,7 @@ class KeywordChooser:
         self.parked += 1
         self.invalid += 1
         if self.invalid >= _MOST_INVALID:
-            self._give_up(model, f"{error.sentence} {error.cli_remedy}")
+            self._give_up(model, error.note)
 
     def _give_up(self, model: str, why: str) -> None:
         self.names.remove(model)

@@ -52,7 +52,7 @@ def retry(
             (answered if again(services, item, batch) else still_parked).append(item.id)
         except ProviderUnavailable as error:
             still_parked += [left.id for left in waiting[position:]]
-            notes.append(f"{error.sentence} {error.cli_remedy}")
+            notes.append(error.note)
             break
     return ParkedRetry(tuple(answered), tuple(still_parked), batch.id if answered else None, tuple(notes))
 

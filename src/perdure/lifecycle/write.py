@@ -351,7 +351,7 @@ def prepare(services: Services, plan: Plan, overtaken: PreparedWrite | None = No
     try:
         vector = checked_vectors(chosen.embedder, [passage(plan.record)], None, generation)[0]
     except EmbedderUnavailable as error:
-        failure = f" {error.sentence} {error.cli_remedy}"
+        failure = f" {error.note}"
         return PreparedWrite(entry, generation=generation, vector_pending=True, failure=failure)
     if chosen.is_unmeasured:
         services.measure(chosen.embedder)

@@ -195,7 +195,7 @@ class Recaller:
         if not query.text:
             missing = BY_PROMINENCE
         elif (chosen := self._embedders.current()).generation is None:
-            missing = NO_MODEL if chosen.embedder is None else str(self._embedders.failure)
+            missing = NO_MODEL if chosen.embedder is None else (self._embedders.failure or EmbedderUnavailable()).note
         elif not _has_numpy():
             missing = NO_NUMPY
         if missing and query.words and not request.is_past and self._prefers_disk(request):
@@ -231,7 +231,7 @@ class Recaller:
         if isinstance(embedding, EmbedderUnavailable):
             if self._embedders.instead_of(chosen, embedding):
                 return self._rank_by_index(request, query, unreadable, missing, notes)
-            embedding, missing = None, str(embedding)
+            embedding, missing = None, embedding.note
         waiting, embedded = missing_vectors(partitions if embedding is not None else (), request.filter.hidden)
         if 0 < waiting[WAITING] <= FEW_VECTORS and self._make_few_vectors():
             return self._rank_by_index(request, query, unreadable, missing, notes)

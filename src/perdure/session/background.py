@@ -75,7 +75,7 @@ class BackgroundWork:
                 try:
                     self._work()
                 except PerdureError as error:
-                    print(f"work: {error.sentence} {error.cli_remedy}", file=sys.stderr)  # noqa: T201
+                    print(f"work: {error.note}", file=sys.stderr)  # noqa: T201
                 except Exception as error:  # noqa: BLE001 - the server goes on, whatever is wrong with its store
                     print(f"work: {type(error).__name__}", file=sys.stderr)  # noqa: T201
         except _ServerEnds:
