@@ -1,4 +1,6 @@
-"""The smallest useful server on the official SDK, for `bench.serve` to compare with: one tool over texts in memory."""
+"""The smallest useful server on the official SDK, for `bench.serve` to compare with: one tool over texts in memory.
+With a port it serves streamable HTTP, in the quickest way that the SDK has: no sessions, and answers without a stream.
+"""
 
 from __future__ import annotations
 
@@ -19,4 +21,7 @@ def recall(query: str, limit: int = 8) -> dict[str, list[str]]:
     return {"memories": [text for text in TEXTS if any(word in text.lower() for word in words)][:limit]}
 
 
-server.run("stdio")
+if len(sys.argv) > 2:  # noqa: PLR2004 - the port
+    server.run("streamable-http", port=int(sys.argv[2]), json_response=True, stateless_http=True)
+else:
+    server.run("stdio")

@@ -1,6 +1,6 @@
 """`python -m bench.serve`: how soon `perdure mcp` answers after it was started, and how many calls it answers in a
 second, beside a bare interpreter, the smallest server on the official SDK, and the official memory server in Node; and
-how many requests `perdure serve` answers, beside calls in one process.
+how many requests `perdure serve` answers, beside calls in one process, and over MCP beside the SDK's server.
 
 All hold the same texts. Everything is measured in turns within one run, so that a busy machine hits all alike: read the
 ratios. Calls are counted by the Inspector's load tester, which nobody here wrote; it asks the same question each time,
@@ -24,20 +24,23 @@ from typing import Any, Final
 
 from bench.machine import description
 from bench.report import table
-from bench.serve_http import CONNECTIONS, http_rates
+from bench.serve_http import CONNECTIONS, http_rates, mcp_rates
 from perdure import Memory
 
 CLIENTS: Final = Path(".venv-clients").absolute()
 PAGE: Final = Path(__file__).parent / "serve.md"
 START_GOAL: Final = 0.25
 OURS: Final = "perdure mcp"
+NO_MODEL: Final = f"{OURS}, no model"
 NODE: Final = "Node memory server"
+PING: Final = "a ping, which no memory is asked for"
 SDK: Final = "smallest SDK server"
-_SIZES: Final = (1_000, 10_000)
-_ROUNDS: Final = 9
-_CALL_ROUNDS: Final = 3
+_SIZES: Final = (1_000, 3_000, 10_000)
+_ROUNDS: Final = 5
+_CALL_ROUNDS: Final = 2
 _ENV: Final = "/usr/bin/env"
-_CALLS: Final = 1_000
+_BEGAN: Final = time.monotonic()
+_CALLS: Final = 400
 _WARM: Final = 100
 _AT_ONCE: Final = 8
 _QUERY: Final = "which bridge crosses the river near Osaka?"
@@ -58,12 +61,15 @@ class Server:
 @dataclass(frozen=True)
 class Found:
     """`starts` are medians of seconds to the first answer and the first recall; `calls` are the best rates of each
-    server by the number of texts and the way of asking; `http` the rates over HTTP and inside one process.
+    server by the number of texts and the way of asking; `http` the rates over HTTP and inside one process, `mcp` those
+    of tools over HTTP, ours and the SDK's; `model` are the seconds that the model takes for a question.
     """
 
     starts: Mapping[str, tuple[float, float]]
     calls: Mapping[tuple[int, str], Mapping[str, float]]
     http: Mapping[str, tuple[float, float]]
+    mcp: tuple[float, float] | None
+    model: float
     machine: Mapping[str, str]
 
 
@@ -78,11 +84,18 @@ def main(arguments: Sequence[str]) -> int:
         machine = description(folder)
         starts: Mapping[str, tuple[float, float]] = {}
         calls: dict[tuple[int, str], Mapping[str, float]] = {}
+        model = model_seconds()
+        sdk: Sequence[str] = ()
         for size in _SIZES:
+            note(f"{size:,} texts are stored")
             servers = prepare(folder, size)
+            sdk = sdk or next(server.command for server in servers if server.name == SDK)
             starts = starts or all_starts(servers, chosen.rounds)
-            calls |= {(size, way): rates for way, rates in all_calls(servers, folder, chosen.calls).items()}
-        found = Found(starts, calls, http_rates(folder / f"{_SIZES[0]}-local.db"), machine)
+            # The way without a model is looked at once.
+            asked = [each for each in servers if each.tool and (size == _SIZES[0] or each.name != NO_MODEL)]
+            calls |= {(size, way): rates for way, rates in all_calls(asked, folder, chosen.calls, size).items()}
+        store = folder / f"{_SIZES[0]}-local.db"
+        found = Found(starts, calls, http_rates(store, note), mcp_rates(store, sdk, note), model, machine)
     text = "\n".join(page(found, chosen.rounds)) + "\n"
     print(text)
     if chosen.save:
@@ -94,6 +107,7 @@ def all_starts(servers: Sequence[Server], rounds: int) -> dict[str, tuple[float,
     taken: dict[str, list[tuple[float, float]]] = {server.name: [] for server in servers}
     # The first round is not counted: it compiles what was never run.
     for turn in range(rounds + 1):
+        note(f"starts, {turn} of {rounds}")
         for server in servers:
             one = started(server)
             if turn:
@@ -103,20 +117,40 @@ def all_starts(servers: Sequence[Server], rounds: int) -> dict[str, tuple[float,
     }
 
 
-def all_calls(servers: Sequence[Server], folder: Path, calls: int) -> dict[str, dict[str, float]]:
+def all_calls(servers: Sequence[Server], folder: Path, calls: int, size: int) -> dict[str, dict[str, float]]:
     """The best rate of each server, by the way of asking."""
     ways: dict[str, Callable[[Server], float]] = {
+        PING: lambda server: drive(server, 4 * calls, None),
         "the Inspector, one question, loading included": lambda server: load(server, folder, calls),
         "one question": lambda server: drive(server, calls, lambda _: question(3)),
         "different questions": lambda server: drive(server, calls, question),
     }
     best: dict[str, dict[str, float]] = {way: {} for way in ways}
-    for _ in range(_CALL_ROUNDS):
+    for turn in range(_CALL_ROUNDS):
         for way, measure in ways.items():
+            note(f"{size:,} texts, {way}, {turn + 1} of {_CALL_ROUNDS}")
             for server in servers:
-                if server.tool:
-                    best[way][server.name] = max(best[way].get(server.name, 0), measure(server))
+                best[way][server.name] = max(best[way].get(server.name, 0), measure(server))
     return best
+
+
+def note(what: str) -> None:
+    """Say on standard error what is measured now, and since when."""
+    print(f"{time.monotonic() - _BEGAN:4.0f} s  {what}", file=sys.stderr, flush=True)
+
+
+def model_seconds() -> float:
+    """How long the model takes for one question, in one thread that does nothing else; the best of a few rounds."""
+    from perdure.embed.local import LocalEmbedder
+
+    note("the model alone")
+    embedder, times = LocalEmbedder(), list[float]()
+    for turn in range(6):
+        began = time.perf_counter()
+        for number in range(50):
+            embedder.embed_query(question(turn * 50 + number))
+        times.append((time.perf_counter() - began) / 50)
+    return min(times)
 
 
 def page(found: Found, rounds: int) -> Iterator[str]:
@@ -137,7 +171,12 @@ def page(found: Found, rounds: int) -> Iterator[str]:
     names = list(next(iter(found.calls.values())))
     head = ("texts", "asked by", *names, f"{OURS} / {NODE}")
     lines = [
-        (f"{size:,}", way, *(f"{rates[name]:.0f}" for name in names), f"{rates[OURS] / rates[NODE]:.2f}")
+        (
+            f"{size:,}",
+            way,
+            *(f"{rates[name]:.0f}" if name in rates else "" for name in names),
+            f"{rates[OURS] / rates[NODE]:.2f}",
+        )
         for (size, way), rates in found.calls.items()
     ]
     yield from table(head, lines)
@@ -145,6 +184,7 @@ def page(found: Found, rounds: int) -> Iterator[str]:
     yield "The Node server reads its whole file for each call and looks for the question as a substring of names and"
     yield "observations; the SDK server looks for its words in a list. Ours embeds the question, unless it was asked"
     yield "lately, searches by words and by meaning, ranks, packs into a budget of tokens, and notes what was used."
+    yield from _compared(found)
     yield from ("", f"## Requests in a second, {CONNECTIONS} connections, different questions and texts", "")
     if not found.http:
         yield "Not measured: wrk is not installed."
@@ -153,6 +193,39 @@ def page(found: Found, rounds: int) -> Iterator[str]:
         (verb, f"{over:.0f}", f"{inside:.0f}", f"{over / inside:.2f}") for verb, (over, inside) in found.http.items()
     ]
     yield from table(("", "`perdure serve`", f"{CONNECTIONS} threads in one process", "ratio"), rates)
+    if found.mcp is not None:
+        ours, theirs = found.mcp
+        yield from ("", f"## Calls of a tool in a second over streamable HTTP, {CONNECTIONS} connections", "")
+        row = ("`recall`, different questions", f"{ours:.0f}", f"{theirs:.0f}", f"{ours / theirs:.2f}")
+        yield from table(("", "`perdure serve`", SDK, "ratio"), [row])
+        yield ""
+        yield "Ours embeds each question, searches and checks a token; the SDK's server looks for words in a list,"
+        yield "without sessions and streams, which is its quickest way. The conformance suites find nothing in ours"
+        yield "that they do not find in the SDK's server (`make test-clients`; docs/design.md has the counts)."
+
+
+def _compared(found: Found) -> Iterator[str]:
+    """Where we stand against the Node server, in sentences."""
+    node = {way: rates[NODE] for (size, way), rates in found.calls.items() if size == _SIZES[0]}
+    least = min(node["one question"], node["different questions"])
+    share = found.model * least
+    yield ""
+    yield f"The model alone takes {found.model * 1e3:.2f} ms for a new question, in one thread that does nothing else:"
+    yield f"{share:.1f} times what the Node server takes for a whole answer among {_SIZES[0]:,} texts,"
+    yield f"which is {1e3 / least:.2f} ms."
+    yield ""
+    for way in node:
+        if way != PING:
+            sizes = [size for size, each in found.calls if each == way and _ahead(found, size, way)]
+            where = (
+                f"from {min(sizes):,} texts on" if sizes else f"at none of {', '.join(f'{n:,}' for n in _SIZES)} texts"
+            )
+            yield f"- {way}: ours answers more calls than the Node server {where}."
+
+
+def _ahead(found: Found, size: int, way: str) -> bool:
+    rates = found.calls[size, way]
+    return rates[OURS] > rates[NODE]
 
 
 def question(number: int) -> str:
@@ -172,7 +245,7 @@ def prepare(folder: Path, size: int) -> list[Server]:
                 for n, text in enumerate(texts))  # fmt: skip
     graph.write_text("\n".join(map(json.dumps, entities)), encoding="utf-8")
     servers: list[Server] = [Server("bare interpreter", [sys.executable, "-c", "print(input())"], "")]
-    for name, embedder in ((OURS, "local"), (f"{OURS}, no model", "none")):
+    for name, embedder in ((OURS, "local"), (NO_MODEL, "none")):
         store = folder / f"{size}-{embedder}.db"
         with Memory(store, embedder=embedder) as memory, memory.batch():
             memory.import_({"text": text} for text in texts)
@@ -219,8 +292,10 @@ def started(server: Server) -> tuple[float, float]:
     return answered[0], answered[-1]
 
 
-def drive(server: Server, calls: int, asked: Callable[[int], str]) -> float:
-    """Calls in a second of a server that is warm, some at once, by a client that does nothing else."""
+def drive(server: Server, calls: int, asked: Callable[[int], str] | None) -> float:
+    """Calls in a second of a server that is warm, some at once, by a client that does nothing else. Without a question
+    they are pings.
+    """
     pipe = subprocess.PIPE
     with subprocess.Popen(  # noqa: S603 - our own servers
         server.command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL
@@ -234,6 +309,9 @@ def drive(server: Server, calls: int, asked: Callable[[int], str]) -> float:
             target.flush()
 
         def call(number: int) -> None:
+            if asked is None:
+                send("ping", number + 1)
+                return
             send("tools/call", number + 1, name=server.tool, arguments={"query": asked(number)})
 
         send("initialize", 0, **_HELLO)

@@ -1,5 +1,6 @@
 """How many requests `perdure serve` answers in a second on 32 connections, beside as many threads that call the façade
-in this process. Requests are made by wrk, which nobody here wrote.
+in this process; and how many calls of a tool over MCP, beside the smallest server on the official SDK. Requests are
+made by wrk, which nobody here wrote.
 """
 
 from __future__ import annotations
@@ -9,12 +10,13 @@ import json
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from statistics import median
 from typing import Final
@@ -23,7 +25,7 @@ from perdure import Memory
 from perdure.auth.token_file import TokenFile
 
 CONNECTIONS: Final = 32
-_SECONDS: Final = 4
+_SECONDS: Final = 3
 _ROUNDS: Final = 3
 _THINGS: Final = ("bridge", "river", "parser", "deploy", "theme", "invoice", "garden", "kettle")
 _SCRIPT: Final = Path(__file__).parent / "load.lua"
@@ -33,9 +35,9 @@ _ROUTES: Final = {"recall": "/v1/recall", "remember": "/v1/memories"}
 _FAR: Final = 1_000_000
 
 
-def http_rates(source: Path) -> dict[str, tuple[float, float]]:
+def http_rates(source: Path, note: Callable[[str], None]) -> dict[str, tuple[float, float]]:
     """Calls in a second over HTTP and in this process, by verb, in a copy of the store each; medians of rounds in
-    turns. None without wrk.
+    turns. None without wrk. `note` is told what is measured.
     """
     wrk = shutil.which("wrk")
     if wrk is None:
@@ -50,17 +52,67 @@ def http_rates(source: Path) -> dict[str, tuple[float, float]]:
         token = TokenFile(stores[0]).local_token() or ""
         for turn, verb in itertools.product(range(_ROUNDS + 1), _ROUTES):
             begin = (turn + 1) * _FAR
-            command = [wrk, "-t1", f"-c{CONNECTIONS}", f"-d{_SECONDS}s", "-s", str(_SCRIPT), url + _ROUTES[verb]]
-            done = subprocess.run(  # noqa: S603 - wrk against our own server
-                [*command, "--", token, str(begin)], capture_output=True, text=True, check=True
-            ).stdout
-            found = _RATE.search(done)
-            if found is None or "Non-2xx" in done:
-                raise RuntimeError(done)
+            note(f"{verb} over HTTP and in one process, {turn} of {_ROUNDS}")
+            over = _load(wrk, url + _ROUTES[verb], token, begin)
             inside = _inside(verbs[verb], verb, begin)
             if turn:  # The first loads what was never used.
-                rates[verb].append((float(found[1]), inside))
+                rates[verb].append((over, inside))
     return {verb: (median(one for one, _ in each), median(one for _, one in each)) for verb, each in rates.items()}
+
+
+def mcp_rates(source: Path, sdk: Sequence[str], note: Callable[[str], None]) -> tuple[float, float] | None:
+    """Calls of the tool `recall` in a second over streamable HTTP, by us and by the SDK's server, which `sdk` starts
+    with a port. None without wrk.
+    """
+    wrk = shutil.which("wrk")
+    if wrk is None:
+        return None
+    ours: list[float] = []
+    theirs: list[float] = []
+    port = _free_port()
+    with (
+        _serving(source) as url,
+        subprocess.Popen(  # noqa: S603 - the server beside ours
+            [*sdk, str(port)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        ) as other,
+    ):
+        token, address = TokenFile(source).local_token() or "", f"http://127.0.0.1:{port}"
+        try:
+            _await(port)
+            for turn in range(_ROUNDS + 1):
+                note(f"MCP over HTTP, ours and the SDK's, {turn} of {_ROUNDS}")
+                begin = (turn + 1) * _FAR
+                rates = _load(wrk, f"{url}/mcp", token, begin), _load(wrk, f"{address}/mcp", token, begin)
+                if turn:
+                    ours.append(rates[0])
+                    theirs.append(rates[1])
+        finally:
+            other.terminate()
+    return median(ours), median(theirs)
+
+
+def _load(wrk: str, url: str, token: str, begin: int) -> float:
+    """Requests in a second, all of them answered well."""
+    command = [wrk, "-t1", f"-c{CONNECTIONS}", f"-d{_SECONDS}s", "-s", str(_SCRIPT), url, "--", token, str(begin)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True).stdout  # noqa: S603 - our own servers
+    found = _RATE.search(done)
+    if found is None or "Non-2xx" in done:
+        raise RuntimeError(done)
+    return float(found[1])
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return server.getsockname()[1]
+
+
+def _await(port: int) -> None:
+    """Until somebody listens there."""
+    for _ in range(600):
+        with suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+            return
+        time.sleep(0.05)
+    raise RuntimeError("the SDK's server does not listen")
 
 
 @contextmanager

@@ -1,7 +1,7 @@
 """Turns: threads of a server that compute in Python at the same time only take the interpreter from each other, and
 each switch costs more than it gains. So they compute one after the other.
 
-A turn is short. Whoever waits longer than that for one begins without it, so that no quick answer waits for a slow one.
+A turn is short. Whoever takes longer loses it to the next one, and goes on beside it: no answer waits for a slow one.
 """
 
 from __future__ import annotations
@@ -11,40 +11,57 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Final
 
-_PATIENCE: Final = 0.01
-
-
-class _Held(threading.local):
-    """The lock of the turn that a thread has, if it has one."""
-
-    lock: threading.Lock | None = None
-
-
-_held: Final = _Held()
+# Seconds: what most calls need, however many memories there are.
+_LONGEST: Final = 0.01
 
 
 class Turns:
+    """One for all threads that answer."""
+
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        # One thread at a time waits for the turn, the others for that one.
+        self._next = threading.Lock()
+        self._turn = threading.Lock()
+        self._changing = threading.Lock()
+        self._holder = 0
 
     def begin(self) -> None:
-        _held.lock = self._lock if self._lock.acquire(timeout=_PATIENCE) else None
+        mine = threading.get_ident()
+        with self._next:
+            is_free = self._turn.acquire(timeout=_LONGEST)
+            with self._changing:
+                if not is_free:
+                    # It is taken from whoever has it, unless that one ended just now.
+                    self._turn.acquire(blocking=False)
+                self._holder = mine
+        _current.turns = self
 
     def end(self) -> None:
-        lock, _held.lock = _held.lock, None
-        if lock is not None:
-            lock.release()
+        _current.turns = None
+        with self._changing:
+            if self._holder == threading.get_ident():
+                self._holder = 0
+                self._turn.release()
+
+
+class _Current(threading.local):
+    """What a thread has a turn of, or had."""
+
+    turns: Turns | None = None
+
+
+_current: Final = _Current()
 
 
 @contextmanager
 def turn_given_up() -> Generator[None]:
     """While a thread runs something that needs no interpreter, another one computes."""
-    lock, _held.lock = _held.lock, None
-    if lock is None:
+    turns = _current.turns
+    if turns is None:
         yield
         return
-    lock.release()
+    turns.end()
     try:
         yield
     finally:
-        _held.lock = lock if lock.acquire(timeout=_PATIENCE) else None
+        turns.begin()

@@ -21,7 +21,7 @@ from starlette.types import Receive, Scope, Send
 
 from perdure.auth.authorise import Action, authorise
 from perdure.errors import AccessDenied, BadRequest
-from perdure.http.routing import Asking, Caller, Routes, json_response
+from perdure.http.routing import Asking, Caller, Routes, in_turn, json_response
 from perdure.ids import new_id
 from perdure.mcp.lazy_memory import LazyMemory
 from perdure.mcp.protocol import (
@@ -79,13 +79,13 @@ async def mcp(
         return _failed(None, ProtocolError(PARSE_ERROR, "That is not JSON in UTF-8."))
     protocol = CallerProtocol(caller, tools, request.headers.get(_SESSION))
     if not isinstance(message, list):
-        respond = partial(protocol.respond, message, request.headers)
+        respond = in_turn(partial(protocol.respond, message, request.headers))
         token = wants_progress(message, request.headers)
         return await run_sync(respond) if token is None else SlowResponse(token, respond, caller.serving.note_write)
     messages, version = cast("list[object]", message), request.headers.get("mcp-protocol-version")
     if version not in (None, BATCH_VERSION) or not 0 < len(messages) <= _MOST_IN_A_LIST:
         return _failed(None, ProtocolError(INVALID_REQUEST, "A list of messages belongs to revision 2025-03-26 alone."))
-    return await run_sync(protocol.respond_to_all, messages)
+    return await run_sync(in_turn(protocol.respond_to_all), messages)
 
 
 class SlowResponse(Response):
@@ -234,7 +234,8 @@ class CallerMemory(LazyMemory):
         del session
         return Place(self._given_namespace, (self._given_namespace,))
 
-    def open(self) -> Memory:
+    def open(self, place: Place | None = None) -> Memory:
+        del place
         return self._given
 
     def discard(self, memory: Memory) -> None:

@@ -9,7 +9,9 @@ import re
 from collections.abc import Callable, Coroutine, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Final, Literal, TypeAlias, TypeVar
+from functools import wraps
+from inspect import iscoroutinefunction
+from typing import Annotated, Any, Final, Literal, ParamSpec, TypeAlias, TypeVar
 
 from fastapi import Depends, FastAPI, Header, Query, Request
 from fastapi.routing import APIRoute
@@ -29,9 +31,12 @@ from perdure.ids import UUID
 from perdure.jsonable import to_jsonable
 from perdure.memory import Memory
 from perdure.model import Record
+from perdure.turns import Turns
 from perdure.validation import check_namespace
 
 Endpoint = TypeVar("Endpoint", bound=Callable[..., Any])
+Given = ParamSpec("Given")
+Made = TypeVar("Made")
 Method: TypeAlias = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 
 # The names of the extensions in the OpenAPI document.
@@ -40,6 +45,7 @@ WHOLE_STORE: Final = "x-perdure-whole-store"
 REPEATABLE: Final = "x-perdure-idempotency-key"
 _UNSAFE: Final = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 _JSON: Final = "application/json"
+_TURNS: Final = Turns()
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,6 +222,20 @@ def header_text(value: str | None) -> str | None:
         return value
 
 
+def in_turn(function: Callable[Given, Made]) -> Callable[Given, Made]:
+    """What a request does in a thread, one after the other: see `turns`."""
+
+    @wraps(function)
+    def run(*arguments: Given.args, **named: Given.kwargs) -> Made:
+        _TURNS.begin()
+        try:
+            return function(*arguments, **named)
+        finally:
+            _TURNS.end()
+
+    return run
+
+
 def add_routes(app: FastAPI, *tables: Routes) -> dict[str, Any]:
     """Gives the schemas of what they answer."""
     schemas: dict[str, Any] = {}
@@ -227,7 +247,7 @@ def add_routes(app: FastAPI, *tables: Routes) -> dict[str, Any]:
         extra |= {REPEATABLE: True} if row.repeatable else {}
         app.router.add_api_route(
             row.path,
-            row.endpoint,
+            row.endpoint if iscoroutinefunction(row.endpoint) else in_turn(row.endpoint),
             methods=[row.method],
             response_model=None,
             route_class_override=AuthorisedRoute,
@@ -254,7 +274,8 @@ PROBLEM_SCHEMA: Final = "#/components/schemas/Problem"
 BATCH: Final = f"^{UUID.pattern}$"
 
 
-def caller_of(
+# A coroutine only so that FastAPI needs no thread for it.
+async def caller_of(
     request: Request,
     namespace: Annotated[  # noqa: ARG001 - the route has read it; this is for the documentation
         str | None,

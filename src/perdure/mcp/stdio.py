@@ -81,8 +81,6 @@ class StdioServer:
         self._sending = threading.Lock()
         # A call or a list of them, and its size in bytes. None ends a worker.
         self._work: Queue[tuple[RunningCall | Sequence[object], int] | None] = Queue(_QUEUED)
-        # A worker waits for a call, and for its turn, while all others are at work or wait for this one.
-        self._next = threading.Lock()
         self._turns = Turns()
         self._calls: dict[object, RunningCall] = {}
         self._large = threading.BoundedSemaphore(_LARGE_AT_ONCE)
@@ -220,13 +218,9 @@ class StdioServer:
     # -- working -------------------------------------------------------------------------------------------------------
 
     def _run_worker(self) -> None:
-        while True:
-            with self._next:
-                taken = self._work.get()
-                if taken is None:
-                    return
-                self._turns.begin()
+        while (taken := self._work.get()) is not None:
             work, size = taken
+            self._turns.begin()
             try:
                 if isinstance(work, RunningCall):
                     self._finish(work)
