@@ -51,7 +51,7 @@ def serve_failure(sentence: str) -> NoReturn:
 @option(
     "--tools",
     "tool_set",
-    type=click.Choice(("core", "reference", "all")),
+    type=click.Choice(("core", "reference", "all", "connector")),
     default="core",
     show_default=True,
     help="Which tools a model gets; docs/mcp.md lists them.",

@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
-from typing import Annotated, Any, Final, Literal, cast
+from typing import Annotated, Any, Final, cast
 
 import anyio
 from anyio.to_thread import run_sync
@@ -42,7 +42,7 @@ from perdure.mcp.protocol import (
     read_request,
 )
 from perdure.mcp.protocol import Request as McpRequest
-from perdure.mcp.tool import Tool, is_object
+from perdure.mcp.tool import Tool, ToolSet, is_object
 from perdure.mcp.tools import tool_failure
 from perdure.memory import Memory
 from perdure.session.origin import Origin
@@ -64,9 +64,7 @@ _MOST_TASKS: Final = 100
 
 
 @MCP.add("POST", "/mcp", "read", summary="A message of the Model Context Protocol")
-async def mcp(
-    request: Request, caller: Asking, tools: Annotated[Literal["core", "reference", "all"], Query()] = "core"
-) -> Response:
+async def mcp(request: Request, caller: Asking, tools: Annotated[ToolSet, Query()] = "core") -> Response:
     """`tools` chooses the set of tools; a tool that writes needs `write` as well, one that forgets or goes back also
     `delete`. Whatever is written counts as a model's.
     """

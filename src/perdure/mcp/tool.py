@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from perdure.session.origin import Origin
 
 Schema: TypeAlias = Mapping[str, Any]
-ToolSet: TypeAlias = Literal["core", "reference", "all"]
+ToolSet: TypeAlias = Literal["core", "reference", "all", "connector"]
 
 TEXT: Final[Schema] = {"type": "string"}
 SWITCH: Final[Schema] = {"type": "boolean"}

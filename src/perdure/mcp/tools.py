@@ -8,18 +8,21 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any, Final
 
+from perdure.mcp.connector_tools import CONNECTOR_TOOLS
 from perdure.mcp.core_tools import CORE_TOOLS
 from perdure.mcp.lazy_memory import LazyMemory
 from perdure.mcp.reference_tools import REFERENCE_TOOLS
 from perdure.mcp.tool import Tool, ToolAnswer, ToolCall
 from perdure.session.origin import Origin
 
-SETS: Final = ("core", "reference", "all")
-TOOLS: Final = (*CORE_TOOLS, *REFERENCE_TOOLS)
+SETS: Final = ("core", "reference", "all", "connector")
+TOOLS: Final = (*CORE_TOOLS, *REFERENCE_TOOLS, *CONNECTOR_TOOLS)
 
 
 def tools_of(name: str) -> dict[str, Tool]:
-    return {tool.name: tool for tool in TOOLS if name == "all" or name in tool.sets}
+    """`all` is what a model may need: those of connectors do the same once more."""
+    wanted = {"core", "reference"} if name == "all" else {name}
+    return {tool.name: tool for tool in TOOLS if wanted & {*tool.sets}}
 
 
 def call_tool(
