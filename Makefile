@@ -6,6 +6,7 @@ BENCH  := .venv-bench
 CLIENTS := .venv-clients
 HOSTS  := .venv-hosts
 API    := .venv-api
+CHROMA := .venv-chroma
 DOCS   := .venv-docs
 BIN    := $(VENV)/bin
 INSTALL := install -qq --disable-pip-version-check --no-deps
@@ -125,8 +126,14 @@ bench-peers: $(BENCH)/.ready  ## The same, in one run with chromadb, lancedb, sq
 bench-hooks: setup  ## What a hook costs at each event, as ratios to a bare interpreter
 	$(BIN)/python -m bench.hooks
 
-bench-session: setup  ## What a cold session start costs with 10,000 learnings, as ratios; chromadb from $(BENCH)
-	$(BIN)/python -m bench.session
+bench-session: setup $(CHROMA)/.ready  ## What a cold session start costs with 10,000 learnings, as ratios; SESSION=--save writes the page
+	$(BIN)/python -m bench.session --chromadb $(CHROMA)/bin/python $(SESSION)
+
+$(CHROMA)/.ready: requirements/chroma.txt | $(VENV)/.ready
+	@echo "bench-session: environment with chromadb in $(CHROMA), apart from Perdure's own (the first time about 90 MB to download)"
+	@$(PYTHON) -m venv --clear --without-pip $(CHROMA)
+	@$(BIN)/python -m pip --python $(CHROMA)/bin/python $(INSTALL) --no-compile --require-hashes -r $<
+	@touch $@
 
 bench-serve: setup $(CLIENTS)/.ready  ## How fast the servers start and answer, beside others, as ratios; SERVE=--save writes the page
 	$(BIN)/python -m bench.serve $(SERVE)
@@ -180,6 +187,7 @@ lock:  ## Renew the locks from pyproject.toml and requirements/*.in (needs uv)
 	$(LOCK) requirements/clients-1.in -o requirements/clients-1.txt
 	$(LOCK) requirements/hosts.in -c requirements/clients.txt -o requirements/hosts.txt
 	$(LOCK) requirements/api.in -o requirements/api.txt
+	$(LOCK) --excludes requirements/bench-excludes.txt requirements/chroma.in -c requirements/bench.txt -o requirements/chroma.txt
 	$(LOCK) requirements/docs.in -o requirements/docs.txt
 
 build: setup  ## Build the two wheels into dist/: perdure, and perdure-minilm with the weights of the local model
@@ -187,5 +195,5 @@ build: setup  ## Build the two wheels into dist/: perdure, and perdure-minilm wi
 	cd packages/minilm && ../../$(BIN)/hatchling build --target wheel --directory ../../dist
 
 clean:  ## Remove everything that make has built
-	rm -rf $(VENV) $(BENCH) $(CLIENTS) $(HOSTS) $(API) $(DOCS) bench/.cache dist site .coverage* .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(BENCH) $(CLIENTS) $(HOSTS) $(API) $(CHROMA) $(DOCS) bench/.cache dist site .coverage* .pytest_cache .ruff_cache .hypothesis
 	find src tests tools bench -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -17,7 +17,8 @@ from perdure.store.port import Store
 
 WORDS = [f"word{n}" for n in range(12)]
 texts = st.lists(st.sampled_from(WORDS), max_size=12)
-queries = st.lists(st.sampled_from([*WORDS, "unknown"]), min_size=1, max_size=5)
+# More words than are looked for one by one, too.
+queries = st.lists(st.sampled_from([*WORDS, "unknown"]), min_size=1, max_size=20)
 
 
 def scores(snapshot: Snapshot, query: list[str]) -> dict[int, float]:

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from threading import Lock
+from threading import Lock, Thread
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from perdure.embed import weights
@@ -113,6 +114,16 @@ class LocalEmbedder:
             if progress:
                 progress(done, len(texts))
         return vectors
+
+    def load_beside(self) -> None:
+        """Begin to load the model in a thread of its own. Whoever embeds next waits for it, and is told what failed."""
+
+        def load() -> None:
+            with suppress(EmbedderUnavailable):
+                self._load_once()
+
+        if self._loaded is None:
+            Thread(target=load, name="perdure-model", daemon=True).start()
 
     def _load_once(self) -> Model:
         with self._lock:

@@ -125,7 +125,7 @@ class Vocabulary:
             name_shares, stabilities, *_,
         ) = zip(*rows, strict=True)  # fmt: skip
         sittings: Sequence[tuple[str, str | None] | None] = conversations
-        if any(conversation is not None for conversation in conversations):
+        if conversations.count(None) < len(rows):
             sittings = [
                 None if conversation is None or session == LEARNED_SESSION else (conversation, session)
                 for conversation, session in zip(conversations, sessions, strict=True)
@@ -133,7 +133,7 @@ class Vocabulary:
         values: dict[str, Sequence[Any]] = {
             "number": numbers,
             "active": active,
-            "deprecated": [tier == "deprecated" for tier in tiers],
+            "deprecated": [tier == "deprecated" for tier in tiers] if "deprecated" in tiers else [False] * len(rows),
             "valid_from": _filled(valid_from, _ALWAYS),
             "valid_until": _filled(valid_until, _FOREVER),
             "expires_at": _filled(expires_at, _FOREVER),
@@ -143,7 +143,7 @@ class Vocabulary:
             "confidence": confidence,
             "importance": importance,
             "stability": _filled(
-                [given if given and is_stability(given) else None for given in stabilities], DEFAULT_STABILITY
+                stabilities, DEFAULT_STABILITY, lambda given: given if is_stability(given) else DEFAULT_STABILITY
             ),
             "question_share": question_shares,
             "name_share": name_shares,
@@ -153,7 +153,7 @@ class Vocabulary:
             "anchor": self.anchors.encode(anchors),
             "conversation": self.conversations.encode(conversations),
             "group": self.groups.encode(sittings),
-            "speaker": [self.speakers.code(speaker) if speaker else NOBODY for speaker in speakers],
+            "speaker": _filled(speakers, NOBODY, lambda speaker: self.speakers.code(speaker) if speaker else NOBODY),
         }
         return Columns(**{name: _column(values[name], dtype) for name, dtype in _DTYPES.items()})
 
@@ -165,10 +165,14 @@ def _column(values: Sequence[Any], dtype: type[np.generic]) -> NDArray[Any]:
     return np.array(values, dtype)
 
 
-def _filled(values: Sequence[Any], default: float) -> Sequence[Any]:
-    """With the default for None. Mostly all are None, which is quickly seen."""
+def _filled(values: Sequence[Any], default: float, read: Callable[[Any], float] | None = None) -> Sequence[Any]:
+    """With the default for None, and the others as they are or as they are to be read. Mostly all are None, which is
+    quickly seen.
+    """
     if values.count(None) == len(values):
         return [default] * len(values)
+    if read is not None:
+        return [default if value is None else read(value) for value in values]
     return [default if value is None else value for value in values]
 
 
@@ -195,9 +199,10 @@ class _Batch:
         dimensions: int,
         vectors_: Sequence[bytes | None] | None = None,
     ) -> _Batch:
-        entries = np.frombuffer(b"".join(row.terms for row in rows), _TERM)
+        held = [row.terms for row in rows]
+        entries = np.frombuffer(b"".join(held), _TERM)
         terms, frequencies = entries["term"].astype(np.uint32), entries["frequency"].copy()
-        ends = np.cumsum([len(row.terms) // TERM_BYTES for row in rows], dtype=np.intp)
+        ends = np.cumsum([len(terms) // TERM_BYTES for terms in held], dtype=np.intp)
         sums = [
             np.concatenate([np.zeros(1, np.uint64), np.cumsum(values, dtype=np.uint64)])
             for values in (frequencies, terms * frequencies.astype(np.uint64))
@@ -206,7 +211,7 @@ class _Batch:
         size = _FLOAT_BYTES * dimensions
         given = [row.vector for row in rows] if vectors_ is None else vectors_
         has_vector = np.array([vector is not None and len(vector) == size for vector in given], np.bool_)
-        packed = b"".join(vector for vector in given if vector is not None and len(vector) == size)
+        packed = b"".join([vector for vector in given if vector is not None and len(vector) == size])
         vectors = np.frombuffer(packed, "<f4").reshape(int(np.count_nonzero(has_vector)), dimensions)
         # One NaN or infinity among the vectors would spoil every answer. Their lengths tell it in one pass.
         with np.errstate(over="ignore", invalid="ignore"):

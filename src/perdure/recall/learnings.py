@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from perdure.model import LEARNING_CATEGORIES, Recall
@@ -61,7 +61,12 @@ def _ask_again(services: Services, request: SearchRequest, generation: Generatio
     """Recall, with what is known of the question; what is new about it is kept."""
     recaller, text, size = services.recaller(), parse_query(request).text, 4 * generation.dimensions
     content, known = asked.get(generation.name, text) or b"", None
-    if len(content) >= size:
+    if len(content) < size:
+        # Half of what loading a model takes needs no interpreter: it goes on while the learnings are read.
+        load: Callable[[], None] | None = getattr(services.embedders.current().embedder, "load_beside", None)
+        if load is not None:
+            load()
+    else:
         import numpy as np
 
         from perdure.recall.known_cosines import KnownCosines

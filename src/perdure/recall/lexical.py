@@ -34,6 +34,8 @@ _KEPT_WORDS: Final = 256
 _KEPT_ROWS: Final = 1 << 10
 # The words of a query that are told apart in one number.
 _BITS: Final = 64
+# More terms than these are looked for together.
+_FEW_TERMS: Final = 8
 
 
 @value_class
@@ -245,11 +247,8 @@ class Lexical:
         for part in self.sorted if missing else ():
             for which, rows, frequencies in part.find(missing):
                 apart[which].append(Holders(rows, frequencies))
-        for which, term in enumerate(missing if len(self.terms) else ()):
-            at = np.flatnonzero(self.terms == term)
-            if len(at):
-                rows = np.searchsorted(self.ends, at, side="right") + self.first_unsorted
-                apart[which].append(Holders(rows, self.frequencies[at]))
+        for which, holders in self._scan(missing if len(self.terms) else ()):
+            apart[which].append(holders)
         if missing and len(kept) > _KEPT_WORDS:
             kept.clear()
         for term, parts in zip(missing, apart, strict=True):
@@ -261,6 +260,26 @@ class Lexical:
             if len(rows) <= _KEPT_ROWS:
                 kept[term] = Holders(rows, frequencies)
         return cast("dict[int, Holders]", found)
+
+    def _scan(self, query_terms: Sequence[int]) -> Iterator[tuple[int, Holders]]:
+        """Who holds each of these terms, by its place among them, as far as rows lie unsorted."""
+        if len(query_terms) <= _FEW_TERMS:
+            for which, term in enumerate(query_terms):
+                at = np.flatnonzero(self.terms == term)
+                if len(at):
+                    rows = np.searchsorted(self.ends, at, side="right") + self.first_unsorted
+                    yield which, Holders(rows, self.frequencies[at])
+            return
+        # One look at the lower halves of all entries leaves few of them to be compared with each term.
+        wanted = np.zeros(1 << 16, np.bool_)
+        wanted[np.array(query_terms, np.uint32).astype(np.uint16)] = True
+        entries = np.flatnonzero(wanted.take(self.terms.astype(np.uint16)))
+        rows = np.repeat(np.arange(len(self.ends)), np.diff(self.ends, prepend=0)).take(entries) + self.first_unsorted
+        terms, frequencies = self.terms.take(entries), self.frequencies.take(entries)
+        for which, term in enumerate(query_terms):
+            at = np.flatnonzero(terms == term)
+            if len(at):
+                yield which, Holders(rows.take(at), frequencies.take(at))
 
 
 class LexicalBuilder:
