@@ -8,12 +8,12 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from perdure.clock import to_micros
 from perdure.ids import LEARNED
 from perdure.model import Filter, Record
-from perdure.recall.query import MOST_SUPERSEDED, ParsedQuery, SearchRequest, meeting_requirements
+from perdure.recall.query import MOST_SUPERSEDED, OUT_OF_TIME, ParsedQuery, SearchRequest, meeting_requirements
 from perdure.recall.ranking import Explanation, Ranked
 from perdure.recall.recipe import MOST_SCORED
 from perdure.recall.relevance import REQUIRED, UNASKED, evidence_by_words, evidence_of_sentence, relevance, word_worths
@@ -41,8 +41,6 @@ if TYPE_CHECKING:
 
 # The position of a namespace among those asked, and the number of a memory in it.
 Key: TypeAlias = tuple[int, int]
-
-OUT_OF_TIME: Final = "The search took too long and was cut short. Ask with fewer or rarer words."
 
 
 def search_disk(

@@ -39,6 +39,7 @@ MOST_LOOKED_AT: Final = 5000
 TOO_MANY: Final = "Only the newest {:,} of {:,} memories with these words were looked at for the exact phrase."
 
 ONLY_THE_BEGINNING: Final = "Only the first {:,} characters of the question were read."
+OUT_OF_TIME: Final = "The search took too long and was cut short. Ask with fewer or rarer words."
 MANY_WORDS: Final = "The question has {:,} telling words; the {} that the fewest memories hold count."
 
 # So many of the facts that hold no more are looked at for what took their place.

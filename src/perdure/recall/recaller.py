@@ -14,8 +14,7 @@ from perdure.embed.choice import Chosen, EmbedderChoice
 from perdure.embed.port import FEW_VECTORS, Generation, Vectors, checked_vectors
 from perdure.errors import EmbedderUnavailable, IndexDamaged
 from perdure.model import LEARNING_CATEGORIES, Compared, Filter, Hit, Mode, Recall, Record
-from perdure.recall.keyword_search import OUT_OF_TIME, Key, browse_disk, search_disk
-from perdure.recall.query import MANY_WORDS, ONLY_THE_BEGINNING, ParsedQuery, SearchRequest, parse_query
+from perdure.recall.query import MANY_WORDS, ONLY_THE_BEGINNING, OUT_OF_TIME, ParsedQuery, SearchRequest, parse_query
 from perdure.recall.ranking import Ranked, select
 from perdure.store.port import Store
 from perdure.text.words import MAX_QUERY_CHARACTERS, MAX_QUERY_WORDS
@@ -25,6 +24,7 @@ from perdure.visibility import is_visible
 if TYPE_CHECKING:
     from perdure.recall.candidates import Partition, QueryVector
     from perdure.recall.index import IndexCache, NamespaceIndex, Snapshot
+    from perdure.recall.keyword_search import Key
     from perdure.recall.known_cosines import KnownCosines
     from perdure.recall.past_index import Past, PastIndexCache
     from perdure.recall.time_questions import TimeQuestion
@@ -199,6 +199,8 @@ class Recaller:
         elif not _has_numpy():
             missing = NO_NUMPY
         if missing and query.words and not request.is_past and self._prefers_disk(request):
+            from perdure.recall.keyword_search import search_disk
+
             try:
                 ranked, superseded, noted = search_disk(self._store, request, query, unreadable)
                 chosen = select(request.recipe, ranked, request.limit)
@@ -211,6 +213,8 @@ class Recaller:
                 notes.append(NO_WORDS)
             if request.is_past:
                 return _Ranking((), "none", (NO_PAST, *notes))
+            from perdure.recall.keyword_search import browse_disk
+
             ranked = browse_disk(self._store, request, query) if request.recipe.prominence_weight else ()
             return _Ranking(select(request.recipe, ranked, request.limit), "none", (missing, *notes))
         return self._rank_by_index(request, query, unreadable, missing, notes)

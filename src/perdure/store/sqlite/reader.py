@@ -44,7 +44,6 @@ from perdure.store.sqlite.rows import (
     unpack_id,
     unpack_name,
 )
-from perdure.store.sqlite.search import DiskSearch, WordCounter, numbers_with_all
 from perdure.store.sqlite.sql import SQL
 from perdure.text.bm25 import WordCounts
 
@@ -304,12 +303,16 @@ class SqliteReader:
     def keyword_search(
         self, words: Sequence[str], filter: Filter, now: datetime, limit: int, counts: WordCounts | None = None
     ) -> KeywordSearch:
+        from perdure.store.sqlite.search import DiskSearch, WordCounter
+
         counter = WordCounter(self._connection, self.namespace_id, words)
         if counts is None:
             counts = counter.counts(*self._word_totals())
         return DiskSearch(self._connection, self.namespace_id, counter, counts, filter, now).best(limit)
 
     def word_counts(self, words: Sequence[str]) -> WordCounts:
+        from perdure.store.sqlite.search import WordCounter
+
         return WordCounter(self._connection, self.namespace_id, words).counts(*self._word_totals())
 
     def _word_totals(self) -> tuple[int, int]:
@@ -318,6 +321,8 @@ class SqliteReader:
         return cast("tuple[int, int]", rows[0]) if rows else (0, 0)
 
     def numbers_with_all(self, words: Sequence[str]) -> NumberSearch:
+        from perdure.store.sqlite.search import numbers_with_all
+
         return numbers_with_all(self._connection, self.namespace_id, words)
 
     def passage_vectors(self, generation: Generation, passage_hashes: Sequence[bytes]) -> dict[bytes, bytes]:

@@ -30,13 +30,13 @@ from perdure.store.sqlite.reserve import Reserve
 from perdure.store.sqlite.rows import ALL_WRITTEN, NUMBER_BITS, NUMBER_MASK, range_of
 from perdure.store.sqlite.sql import SQL
 from perdure.store.sqlite.use import UseWriter
-from perdure.store.sqlite.writer import SqliteWriter
 from perdure.text.entry import passage
 
 if TYPE_CHECKING:
     from perdure.llm.port import Parked
     from perdure.maintenance_results import Backup, BackupRestored
     from perdure.providers.call import ProviderCall
+    from perdure.store.sqlite.writer import SqliteWriter
     from perdure.store.stats import GenerationStats, StoreStats
 
 # Of the remarks among the facts about the store.
@@ -128,6 +128,8 @@ class SqliteStore:
     def write_together(
         self, namespaces: Sequence[str], *, patience: float | None = None
     ) -> Generator[Sequence[SqliteWriter]]:
+        from perdure.store.sqlite.writer import SqliteWriter
+
         with self._pool.writing(patience) as connection:
             if not self._engine_recorded:
                 self._record_engine(connection)
