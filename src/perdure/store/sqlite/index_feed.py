@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from typing import cast
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, cast
 
 from perdure.embed.port import Generation
 from perdure.store.port import IndexChanges, IndexRow, Position, UseCount
@@ -92,6 +92,9 @@ def use_counts(
     return list(by_number.values())
 
 
+_new_row: Final[Callable[[type[IndexRow], tuple[Any, ...]], IndexRow]] = cast("Any", tuple).__new__
+
+
 def _index_row(row: Row) -> IndexRow:
     (
         terms, vector, active, tier, kind, valid_from, valid_until, expires_at, dated, updated_at, category,
@@ -102,8 +105,8 @@ def _index_row(row: Row) -> IndexRow:
     if said is not None:
         said = said.decode("utf-8", "replace")
         asking, names = question_share(said), name_share(said)
-    # Much quicker than calling the class by its many arguments.
-    return IndexRow._make((
+    # Much quicker than calling the class by its many arguments, or `_make`, which counts them.
+    return _new_row(IndexRow, (
         number, terms, vector, active == 1, tier.decode("utf-8", "replace"), kind, valid_from, valid_until, expires_at,
         dated, updated_at, category and category.decode("utf-8", "replace"), observations, confidence, importance,
         anchor and anchor.decode("utf-8", "replace"),
