@@ -72,8 +72,8 @@ class Found:
     parts: dict[str, Cost] = field(default_factory=dict[str, Cost])
     local: float = 0.0
     many: dict[str, Cost] = field(default_factory=dict[str, Cost])
-    # By the name of a start with many learnings: whether it was told from the store.
-    told: dict[str, bool] = field(default_factory=dict[str, bool])
+    # With many learnings, in the usual time: what it took, and where the answer came from.
+    hurried: dict[str, tuple[Cost, str]] = field(default_factory=dict[str, tuple[Cost, str]])
 
 
 class RandomVectors:
@@ -137,19 +137,24 @@ class Home:
         }  # fmt: skip
         return json.dumps(told).encode()
 
-    def start(self, *, asked_before: bool, seconds: float = 20) -> Cost:
-        """A session start in a process of its own."""
-        if not asked_before:
-            shutil.rmtree(self.folder / ".local/share/perdure/sessions/asked", ignore_errors=True)
-        return measure(["-m", "perdure", "hook", "--seconds", f"{seconds:g}"], [self.event()], self.environ)
+    def start(self, *, asked_before: bool) -> Cost:
+        """A session start in a process of its own, that has all the time it needs."""
+        self._ask(asked_before=asked_before)
+        return measure(["-m", "perdure", "hook", "--seconds", "60"], [self.event()], self.environ)
 
-    def starts_from_store(self, *, asked_before: bool) -> bool:
-        """Whether the block of a start within its usual budget is that of the store."""
+    def hurried_start(self, *, asked_before: bool) -> tuple[Cost, str]:
+        """One that has the time that a hook has, and where its answer came from."""
+        self._ask(asked_before=asked_before)
+        run, begun = [sys.executable, "-m", "perdure", "hook"], time.perf_counter()
+        done = subprocess.run(run, input=self.event(), env=self.environ, capture_output=True, check=True)  # noqa: S603
+        cost = Cost(time.perf_counter() - begun, 0.0)
+        if b"semantic: active (vector=0" in done.stdout:
+            return cost, "by words"
+        return cost, "by meaning and words" if b"semantic: active" in done.stdout else "without the store"
+
+    def _ask(self, *, asked_before: bool) -> None:
         if not asked_before:
             shutil.rmtree(self.folder / ".local/share/perdure/sessions/asked", ignore_errors=True)
-        run = [sys.executable, "-m", "perdure", "hook"]
-        done = subprocess.run(run, input=self.event(), env=self.environ, capture_output=True, check=True)  # noqa: S603
-        return b"semantic: active" in done.stdout
 
 
 def in_turn(ways: Mapping[str, Callable[[], Cost]], rounds: int) -> dict[str, Cost]:
@@ -220,9 +225,9 @@ def verdicts(found: Found) -> Iterator[Verdict]:
     if found.local:
         goal = f"local computation over {_LEARNINGS:,} x {_DIMENSIONS} (S1): less than {1000 * GOAL_LOCAL:.0f} ms"
         yield Verdict(goal, f"{1000 * found.local:.0f} ms", found.local < GOAL_LOCAL)
-    for name, from_store in found.told.items():
-        goal = f"{name}, {_MANY:,} learnings: told from the store within {BUDGET:g} s"
-        yield Verdict(goal, f"{found.many[name].wall:.2f} s", from_store)
+    for name, (cost, source) in found.hurried.items():
+        goal = f"{name}, {_MANY:,} learnings: answered within {BUDGET:g} s, besides the interpreter's own start"
+        yield Verdict(goal, f"{cost.wall - bare.wall:.2f} s, {source}", cost.wall - bare.wall <= BUDGET)
 
 
 def page(found: Found) -> Iterator[str]:
@@ -296,10 +301,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             with told(f"the same with {_MANY:,} learnings"):
                 many = Home(folder / "many", _MANY)
                 ways = {name: name == AGAIN for name in (NEW, AGAIN)}
-                found.told = {name: many.starts_from_store(asked_before=before) for name, before in ways.items()}
                 found.many = in_turn(
                     {name: lambda before=before: many.start(asked_before=before) for name, before in ways.items()}, 3
                 )
+                found.hurried = {name: many.hurried_start(asked_before=ways[name]) for name in (AGAIN, NEW)}
     lines = list(page(found))
     print("\n".join(lines))
     if options.save:

@@ -23,6 +23,7 @@ from perdure.store.queries import load_queries
 from perdure.store.sqlite import migrate
 from perdure.store.sqlite.connection import Patience, connect
 from perdure.store.sqlite.doctor.findings import CHECKS
+from perdure.store.sqlite.doctor.schema import statements
 from perdure.store.sqlite.file import prepare
 from perdure.store.sqlite.sql import SQL
 from perdure.store.sqlite.store import SqliteStore
@@ -199,7 +200,7 @@ def test_in_a_store_of_the_fifth_schema_evidence_is_found_from_both_ends(path: P
 
 
 def test_a_process_killed_anywhere_in_a_migration_leaves_the_old_store_or_the_new_one(old: Path):
-    steps = list(migrate.statements(migrate.migrations()[1].read_text(encoding="utf-8")))
+    steps = list(statements(migrate.migrations()[1].read_text(encoding="utf-8")))
     places = [("migrate: between statements", nth) for nth in range(1, len(steps) + 1)]
     for label, nth in [*places, ("migrate: before commit", 1)]:
 
@@ -271,11 +272,11 @@ def test_a_store_with_a_damaged_full_text_index_is_brought_up_to_date_all_the_sa
 def test_the_statements_of_a_file_are_told_apart_with_their_triggers_whole():
     for file in (*migrate.migrations(), PACKAGE / "schema.sql"):
         text = file.read_text(encoding="utf-8")
-        found = list(migrate.statements(text))
+        found = list(statements(text))
         assert "".join(found).split() == text.split()
         assert sum("CREATE TRIGGER" in statement for statement in found) == text.count("CREATE TRIGGER")
         assert all(statement.count("CREATE") <= 1 for statement in found)
-    assert list(migrate.statements("SELECT 1;\nSELECT 2")) == ["SELECT 1;\n", "SELECT 2"]
+    assert list(statements("SELECT 1;\nSELECT 2")) == ["SELECT 1;\n", "SELECT 2"]
 
 
 def _migrate(path: Path) -> None:
