@@ -89,7 +89,7 @@ def _class_of(written: type, *, kw_only: bool = False, slots: bool = True, froze
     names, defaults = tuple(plan.kinds), plan.defaults()
     in_init = tuple(name for name in names if not isinstance(defaults.get(name), Field) or defaults[name].init)
     parts = {name: part for name, part in vars(written).items() if name not in defaults and name not in _OF_OBJECTS}
-    parts = {**_methods(names, frozen=frozen), **parts, "__annotations__": plan.kinds} | (
+    parts = {**common_methods(names, frozen=frozen), **parts, "__annotations__": plan.kinds} | (
         {"__slots__": names} if slots else {}
     )
     made: Any = type(written)(written.__name__, written.__bases__, parts)
@@ -101,7 +101,7 @@ def _class_of(written: type, *, kw_only: bool = False, slots: bool = True, froze
     return made
 
 
-def _methods(names: Sequence[str], *, frozen: bool) -> dict[str, Any]:
+def common_methods(names: Sequence[str], *, frozen: bool) -> dict[str, Any]:
     """What is the same code for every class."""
     # Of a single field it is the value itself, which compares and hashes as well.
     values = attrgetter(*names)
@@ -146,7 +146,7 @@ class _Later:
         return getattr(owner if instance is None else instance, name)
 
 
-def _init(owner: Any, plan: _Plan) -> Any:
+def init_method(owner: Any, plan: _Plan) -> Any:
     scope: dict[str, Any] = {"_set": object.__setattr__, "_factory": _FACTORY}
     arguments, lines, defaults = ["self", "*"] if plan.kw_only else ["self"], ["pass"], plan.defaults()
     in_init: tuple[str, ...] = owner.__init_fields__
@@ -192,6 +192,6 @@ def _of_dataclasses(name: str) -> Callable[[type, _Plan], Any]:
 
 
 _OF_OBJECTS: Final = frozenset({"__dict__", "__weakref__"})
-_LATER: Final = {"__init__": _init} | {
+_LATER: Final = {"__init__": init_method} | {
     name: _of_dataclasses(name) for name in ("__dataclass_fields__", "__dataclass_params__")
 }

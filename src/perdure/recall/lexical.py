@@ -247,8 +247,19 @@ class Lexical:
         for part in self.sorted if missing else ():
             for which, rows, frequencies in part.find(missing):
                 apart[which].append(Holders(rows, frequencies))
-        for which, holders in self._scan(missing if len(self.terms) else ()):
-            apart[which].append(holders)
+        terms, frequencies, row_of = self.terms, self.frequencies, None
+        if len(missing) > _FEW_TERMS:
+            # One look at the lower halves of all entries leaves few of them to be compared with each term.
+            wanted = np.zeros(1 << 16, np.bool_)
+            wanted[np.array(missing, np.uint32).astype(np.uint16)] = True
+            entries = np.flatnonzero(wanted.take(terms.astype(np.uint16)))
+            terms, frequencies = terms.take(entries), frequencies.take(entries)
+            row_of = np.repeat(np.arange(len(self.ends)), np.diff(self.ends, prepend=0)).take(entries)
+        for which, term in enumerate(missing if len(terms) else ()):
+            at = np.flatnonzero(terms == term)
+            if len(at):
+                rows = np.searchsorted(self.ends, at, side="right") if row_of is None else row_of.take(at)
+                apart[which].append(Holders(rows + self.first_unsorted, frequencies.take(at)))
         if missing and len(kept) > _KEPT_WORDS:
             kept.clear()
         for term, parts in zip(missing, apart, strict=True):
@@ -260,26 +271,6 @@ class Lexical:
             if len(rows) <= _KEPT_ROWS:
                 kept[term] = Holders(rows, frequencies)
         return cast("dict[int, Holders]", found)
-
-    def _scan(self, query_terms: Sequence[int]) -> Iterator[tuple[int, Holders]]:
-        """Who holds each of these terms, by its place among them, as far as rows lie unsorted."""
-        if len(query_terms) <= _FEW_TERMS:
-            for which, term in enumerate(query_terms):
-                at = np.flatnonzero(self.terms == term)
-                if len(at):
-                    rows = np.searchsorted(self.ends, at, side="right") + self.first_unsorted
-                    yield which, Holders(rows, self.frequencies[at])
-            return
-        # One look at the lower halves of all entries leaves few of them to be compared with each term.
-        wanted = np.zeros(1 << 16, np.bool_)
-        wanted[np.array(query_terms, np.uint32).astype(np.uint16)] = True
-        entries = np.flatnonzero(wanted.take(self.terms.astype(np.uint16)))
-        rows = np.repeat(np.arange(len(self.ends)), np.diff(self.ends, prepend=0)).take(entries) + self.first_unsorted
-        terms, frequencies = self.terms.take(entries), self.frequencies.take(entries)
-        for which, term in enumerate(query_terms):
-            at = np.flatnonzero(terms == term)
-            if len(at):
-                yield which, Holders(rows.take(at), frequencies.take(at))
 
 
 class LexicalBuilder:
