@@ -203,7 +203,7 @@ EXAMPLES: Final = (
     "perdure demo",
 )
 ENVIRONMENT: Final = {
-    "PERDURE_STORE …": "every setting has a variable; docs/reference/settings.md lists them",
+    "PERDURE_STORE …": "every setting has a variable; `perdure config` lists the settings",
     "PERDURE_LAYOUT": "auto, terminal or plain: how results are laid out",
     "PERDURE_TRACEBACK": "1 shows where an unexpected error came from",
     "NO_COLOR": "no colours",
