@@ -221,11 +221,11 @@ def test_foreign_words_are_one_short_line(server: FaultServer, asking: Callable[
         (404, ProviderRefused, "Check the model's name and the URL"),
         (413, ProviderRefused, "what it takes"),
         (422, ProviderRefused, "what it takes"),
-        (408, ProviderUnavailable, "perdure work"),
-        (429, ProviderUnavailable, "perdure work"),
-        (500, ProviderUnavailable, "perdure work"),
-        (503, ProviderUnavailable, "perdure work"),
-        (529, ProviderUnavailable, "perdure work"),
+        (408, ProviderUnavailable, "memory.work()"),
+        (429, ProviderUnavailable, "memory.work()"),
+        (500, ProviderUnavailable, "memory.work()"),
+        (503, ProviderUnavailable, "memory.work()"),
+        (529, ProviderUnavailable, "memory.work()"),
     ],
 )
 def test_a_status_says_whether_to_ask_again_and_what_to_do(

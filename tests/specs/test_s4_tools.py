@@ -59,6 +59,6 @@ def test_what_an_agent_reads_by_number_is_the_whole_text(model: Memory):
     assert long in tools.recall_detail(model, [1])
     refused = tools.recall_detail(model, 99)
     assert refused.startswith("Not done: No memory 99")
-    assert "perdure recall" in refused
+    assert "Look for it with recall" in refused
     for tool in tools.TOOLS:
         assert all(name in (inspect.getdoc(tool) or "") for name in list(inspect.signature(tool).parameters)[1:])
