@@ -10,8 +10,10 @@ from typing import Any
 
 import apsw
 import pytest
-from hosts.running import Claude, Host, run
+from hosts.running import Claude, Copilot, Host, run, write_text
 from hosts.scripted_model import Call
+
+from perdure.hosts.host import SCOPES
 
 LEARNING = {
     "name": "Read real samples",
@@ -106,17 +108,34 @@ def test_a_turn_goes_on_while_the_store_is_locked_and_nothing_said_is_lost(claud
     assert messages(claude, turn.session) == ["Write a parser.", "Done."]
 
 
-@pytest.mark.parametrize("scope", ["user", "project"])
+@pytest.mark.parametrize(
+    ("host", "scope"),
+    [(host, scope) for host in INSTALLED_AS for scope in SCOPES if (host, scope) != ("copilot", "user")],
+    indirect=["host"],
+)
 def test_what_is_known_reaches_the_model_of_every_host(host: Host, scope: str):
-    """Copilot reads hooks from projects alone, Codex only those that its user trusts."""
-    if (host.name, scope) in {("copilot", "user"), ("codex", "project")}:
-        pytest.skip("this host reads no hooks there without its user")
+    """Codex reads a project that its user trusts, and runs the hooks that its user trusts."""
+    options: list[str] = []
+    if host.name == "codex":
+        trust = f'[projects."{host.project}"]\ntrust_level = "trusted"\n'
+        write_text(host.home / ".codex" / "config.toml", trust)
+        options = ["--dangerously-bypass-hook-trust"]
     install(host, scope)
     known = LEARNING["description"]
     host.perdure("remember", known, "--title", LEARNING["name"], "--category", "heuristics")
-    options = ["--dangerously-bypass-hook-trust"] if host.name == "codex" else []
     turn = host("Write a parser for CSV files.", steps=["Done."], options=options)
     assert turn.exit_code == 0, turn.errors
     assert known in turn.requests[0].text
     host.perdure("work")
     assert messages(host, turn.session) == ["Write a parser for CSV files.", "Done."]
+
+
+def test_copilot_reads_hooks_of_projects_alone_and_for_its_user_its_model_asks(copilot: Copilot):
+    answer = copilot.perdure("install", "copilot")
+    assert "perdure install copilot --scope project" in answer["pending"]
+    known = LEARNING["description"]
+    copilot.perdure("remember", known, "--title", LEARNING["name"], "--category", "heuristics")
+    recall = Call("recall", {"query": "What to do before writing a parser?"}, "perdure")
+    turn = copilot("Write a parser for CSV files.", steps=[recall, "Done."])
+    assert turn.exit_code == 0, turn.errors
+    assert [known in request.text for request in turn.requests] == [False, True]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
 from hosts.running import Codex, Copilot, Gemini, Host, run
 from hosts.test_coding_agent import INSTALLED_AS, install
-from hosts.test_plugin import add_plugin
+from hosts.test_plugin import TAKES, add_plugin
 
 TRUSTED = {"GEMINI_CLI_TRUST_WORKSPACE": "true"}
 
@@ -51,6 +52,7 @@ def test_without_hooks_copilot_is_said_to_tell_a_session_nothing(copilot: Copilo
     assert "hooks" not in levels(copilot)
 
 
+@pytest.mark.parametrize("host", TAKES, indirect=True)
 def test_the_plugin_is_an_installation_too_and_both_are_one_too_many(host: Host):
     add_plugin(host)
     found = levels(host, **TRUSTED)
