@@ -90,6 +90,12 @@ def test_nothing_to_keep_is_a_mistake(shop: Workshop):
     assert "cannot be read" in shop("retro", "nowhere.json").err
 
 
+def test_a_retro_that_learned_nothing_has_nothing_to_take_back(shop: Workshop):
+    done = shop("retro", "-", stdin="[]")
+    assert (done.code, "perdure undo" in done.err) == (0, False)
+    assert shop.retro()["batch"] is None
+
+
 def test_on_a_terminal_nothing_said_is_asked_for(shop: Workshop, monkeypatch: pytest.MonkeyPatch):
     def can_ask(_target: object) -> bool:
         return True

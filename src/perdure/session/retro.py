@@ -115,7 +115,7 @@ class Retro:
             tuple(self._stale(learnings, confirmed)),
             tuple(file_changes(list(edits), planned)),
             done=not dry_run,
-            batch=batch,
+            batch=batch if learnings or confirmed or challenged else None,
             notes=tuple(dict.fromkeys(notes)),
         )
         return self._with_vectors(result) if self.memory and not dry_run else result
