@@ -82,6 +82,18 @@ def test_a_dry_run_shows_what_it_would_write_and_writes_nothing(newcomer: User, 
     assert files(home) == {}
 
 
+def test_a_dry_run_shows_the_lines_that_change_and_not_what_else_a_file_holds(newcomer: User, home: Path):
+    held = {f"key{number}": "held" for number in range(9)} | {"token": "my own"}
+    (home / ".claude.json").write_text(json.dumps({"mine": held, "other": {"a": 1, "b": 2}}, indent=2), "utf-8")
+    shown = newcomer.screen("install", "claude-code", "--dry-run")
+    assert '+    "perdure": {' in shown
+    assert "my own" not in shown
+    newcomer.done("install", "claude-code")
+    taken_out = newcomer.screen("uninstall", "claude-code", "--dry-run")
+    assert '-    "perdure": {' in taken_out
+    assert "perdure doctor" not in newcomer.screen("uninstall", "claude-code")
+
+
 @pytest.mark.parametrize("host", HOSTS)
 def test_a_program_in_a_folder_whose_name_has_a_space_is_called_and_found_again(
     newcomer: User, home: Path, host: str, monkeypatch: pytest.MonkeyPatch

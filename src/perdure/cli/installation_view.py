@@ -10,16 +10,18 @@ from perdure.hosts.install import Installation
 from perdure.jsonable import to_jsonable
 
 
-def installation_view(done: Installation, target: Target, *, dry_run: bool) -> View:
+def installation_view(done: Installation, target: Target, *, dry_run: bool, has_come: bool = True) -> View:
+    """`has_come`: it was put in, not taken out."""
     lines: list[str] = []
     for change in done.changes:
         lines.append(f"{change.outcome:<9}  {safe(change.path)}  {dim(change.holds)}")
-        if dry_run and change.outcome != "unchanged" and change.text is not None:
-            lines += [dim(f"    {safe(line)}") for line in change.text.splitlines()]
+        if dry_run:
+            # Without the two lines that name the file.
+            lines += [dim(f"    {safe(line)}") for line in change.diff.splitlines()[2:]]
     after: list[str] = []
     if dry_run:
         after.append(dim("Nothing was written: this was a dry run."))
-    elif any(change.outcome in {"created", "changed"} for change in done.changes) and done.pending is None:
+    elif has_come and done.pending is None and any(change.outcome != "unchanged" for change in done.changes):
         after.append(
             dim(f"Start a new session of {HOSTS[done.agent].title}. To check: {target.hint('doctor', done.agent)}")
         )

@@ -27,4 +27,4 @@ def main(target: Target, *, host: str, scope: str, dry_run: bool) -> View:
     from perdure.hosts.install import install
 
     done = install(host_named(host), cast("Scope", scope), Path.cwd(), os.environ, keep=False, dry_run=dry_run)
-    return installation_view(done, target, dry_run=dry_run)
+    return installation_view(done, target, dry_run=dry_run, has_come=False)

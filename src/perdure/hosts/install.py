@@ -11,7 +11,7 @@ from errno import EACCES
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
-from perdure.bank.editing import decode, replace_file
+from perdure.bank.editing import decode, file_changes, replace_file
 from perdure.errors import Conflict, ExportFailed
 from perdure.hosts.host import ConfigurationFile, Host, Scope
 
@@ -28,12 +28,12 @@ _ATTEMPTS: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class ConfigurationChange:
-    """A file, what of Perdure stands in it, and what becomes of it; `text` is what it says afterwards."""
+    """A file, what of Perdure stands in it, and what becomes of it, line by line: what else it says may be secret."""
 
     path: str
     holds: str
     outcome: Outcome
-    text: str | None
+    diff: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,8 @@ def _change(place: ConfigurationFile, *, keep: bool) -> ConfigurationChange:
         outcome: Outcome = "unchanged"
     else:
         outcome = "removed" if after is None else "created" if before is None else "changed"
-    return ConfigurationChange(str(place.path), place.about, outcome, after)
+    changed = file_changes([place.path], [(before or "", after or "")])
+    return ConfigurationChange(str(place.path), place.about, outcome, "".join(change.diff for change in changed))
 
 
 def _edited(place: ConfigurationFile, content: bytes | None, *, keep: bool) -> tuple[str | None, str | None]:
