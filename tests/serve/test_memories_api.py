@@ -385,6 +385,19 @@ def test_what_makes_no_sense_is_refused_with_a_sentence_and_a_remedy(
     assert "Traceback" not in reply.body.decode()
 
 
+def test_a_parameter_of_an_address_that_is_misspelt_is_not_ignored(client: Client):
+    client.remember("Tea")
+    for path, misspelt in (
+        ("/v1/memories", "limt"),
+        ("/v1/search?query=tea", "namespaces"),
+        ("/v1/events", "after_id"),
+    ):
+        reply = client.server("GET", f"{path}{'&' if '?' in path else '?'}{misspelt}=1")
+        assert (reply.status, reply.code) == (422, "unknown_choice")
+        assert misspelt in reply.json["detail"]
+        assert "namespace" in reply.json["remedy"]
+
+
 def test_a_body_that_is_no_json_is_refused(shared: RunningServer):
     deep = b"[" * 100_000
     for body in (b"{", b"", b"\xff", b'{"text": "x"', b"nul", deep, b'{"text": ' + b"9" * 10_000 + b"}", b"NaN"):

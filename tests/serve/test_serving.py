@@ -20,8 +20,8 @@ from serve.running import WAIT, Reply, RunningServer, events, interpreter, lower
 from perdure import Memory
 from perdure.auth.token_file import TokenFile
 
-# Seconds within which a server ends.
-SOON = 2
+# Seconds within which a server ends, on a machine that has other work.
+SOON = 5
 
 
 def fails(store: Path, *options: str) -> str:

@@ -14,6 +14,7 @@ from inspect import iscoroutinefunction
 from typing import Annotated, Any, Final, Literal, ParamSpec, TypeAlias, TypeVar
 
 from fastapi import Depends, FastAPI, Header, Query, Request
+from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
 from starlette.convertors import Convertor, register_url_convertor
 from starlette.responses import Response
@@ -21,7 +22,7 @@ from starlette.responses import Response
 from perdure.auth.authorise import AccessToken, Action, Scope, Writer, authorise
 from perdure.auth.token_file import TokenFile
 from perdure.clock import Clock, system_clock
-from perdure.errors import BadRequest, PerdureError
+from perdure.errors import BadRequest, PerdureError, UnknownChoice, shown
 from perdure.http.answers import Answer, schema_of
 from perdure.http.guard import TOKEN
 from perdure.http.metrics import Metrics
@@ -43,6 +44,7 @@ Method: TypeAlias = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 SCOPES: Final = "x-perdure-scopes"
 WHOLE_STORE: Final = "x-perdure-whole-store"
 REPEATABLE: Final = "x-perdure-idempotency-key"
+MCP_PATH: Final = "/mcp"
 _UNSAFE: Final = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 _JSON: Final = "application/json"
 _TURNS: Final = Turns()
@@ -144,6 +146,7 @@ class AuthorisedRoute(APIRoute):
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         answer, action, extra = super().get_route_handler(), self.action, self.openapi_extra or {}
         whole_store, repeatable = extra.get(WHOLE_STORE, False), extra.get(REPEATABLE, False)
+        known = query_names(self.dependant)
 
         async def handle(request: Request) -> Response:
             try:
@@ -151,6 +154,7 @@ class AuthorisedRoute(APIRoute):
                 token: AccessToken | None = request.scope[TOKEN]
                 namespace = namespace_of(request, serving, token)
                 allowed = authorise(token, action, None if whole_store else namespace, serving.clock())
+                check_query(request, known)
                 if request.method in _UNSAFE:
                     self._check_headers(request, repeatable=repeatable)
                 session = header_text(request.headers.get("perdure-session"))
@@ -183,6 +187,23 @@ class AuthorisedRoute(APIRoute):
             raise BadRequest(
                 f"The body must be JSON, not {kind[:40]!r}.", remedy=f"Send it with Content-Type: {_JSON}."
             )
+
+
+def query_names(dependant: Dependant) -> set[str]:
+    """What may stand behind the question mark of an address."""
+    own = {parameter.alias for parameter in dependant.query_params}
+    return own.union(*map(query_names, dependant.dependencies))
+
+
+def check_query(request: Request, known: set[str]) -> None:
+    """A filter that is ignored because of its spelling would give a wrong answer. Addresses that hosts have for `/mcp`
+    may hold what is their own.
+    """
+    unknown = next((name for name in request.query_params if name not in known), None)
+    if unknown is not None and request.url.path != MCP_PATH:
+        raise UnknownChoice(
+            f"There is no parameter {shown(unknown)} here.", remedy=f"It may be: {', '.join(sorted(known))}."
+        )
 
 
 def namespace_of(request: Request, serving: Serving, token: AccessToken | None) -> str:

@@ -50,7 +50,7 @@ _CHUNK: Final = 1 << 16
 # below the two seconds after which hosts lose their patience. At the end of a script that is all there is for opening
 # the store and loading the model: `printf '…' | perdure mcp`.
 _TICK: Final = 0.5
-_DRAIN_AT_EOF: Final = 1.5
+_DRAIN_AT_EOF: Final = 1.25
 _DRAIN_AT_SIGNAL: Final = 0.3
 _CLOSE: Final = 0.3
 # After so long with one message, the reader counts as stuck.
