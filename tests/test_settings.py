@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from perdure import settings
-from perdure.errors import SettingsInvalid
+from perdure import Memory, settings
+from perdure.errors import NotAllowed, SettingsInvalid
 
 
 def write(directory: Path, content: str) -> dict[str, str]:
@@ -36,6 +36,7 @@ def test_every_setting_can_come_from_its_variable(tmp_path: Path):
     environment |= {"PERDURE_DECAY_EXEMPT": "important", "PERDURE_KEYWORDS": "off", "PERDURE_LEARN": "rules"}
     environment |= {"PERDURE_DEFAULT_TIER": "important", "PERDURE_DEFAULT_CONTEXT_TYPE": "research"}
     environment |= {"PERDURE_PRICES": "{'openai:gpt-5-mini' = {input = 0.25, output = 2}}"}
+    environment |= {"PERDURE_WRITER": "model"}
     found = settings.load(environment)
     assert found.store == Path("/x/y")
     assert {"moods", "dreams", "preference"} <= found.categories
@@ -103,3 +104,20 @@ def test_the_xdg_directories_are_respected_when_absolute(monkeypatch: pytest.Mon
     monkeypatch.setattr("sys.platform", "linux")
     assert settings.directory("cache", {"HOME": "/h", "XDG_CACHE_HOME": "/c"}) == Path("/c/perdure")
     assert settings.directory("cache", {"HOME": "/h", "XDG_CACHE_HOME": "c"}) == Path("/h/.cache/perdure")
+
+
+def test_whoever_decides_what_is_written_can_be_said_in_the_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("PERDURE_WRITER", "model")
+    with Memory(tmp_path / "agent.db", embedder="none") as memory:
+        number = memory.remember("The staging server is in Oslo").record.number
+        with pytest.raises(NotAllowed):
+            memory.erase(number)
+        with pytest.raises(NotAllowed):
+            memory.writing_as(writer="person")
+    with Memory(tmp_path / "agent.db", embedder="none", writer="person") as memory:
+        assert memory.erase(number).records
+    monkeypatch.setenv("PERDURE_WRITER", "robot")
+    with pytest.raises(SettingsInvalid, match="writer"):
+        Memory(tmp_path / "agent.db", embedder="none")

@@ -10,7 +10,7 @@ from typing import Any, Final, Literal, Never, Self
 from perdure import settings as configuration
 from perdure.clock import Clock, system_clock
 from perdure.embed.port import Embedder
-from perdure.errors import InvalidInput
+from perdure.errors import InvalidInput, NotAllowed
 from perdure.ids import KINDS
 from perdure.lifecycle.write_context import WriteContext
 from perdure.model import Filter, Record
@@ -43,7 +43,7 @@ class OpenMemory:
         actor: str | None = None,
         surface: str = "python",
         session: str | None = None,
-        writer: Literal["person", "model"] = "person",
+        writer: Literal["person", "model"] | None = None,
         clock: Clock = system_clock,
         count_tokens: Callable[[str], int] | None = None,
         create: bool = True,
@@ -57,7 +57,7 @@ class OpenMemory:
         arguments["embedder"] = embedder if isinstance(embedder, str) else None
         chosen = configuration.override(settings, **arguments) if settings else configuration.load(**arguments)
         self._namespace = check_namespace(chosen.namespace)
-        context = WriteContext.checked(chosen.actor, surface, chosen.session, writer, clock)
+        context = WriteContext.checked(chosen.actor, surface, chosen.session, writer or chosen.writer, clock)
         create = check_bool(create, "create")
         self._services = Services(store, embedder, chosen, context, count_tokens=count_tokens, create=create)
 
@@ -80,6 +80,8 @@ class OpenMemory:
         `actor` it is the same one, in the same session. It shares this one's store; closing either closes both.
         """
         own = self._services.context
+        if writer == "person" and not own.is_person:
+            raise NotAllowed("A model may not write as a person.")
         who, sitting = (own.actor, session or own.session) if actor is None else (actor, session)
         context = WriteContext.checked(who, surface or own.surface, sitting, writer, own.clock)
         other = object.__new__(type(self))

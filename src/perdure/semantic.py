@@ -177,7 +177,7 @@ class SemanticMemoryStore:
         actor: str | None = None,
         surface: str = "python",
         session: str | None = None,
-        writer: Literal["person", "model"] = "person",
+        writer: Literal["person", "model"] | None = None,
         clock: Clock = system_clock,
         count_tokens: Callable[[str], int] | None = None,
     ) -> None:

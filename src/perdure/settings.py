@@ -28,6 +28,7 @@ OTHER_VARIABLES: Final = (
 )  # fmt: skip
 KEYWORD_TIERS: Final = ("auto", "claude", "haiku", "ollama", "off")
 LEARN: Final = ("auto", "rules", "agent", "off")
+WRITERS: Final = ("person", "model")
 _URL: Final = pattern(r"https?:", re.IGNORECASE)
 _MODEL: Final = pattern(r"local|none|[a-z][a-z0-9_.-]*:\S(.*\S)?")
 _HOST: Final = pattern(r"[A-Za-z0-9._-]+|[0-9A-Fa-f:.]+(/[0-9]{1,3})?")
@@ -169,6 +170,12 @@ SETTINGS: Final = (
     ),
     Setting("actor", "text", "the login name", "Who is written into the history of a memory."),
     Setting("session", "text", "", "The session that is written into the history of a memory."),
+    Setting(
+        "writer",
+        "text",
+        "person",
+        "Who decides what is written: `person`, or `model`, which may not erase nor change constitutional memories.",
+    ),
     Setting("busy_seconds", "number", "30", "How long a write waits for other processes before it gives up."),
     Setting("index_megabytes", "number", "1024", "How much memory the recall index of one process may take."),
     Setting("max_items", "count", "0", "How many memories a namespace may hold; 0: any number."),
@@ -273,6 +280,7 @@ class Settings:
     redact_patterns: Mapping[str, str] = field(default_factory=dict[str, str])
     actor: str
     session: str | None = None
+    writer: str = "person"
     busy_seconds: float = 30.0
     index_megabytes: float = 1024.0
     max_items: int = 0
@@ -343,8 +351,8 @@ def _settings_of(raw: Mapping[str, object], environ: Mapping[str, str]) -> Setti
     if unknown := [entry for entry in values.get("egress", ()) if not _HOST.fullmatch(entry)]:
         remedy = "Name hosts such as `api.openai.com`, addresses or networks; a host in a private network by both."
         raise SettingsInvalid(f"egress names {shown(unknown[0])}, which is no host.", remedy=remedy)
-    choices_of = (("keywords", KEYWORD_TIERS), ("learn", LEARN), ("default_tier", TIERS[1:]))
-    for name, choices in (*choices_of, ("default_context_type", CONTEXT_TYPES)):
+    choices_of = (("keywords", KEYWORD_TIERS), ("learn", LEARN), ("writer", WRITERS))
+    for name, choices in (*choices_of, ("default_tier", TIERS[1:]), ("default_context_type", CONTEXT_TYPES)):
         if name in values and values[name] not in choices:
             raise SettingsInvalid(f"{name} is {values[name]!r}.", remedy=f"Set it to {', '.join(choices)}.")
     for name in ("decay_exempt", "decay_rates"):
@@ -424,17 +432,17 @@ def _checked(settings: Settings) -> Settings:
 def directory(kind: Literal["data", "cache", "config"], environ: Mapping[str, str]) -> Path:
     """Where this system keeps a user's data, caches and settings."""
     named = "LOCALAPPDATA" if sys.platform == "win32" else f"XDG_{kind.upper()}_HOME"
-    return _directory(kind, environ.get("HOME") or str(Path.home()), environ.get(named) or "")
+    return _directory(sys.platform, kind, environ.get("HOME") or str(Path.home()), environ.get(named) or "")
 
 
 @lru_cache(maxsize=16)
-def _directory(kind: Literal["data", "cache", "config"], user: str, given: str) -> Path:
+def _directory(platform: str, kind: Literal["data", "cache", "config"], user: str, given: str) -> Path:
     """Every call of a server asks for it, and a path is slow to make."""
     home = Path(user)
-    if sys.platform == "darwin":
+    if platform == "darwin":
         below = {"data": "Application Support", "cache": "Caches", "config": "Application Support"}[kind]
         return home / "Library" / below / "perdure"
-    if sys.platform == "win32":
+    if platform == "win32":
         return Path(given or home / "AppData" / "Local") / "perdure" / kind
     usual = {"data": ".local/share", "cache": ".cache", "config": ".config"}[kind]
     return (Path(given) if given and Path(given).is_absolute() else home / usual) / "perdure"

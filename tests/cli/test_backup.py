@@ -42,6 +42,14 @@ def test_in_a_pipe_there_are_tabs_and_on_a_screen_a_sentence(user: User, tmp_pat
     assert "Restored 1 memory from" in user.screen("restore-backup", str(tmp_path / "one"), "--yes")
 
 
+def test_where_there_is_no_store_nothing_is_asked_and_nothing_is_kept(user: User, tmp_path: Path):
+    user.done("remember", "tea")
+    user.done("backup", str(tmp_path / "one"))
+    new = tmp_path / "elsewhere" / "memory.db"
+    done = user.done("restore-backup", str(tmp_path / "one"), "--store", str(new), "--json").json
+    assert (done["memory_count"], done["kept"]) == (1, None)
+
+
 def test_a_restore_is_never_done_unasked(user: User, tmp_path: Path):
     user.done("remember", "tea")
     user.done("backup", str(tmp_path / "copy"))

@@ -120,6 +120,9 @@ def test_what_was_superseded_is_found_only_where_the_past_is_asked_for(memory: M
     assert [hit.record.text for hit in before] == ["Ada lives in Osaka"]
     assert known(memory, history=True) == {"Ada lives in Tokyo"}
     assert [one.text for one in memory.facts(question, history=True)[0].earlier] == ["Ada lives in Osaka"]
+    # Whichever of the two answers the question better: there is room for one.
+    [fact] = memory.facts("where does Ada live, in Osaka?", history=True, limit=1)
+    assert fact.record.text == "Ada lives in Tokyo"
 
 
 def test_somebody_may_go_back_to_where_they_were(memory: Memory):

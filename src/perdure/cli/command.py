@@ -67,10 +67,7 @@ class Target:
         from perdure.memory import Memory
 
         settings = more.pop("settings", None) or self._settings()
-        missing = (
-            self.creates and not settings.server and settings.store.name != ":memory:" and not settings.store.exists()
-        )
-        store, new = self.store, settings.store if missing else None
+        store, new = self.store, settings.store if self.creates and _is_missing(settings) else None
         if dry_run and new is not None:
             store, new = ":memory:", None
         chosen: dict[str, Any] = {
@@ -81,6 +78,11 @@ class Target:
             yield memory
         if new is not None and not self.json:
             err(dim(f"new store: {safe(str(new))}"))
+
+    @property
+    def is_missing(self) -> bool:
+        """Whether there is no store yet."""
+        return _is_missing(self._settings())
 
     @property
     def embeds(self) -> bool:
@@ -110,7 +112,7 @@ class Target:
                 line.append(f"--{name.replace('_', '-')}")
                 if item is not True:
                     line.append(format_time(item) if isinstance(item, datetime) else str(item))
-        if WHOLE_STORE.isdisjoint((line[1], " ".join(line[1:3]))):
+        if WHOLE_STORE.isdisjoint((str(words[0]), " ".join(map(str, words[:2])))):
             for name in self.namespaces:
                 line += ["--namespace", name]
         return shlex.join([*line, *(["--store", self.store] if self.store else [])])
@@ -119,6 +121,10 @@ class Target:
     def first_memory(self) -> str:
         """What to do where there is no memory yet."""
         return f"Store one: {self.hint('remember', 'Alice prefers dark mode')}"
+
+
+def _is_missing(settings: Settings) -> bool:
+    return not settings.server and settings.store.name != ":memory:" and not settings.store.exists()
 
 
 def program() -> list[str]:

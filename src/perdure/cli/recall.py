@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -92,7 +93,8 @@ def main(
             include_constitutional=not no_constitutional,
             **given_options(options),
         )
-        nothing = () if recall else _nothing(target, memory, asked, recall, options)
+        again = partial(target.hint, "recall", asked, no_constitutional=no_constitutional)
+        nothing = () if recall else _nothing(target, memory, asked, recall, options, again)
     before = (*about_the_past(**times), *map(note, recall.notes), *nothing)
     if brief:
         document = brief_document(recall)
@@ -168,7 +170,12 @@ def _counted(concepts: Mapping[str, int]) -> str:
 
 
 def _nothing(
-    target: Target, memory: Memory, question: str, recall: Recall, options: Mapping[str, Any]
+    target: Target,
+    memory: Memory,
+    question: str,
+    recall: Recall,
+    options: Mapping[str, Any],
+    again: Callable[..., str],
 ) -> tuple[str, ...]:
     """An empty answer says what was tried, and what to try next."""
     narrowed = filters_in_words(options)
@@ -177,9 +184,9 @@ def _nothing(
     tried += f" (searched by {_MODES[recall.mode]})." if recall.mode in _MODES else "."
     if narrowed or options["as_of"] or options["known_at"]:
         without = "the filters" if narrowed else "the time"
-        return empty_answer(tried, f"Try without {without}: {target.hint('recall', question)}")
+        return empty_answer(tried, f"Try without {without}: {again()}")
     if recall.nearest is not None:
-        return empty_answer(tried, f"Show it all the same: {target.hint('recall', question, min_relevance=0)}")
+        return empty_answer(tried, f"Show it all the same: {again(min_relevance=0)}")
     if len(memory.list(limit=1)):
         return empty_answer(tried, f"Try other words, or look through everything: {target.hint('list')}")
     elsewhere = [safe(each.name) for each in memory.stats().namespaces if any(each.states.values())]

@@ -28,17 +28,19 @@ _EXAMPLES: Final = (
 def main(target: Target, *, file: str, no_keep: bool, erased: str | None, yes: bool) -> View:
     """Make the store what a backup was.
 
-    It replaces all namespaces, or nothing if it fails. Close every other program that uses the store first: Perdure
-    refuses while one has it open. Memories that were erased here since the backup was made are erased again. A copy of
-    what the store holds now is kept beside it. In a pipe: file, memories, erased, kept copy, with tabs.
+    It replaces all namespaces, or nothing if it fails; where there is no store yet, it makes one. Close every other
+    program that uses the store first: Perdure refuses while one has it open. Memories that were erased here since the
+    backup was made are erased again. A copy of what the store holds now is kept beside it. In a pipe: file, memories,
+    erased, kept copy, with tabs.
     """
-    if not yes and not can_ask(target):
+    is_new = target.is_missing
+    if not (yes or is_new) and not can_ask(target):
         go_ahead = target.hint("restore-backup", file, no_keep=no_keep, erased=erased, yes=True)
         raise NeedsConfirmation("This would replace everything the store holds.", remedy=f"Go ahead: {go_ahead}")
-    if not yes:
+    if not (yes or is_new):
         require_yes(f"Replace everything the store holds by {file}?")
     with target.memory() as memory, Bar("Restoring") as bar:
-        result = memory.restore_backup(file, keep=not no_keep, erased=erased, progress=bar)
+        result = memory.restore_backup(file, keep=not (no_keep or is_new), erased=erased, progress=bar)
     again = [f"Erased {result.erased:,} of them again, as since the backup."] if result.erased else []
     back = [dim(f"take it back: {target.hint('restore-backup', safe(result.kept))}")] if result.kept else []
     return View(

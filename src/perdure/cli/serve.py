@@ -56,7 +56,7 @@ def main(
         )
     from perdure.http.server import serve
 
-    memory = Memory(settings=settings, surface="http")
+    memory = Memory(settings=settings, surface="http", writer="person")
     secret = None if no_auth or tokens.list() else first_token(tokens)
 
     def announce() -> None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from perdure.ids import parse_reference
+from perdure.ids import MemoryId, parse_reference
 from perdure.learn.results import Fact
 from perdure.lifecycle.lookup import list_page
 from perdure.model import FACT_CATEGORIES, Record
-from perdure.recall.query import check_request
+from perdure.recall.query import SearchRequest, check_request
+from perdure.recall.successors import current_facts
+from perdure.visibility import is_visible, matches_filter
 
 if TYPE_CHECKING:
     from perdure.services import Services
@@ -34,11 +36,26 @@ def find_facts(
         )
         answer = services.recaller().recall(request)
         services.usage.recalled(answer.relevant, request.now)
-        records = [hit.record for hit in answer]
+        with services.store.read(namespace) as reader:
+            records = current_or_last(reader, request, [hit.record for hit in answer])
     with services.store.read(namespace) as reader:
         found = [Fact(record, len(record.evidence), tuple(earlier(reader, record))) for record in records]
     told = {record.id for fact in found for record in fact.earlier}
     return tuple(fact for fact in found if fact.record.id not in told)
+
+
+def current_or_last(reader: Reader, request: SearchRequest, records: Sequence[Record]) -> list[Record]:
+    """In the place of each that holds no more, what holds now and may be shown; if nothing does, itself."""
+    current = current_facts(reader, [record for record in records if record.state == "superseded"])
+    found: dict[MemoryId, Record] = {}
+    for record in records:
+        shown = [
+            each
+            for each in current.get(record.id, ())
+            if is_visible(each, request.filter, request.now) and matches_filter(each, request.filter)
+        ]
+        found |= {each.id: each for each in shown or [record] if each.id not in found}
+    return list(found.values())
 
 
 def earlier(reader: Reader, record: Record) -> Iterator[Record]:

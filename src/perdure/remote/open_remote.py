@@ -42,7 +42,7 @@ class OpenRemote(Memory):
         actor: str | None = None,
         surface: str = "python",
         session: str | None = None,
-        writer: Literal["person", "model"] = "person",
+        writer: Literal["person", "model"] | None = None,
         clock: Clock = system_clock,
         count_tokens: Callable[[str], int] | None = None,
         create: bool = True,
@@ -64,7 +64,8 @@ class OpenRemote(Memory):
             # "default" is what nobody chose: the token may be good for another one.
             own = None if settings.namespace == _NOBODY_S_CHOICE else settings.namespace
             namespace, session = namespace or own, session or settings.session
-        headers = _headers(writer, configuration.given("session", session))
+        decides = writer or (settings.writer if settings else configuration.given("writer"))
+        headers = _headers(decides, configuration.given("session", session))
         space = configuration.given("namespace", namespace)
         server = ServerConnection(url, token or os.environ.get(_TOKEN) or _local_token(url), seconds)
         self._remote = RemoteNamespace(server, None if space is None else check_namespace(space), headers)
@@ -118,8 +119,8 @@ class OpenRemote(Memory):
         )
 
 
-def _headers(writer: str, session: object) -> dict[str, str]:
-    if writer not in {"person", "model"}:
+def _headers(writer: object, session: object) -> dict[str, str]:
+    if writer not in {None, "person", "model"}:
         raise UnknownChoice(f"There is no writer {shown(writer)}.", remedy="Use 'person' or 'model'.")
     noted = optional(check_single_line, session, "session")
     said = {"perdure-writer": "model"} if writer == "model" else {}
