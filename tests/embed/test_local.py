@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 
 from perdure.embed import weights
-from perdure.embed.local import LocalEmbedder, load_model, open_tokenizer, unavailable
+from perdure.embed.local import LocalEmbedder, Model, load_model, open_tokenizer, unavailable
 from perdure.embed.port import Embedder, Generation, Vectors
 from perdure.errors import EmbedderUnavailable
 
@@ -296,6 +296,28 @@ def test_a_failed_load_is_tried_again(monkeypatch: pytest.MonkeyPatch):
         with pytest.raises(EmbedderUnavailable):
             again.embed_query("anything")
     assert again.embed_query("anything").shape == (384,)
+
+
+def test_a_model_that_is_loaded_beside_is_there_for_who_asks_next(embedder: LocalEmbedder):
+    loads: list[int] = []
+
+    def counted() -> Model:
+        loads.append(threading.get_ident())
+        return load_model()
+
+    beside = LocalEmbedder(counted)
+    beside.load_beside()
+    np.testing.assert_array_equal(beside.embed_query(TEXTS[0]), embedder.embed_query(TEXTS[0]))
+    beside.load_beside()
+    assert len(loads) == 1
+
+
+def test_who_asks_is_told_why_a_model_that_is_loaded_beside_is_not_there(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(sys.modules, "tokenizers", None)
+    missing = LocalEmbedder()
+    missing.load_beside()
+    with pytest.raises(EmbedderUnavailable, match="tokenizers"):
+        missing.embed_query("anything")
 
 
 @pytest.mark.parametrize("bad", [0.0, math.nan, math.inf, 3.0])
