@@ -23,7 +23,7 @@ LEFT_OUT = ("--exclude-path", "/v1/events", "--exclude-checks", "positive_data_a
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("schemathesis", type=Path, help="the program `st`")
-    parser.add_argument("--examples", type=int, default=200, help="how many for each operation")
+    parser.add_argument("--examples", type=int, default=80, help="how many for each operation")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
