@@ -14,6 +14,7 @@ from perdure import Memory, SemanticMemoryStore, errors
 from perdure.ids import content_hash
 from perdure.model import SCOPE_FIELDS, STATES, Record
 from perdure.settings import load
+from perdure.values import field_names
 
 TOKYO = "User lives in Tokyo"
 
@@ -275,7 +276,7 @@ def test_an_upsert_on_an_evicted_key_is_a_new_memory_at_version_1(clock: HandClo
 
 def comparable(record: Record) -> tuple[object, ...]:
     """Byte for byte, but for the position in the log and the counts of use."""
-    names = (name for name in Record.__slots__ if name != "seq" and not name.startswith(("recall", "access")))
+    names = (name for name in field_names(Record) if name != "seq" and not name.startswith(("recall", "access")))
     return tuple(getattr(record, name) for name in names)
 
 

@@ -23,6 +23,7 @@ from perdure import Memory, Record, errors
 from perdure.learn.joined import join_texts, lost_words
 from perdure.settings import load
 from perdure.testing.embedder import WordEmbedder
+from perdure.values import field_values
 
 FAN, LIKES = "Bob is a fan of green tea", "Bob likes green tea a lot"
 BOTH = f"{FAN}. {LIKES}"
@@ -79,7 +80,7 @@ def test_one_undo_takes_a_merge_back_to_the_letter(memory: Memory):
 
 
 def history(record: Record) -> tuple[Any, ...]:
-    return tuple(getattr(record, name) for name in Record.__slots__ if name != "seq")
+    return tuple(value for name, value in field_values(record).items() if name != "seq")
 
 
 def test_a_merged_memory_inherits_what_both_have():

@@ -125,7 +125,9 @@ def main(target: Target) -> View:
     if target.store and Path(target.store).exists():
         raise Conflict(f"{target.store} exists; the demo wants a store of its own.", remedy="Name a new file.")
     namespace = target.namespaces[0] if target.namespaces else "default"
-    environment = {"PERDURE_NAMESPACE": namespace, "PERDURE_LAYOUT": "terminal"}
+    # Hints name the program as a shell finds it.
+    path = os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)))
+    environment = {"PERDURE_NAMESPACE": namespace, "PERDURE_LAYOUT": "terminal", "PATH": path}
     demo = Demo(environment, output=DEVNULL if target.json else None)
     seconds: list[float] = []
 

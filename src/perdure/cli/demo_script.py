@@ -173,7 +173,7 @@ STORY: Final = (
               "She lives in Tokyo, and Osaka is history.", "The old address is still a fact!"),
     )),
     Chapter("Outlive the session", "wednesday", "Every command was a process of its own. So is this Python program.", (
-        """python -c 'from perdure import Memory; print(Memory().recall("{question}")[0].record.text)'""",
+        """python -c 'from perdure import Memory; print(Memory().recall("who gets hives?")[0].text)'""",
     )),
     Chapter("Survive a crash", "wednesday", "A writer takes notes from a pipe, and is killed in the middle.", (
         kill_a_writer,
