@@ -36,7 +36,7 @@ Says: TypeAlias = Callable[[str], bool]
 
 _NOTE: Final = "markdown copies"
 _ATTEMPTS: Final = 5
-# The column of a memory's key that tells which files it may stand in.
+# How the key of a memory begins that comes from a file, which tells where it may stand.
 _FILE, _DOCUMENT = f"{memory_files.KIND}:", f"{documents.KIND}:"
 _GONE: Final = "The project's folder is not there, so that its bank was not looked at."
 _MISSING: Final = "The file is not there any more. If it was moved, take it out there."
@@ -53,11 +53,11 @@ def note_folders(store: Store, namespace: str, project: Path | None, shared: Pat
     """Note that Markdown of this namespace is in a project, or in a bank that projects share."""
     new = {"projects": project, "shared": shared}
     paths = {kind: os.path.realpath(path) for kind, path in new.items() if path is not None and path.is_dir()}
+    # Until it is there: somebody else may note something at the same moment.
     for _ in range(_ATTEMPTS):
         noted = noted_folders(store)
         own = noted.setdefault(namespace, {})
         if all(path in own.get(kind, []) for kind, path in paths.items()):
-            # Somebody else may have noted something at the same moment, so that it is looked at once more.
             return
         for kind, path in paths.items():
             own[kind] = list(dict.fromkeys([*own.get(kind, []), path]))
@@ -93,24 +93,28 @@ class CopySearch:
         ]
         projects = list(map(Path, noted.get("projects", [])))
         if learnings and noted:
-            banks = [(local_bank(project), project) for project in projects]
-            banks += [(Path(folder), None) for folder in noted.get("shared", [])]
-            versions = self._versions(learnings)
-            says = self._says(versions)
-            titles = {record.title for record in versions if record.title}
-            for folder, project in banks:
-                if project and not project.is_dir():
-                    name = project_root(project).name
-                    if any(record.source_project == name for record in learnings):
-                        found.append(kept(str(folder), _GONE))
-                    continue
-                found += in_bank(folder, project, says, dry_run=dry_run)
-                if project is None and not dry_run:
-                    with suppress(OSError, ValueError):
-                        without_noted_names(folder, titles)
+            found += self._in_banks(projects, map(Path, noted.get("shared", [])), learnings, dry_run=dry_run)
         for project in projects:
             found += self._in_memory_files(project, sections, dry_run=dry_run)
         return tuple(sorted(dict.fromkeys(found), key=lambda copy: (copy.path, copy.line_number)))
+
+    def _in_banks(
+        self, projects: Iterable[Path], shared: Iterable[Path], learnings: Sequence[Record], *, dry_run: bool
+    ) -> Iterator[MarkdownCopy]:
+        versions = self._versions(learnings)
+        says = self._says(versions)
+        for project in projects:
+            folder = local_bank(project)
+            if project.is_dir():
+                yield from in_bank(folder, project, says, dry_run=dry_run)
+            elif any(record.source_project == project_root(project).name for record in learnings):
+                yield kept(str(folder), _GONE)
+        titles = {record.title for record in versions if record.title}
+        for folder in shared:
+            yield from in_bank(folder, None, says, dry_run=dry_run)
+            if not dry_run:
+                with suppress(OSError, ValueError):
+                    without_noted_names(folder, titles)
 
     def _versions(self, records: Iterable[Record]) -> list[Record]:
         """The memories as they are and were: a file may say what was corrected since."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -60,13 +60,13 @@ class Target:
         return self.namespaces if len(self.namespaces) > 1 else None
 
     @contextmanager
-    def memory(self, *, dry_run: bool = False, **more: Any) -> Generator[Memory]:
+    def memory(self, *, dry_run: bool = False, settings: Settings | None = None, **more: Any) -> Generator[Memory]:
         """Only a command that `creates` may make a store, and then it says so. Where there is none, its dry run looks
         at an empty one that is gone afterwards. `more` is what else the memory is opened with.
         """
         from perdure.memory import Memory
 
-        settings = more.pop("settings", None) or self._settings()
+        settings = settings or self._settings()
         store, new = self.store, settings.store if self.creates and _is_missing(settings) else None
         if dry_run and new is not None:
             store, new = ":memory:", None
@@ -95,6 +95,13 @@ class Target:
         from perdure.project import project_directory
 
         return project_directory(os.environ)
+
+    @property
+    def own_settings(self) -> Settings:
+        """The settings of the user, without those of the project."""
+        from perdure.settings import load
+
+        return load(store=self.store)
 
     def _settings(self) -> Settings:
         from perdure.settings import load
@@ -257,17 +264,6 @@ def command(
     here, as far as they mean something; `several`: more than one namespace may be named; `creates`: it makes a store
     where there is none. The `name` of a part begins with that of its group.
     """
-    names = "Namespace to use. Repeat it to search several at once." if several else "Namespace to use."
-    shared = [Option(["--json", "as_json"], is_flag=True, help="Answer with one JSON document.")]
-    if name not in NO_STORE:
-        about = "The store's file, or a server's URL."
-        shared.insert(0, Option(["--store", "-s"], metavar="FILE", setting="store", help=about))
-    if name == "stats":
-        names = "Namespace to count.  [default: all]"
-    if name not in WHOLE_STORE | NO_STORE:
-        complete, setting = stored_names.namespaces, "" if name == "stats" else "namespace"
-        shared.insert(0, Option(["--namespace", "-n", "namespaces"], multiple=True, metavar="NAME", setting=setting,
-                                shell_complete=complete, help=names))  # fmt: skip
 
     def decorate(function: Callable[..., View]) -> Command:
         @wraps(function)
@@ -281,13 +277,29 @@ def command(
                 raise click.exceptions.Exit(code)
 
         made = click.command(name.rsplit(maxsplit=1)[-1], cls=Command, examples=examples)(run)
-        made.params += [
-            *shared,
-            *([help_all_option()] if any(getattr(each, "rare", False) for each in made.params) else []),
-        ]
+        has_rare = any(getattr(each, "rare", False) for each in made.params)
+        made.params += [*shared_options(name, several=several), *([help_all_option()] if has_rare else [])]
         return made
 
     return decorate
+
+
+def shared_options(name: str, *, several: bool) -> Iterator[Option]:
+    """--namespace, --store and --json, as far as they mean something for the command of this name."""
+    if name not in WHOLE_STORE | NO_STORE:
+        about = "Namespace to use. Repeat it to search several at once." if several else "Namespace to use."
+        counts_all = name == "stats"
+        yield Option(
+            ["--namespace", "-n", "namespaces"],
+            multiple=True,
+            metavar="NAME",
+            setting="" if counts_all else "namespace",
+            shell_complete=stored_names.namespaces,
+            help="Namespace to count.  [default: all]" if counts_all else about,
+        )
+    if name not in NO_STORE:
+        yield Option(["--store", "-s"], metavar="FILE", setting="store", help="The store's file, or a server's URL.")
+    yield Option(["--json", "as_json"], is_flag=True, help="Answer with one JSON document.")
 
 
 def help_all_option() -> Option:

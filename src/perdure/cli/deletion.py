@@ -17,6 +17,7 @@ from perdure.errors import InvalidReference, NeedsConfirmation
 from perdure.model import Forgotten
 
 _VERBS: Final = {"soft": "forget", "hard": "erase"}
+_OF_A_COPY: Final = {"found": "Goes with it: {}.", "removed": "Removed from {}.", "kept": "Not changed: {}."}
 
 
 def confirm_options(function: Function) -> Function:
@@ -117,5 +118,4 @@ def copy_lines(answer: Forgotten) -> Iterator[str]:
     """What Markdown files hold of it, or held."""
     for copy in answer.copies:
         place = safe(f"{copy.path}, line {copy.line_number}" if copy.line_number else copy.path)
-        sentence = {"found": "Goes with it: {}.", "removed": "Removed from {}.", "kept": "Not changed: {}."}
-        yield note(" ".join(filter(None, (sentence[copy.outcome].format(place), copy.reason))))
+        yield note(" ".join(filter(None, (_OF_A_COPY[copy.outcome].format(place), copy.reason))))

@@ -23,7 +23,6 @@ from perdure.model import Finding
 from perdure.project_settings import read_project_settings
 from perdure.session.configuration import read_configuration
 from perdure.session.spool import Spool
-from perdure.settings import load
 
 _PROJECT: Final = "project settings"
 _COLOURS: Final = {"ok": "green", "warning": "yellow", "problem": "red"}
@@ -97,12 +96,12 @@ def findings_of_store(target: Target, *, repair: bool, online: bool, secrets: bo
     """
     wrong = [] if secrets else list(findings_of_project(target.project))
     yield from wrong
-    settings = load(store=target.store) if any(finding.check == _PROJECT for finding in wrong) else None
+    settings = target.own_settings if any(finding.check == _PROJECT for finding in wrong) else None
     try:
         with target.memory(settings=settings) as memory, Bar("Looking for secrets") as bar:
             yield from memory.doctor(repair=repair, online=online, secrets=secrets, progress=bar)
         if not secrets:
-            yield from Spool(load(store=target.store).store).findings()
+            yield from Spool(target.own_settings.store).findings()
     except StoreBusy:
         raise
     except StoreError as error:

@@ -67,9 +67,8 @@ def main(
 def store_waiting(target: Target, memory: Memory) -> None:
     """What hooks have kept and nobody stored yet can only be found, and erased, once it is in the store."""
     from perdure.session.spool import Spool
-    from perdure.settings import load
 
-    settings = load(store=target.store)
+    settings = target.own_settings
     if not settings.server:
         with suppress(PerdureError, OSError):
             Spool(settings.store).drain(memory)

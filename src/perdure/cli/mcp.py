@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
-from typing import Any, NoReturn
+from typing import Any, NoReturn, get_args
 
 import click
 
 from perdure.cli.command import Command, option
+from perdure.mcp.tool import ToolSet
 
 
 class ServerCommand(Command):
@@ -51,7 +52,7 @@ def serve_failure(sentence: str) -> NoReturn:
 @option(
     "--tools",
     "tool_set",
-    type=click.Choice(("core", "reference", "all", "connector")),
+    type=click.Choice(get_args(ToolSet)),
     default="core",
     show_default=True,
     help="Which tools a model gets; docs/mcp.md lists them.",

@@ -15,7 +15,7 @@ from perdure.cli.terminal import dim, safe
 from perdure.cli.time_options import age, stamp, time_option
 from perdure.clock import format_time, system_clock
 from perdure.jsonable import token_document
-from perdure.settings import Settings, load, store_file
+from perdure.settings import store_file
 
 
 def _namespaces(token: AccessToken) -> str:
@@ -94,7 +94,7 @@ def create(
     """
     if all_namespaces and target.namespaces:
         raise click.UsageError("Use --namespace or --all-namespaces, not both.")
-    settings = _settings(target)
+    settings = target.own_settings
     token, secret = TokenFile(store_file(settings)).create(
         name,
         scopes=scopes or ("read", "write"),
@@ -117,7 +117,7 @@ def list_(target: Target) -> View:
 
     In a pipe each is one line: name, id, scopes, namespaces, writer, time made, state.
     """
-    tokens = TokenFile(store_file(_settings(target))).list()
+    tokens = TokenFile(store_file(target.own_settings)).list()
     make_one = f"Make one: {target.hint('token', 'create', 'my-agent')}"
     return View(
         json={"access_tokens": [token_document(each) for each in tokens]},
@@ -134,9 +134,5 @@ def list_(target: Target) -> View:
 @click.argument("name")
 def revoke(target: Target, *, name: str) -> View:
     """Revoke a token, by its name or its id. Servers refuse it from then on."""
-    token = TokenFile(store_file(_settings(target))).revoke(name)
+    token = TokenFile(store_file(target.own_settings)).revoke(name)
     return View(json=token_document(token), lines=[f"Revoked {safe(token.name)} ({token.id}); servers refuse it now"])
-
-
-def _settings(target: Target) -> Settings:
-    return load(store=target.store)

@@ -20,18 +20,17 @@ def main(target: Target, *, limit: int | None, purge: bool | None, drop_old_vect
     """Do outstanding work, such as missing vectors.
 
     What coding agents said while the store was busy is stored. Memories that were stored without a model, or imported,
-    are found by words at once and by meaning after this.
-    Conversations get episodes, where enough of them wait facts are made of them, and those that were retrieved are
-    reviewed. Learnings without keywords get some, from the language model of the settings if there is one. Memories
-    whose time is over become expired, and evicted ones are removed when their grace period is over. After the setting
-    `embedder` was changed, the old model answers until this has made every vector anew. It may be interrupted and run
-    again at any time, by any process. Exit code 1 when vectors are missing and none could be made.
+    are found by words at once and by meaning after this. Conversations get episodes, where enough of them wait facts
+    are made of them, and those that were retrieved are reviewed. Learnings without keywords get some, from the language
+    model of the settings if there is one. Memories whose time is over become expired, and evicted ones are removed when
+    their grace period is over. After the setting `embedder` was changed, the old model answers until this has made
+    every vector anew. It may be interrupted and run again at any time, by any process. Exit code 1 when vectors are
+    missing and none could be made.
     """
     from perdure.session.spool import Spool
-    from perdure.settings import load
 
     with target.memory() as memory, Bar("Working") as bar:
-        stored = Spool(load(store=target.store).store).drain(memory)
+        stored = Spool(target.own_settings.store).drain(memory)
         result = memory.work(limit=limit, purge=purge, drop_old_vectors=drop_old_vectors, progress=bar)
     done = [f"Stored {stored:,} {'message' if stored == 1 else 'messages'} that waited."] if stored else []
     if result.expired:

@@ -149,23 +149,21 @@ def erase(
             break
     else:
         raise others_keep_changing()
+    return scrub(services.store, replace(preview, done=True, batch=batch.id, remaining=remaining))
+
+
+def scrub(store: Store, erased: Forgotten) -> Forgotten:
+    """Remove the bytes of what was erased from every file, and say where they may still be."""
     try:
-        scrubbed = services.store.scrub(patience=SCRUB_PATIENCE)
+        scrubbed = store.scrub(patience=SCRUB_PATIENCE)
     except StoreError:
         scrubbed = False
     drop_told_texts()
     point("erase: scrubbed")
-    notes = [*preview.notes, *(() if scrubbed else (_SCRUB_PENDING,))]
-    if backups := known_backups(services.store):
+    notes = [*erased.notes, *(() if scrubbed else (_SCRUB_PENDING,))]
+    if backups := known_backups(store):
         notes.append(f"Backups that may still hold it: {', '.join(backups)}. {_RESTORING}")
-    return replace(
-        preview,
-        done=True,
-        batch=batch.id,
-        remaining=remaining,
-        scrub_pending=not scrubbed,
-        notes=(*notes, _COPIES),
-    )
+    return replace(erased, scrub_pending=not scrubbed, notes=(*notes, _COPIES))
 
 
 def with_related(scope: SelectionScope, preview: Forgotten, found: RelatedChanges, kept: Iterable[str]) -> Forgotten:
