@@ -175,6 +175,8 @@ def identity_of(record: Record) -> Identity:
     return Identity(*_identity(record))
 
 
+# The fields that hold several texts.
+LIST_FIELDS: Final = ("tags", "keywords", "references", "trigger_phrases", "evidence", "supersedes", "merged_from")
 USE_FIELDS = ("recall_count", "recalled_at", "access_count", "accessed_at")
 _UNUSED: Final = {"recall_count": 0, "recalled_at": None, "access_count": 0, "accessed_at": None}
 _history = attrgetter(*(name for name in field_names(Record) if name != "seq" and name not in USE_FIELDS))

@@ -26,6 +26,9 @@ OTHER_VARIABLES: Final = (
     "PERDURE_BUGGIFY", "PERDURE_CONFIG", "PERDURE_EMBEDDER_KEY", "PERDURE_LAYOUT", "PERDURE_LLM_KEY", "PERDURE_PROJECT",
     "PERDURE_TOKEN", "PERDURE_TRACEBACK",
 )  # fmt: skip
+_PREFIX: Final = "PERDURE_"
+# What other programs call the place of their data.
+_MEANING_STORE: Final = ("DATA", "DATABASE", "DB", "DIR", "FILE", "HOME", "PATH")
 KEYWORD_TIERS: Final = ("auto", "claude", "haiku", "ollama", "off")
 LEARN: Final = ("auto", "rules", "agent", "off")
 WRITERS: Final = ("person", "model")
@@ -53,7 +56,7 @@ class Setting:
 
     @property
     def variable(self) -> str:
-        return f"PERDURE_{self.name.upper()}"
+        return _PREFIX + self.name.upper()
 
 
 SETTINGS: Final = (
@@ -320,7 +323,7 @@ def given(name: str, argument: object = None, environment: Mapping[str, str] | N
     if argument is not None:
         return argument
     environ = os.environ if environment is None else environment
-    return environ.get(f"PERDURE_{name.upper()}") or _from_file(environ).get(name)
+    return environ.get(_PREFIX + name.upper()) or _from_file(environ).get(name)
 
 
 def load(environment: Mapping[str, str] | None = None, *, project: Path | None = None, **arguments: object) -> Settings:
@@ -359,11 +362,6 @@ def _settings_of(raw: Mapping[str, object], environ: Mapping[str, str]) -> Setti
         if unknown := set(values.get(name, ())) - set(TIERS):
             raise SettingsInvalid(f"{name} names a tier {min(unknown)!r}.", remedy=f"Tiers: {', '.join(TIERS)}.")
     return _checked(Settings(**values))
-
-
-_PREFIX: Final = "PERDURE_"
-# What other programs call the place of their data.
-_MEANING_STORE: Final = ("DATA", "DATABASE", "DB", "DIR", "FILE", "HOME", "PATH")
 
 
 def unknown_variables(environ: Mapping[str, str]) -> dict[str, str | None]:

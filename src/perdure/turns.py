@@ -16,7 +16,7 @@ _LONGEST: Final = 0.01
 
 
 class Turns:
-    """One for all threads that answer."""
+    """One for all threads that answer. `with turns:` is a turn."""
 
     def __init__(self) -> None:
         # One thread at a time waits for the turn, the others for that one.
@@ -42,6 +42,12 @@ class Turns:
             if self._holder == threading.get_ident():
                 self._holder = 0
                 self._turn.release()
+
+    def __enter__(self) -> None:
+        self.begin()
+
+    def __exit__(self, *_: object) -> None:
+        self.end()
 
 
 class _Current(threading.local):

@@ -11,10 +11,9 @@ from typing import Any, Final, cast
 
 from perdure.errors import ImportFailed, shown
 from perdure.lifecycle.import_export import RECORD_FIELDS
-from perdure.model import Json
+from perdure.model import LIST_FIELDS, Json
 
 SUFFIXES: Final = (".csv", ".tsv")
-_LISTS: Final = ("tags", "keywords", "references", "trigger_phrases", "evidence", "supersedes", "merged_from")
 _OTHER_NAMES: Final = {"tag": "tags", "keyword": "keywords", "reference": "references"}
 _SEPARATORS: Final = (",", ";", "\t")
 _MAX_CELL: Final = 1 << 22
@@ -101,7 +100,7 @@ def record_of_row(
 
 
 def value_of_cell(field: str, cell: str) -> Json:
-    if field in _LISTS:
+    if field in LIST_FIELDS:
         return [word.strip() for word in cell.replace(";", ",").split(",") if word.strip()]
     if field in {"importance", "confidence"} or field.endswith("_count"):
         try:

@@ -29,7 +29,7 @@ LAST_SECONDS: Final = 0.5
 class Connection(H11Protocol):
     """uvicorn's connection, which by itself waits for ever as long as a byte comes now and then. Also after an answer
     that was given early: of the body that nobody reads any more, bytes may go on coming. And also for a reader who has
-    stopped to read.
+    stopped reading.
     """
 
     _missing: type[h11.IDLE | h11.SEND_BODY] | None = None

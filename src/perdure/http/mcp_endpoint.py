@@ -21,7 +21,7 @@ from starlette.types import Receive, Scope, Send
 
 from perdure.auth.authorise import Action, authorise
 from perdure.errors import AccessDenied, BadRequest
-from perdure.http.routing import Asking, Caller, Routes, in_turn, json_response
+from perdure.http.routing import MCP_PATH, Asking, Caller, Routes, in_turn, json_response
 from perdure.ids import new_id
 from perdure.mcp.lazy_memory import LazyMemory
 from perdure.mcp.protocol import (
@@ -63,7 +63,7 @@ _MOST_IN_A_LIST: Final = 50
 _MOST_TASKS: Final = 100
 
 
-@MCP.add("POST", "/mcp", "read", summary="A message of the Model Context Protocol")
+@MCP.add("POST", MCP_PATH, "read", summary="A message of the Model Context Protocol")
 async def mcp(request: Request, caller: Asking, tools: Annotated[ToolSet, Query()] = "core") -> Response:
     """`tools` chooses the set of tools; a tool that writes needs `write` as well, one that forgets or goes back also
     `delete`. Whatever is written counts as a model's.

@@ -248,11 +248,8 @@ def in_turn(function: Callable[Given, Made]) -> Callable[Given, Made]:
 
     @wraps(function)
     def run(*arguments: Given.args, **named: Given.kwargs) -> Made:
-        _TURNS.begin()
-        try:
+        with _TURNS:
             return function(*arguments, **named)
-        finally:
-            _TURNS.end()
 
     return run
 

@@ -220,14 +220,13 @@ class StdioServer:
     def _run_worker(self) -> None:
         while (taken := self._work.get()) is not None:
             work, size = taken
-            self._turns.begin()
             try:
-                if isinstance(work, RunningCall):
-                    self._finish(work)
-                elif answers := [answer for message in work if (answer := self._answer_of_batch(message))]:
-                    self._send(answers)
+                with self._turns:
+                    if isinstance(work, RunningCall):
+                        self._finish(work)
+                    elif answers := [answer for message in work if (answer := self._answer_of_batch(message))]:
+                        self._send(answers)
             finally:
-                self._turns.end()
                 del work, taken
                 if size > _LARGE:
                     self._large.release()

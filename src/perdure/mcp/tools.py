@@ -15,7 +15,6 @@ from perdure.mcp.reference_tools import REFERENCE_TOOLS
 from perdure.mcp.tool import Tool, ToolAnswer, ToolCall
 from perdure.session.origin import Origin
 
-SETS: Final = ("core", "reference", "all", "connector")
 TOOLS: Final = (*CORE_TOOLS, *REFERENCE_TOOLS, *CONNECTOR_TOOLS)
 
 

@@ -202,7 +202,7 @@ class _Batch:
         held = [row.terms for row in rows]
         entries = np.frombuffer(b"".join(held), _TERM)
         terms, frequencies = entries["term"].astype(np.uint32), entries["frequency"].copy()
-        ends = np.cumsum([len(terms) // TERM_BYTES for terms in held], dtype=np.intp)
+        ends = np.cumsum([len(each) // TERM_BYTES for each in held], dtype=np.intp)
         sums = [
             np.concatenate([np.zeros(1, np.uint64), np.cumsum(values, dtype=np.uint64)])
             for values in (frequencies, terms * frequencies.astype(np.uint64))

@@ -69,6 +69,20 @@ def remove_mark(folder: Path, what: str) -> bool:
     return True
 
 
+def put_note(folder: Path, about: str, text: str) -> None:
+    """Note a text about something, in the place of what was noted before."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    path = folder / mark_name(about)
+    staged = path.with_suffix(f".{os.getpid()}")
+    staged.write_bytes(text.encode("utf-8", "surrogatepass"))
+    staged.replace(path)
+
+
+def noted(folder: Path, about: str) -> str:
+    """Raises OSError where nothing is noted."""
+    return (folder / mark_name(about)).read_bytes().decode("utf-8", "surrogatepass")
+
+
 def marked(folder: Path) -> list[str]:
     """Everything that is marked."""
     try:

@@ -19,6 +19,8 @@ from perdure.session.places import (
     is_marked,
     mark_name,
     marked,
+    noted,
+    put_note,
     remove_mark,
     session_folder,
     set_mark,
@@ -107,51 +109,39 @@ def go_on_record(session: str, environ: Mapping[str, str] | None = None) -> bool
 
 def note_session(project_dir: str | os.PathLike[str], session: str, environ: Mapping[str, str] | None = None) -> None:
     """Remember which session of a project is the latest."""
-    folder = session_folder(environ) / "latest"
     with suppress(OSError):
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        path = folder / mark_name(str(project_root(project_dir)))
-        staged = path.with_suffix(f".{os.getpid()}")
-        staged.write_text(session, encoding="utf-8", errors="surrogatepass")
-        staged.replace(path)
+        put_note(session_folder(environ) / "latest", str(project_root(project_dir)), session)
 
 
 def latest_session(project_dir: str | os.PathLike[str], environ: Mapping[str, str] | None = None) -> str | None:
     folder = session_folder(environ) / "latest"
     try:
-        if not has_marks(folder):
-            return None
-        path = folder / mark_name(str(project_root(project_dir)))
-        return path.read_text(encoding="utf-8", errors="surrogatepass")
+        return noted(folder, str(project_root(project_dir))) if has_marks(folder) else None
     except OSError:
         return None
 
 
 def note_cleared(project_dir: str | os.PathLike[str], session: str, environ: Mapping[str, str] | None = None) -> None:
     """Remember that a session ended because somebody cleared it: the one that begins next goes on with it."""
-    folder = session_folder(environ) / "cleared"
     with suppress(OSError):
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        (folder / mark_name(str(project_root(project_dir)))).write_bytes(session.encode("utf-8", "surrogatepass"))
+        put_note(session_folder(environ) / "cleared", str(project_root(project_dir)), session)
 
 
 def begin_after_clear(
     project_dir: str | os.PathLike[str], session: str, environ: Mapping[str, str] | None = None
 ) -> None:
     """A session begins in the place of the one that was cleared a moment ago. What was off the record stays so."""
-    folder = session_folder(environ)
-    path = folder / "cleared" / mark_name(str(project_root(project_dir)))
+    folder, project = session_folder(environ), str(project_root(project_dir))
+    path = folder / "cleared" / mark_name(project)
     with suppress(OSError):
         is_recent = path.stat().st_mtime > time.time() - _CLEARED_SECONDS
-        before = path.read_bytes().decode("utf-8", "surrogatepass")
+        before = noted(path.parent, project)
         path.unlink()
         if not is_recent or before == session:
             return
         if is_marked(folder / "off", before):
             set_mark(folder / "off", session)
-        later = folder / CONTINUED / mark_name(before)
-        later.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        later.write_bytes(session.encode("utf-8", "surrogatepass"))
+        put_note(folder / CONTINUED, before, session)
 
 
 def current_session(session: str | None, environ: Mapping[str, str] | None = None) -> str | None:
@@ -161,12 +151,8 @@ def current_session(session: str | None, environ: Mapping[str, str] | None = Non
         seen: set[str] = set()
         while session is not None and session not in seen and has_marks(folder):
             seen.add(session)
-            session = (folder / mark_name(session)).read_bytes().decode("utf-8", "surrogatepass")
+            session = noted(folder, session)
     return session
-
-
-def private_projects(environ: Mapping[str, str] | None = None) -> list[str]:
-    return marked(session_folder(environ) / "private")
 
 
 def sessions_off_record(environ: Mapping[str, str] | None = None) -> list[str]:

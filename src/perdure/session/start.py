@@ -87,7 +87,7 @@ class MadeBlock(NamedTuple):
 
 @value_class(kw_only=True)
 class SessionStart:
-    """One start: for whom, from where, and until when by `monotonic`."""
+    """One start: for whom, from where, and until when by `monotonic`. `asked` holds the query, once git was asked."""
 
     given: Memory | Settings | None
     project: Path

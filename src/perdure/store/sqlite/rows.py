@@ -14,7 +14,7 @@ import apsw
 from perdure.clock import format_time, from_micros, to_micros
 from perdure.errors import InvalidInput, StoreDamaged
 from perdure.ids import UUID, MemoryId
-from perdure.model import USE_FIELDS, Json, Record, record_of
+from perdure.model import LIST_FIELDS, USE_FIELDS, Json, Record, record_of
 from perdure.store.sqlite.apsw_types import Database, Row, Value
 from perdure.text.entry import Entry
 from perdure.values import field_names
@@ -31,7 +31,6 @@ FLOAT_BYTES: Final = 4
 # What reading a row raises when its bytes are no text any more, or its pages no pages.
 UNREADABLE: Final = (UnicodeDecodeError, apsw.CorruptError)
 
-_LISTS: Final = ("tags", "keywords", "references", "trigger_phrases", "evidence", "supersedes", "merged_from")
 _TIMES: Final = ("created_at", "updated_at", "valid_at", "invalid_at", "expires_at")
 _FIELDS: Final = tuple(sorted(set(field_names(Record)) - set(USE_FIELDS)))
 _values: Final = attrgetter(*_FIELDS)
@@ -51,7 +50,7 @@ _COVERED: Final = (
 )  # fmt: skip
 _covered_values: Final = attrgetter(*_COVERED)
 _TIME_COLUMNS: Final = tuple(map(_COVERED.index, _TIMES))
-_LIST_COLUMNS: Final = tuple(map(_COVERED.index, _LISTS))
+_LIST_COLUMNS: Final = tuple(map(_COVERED.index, LIST_FIELDS))
 _METADATA: Final = _COVERED.index("metadata")
 _JSON_COLUMNS: Final = (*_LIST_COLUMNS, _METADATA)
 _FLOAT_COLUMNS: Final = tuple(map(_COVERED.index, ("importance", "confidence")))
@@ -259,7 +258,7 @@ def decode_payload(body: str | bytes) -> Payload:
         for name in _TIMES:
             if name in values:
                 values[name] = datetime.fromisoformat(values[name])
-        for name in _LISTS:
+        for name in LIST_FIELDS:
             if name in values:
                 values[name] = tuple(values[name])
         return Payload(Record(**values), provenance)
