@@ -119,6 +119,8 @@ def test_where_nothing_is_of_the_time_the_answer_says_so_and_shows_the_nearest_d
     assert sessions(answer) == {"s1"}
     assert answer.notes == ("No memory is of that time (on 10 May: 2025-05-10). The nearest are of 2025-05-08.",)
     assert all(hit.score < 1 for hit in answer)
+    # As near as they are, they are not of that time.
+    assert all(0.3 <= hit.relevance <= 0.5 for hit in answer)
 
 
 def test_what_is_far_from_the_time_does_not_fit_and_comes_only_without_a_floor(diary: Memory):

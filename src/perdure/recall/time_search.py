@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from perdure.recall.candidates import Partition, Retriever
 
 NOTHING_THEN: Final = "No memory is of that time ({}). The nearest are of {}."
+# A memory of the nearest day fits by so much of how near it is: it is not of the time that was asked for.
+_NOT_THEN: Final = 0.5
 TOO_MANY: Final = "Only the newest {:,} memories of that time were looked at."
 
 
@@ -81,7 +83,9 @@ def rank_by_time(
     day, and a note that says so.
     """
     moments, notes = source.moments(ranges, speakers)
+    part = 1.0
     if not moments.dated:
+        part = _NOT_THEN
         nearest = source.nearest(ranges)
         if nearest is None:
             return [], notes
@@ -94,7 +98,7 @@ def rank_by_time(
         column = time_column(moments.dated[position], ranges, recipe.scale)
         explanation = Explanation(partial(explain, {"time": column}))
         # Where a time alone is asked for, a memory fits as well as its time does.
-        score, fit = float(column.weight * column.share), float(column.share)
+        score, fit = float(column.weight * column.share), part * float(column.share)
         ranked.append(Ranked(*moments.keys[position], score, explanation, None, fit))
     return ranked, notes
 
