@@ -14,6 +14,7 @@ from perdure.clock import format_time
 from perdure.ids import LEARNED, MemoryId
 from perdure.model import Hit, Record, Signal
 from perdure.recall.near_duplicates import TOLD, LearnedWords
+from perdure.text.words import terms
 from perdure.visibility import is_visible, matches_filter
 
 if TYPE_CHECKING:
@@ -54,6 +55,8 @@ def find_successors(
             facts = reader.fetch(list(ranked))
             current = current_facts(reader, facts)
         for fact in facts:
+            if asks_for_another_part(query, fact):
+                continue
             relevance, score = ranked[fact.number].relevance, ranked[fact.number].score
             for record in current[fact.id]:
                 concepts: Mapping[str, int] = query.required.counts(record) if query.required else {}
@@ -61,6 +64,18 @@ def find_successors(
                 if shown and all(concepts.values()):
                     found.append(Successor(fact, relevance, score, record, namespace, concepts))
     return sorted(found, key=lambda one: -one.score)
+
+
+def asks_for_another_part(query: ParsedQuery, fact: Record) -> bool:
+    """Whether the query asks for something else that the fact says: of `is 34, and has two pets` the age was
+    superseded, and a question about pets is none about the age.
+    """
+    subject, value = fact.metadata.get("subject"), fact.metadata.get("value")
+    before, found, behind = fact.text.partition(value) if isinstance(value, str) and value else (fact.text, "", "")
+    if not behind:
+        return False
+    asked = set(query.stems).difference(terms(str(subject)))
+    return len(asked.intersection(terms(behind))) > len(asked.intersection(terms(before + found)))
 
 
 def current_facts(reader: Reader, facts: Iterable[Record]) -> dict[MemoryId, list[Record]]:
