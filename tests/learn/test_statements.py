@@ -62,9 +62,21 @@ def the_only(text: str) -> Statement:
         ("My wife's name is Eva.", "Eva is Ana's wife", "relationship", "wife", "Eva"),
         ("I want to learn Greek.", "Ana wants to learn Greek", "goal", "wants:learn greek", "learn Greek"),
         ("I'd love to visit Peru.", "Ana would love to visit Peru", "goal", "wants:visit peru", "visit Peru"),
+        ("My boss is Mrs. Tanaka.", "Mrs. Tanaka is Ana's boss", "relationship", "boss", "Mrs. Tanaka"),
+        ("I live on St. James Street.", "Ana lives on St. James Street", "experience", "", ""),
+        ("I live in St. Louis.", "Ana lives in St. Louis", "identity", "lives_in", "St. Louis"),
+        ("I live in the U.S.", "Ana lives in the U.S.", "identity", "lives_in", "the U.S."),
+        ("I work for Acme Ltd. London.", "Ana works for Acme Ltd. London", "identity", "works_at", "Acme Ltd. London"),
+        ("I work for the U.S. Army.", "Ana works for the U.S. Army", "experience", "", ""),
+        ("I like e.g. jazz.", "Ana likes e.g. jazz", "preference", "likes:e.g. jazz", "e.g. jazz"),
+        ("I prefer calls at 10 a.m. on Mondays.", "Ana prefers calls at 10 a.m. on Mondays", "preference",
+         "prefers:calls at 10 a.m. on mondays", "calls at 10 a.m. on Mondays"),
+        ("I use Node.js and Python 3.12.", "Ana uses Node.js and Python 3.12", "preference", "uses:node.js", "Node.js"),
         ("I broke my left arm.", "Ana broke their left arm", "experience", "", ""),
         ("Please always answer briefly", "Assistant should always answer briefly", "guideline", "should:answer:briefly",
          "briefly"),
+        ("I need you to always answer in Greek.", "Assistant should always answer in Greek", "guideline", "language",
+         "Greek"),
         ("Call me Al.", "Assistant should call Ana Al", "guideline", "should:call", "Ana Al"),
         ("Please answer in German.", "Assistant should answer in German", "guideline", "language", "German"),
         ("From now on use metric units.", "Assistant should use metric units", "guideline", "should:use:metric units",
@@ -162,6 +174,46 @@ def test_somebody_of_the_speakers_is_a_subject_of_their_own():
     assert (relation.fact, relation.category, relation.subject) == ("Anna is Ana's sister", "relationship", "Ana")
     assert (relation.slot, relation.value) == ("sister:anna", "Anna")
     assert (job.fact, job.subject, job.slot, job.value) == ("Ana's sister Anna is a nurse", "Anna", "job", "nurse")
+
+
+def test_a_title_or_an_initial_belongs_to_the_name_and_ends_no_clause():
+    assert facts("My doctor is Dr. Lee at the clinic.") == ["Ana's doctor is Dr. Lee at the clinic"]
+    assert facts("My friend J. Smith moved to Oslo.") == [
+        "J. Smith is Ana's friend",
+        "Ana's friend J. Smith moved to Oslo",
+    ]
+    assert facts("Dr. Lee lives in Oslo.") == ["Dr. Lee lives in Oslo"]
+    (hated,) = said("I hate being called Mr. Perez.")
+    assert (hated.fact, hated.value) == ("Ana hates being called Mr. Perez", "being called Mr. Perez")
+
+
+def test_what_follows_an_abbreviation_as_a_sentence_of_its_own_is_told_by_itself():
+    assert facts("I get up at 6 a.m. Then I run five miles.") == ["Ana gets up at 6 a.m.", "Then Ana runs five miles"]
+    assert facts("i love my cat max. i live in oslo. i work as a nurse") == [
+        "Ana loves their cat max",
+        "Ana lives in oslo",
+        "Ana works as a nurse",
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I love you.",
+        "I really don't like you!",
+        "I need you to book a table.",
+        "I want you back.",
+        "I like that.",
+        "I want it.",
+    ],
+)
+def test_what_is_felt_for_the_assistant_or_for_nobody_knows_what_is_no_fact(text: str):
+    assert facts(text) == []
+    assert facts(f"{text} I live in Oslo.") == ["Ana lives in Oslo"]
+
+
+def test_to_a_person_love_is_a_fact():
+    assert facts("I love you.", listener="Mel") == ["Ana loves Mel"]
 
 
 def test_he_and_she_are_whoever_was_named_before():

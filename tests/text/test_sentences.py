@@ -20,6 +20,39 @@ def test_a_full_stop_ends_a_sentence_and_an_abbreviation_does_not():
     ]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "My boss is Mrs. Tanaka.",
+        "I live on St. James Street.",
+        "I work for the U.S. Department of State.",
+        "Ask Prof. J. R. Lee, i.e. Dr. He, vs. Mr. So and Ms. You.",
+        "We like e.g. The Beatles, etc. and Jr. Walker.",
+        "No meetings before 10 a.m. on Mondays or after 5 p.m. Central Time.",
+        "It is due on Fri. Jan. 5, not on Sat. 6 Feb. at No. 7.",
+        "Acme Inc. Ltd. and Co. Berlin are one firm.",
+    ],
+)
+def test_no_sentence_ends_with_a_title_an_initial_or_inside_a_name(text: str):
+    assert sentences(text) == [text]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "We met at 10 a.m.| Then we left.",
+        "He works for Acme Inc.| She does not.",
+        "I moved to the U.S.| I'm happy there.",
+        "We live on Main St.| It is quiet.",
+        "Bring bread, cheese, etc.| The rest is here.",
+        "I sat in the sun.| Maria sat, too.",
+        "We said goodbye to Max.| He was old.",
+    ],
+)
+def test_an_abbreviation_ends_a_sentence_where_a_usual_word_begins_the_next(text: str):
+    assert sentences(text.replace("|", "")) == text.split("| ")
+
+
 def test_quotation_marks_stay_with_their_sentence():
     assert sentences('He said "Stop." Then he left... and came back. (It rained.) Good.') == [
         'He said "Stop."',

@@ -23,7 +23,11 @@ _GROUPS: Final = frozenset("cats child children dogs family friends kid kids par
 RELATIONS: Final = _ONLY | _MANY | _GROUPS
 
 _RELATION: Final = rf"(?P<relation>{'|'.join(sorted(_ONLY | _MANY, key=len, reverse=True))})"
-_NAME: Final = r"(?P<name>(?!(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day)[A-Z][a-zà-ÿ]{1,20}(?: [A-Z][a-zà-ÿ]{1,20})?)"
+_TITLE: Final = r"(?:Dr|Fr|Miss|Mrs?|Ms|Prof|Professor|Rev|St)"
+_NAME: Final = (
+    rf"(?P<name>(?!(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day)(?:{_TITLE}\.? |[A-Z]\. ){{0,3}}(?!{_TITLE}\b)"
+    r"[A-Z][a-zà-ÿ]{1,20}(?:(?: [A-Z]\.)? [A-Z][a-zà-ÿ]{1,20})?)"
+)
 _OWN: Final = r"\b(?:[Mm]y|[Oo]ur) (?:[a-z]+(?:-[a-z]+)? ){0,2}?"
 _MAY_MENTION: Final = re.compile(r"\b(?:[Mm]y|[Oo]ur|named|called)\b")
 _IS_MINE: Final = re.compile(rf"\b{_NAME} (?:is|was) (?:my|our) (?:[a-z-]+ ){{0,2}}?{_RELATION}\b(?!'s)")

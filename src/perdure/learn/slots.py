@@ -69,13 +69,13 @@ def _verb_group(predicate: str) -> tuple[str, bool]:
 
 
 _MOST_WORDS: Final = 6
-# Where what follows a verb ends, and something else begins.
+# Where what follows a verb ends, and something else begins. A dot in a clause belongs to an abbreviation or a number.
 _VALUE: Final = (
-    r"(?P<value>[^,.;:!?()]+?)(?=\s+(?:and|but|because|since|so|when|while|where|which|that|who|with|now|any ?more"
+    r"(?P<value>[^,;:!?()]+?)(?=\s+(?:and|but|because|since|so|when|while|where|which|that|who|with|now|any ?more"
     r"|again|lately|as|too|though|these days|this|last|next|yesterday|today|tomorrow|after|before|until|more than|over"
     r"|for (?:\d|(?:\w+ ){0,3}(?:years?|months?|weeks?|days?|while|bit|decades?|time))|instead|not|every|in \d{4}"
     r"|a lot|a bit|so much|very much|the most|for (?:everything|all|most)"
-    r"|on \w+day|at the moment|right)\b|[,.;:!?()]|$)"
+    r"|on \w+day|at the moment|right)\b|[,;:!?()]|$)"
 )
 # Of a job, also where it is.
 _POST: Final = _VALUE.replace("(?:and|", "(?:at|in|for|and|", 1)
@@ -93,7 +93,7 @@ _PROFESSION: Final = (
     r"|vet|veterinarian|waiter|waitress|writer)"
 )
 _PLACE: Final = (
-    r"(?P<value>(?:the )?(?-i:[A-Z])[\w'-]*(?:,? (?-i:[A-Z])[\w'-]*)*|an? (?:[\w-]+ ){0,2}?(?:town|city|village|house"
+    r"(?P<value>(?:the )?(?-i:[A-Z])[\w'.-]*(?:,? (?-i:[A-Z])[\w'.-]*)*|an? (?:[\w-]+ ){0,2}?(?:town|city|village|house"
     r"|apartment|flat|farm|suburb|country|state|neighbou?rhood)\b|the (?:countryside|city|suburbs|mountains|coast"
     r"|country)\b)"
 )
@@ -138,7 +138,7 @@ _TABLE: Final[dict[str, tuple[tuple[str, str], ...]]] = {
         (rf"{_LIVES} in {_PLACE}", "lives_in"),
         (rf"{_LIVES} in (?!an?\b|the\b|peace|fear|harmony|constant|such){_VALUE}", "lives_in"),
         (rf"{_MOVED} {_PLACE}", "lives_in"),
-        (r"(?:is|comes?|was) from (?P<value>(?:the )?(?-i:[A-Z])[\w' -]{1,40})", "comes_from"),
+        (r"(?:is|comes?|was) from (?P<value>(?:the )?(?-i:[A-Z])[\w'. -]{1,40})", "comes_from"),
         (rf"grew up in {_VALUE}", "grew_up_in"),
         (rf"was born (?:in|on) {_VALUE}", "born"),
         (rf"(?:is|turned|turns) (?P<value>\d{{1,3}})(?: years? old| now)?{_AFTER_AGE}", "age"),

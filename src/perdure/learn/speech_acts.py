@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from perdure.learn.english_verbs import BASE, MODALS, is_adverb, is_past
 from perdure.text.question_share import QUESTION_MARKS
-from perdure.text.sentences import sentences
+from perdure.text.sentences import is_abbreviation, sentences
 
 # A longer sentence is a list, a log or a rant, and no statement.
 _LONGEST: Final = 400
@@ -51,13 +51,21 @@ def clauses(text: str, listener: str) -> Iterator[Clause]:
         if quotes and (_STARTS_QUOTED.match(sentence) or _QUOTED_SELF.search(sentence)):
             continue
         begins = True
-        # The parts, and behind each the signs that end it.
-        parts = [*_BREAK.split(sentence), ""]
-        for part, mark in zip(parts[::2], parts[1::2], strict=True):
+        for part, mark in _parts(sentence):
             spoken = _unaddressed(part, listener)
             if spoken and _ASKING_MARKS.isdisjoint(mark or part[-1:]):
                 yield Clause(_telling(spoken), spoken, begins)
             begins = not spoken or not _FULL_STOPS.isdisjoint(mark)
+
+
+def _parts(sentence: str) -> Iterator[tuple[str, str]]:
+    """What stands between the signs that break a sentence, and behind each the sign that ends it."""
+    start = 0
+    for sign in _BREAK.finditer(sentence):
+        if sign[0].strip() != "." or not is_abbreviation(sentence, sentence.index(".", sign.start())):
+            yield sentence[start : sign.start()], sign[0]
+            start = sign.end()
+    yield sentence[start:], ""
 
 
 def is_order(words: list[str]) -> bool:
@@ -83,7 +91,7 @@ def _unaddressed(clause: str, listener: str) -> str:
             clause = address.sub("", clause).strip(_SIGNS)
         if clause.endswith(_LAST_WORDS):
             clause = _CLOSING.sub("", clause).strip(_SIGNS)
-    return clause
+    return f"{clause}." if _DOTTED_END.search(clause) else clause
 
 
 @lru_cache(256)
@@ -156,7 +164,7 @@ _QUOTED_SELF: Final = re.compile(
 _JOKE_MARKS: Final = ("kidding", "joking", "jk", "j/k", "sarcasm", "a joke", "/s")
 _JOKE: Final = re.compile(r"\b(?:kidding|joking|jk|j/k|sarcasm|just a joke)\b|(?<!\w)/s(?!\w)", re.IGNORECASE)
 _NO_JOKE: Final = re.compile(r"\b(?:not (?:kidding|joking)|no (?:joke|kidding))\b", re.IGNORECASE)
-_BREAK: Final = re.compile(r"(\s*(?:;|\s[-–—]+\s|-+\s|--+|—|–|\.{2,}|…|[!?.](?=\s+\S))\s*)")  # noqa: RUF001 - dashes
+_BREAK: Final = re.compile(r"\s*(?:;|\s[-–—]+\s|-+\s|--+|—|–|\.{2,}|…|[!?.](?=\s+\S))\s*")  # noqa: RUF001 - dashes
 
 _OPENING: Final = re.compile(
     r"(?:(?:hey|hi|hello|wow|whoa|woah|yeah|yea|yep|yes|yup|oh|ah|aww?|hm+|well|so|and|but|also|plus|anyways?|btw"
@@ -172,6 +180,8 @@ _OPENING: Final = re.compile(
     re.IGNORECASE,
 )
 _SIGNS: Final = " \t,.!:;*_~-"
+# `at 10 a.m` and `the U.S` miss their last dot.
+_DOTTED_END: Final = re.compile(r"\b[A-Za-z]\.[A-Za-z]$")
 _LAST_WORDS: Final = ("though", "too", "haha", "lol", "know", "right", "well", "yeah")
 _CLOSING: Final = re.compile(r"(?:,\s*(?:though|too|you know|right|as well|so yeah)|\b(?:haha|lol))$")
 _ASKS: Final = re.compile(

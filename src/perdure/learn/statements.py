@@ -59,13 +59,14 @@ def statements(text: str, speaker: str, at: datetime, *, listener: str = "assist
     found: list[Statement] = []
     certain = True
     for clause in (part for whole in clauses(text, listener) for part in separated(whole)):
-        guideline = read_guideline(clause.spoken, speaker, listener) if listener[0].islower() else None
+        is_role = listener[0].islower()
+        guideline = read_guideline(clause.spoken, speaker, listener) if is_role else None
         if guideline:
             fact, reading = guideline
             found.append(_statement(Told(fact, listener, reading, 0.9), frozenset(), speaker, at))
         words = [match[0].lower() for match in WORD.finditer(clause.text)]
         english = sum(word.partition("'")[0] in _ENGLISH for word in words)
-        if guideline or not words or english < _SOME_ENGLISH * len(words):
+        if guideline or not words or english < _SOME_ENGLISH * len(words) or (is_role and _OF_YOU.match(clause.text)):
             continue
         certain = certain and english >= _MUCH_ENGLISH * len(words)
         kin = find_kin(clause.text, speaker)
@@ -193,6 +194,10 @@ _TIME_WORDS: Final = frozenset(
     """.split()
 )
 _TIMELESS: Final = frozenset(("birthday", "born"))
+# `I love you`, `I need you to book a table`: said to an assistant, it tells nothing that lasts.
+_OF_YOU: Final = re.compile(
+    r"(?:[\w']+ ){1,5}?(?:adore|dislike|enjoy|hate|like|love|miss|need|prefer|trust|want) you\b", re.IGNORECASE
+)
 _AND_I: Final = re.compile(r",? and (?=I(?:'m|'ve|'d)? )")
 _FIRST_PERSON: Final = re.compile(r"I('m)?(?:'ve)? (.+)")
 _YEAR: Final = re.compile(r"\b(?:19|20)\d\d\b")

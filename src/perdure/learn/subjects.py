@@ -182,7 +182,7 @@ _NOT_ELIDED: Final = frozenset(
 _OTHERS: Final = frozenset("are can is isn't me us was wasn't were will".split())
 _BEFORE_NOUNS: Final = frozenset("a an and of or some the with".split())
 _PREPOSITIONS: Final = frozenset("about and at by for from in of on that to who with".split())
-_NAME: Final = re.compile(r"[A-Z][\w'-]*(?: [A-Z][\w'-]*)*(?= )")
+_NAME: Final = re.compile(r"[A-Z][\w'-]*(?:\.? [A-Z][\w'-]*)*(?= )")
 _PLURAL: Final = re.compile(r"kids|children|parents|people|\w{2,}[^s']s")
 _THOUGHT: Final = re.compile(r"(?:\w+ )?(?:thinks|guesses|believes|supposes)(?: that)? ")
 # `I bought it last week`: nobody knows what.
@@ -205,7 +205,7 @@ _ATTRIBUTES: Final = {
 _ATTRIBUTE: Final = re.compile(
     r"(?:(?:all-time )?fav(?:ou?rite)? (?P<kind>[\w-]+(?: (?!is|are|was|to|thing)[\w-]+)?)|(?P<noun>[\w-]+)) "
     r"(?:is|are|was|would be) (?:called |named )?"
-    r"(?P<value>[^,.;:!?()]+?)(?=\s+(?:and|but|because|since|so|when|while|which|that)\b|[,.;:!?()]|$)",
+    r"(?P<value>[^,;:!?()]+?)(?=\s+(?:and|but|because|since|so|when|while|which|that)\b|[,;:!?()]|$)",
     re.IGNORECASE,
 )
 # What is told of a thing by a value that it has one of at a time: the rent, an appointment, the colour of a car.
@@ -214,7 +214,7 @@ _THING: Final = re.compile(
     r"(?:[$€£]? ?(?P<amount>\d[\d.,:-]*)(?: ?(?:euros?|dollars?|pounds?|bucks|percent|%|kilos?|kg|km|miles"
     r"|hours?|minutes?))?"
     r"|(?P<colour>(?:(?:dark|light|bright) )?(?:black|blue|brown|gr[ae]y|green|orange|pink|purple|red|white|yellow))"
-    r"|(?:on|at) (?P<time>(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day|\d{1,2}(?::\d\d)?(?: ?[ap]m)?)"
+    r"|(?:on|at) (?P<time>(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day|\d{1,2}(?::\d\d)?(?: ?[ap]\.?m\.?)?)"
     r"|in (?P<place>(?-i:[A-Z])[\w'-]*(?: (?-i:[A-Z])[\w'-]*)*))"
     r"(?=\s*(?:[,;!.]|$)|\s+(?:now|any ?more|these days|since|and|but|a month|a week|a year|per|at|every|instead)\b)",
     re.IGNORECASE,

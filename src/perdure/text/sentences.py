@@ -5,7 +5,6 @@ Every step is linear in the length of the text, whatever it holds.
 
 from __future__ import annotations
 
-import re
 from itertools import zip_longest
 from typing import Final
 
@@ -26,12 +25,19 @@ _UNSPACED: Final = pattern("[\u3000-\u30ff\u3400-\u9fff\uf900-\ufaff\uff00-\uffe
 _ABBREVIATIONS: Final = frozenset(
     """
     al approx apr art aug ave bd bspw bzw ca cf ch co corp dec dept dipl dr ed eds eq est etc ev excl feb fig figs fr
-    ft gen gov hon hr hrs inc incl jan jr jul jun lt ltd mar max mi min misc mr mrs ms mt nov nr oct op p pp prof resp
-    rev sec sen sep sept sr st str tel usw vgl vol vs z
+    fri ft gen gov hon hr hrs inc incl jan jr jul jun lt ltd mar max mi min misc mon mr mrs ms mt nov nr oct op p pp
+    prof resp rev sec sen sep sept sr st str tel thu thur thurs tue tues usw vgl vol vs wed z
     """.split()
 )
 # Abbreviations only before a number: elsewhere `No.` is an answer.
-_BEFORE_NUMBERS: Final = frozenset({"no", "nos", "art", "p", "pp", "fig", "vol", "ch", "sec"})
+_BEFORE_NUMBERS: Final = frozenset({"no", "nos", "art", "p", "pp", "fig", "vol", "ch", "sec", "sat", "sun"})
+# Something always follows these, also `He`, which is a name in `Dr. He`.
+_NEVER_LAST: Final = frozenset(("e.g", "i.e", *"cf dr gen gov hon lt mr mrs ms prof rev sen vs".split()))
+# What begins a sentence and is no name: behind `at 10 a.m.` and `Acme Inc.` it says that the dot was also a full stop.
+_STARTER: Final = pattern(
+    r"\s+(?:(?i:i|he|she|it|we|they|you)(?:'\w+)?|My|Our|His|Her|Their|Your|The|This|That|These|Those|There|Then|And|But"
+    r"|So|Or|If|When|After|Because|Also|However|What|Why|How|Who|Where|Yes|No)\b(?![.-])"
+)
 
 
 def sentences(text: str) -> list[str]:
@@ -90,21 +96,24 @@ def _cut(lines: list[str]) -> list[str]:
         end = mark.end()
         # A sentence is followed by a space, and by something that can begin the next one.
         followed = text[end : end + 1] == " " and not text[end + 1 : end + 2].islower()
-        if mark[2] or (followed and not _abbreviates(text, mark)):
+        is_dot = mark[1] == "." and end == mark.end(1)
+        if mark[2] or (followed and not (is_dot and is_abbreviation(text, mark.start()))):
             starts.append(end)
     pieces = (text[start:end].strip() for start, end in zip_longest(starts, starts[1:]))
     return [piece for piece in pieces if piece]
 
 
-def _abbreviates(text: str, mark: re.Match[str]) -> bool:
-    if mark[1] != "." or mark.end() > mark.end(1):
-        return False
-    word = text[max(0, mark.start() - _LAST_WORD) : mark.start()].rpartition(" ")[2].lstrip(_OPENING).lower()
+def is_abbreviation(text: str, dot: int) -> bool:
+    """Whether the dot there belongs to the word before it, and no sentence ends with it."""
+    written = text[max(0, dot - _LAST_WORD) : dot].rpartition(" ")[2].lstrip(_OPENING)
+    word = written.lower()
     if word in _BEFORE_NUMBERS:
-        return text[mark.end() + 1 : mark.end() + 2].isdigit()
+        return text[dot + 2 : dot + 3].isdigit()
     # An initial, as in `J. Smith`, and dots inside, as in `U.S.` and `e.g.`.
     initial = len(word) == 1 and word.isalpha() and word != "i"
-    return initial or word in _ABBREVIATIONS or _DOTTED.fullmatch(word) is not None
+    if not (initial or word in _ABBREVIATIONS or _DOTTED.fullmatch(word)):
+        return False
+    return word in _NEVER_LAST or (initial and written.isupper()) or not _STARTER.match(text, dot + 1)
 
 
 _DOTTED: Final = pattern(r"(?:[^\W\d_]\.)+[^\W\d_]")
