@@ -55,7 +55,7 @@ def find_successors(
             facts = reader.fetch(list(ranked))
             current = current_facts(reader, facts)
         for fact in facts:
-            if asks_for_another_part(query, fact):
+            if matches_rest(query, fact):
                 continue
             relevance, score = ranked[fact.number].relevance, ranked[fact.number].score
             for record in current[fact.id]:
@@ -66,7 +66,7 @@ def find_successors(
     return sorted(found, key=lambda one: -one.score)
 
 
-def asks_for_another_part(query: ParsedQuery, fact: Record) -> bool:
+def matches_rest(query: ParsedQuery, fact: Record) -> bool:
     """Whether the query asks for something else that the fact says: of `is 34, and has two pets` the age was
     superseded, and a question about pets is none about the age.
     """
