@@ -133,7 +133,10 @@ JSON_KEYS: Final[dict[str, dict[str, tuple[str, str]]]] = {
         "last_at": ("string", "when it last began or wrote"),
         "project": ("string or null", "the project of a session, or its folder"),
         "injected": ("number", "how many memories it was told at its start"),
-        "change_count": ("number", "how many of the newest changes are its"),
+        "change_count": (
+            "number",
+            "how many of the newest changes are its, with turns that wait to be stored; 0 once they are taken back",
+        ),
         "off_record": ("boolean", "nothing of it is stored"),
         "private": ("boolean", "what is learned in the project is recalled nowhere else"),
         "query": ("string or null", "what was asked for it, made of its project; null where nothing is known of that"),

@@ -221,7 +221,7 @@ class Unauthenticated(AccessDenied):
     """A token is needed here."""
 
     code = "unauthenticated"
-    default_remedy = "Send one as `Authorization: Bearer TOKEN`; `perdure token create` makes one."
+    default_remedy = "Put one into PERDURE_TOKEN; `perdure token create`, where the server runs, makes one."
 
 
 class HostRefused(AccessDenied):

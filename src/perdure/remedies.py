@@ -51,7 +51,15 @@ _ROUTES: Final[Mapping[str, str]] = {
 _NO_ARGUMENT: Final = frozenset({"doctor", "egress", "list", "log", "parked", "review", "work", "checkpoint list"})
 # Where a remedy speaks of the surroundings of the command line, and not of a command.
 _OWN: Final[Mapping[Words, Mapping[str, str]]] = {
-    "python": {"store_missing": "Check the path, or leave out create=False to make a store there."},
+    "python": {
+        "store_missing": "Check the path, or leave out create=False to make a store there.",
+        "unauthenticated": "Give one as `Memory(token=…)`, or put it into PERDURE_TOKEN; `perdure token create`, where "
+        "the server runs, makes one.",
+    },
+    "http": {
+        "unauthenticated": "Send one as `Authorization: Bearer TOKEN`; `perdure token create` makes one. Whoever runs "
+        "the server can run that command.",
+    },
     "mcp": {
         "not_found": "Look for it with recall; its number is behind the #.",
         "conflict": "Look at it with recall_detail, then decide.",

@@ -21,7 +21,7 @@ def record(user: User):
 
 def test_a_correction_is_a_new_version(known: User):
     assert known.done("update", "1", "--text", "Alice prefers light mode").out == (
-        "Updated #1, now version 2, expires in 1 week  Alice prefers light mode\n"
+        "Updated #1, now version 2, expires in 9 days  Alice prefers light mode\n"
     )
     assert record(known)["version"] == 2
 

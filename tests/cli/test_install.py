@@ -8,6 +8,7 @@ import shlex
 import subprocess
 import sys
 import tomllib
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ from hypothesis import strategies as st
 
 from perdure.errors import Conflict
 from perdure.hosts.edits import drop_hooks, edit_json, edit_toml, edit_yaml, put_hooks
+from perdure.hosts.file_before import file_before
 from perdure.hosts.host import HOSTS, claude_hooks
 from perdure.text.jsonc import parse_jsonc
 
@@ -54,7 +56,7 @@ def files(folder: Path) -> dict[str, bytes]:
     return {
         str(path.relative_to(folder)): path.read_bytes()
         for path in folder.rglob("*")
-        if path.is_file() and "bin" not in path.parts
+        if path.is_file() and not {"bin", ".local"} & set(path.parts)
     }
 
 
@@ -135,6 +137,86 @@ def test_what_a_person_wrote_stays(newcomer: User, home: Path):
     assert len(installed["hooks"]["Stop"]) == 2
     newcomer.done("uninstall", "claude-code")
     assert json.loads(settings.read_text(encoding="utf-8")) == mine
+
+
+EMPTY = (
+    "", "\n", "{}", "{ }\n", "{\n}\n", '{"theme": "dark", "hooks": {}}', '{"hooks": {"SessionStart": []}}',
+    '{"hooks": { "Stop": [ ], "Other": []}, "a": {}}', '{"mcpServers": {}}', '{\r\n  "mcpServers": {\r\n  }\r\n}\r\n',
+    '{"mcpServers": {}, "hooks": {}, "mcp": {}, "servers": {}}', '{"version": 1}', "{ /* nothing */ }",
+    '{"hooks": {}, // my hooks\n}', '{"hooks": {"Stop": [\n // none\n ] } }',
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("host", ["claude-code", "copilot", "gemini", "opencode", "vscode"])
+@pytest.mark.parametrize("text", EMPTY)
+def test_a_file_that_says_little_or_nothing_is_there_again_byte_for_byte(
+    newcomer: User, home: Path, host: str, text: str
+):
+    for name in EVERY_FILE[host]:
+        (home / name).parent.mkdir(parents=True, exist_ok=True)
+        (home / name).write_bytes(text.encode())
+    before = files(home)
+    newcomer.done("install", host)
+    assert all(b"perdure" in content for content in files(home).values())
+    newcomer.done("install", host)
+    assert {change["outcome"] for change in newcomer.done("uninstall", host, "--json").json["changes"]} == {"changed"}
+    assert files(home) == before
+    newcomer.done("uninstall", host)
+    assert files(home) == before
+    assert not list((home / ".local").rglob("installed/*"))
+
+
+@pytest.mark.parametrize(
+    ("host", "name", "text"),
+    [
+        ("codex", ".codex/config.toml", ""), ("codex", ".codex/config.toml", "\n"),
+        ("codex", ".codex/config.toml", "model = 'x'"), ("continue", ".continue/config.yaml", ""),
+        ("continue", ".continue/config.yaml", "models: []"),
+        ("continue", ".continue/config.yaml", "name: My configuration\nversion: 1.0.0\nschema: v1\n"),
+    ],
+)  # fmt: skip
+def test_a_file_of_another_form_is_there_again_byte_for_byte(
+    newcomer: User, home: Path, host: str, name: str, text: str
+):
+    (home / name).parent.mkdir(parents=True)
+    (home / name).write_bytes(text.encode())
+    newcomer.done("install", host)
+    newcomer.done("uninstall", host)
+    assert files(home) == {name: text.encode()}
+
+
+def test_what_a_host_wrote_meanwhile_stays_and_the_file_too(newcomer: User, home: Path):
+    """Claude Code counts in this file whenever it starts."""
+    file = home / ".claude.json"
+    file.write_text('{"starts": 1, "mcpServers": {}}', encoding="utf-8")
+    newcomer.done("install", "claude-code")
+    file.write_text(json.dumps(json.loads(file.read_text("utf-8")) | {"starts": 2}), encoding="utf-8")
+    newcomer.done("uninstall", "claude-code")
+    assert file.read_text("utf-8") == '{"starts": 2, "mcpServers": {}}'
+    newcomer.done("install", "claude-code")
+    installed = json.loads(file.read_text("utf-8"))
+    file.write_text(json.dumps({"mcpServers": installed["mcpServers"]}), encoding="utf-8")
+    newcomer.done("uninstall", "claude-code")
+    assert files(home) == {".claude.json": b'{"mcpServers": {}}'}
+
+
+def test_a_file_that_was_gone_meanwhile_is_ours(newcomer: User, home: Path):
+    file = home / ".claude.json"
+    file.write_text("{}", encoding="utf-8")
+    newcomer.done("install", "claude-code")
+    file.unlink()
+    newcomer.done("install", "claude-code")
+    newcomer.done("uninstall", "claude-code")
+    assert files(home) == {}
+
+
+def test_a_note_about_a_file_holds_nothing_of_what_it_says(newcomer: User, home: Path):
+    (home / ".claude.json").write_text('{"token": "my own", "mcpServers": {}, "projects": {"/secret": {}}}', "utf-8")
+    newcomer.done("install", "claude-code")
+    notes = [file.read_text("utf-8") for file in (home / ".local").rglob("installed/*.json")]
+    assert len(notes) == 1
+    assert "my own" not in notes[0]
+    assert "secret" not in notes[0]
 
 
 def test_a_server_of_the_same_name_that_is_not_ours_is_left_alone(newcomer: User, home: Path):
@@ -274,6 +356,8 @@ def test_a_host_that_is_not_configured_is_a_problem_with_the_remedy(newcomer: Us
     answer = newcomer("doctor", "claude-code")
     assert answer.code == 7
     assert "perdure install claude-code" in answer.out
+    newcomer.done("install", "claude-code")
+    assert "Claude Code cannot be asked here, for `claude` is not on the PATH" in newcomer("doctor", "claude-code").out
 
 
 ANYTHING: st.SearchStrategy[Any] = st.recursive(
@@ -283,23 +367,25 @@ ANYTHING: st.SearchStrategy[Any] = st.recursive(
 )
 GROUPS = st.lists(
     st.fixed_dictionaries({"hooks": st.lists(st.fixed_dictionaries({"command": st.text(max_size=20)}), max_size=2)}),
-    min_size=1,
     max_size=3,
 )
 
 
 @given(
     others=st.dictionaries(st.text(max_size=8).filter(lambda key: key != "hooks"), ANYTHING, max_size=3),
-    events=st.dictionaries(st.sampled_from(["SessionStart", "Stop", "PreToolUse"]), GROUPS, max_size=3),
+    events=st.none() | st.dictionaries(st.sampled_from(["SessionStart", "Stop", "PreToolUse"]), GROUPS, max_size=3),
 )
-def test_whatever_stands_in_a_file_of_hooks_is_there_again_afterwards(others: dict[str, Any], events: dict[str, Any]):
-    before = {**others, **({"hooks": events} if events else {})}
+def test_whatever_stands_in_a_file_of_hooks_is_there_again_afterwards(
+    others: dict[str, Any], events: dict[str, Any] | None
+):
+    before = {**others, **({} if events is None else {"hooks": events})}
     for indent in (None, 2, "\t"):
         text = json.dumps(before, indent=indent)
         installed = edit_json(text, put_hooks(HOOKS), "")
         assert installed is not None
         assert edit_json(installed, put_hooks(HOOKS), "") == installed
-        assert edit_json(installed, drop_hooks, "") == (text if before else None)
+        was = file_before(text, installed)
+        assert edit_json(installed, partial(drop_hooks, were=was.spaces), "", was) == text
 
 
 @pytest.mark.parametrize("text", ["", "model = 'x'\n", "[mcp_servers.other]\ncommand = 'y'\n", "# only a comment\n\n"])

@@ -146,6 +146,14 @@ def test_a_learning_of_a_session_is_confirmed_by_its_name(shop: Workshop):
     assert not (shop.project / "docs" / "knowledge-bank").exists()
 
 
+def test_where_nothing_is_said_of_an_entry_there_is_nothing_to_take_back(shop: Workshop):
+    shop.retro(LEARNING)
+    answer = shop("bank", "validate")
+    assert (answer.code, answer.out) == (0, "")
+    assert "none is stale" in answer.err
+    assert "undo" not in answer.err
+
+
 def test_an_entry_that_only_the_markdown_has_is_stored_when_it_is_confirmed(shop: Workshop):
     shop.retro(LEARNING)
     make_project(shop.project, {"patterns": "### Pattern: By Hand\nWritten later by a person.\n"})

@@ -12,6 +12,9 @@ import pytest
 from cli.user import User
 from serve.running import RunningServer, interpreter
 
+from perdure import Memory
+from perdure.errors import Unauthenticated
+
 
 @pytest.fixture(scope="module")
 def remote(tmp_path_factory: pytest.TempPathFactory) -> Iterator[User]:
@@ -62,9 +65,31 @@ def test_what_needs_the_file_says_where_to_run_it(remote: User, tmp_path: Path):
         refused = remote(*words, "--json")
         assert refused.code == 2, words
         assert json.loads(refused.err or refused.out)["code"] == "store_remote", words
-    found = remote("doctor", "--json").json
-    assert (found["ok"], found["findings"][0]["check"]) == (False, "store_remote")
     assert list(tmp_path.iterdir()) == [copy]
+
+
+def test_doctor_asks_the_server_tries_the_token_and_says_where_the_rest_is_checked(remote: User):
+    found = remote.done("doctor")
+    assert [row[:2] for row in found.rows] == [["ok", "server"], ["ok", "token"], ["ok", "store"]]
+    assert "where the server runs" in found.out
+    refused = remote("doctor", PERDURE_TOKEN="wrong")  # noqa: S106
+    assert (refused.code, "PERDURE_TOKEN" in refused.out) == (7, True)
+    repairing = remote("doctor", "--repair")
+    assert (repairing.code, "perdure doctor --repair" in repairing.out) == (7, True)
+    away = remote("doctor", PERDURE_STORE="http://127.0.0.1:1")
+    assert (away.code, "could not be asked" in away.out) == (7, True)
+
+
+def test_a_wrong_token_is_mended_in_the_words_of_whoever_gave_it(remote: User):
+    refused = remote.fails(4, "recall", "tea", PERDURE_TOKEN="wrong")  # noqa: S106
+    assert "Put one into PERDURE_TOKEN" in refused.err
+    assert "Authorization" not in refused.err
+    with (
+        Memory(remote.environment["PERDURE_STORE"], token="wrong") as memory,  # noqa: S106
+        pytest.raises(Unauthenticated) as caught,
+    ):
+        memory.recall("tea")
+    assert "`Memory(token=…)`" in str(caught.value)
 
 
 def test_a_server_that_is_away_is_an_error_of_the_store(remote: User):

@@ -56,10 +56,10 @@ def test_a_tier_may_be_named(known: User):
 
 
 def test_a_tier_that_brings_an_end_says_when(known: User):
-    assert known.done("promote", "1", "--tier", "temporary").out.startswith("Made #1 temporary, expires in 1 week  ")
+    assert known.done("promote", "1", "--tier", "temporary").out.startswith("Made #1 temporary, expires in 7 days  ")
     assert known.done("remember", "For now", "--tier", "normal").out == "Remembered #2, expires in 3 months  For now\n"
     assert known.done("update", "2", "--tier", "temporary").out.startswith(
-        "Updated #2, still version 1, expires in 1 w"
+        "Updated #2, still version 1, expires in 7 d"
     )
     assert known.done("promote", "2", "--tier", "important").out == "Made #2 important  For now\n"
 

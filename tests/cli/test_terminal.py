@@ -113,10 +113,11 @@ def test_a_word_diff_holds_both_texts(before: str, after: str):
 
 @pytest.mark.parametrize(
     ("seconds", "said"),
-    [(0, "just now"), (60, "1 minute ago"), (7200, "2 hours ago"), (86400 * 13, "1 week ago"),
-     (86400 * 400, "1 year ago"), (-86400 * 40, "in 1 month")],
+    [(0, "just now"), (59, "just now"), (60, "1 minute ago"), (3590, "1 hour ago"), (7200, "2 hours ago"),
+     (86400 * 13, "13 days ago"), (86400 * 400, "1 year ago"), (-86400 * 45, "in 6 weeks"),
+     (1 - 86400 * 90, "in 3 months"), (-86400 * 80, "in 3 months"), (-86400 * 100, "in 3 months")],
 )  # fmt: skip
-def test_an_age_is_said_in_its_largest_unit(seconds: int, said: str):
+def test_an_age_is_said_to_the_nearest_of_a_unit_that_is_not_too_large(seconds: int, said: str):
     then = parse_time("2026-03-14T00:00:00Z", "then")
     now = parse_time("2026-03-14T00:00:00Z", "now")
     from datetime import timedelta

@@ -57,7 +57,7 @@ def test_what_cannot_be_done_from_afar_says_where_to_do_it(shared: RunningServer
         calls = {
             "backup": lambda: memory.backup(tmp_path / "copy"),
             "restore_backup": lambda: memory.restore_backup(tmp_path / "copy"),
-            "doctor": memory.doctor,
+            "doctor": lambda: memory.doctor(repair=True),
             "writing_as somebody else": lambda: memory.writing_as("somebody", writer="model"),
         }
         assert set(calls) == LOCAL_ALONE

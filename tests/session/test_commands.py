@@ -9,6 +9,7 @@ from cli.user import User
 from specs.projects import bank, configure, feature, learn, repository, told
 
 from perdure import Memory
+from perdure.session.spool import Spool, SpooledMessage
 
 
 @pytest.fixture
@@ -96,6 +97,38 @@ def test_what_a_session_was_really_told_is_explained(user: User, project: Path):
     assert len(user.done("session", "explain", "--last", "--project", str(project)).rows) == 2
     assert len(user.done("session", "explain", "--project", str(project)).rows) == 3
     assert "not known any more" in user.fails(3, "session", "explain", "tuesday").err
+
+
+def test_where_no_session_was_told_anything_the_last_one_has_no_explanation(user: User, project: Path):
+    asked = user.fails(3, "session", "explain", "--last", "--project", str(project)).err
+    assert "No session was told anything here yet." in asked
+
+
+def test_the_last_session_is_the_latest_of_which_something_is_there(user: User):
+    assert "There is no session yet." in user.fails(3, "session", "forget", "--last", "--yes").err
+    for session in ("alice", "mallory"):
+        user.done("remember", f"{session} wrote this", "--session-id", session)
+
+    def changes() -> dict[str, int]:
+        return {one["session"]: one["change_count"] for one in user.done("session", "list", "--json").json["sessions"]}
+
+    assert list(changes().items()) == [("mallory", 1), ("alice", 1)]
+    batch = user.done("session", "forget", "--last", "--yes", "--json").json["batch"]
+    assert list(changes().items()) == [("mallory", 0), ("alice", 1)]
+    user.done("undo", batch, "--yes")
+    assert changes() == {"mallory": 1, "alice": 1}
+    for session in ("mallory", "alice"):
+        assert user.done("session", "forget", "--last", "--yes", "--json").json["session"] == session
+    assert "still there" in user.fails(3, "session", "forget", "--last", "--yes").err
+
+
+def test_a_session_of_which_turns_wait_to_be_stored_is_the_last_one(user: User, stranger: Path):
+    user.done("remember", "Alice wrote this", "--session-id", "alice")
+    message = SpooledMessage("default", "hooked", "user", "A turn", "2036-03-14T00:00:00Z", "key")
+    Spool(stranger / ".local/share/perdure/memory.db").put(message)
+    assert user.done("session", "list").rows[0][0] == "hooked"
+    taken_back = user.done("session", "forget", "--last", "--yes", "--json").json
+    assert (taken_back["session"], taken_back["waiting"]) == ("hooked", 1)
 
 
 def test_a_session_is_switched_off_and_on_where_the_command_runs(user: User):

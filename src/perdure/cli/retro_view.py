@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from perdure.cli.command import Target
-from perdure.cli.render import View
+from perdure.cli.render import View, empty_answer
 from perdure.cli.terminal import dim, note, number_label, safe
 
 if TYPE_CHECKING:
@@ -44,6 +44,8 @@ def _after(target: Target, result: RetroResult) -> Iterator[str]:
     if not result.done:
         yield dim("dry run: nothing was written")
     yield from map(note, result.notes)
+    if not (result.learnings or result.confirmed or result.challenged or result.stale):
+        yield from empty_answer("Nothing was said of an entry, and none is stale.")
     if result.vectors_pending:
         yield dim(f"{result.vectors_pending:,} memories wait for their vectors: {target.hint('work')}")
     if result.batch:

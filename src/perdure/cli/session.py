@@ -18,6 +18,7 @@ from perdure.clock import format_time
 from perdure.jsonable import list_document
 
 if TYPE_CHECKING:
+    from perdure.memory import Memory
     from perdure.session.listing import SessionSeen
     from perdure.session.start import SessionBlock
 
@@ -29,7 +30,6 @@ _PROJECT: Final = option(
     help="The project.  [default: this folder]",
 )  # fmt: skip
 _ID: Final = click.argument("session", required=False)
-_LAST: Final = option("--last", is_flag=True, help="The latest session.")
 
 
 @click.group("session", cls=Group)
@@ -68,7 +68,7 @@ def start(target: Target, *, project: str) -> View:
     examples=("perdure session explain", "perdure session explain --last", "perdure session explain 5f0c --json"),
 )
 @_ID
-@_LAST
+@option("--last", is_flag=True, help="The latest session.")
 @_PROJECT
 def explain(target: Target, *, session: str | None, last: bool, project: str) -> View:
     """Show why each memory is in the text that a session starts with.
@@ -87,6 +87,9 @@ def explain(target: Target, *, session: str | None, last: bool, project: str) ->
         if kept is None:
             from perdure.errors import NotFound
 
+            if session is None:
+                remedy = f"What one would be told now: {target.hint('session', 'explain')}"
+                raise NotFound("No session was told anything here yet.", remedy=remedy)
             raise NotFound(
                 "What that session was told is not known any more.", remedy="`perdure session list` lists sessions."
             )
@@ -118,7 +121,7 @@ def list_(target: Target, *, limit: int) -> View:
     from perdure.session.listing import list_sessions
 
     with target.memory() as memory:
-        sessions = list_sessions(memory)[: max(limit, 0)]
+        sessions = list_sessions(memory, limit=max(limit, 0))
     return View(
         json=list_document("sessions", sessions),
         lines=[Table(_COLUMNS, sessions)] if sessions else [],
@@ -143,7 +146,7 @@ def list_(target: Target, *, limit: int) -> View:
     examples=("perdure session forget --last --dry-run", "perdure session forget 5f0c9a4e --yes"),
 )  # fmt: skip
 @_ID
-@_LAST
+@option("--last", is_flag=True, help="The latest session that wrote something.")
 @option("--force", is_flag=True, help="Also take back what others have changed since.")
 @DRY_RUN
 @YES
@@ -159,7 +162,7 @@ def forget(target: Target, *, session: str | None, last: bool, force: bool, dry_
     from perdure.session.listing import forget_session
 
     with target.memory() as memory:
-        chosen = _chosen_session(session, last=last)
+        chosen = session or (_last_writer(memory) if last else _chosen_session(None))
         take_back = partial(forget_session, memory, chosen, force=force)
         if not yes and not dry_run:
             preview = take_back(dry_run=True)
@@ -274,11 +277,23 @@ def _block(target: Target, project: str) -> SessionBlock:
     return session_block(settings, folder, budget=_SECONDS, counts=False)
 
 
-def _chosen_session(session: str | None, *, last: bool = False) -> str:
+def _last_writer(memory: Memory) -> str:
+    from perdure.errors import NotFound
+    from perdure.session.listing import latest_writer, list_sessions
+
+    chosen = latest_writer(memory)
+    if chosen is None and list_sessions(memory, limit=1):
+        raise NotFound("No session wrote anything that is still there.", remedy="`perdure session list` lists them.")
+    if chosen is None:
+        raise NotFound("There is no session yet.", remedy="The hooks of a coding agent make one, and --session-id.")
+    return chosen
+
+
+def _chosen_session(session: str | None) -> str:
     from perdure.session.privacy import latest_session
 
     told = next((os.environ[name] for name in _SESSIONS if os.environ.get(name)), None)
-    chosen = session or (None if last else told) or latest_session(Path.cwd())
+    chosen = session or told or latest_session(Path.cwd())
     if chosen is None:
         raise click.UsageError("Name a session; `perdure session list` lists them.")
     return chosen

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from threading import Timer
 from typing import Any, Final, cast
@@ -115,7 +116,8 @@ def ask_host(host: Host, project: Path, environ: Mapping[str, str]) -> Iterator[
     """What the host itself says."""
     program = shutil.which(host.program, path=environ.get("PATH")) if host.program else None
     if program is None:
-        sentence = f"{host.title} cannot be asked here; its list of servers shows whether it has connected."
+        why = f", for `{host.program}` is not on the PATH" if host.program else ""
+        sentence = f"{host.title} cannot be asked here{why}; its list of servers shows whether it has connected."
         yield Finding("host", "ok" if host.program is None else "warning", sentence)
         return
     if host.name == "codex":
@@ -169,7 +171,8 @@ def _talk(
         )  # fmt: skip
     except OSError:
         return answers
-    with process:
+    # A program that has ended reads no more, and the last word to it is said when it is let go.
+    with suppress(OSError), process:
         timer = Timer(_PATIENCE, process.kill)
         timer.daemon = True
         timer.start()
@@ -186,8 +189,6 @@ def _talk(
                 if len(answers) == asked:
                     break
             process.stdin.close()
-        except OSError:
-            return answers
         finally:
             timer.cancel()
             process.terminate()

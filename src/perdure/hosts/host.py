@@ -10,16 +10,20 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from shlex import quote
 from typing import Any, Final, Literal, TypeAlias
 
 from perdure.errors import UnknownChoice, shown
 from perdure.hosts.edits import drop_hooks, drop_server, edit_json, edit_toml, edit_yaml, put_hooks, put_server
+from perdure.hosts.file_before import FileBefore
 
 Scope: TypeAlias = Literal["user", "project"]
 Form: TypeAlias = Literal["json", "toml", "yaml"]
 Hooks: TypeAlias = Mapping[str, Sequence[dict[str, Any]]]
+# A text becomes another one: with Perdure in it, or without it and as it was before.
+Edit: TypeAlias = Callable[[str | None, bool, FileBefore | None], str | None]
 
 SCOPES: Final = ("user", "project")
 # Seconds. The program itself ends after two; at the end of a session Claude Code would not wait for it unless told.
@@ -33,7 +37,7 @@ class ConfigurationFile:
 
     path: Path
     about: str
-    edit: Callable[[str | None, bool], str | None]
+    edit: Edit
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,37 +70,49 @@ class Host:
             return [server, hooks]
         return [
             ConfigurationFile(
-                hooks.path, "server and hooks", lambda text, keep: hooks.edit(server.edit(text, keep), keep)
+                hooks.path,
+                "server and hooks",
+                lambda text, keep, was: hooks.edit(server.edit(text, keep, was), keep, was),
             )
         ]
 
-    def _hook_edit(self, hooks: Hooks) -> Callable[[str | None, bool], str | None]:
+    def _hook_edit(self, hooks: Hooks) -> Edit:
         head = dict(self.hook_head)
 
         def put(content: dict[str, Any]) -> None:
             content |= {name: value for name, value in head.items() if name not in content}
             put_hooks(hooks)(content)
 
-        def drop(content: dict[str, Any]) -> None:
-            drop_hooks(content)
+        def drop(content: dict[str, Any], was: FileBefore | None) -> None:
             if content == head:
+                return
+            drop_hooks(content, was.spaces if was else ())
+            if content == head and (was is None or was.blank is not None or () in was.spaces):
                 content.clear()
 
-        paste = {**head, "hooks": dict(hooks)}
-        return lambda text, keep: edit_json(text, put if keep else drop, file_remedy(paste, keep=keep))
+        def edit(text: str | None, keep: bool, was: FileBefore | None) -> str | None:  # noqa: FBT001
+            change = put if keep else partial(drop, was=was)
+            return edit_json(text, change, file_remedy({**head, "hooks": dict(hooks)}, keep=keep), was)
 
-    def _server_edit(self, command: str) -> Callable[[str | None, bool], str | None]:
+        return edit
+
+    def _server_edit(self, command: str) -> Edit:
         entry = self.entry(command)
         if self.form == "toml":
             block = f'[mcp_servers.perdure]\ncommand = "{command}"\nargs = ["mcp"]\n'
-            return lambda text, keep: edit_toml(text, block if keep else None)
+            return lambda text, keep, was: edit_toml(text, block if keep else None, was)
         if self.form == "yaml":
             item = f"- name: perdure\n  command: {command}\n  args: [mcp]"
             head = "name: My configuration\nversion: 1.0.0\nschema: v1\n"
-            return lambda text, keep: edit_yaml(text, item if keep else None, head)
-        paste = {self.section: {"perdure": entry}}
-        change = put_server(self.section, entry), drop_server(self.section, entry)
-        return lambda text, keep: edit_json(text, change[0 if keep else 1], file_remedy(paste, keep=keep))
+            return lambda text, keep, was: edit_yaml(text, item if keep else None, head, was)
+
+        def edit(text: str | None, keep: bool, was: FileBefore | None) -> str | None:  # noqa: FBT001
+            put, drop = put_server(self.section, entry), drop_server(self.section, entry, was.spaces if was else ())
+            return edit_json(
+                text, put if keep else drop, file_remedy({self.section: {"perdure": entry}}, keep=keep), was
+            )
+
+        return edit
 
 
 def file_remedy(paste: Mapping[str, Any], *, keep: bool) -> str:

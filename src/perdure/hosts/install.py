@@ -13,6 +13,7 @@ from typing import Final, Literal, TypeAlias
 
 from perdure.bank.editing import decode, file_changes, replace_file
 from perdure.errors import Conflict, ExportFailed
+from perdure.hosts.file_before import FileBefore, file_before, note_file, noted_file
 from perdure.hosts.host import ConfigurationFile, Host, Scope
 
 Outcome: TypeAlias = Literal["created", "changed", "removed", "unchanged"]
@@ -53,10 +54,10 @@ def install(
     command = perdure_command(host, environ)
     base = user_files(environ) if scope == "user" else project_files(project)
     places = host.places(scope, base, command)
-    planned = [_change(place, keep=keep) for place in places]
+    planned = [_change(place, environ, keep=keep) for place in places]
     if not dry_run:
         for place in places:
-            _write(place, keep=keep)
+            _write(place, environ, keep=keep)
     return Installation(host.name, scope, tuple(planned), host.pending.get(scope) if keep else None)
 
 
@@ -116,8 +117,9 @@ def _read(path: Path) -> bytes | None:
         raise ExportFailed(f"{path} cannot be read: {error.strerror}.", remedy=remedy) from error
 
 
-def _change(place: ConfigurationFile, *, keep: bool) -> ConfigurationChange:
-    before, after = _edited(place, _read(place.path), keep=keep)
+def _change(place: ConfigurationFile, environ: Mapping[str, str], *, keep: bool) -> ConfigurationChange:
+    was = None if keep else noted_file(place.path, environ)
+    before, after = _edited(place, _read(place.path), was, keep=keep)
     if after == before:
         outcome: Outcome = "unchanged"
     else:
@@ -126,13 +128,15 @@ def _change(place: ConfigurationFile, *, keep: bool) -> ConfigurationChange:
     return ConfigurationChange(str(place.path), place.about, outcome, "".join(change.diff for change in changed))
 
 
-def _edited(place: ConfigurationFile, content: bytes | None, *, keep: bool) -> tuple[str | None, str | None]:
+def _edited(
+    place: ConfigurationFile, content: bytes | None, was: FileBefore | None, *, keep: bool
+) -> tuple[str | None, str | None]:
     """The text before and after."""
     if content is None and not keep:
         return None, None
     try:
         before = None if content is None else decode(content)
-        return before, _in_its_line_ends(before, place.edit, keep=keep)
+        return before, _in_its_line_ends(before, lambda text: place.edit(text, keep, was))
     except ValueError as error:
         remedy = "Save it as UTF-8, then install again."
         raise ExportFailed(f"{place.path} cannot be read: {error}.", remedy=remedy) from error
@@ -140,31 +144,44 @@ def _edited(place: ConfigurationFile, content: bytes | None, *, keep: bool) -> t
         raise Conflict(f"{place.path}: {error.sentence}", remedy=error.cli_remedy) from error
 
 
-def _in_its_line_ends(text: str | None, edit: Callable[[str | None, bool], str | None], *, keep: bool) -> str | None:
+def _in_its_line_ends(text: str | None, edit: Callable[[str | None], str | None]) -> str | None:
     """The text after an edit that knows one kind of line end; a file from Windows keeps its own."""
-    if text is None or text.count("\n") != text.count("\r\n"):
-        return edit(text, keep)
-    edited = edit(text.replace("\r\n", "\n"), keep)
+    if text is None or "\n" not in text or text.count("\n") != text.count("\r\n"):
+        return edit(text)
+    edited = edit(text.replace("\r\n", "\n"))
     return edited and edited.replace("\n", "\r\n")
 
 
-def _write(place: ConfigurationFile, *, keep: bool) -> None:
+def _note(place: ConfigurationFile, before: str | None, after: str, environ: Mapping[str, str]) -> None:
+    """Keep what uninstalling has to know; of a file in which we are already it was kept then."""
+    if before is None:
+        note_file(place.path, None, environ)
+    elif _in_its_line_ends(before, lambda text: place.edit(text, False, None)) == before:  # noqa: FBT003
+        note_file(place.path, file_before(before.replace("\r\n", "\n"), after.replace("\r\n", "\n")), environ)
+
+
+def _write(place: ConfigurationFile, environ: Mapping[str, str], *, keep: bool) -> None:
     """Replace the file in one step; a link stays one. What a host writes at the same time is read again, not lost."""
     target = Path(os.path.realpath(place.path))
+    was = None if keep else noted_file(target, environ)
     try:
         for _ in range(_ATTEMPTS):
             content = _read(target)
-            before, after = _edited(place, content, keep=keep)
+            before, after = _edited(place, content, was, keep=keep)
             if after == before:
                 return
             if after is None:
                 target.unlink()
                 return
+            if keep:
+                _note(place, before, after, environ)
             target.parent.mkdir(parents=True, exist_ok=True)
             if content is not None and not os.access(target, os.W_OK):
                 # Replacing it would be possible; whoever made it so did not want that.
                 raise PermissionError(EACCES, os.strerror(EACCES))
             if replace_file(target, content, after):
+                if not keep:
+                    note_file(target, None, environ)
                 return
     except OSError as error:
         remedy = "Make it writable, then install again."

@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, NamedTuple, TypeAlias, cast
 
 from perdure.text.jsonc import without_comments
+
+# The names that lead to a value.
+JsonPath: TypeAlias = tuple[str, ...]
 
 _BLANK: Final = re.compile(r"[ \t\r\n]*")
 _STRING: Final = re.compile(r'"(?:[^"\\]|\\.)*"')
@@ -56,8 +59,33 @@ def changed_json(text: str, before: Any, after: Any) -> str:
     """The text of a value, where it is another value; both are as the text is read, without its comments."""
     writer = _Writer(text)
     writer.change(_scan(without_comments(text), 0), before, after)
+    return _edited(text, writer.edits)
+
+
+def empty_parts(text: str) -> dict[JsonPath, str]:
+    """The objects and lists that hold nothing, and the white space before the closing bracket; lists are not looked
+    into.
+    """
+    return {path: text[start:end] for path, start, end in _empty_ends(text)}
+
+
+def with_spaces(text: str, spaces: Mapping[JsonPath, str]) -> str:
+    """The text with this white space before the closing brackets of objects and lists that hold nothing."""
+    return _edited(text, [Edit(start, end, spaces[path]) for path, start, end in _empty_ends(text) if path in spaces])
+
+
+def _empty_ends(text: str) -> Iterator[tuple[JsonPath, int, int]]:
+    waiting: list[tuple[JsonPath, JsonNode]] = [((), _scan(without_comments(text), 0))]
+    while waiting:
+        path, node = waiting.pop()
+        if text[node.start] in "{[" and not node.parts:
+            yield path, len(text[: node.end - 1].rstrip(_WHITE)), node.end - 1
+        waiting += [((*path, part.name), part.node) for part in node.parts if part.name is not None]
+
+
+def _edited(text: str, edits: Sequence[Edit]) -> str:
     # From the last to the first, so that those before stay where they are.
-    for edit in sorted(writer.edits, reverse=True):
+    for edit in sorted(edits, reverse=True):
         text = text[: edit.start] + edit.text + text[edit.end :]
     return text
 

@@ -203,6 +203,9 @@ def error_of(status: int, document: Mapping[str, Any], headers: Mapping[str, str
     nearest = _BY_STATUS.get(status, PerdureError)
     kind = by_code.get(str(document["code"]), nearest)
     remedy = str(document.get("remedy") or "") or None
+    if remedy == kind().remedy_for("http"):
+        # It is the one of its class, which says it in other words to whoever asks here.
+        remedy = None
     if kind is NoRoute:
         remedy = f"{server} may be older than this Perdure {__version__}; upgrade it, or check the address."
     error = kind(str(document.get("error") or "") or None, remedy=remedy)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TextIO, TypeAlias, Unpack
 from urllib.parse import quote
 
 from perdure import model
-from perdure.errors import ExportFailed, ImportFailed, UnknownChoice, shown
+from perdure.errors import ExportFailed, ImportFailed, PerdureError, UnknownChoice, shown
 from perdure.ids import check_key
 from perdure.lifecycle.capacity import UNCHANGED, Limit
 from perdure.remote.documents import LogPage, egress_of, stats_of
@@ -414,8 +414,24 @@ class RemoteMemory(RemoteLearning):
     def doctor(
         self, *, repair: bool = False, online: bool = False, secrets: bool = False, progress: Progress | None = None
     ) -> Iterator[model.Finding]:
-        del repair, online, secrets, progress
-        self._needs_file("doctor", "perdure doctor")
+        """Whether the server answers, and what the token allows; what else there is to check, only the server can."""
+        del progress
+        chosen = [name for name, value in (("repair", repair), ("online", online), ("secrets", secrets)) if value]
+        if chosen:
+            self._needs_file("doctor", f"perdure doctor {' '.join(f'--{name}' for name in chosen)}")
+        return self._findings()
+
+    def _findings(self) -> Iterator[model.Finding]:
+        name = self._remote.server.name
+        try:
+            told = self._remote.ask(dict[str, Any], "GET", "/v1/whoami")
+        except PerdureError as error:
+            yield model.Finding("server", "problem", error.sentence, error.cli_remedy)
+            return
+        scopes = ", ".join(map(str, told["scopes"]))
+        yield model.Finding("server", "ok", f"{name} answers.")
+        yield model.Finding("token", "ok", f"The token {told['actor']} may: {scopes}.")
+        yield model.Finding("store", "ok", "The store itself is checked where the server runs: `perdure doctor` there.")
 
 
 def _if_match(version: int | None) -> dict[str, str]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -25,7 +26,9 @@ _PAGE: Final = 500
 
 @dataclass(frozen=True, slots=True)
 class SessionSeen:
-    """`last_at` is when it last began or wrote, `change_count` how much of the newest part of the log is its."""
+    """`last_at` is when it last began or wrote, `change_count` how much of the newest part of the log is its, with the
+    turns that wait to be stored; 0 once all of it was taken back.
+    """
 
     session: str
     last_at: datetime
@@ -59,19 +62,27 @@ class SessionForgotten:
     notes: tuple[str, ...] = ()
 
 
-def list_sessions(memory: Memory, environ: Mapping[str, str] | None = None) -> list[SessionSeen]:
+def list_sessions(
+    memory: Memory, environ: Mapping[str, str] | None = None, limit: int | None = None
+) -> list[SessionSeen]:
     """Those that began lately or wrote lately, newest first."""
+    return list(islice(sessions_seen(memory, environ), limit))
+
+
+def latest_writer(memory: Memory) -> str | None:
+    """The latest session of which something is there that can be taken back."""
+    return next((one.session for one in sessions_seen(memory) if one.change_count), None)
+
+
+def sessions_seen(memory: Memory, environ: Mapping[str, str] | None = None) -> Iterator[SessionSeen]:
+    """The newest first."""
     seen: dict[str, SessionSeen] = {}
     off = set(sessions_off_record(environ))
     for kept in kept_starts(environ):
         tokens = -(-len(kept.text) // 4)
         at = parse_time(kept.at, "at")
         seen[kept.session] = SessionSeen(kept.session, at, Path(kept.project).name, len(kept.entries), tokens)
-    changes: dict[str, list[datetime]] = {}
-    for name in namespaces_of(memory):
-        for line in memory.namespace(name).log(limit=_LINES):
-            if line.change.session:
-                changes.setdefault(line.change.session, []).append(line.change.at)
+    changes, last_writers = changes_by_session(memory)
     for session in {*seen, *changes, *off}:
         known = seen.get(session)
         times = changes.get(session, [])
@@ -82,7 +93,36 @@ def list_sessions(memory: Memory, environ: Mapping[str, str] | None = None) -> l
             session, max(moments), known.project if known else None, known.injected if known else 0,
             known.tokens if known else 0, len(times), session in off,
         )  # fmt: skip
-    return sorted(seen.values(), key=lambda one: one.last_at, reverse=True)
+    for one in sorted(seen.values(), key=lambda one: one.last_at, reverse=True):
+        if one.change_count and one.session not in last_writers and is_taken_back(memory, one.session):
+            yield replace(one, change_count=0)
+        else:
+            yield one
+
+
+def changes_by_session(memory: Memory) -> tuple[dict[str, list[datetime]], set[str | None]]:
+    """When each session wrote lately, with the turns that wait to be stored; and the sessions of which something is
+    surely there, because nobody wrote to it since.
+    """
+    changes: dict[str, list[datetime]] = {}
+    newest: dict[tuple[str, int], str | None] = {}
+    for name in namespaces_of(memory):
+        for line in memory.namespace(name).log(limit=_LINES):
+            newest.setdefault((name, line.number), line.change.session)
+            if line.change.session:
+                changes.setdefault(line.change.session, []).append(line.change.at)
+    waiting = Spool(Path(memory.stats().path)).messages()
+    for message in waiting:
+        changes.setdefault(message.conversation, []).append(parse_time(message.at, "at"))
+    return changes, {*newest.values(), *(message.conversation for message in waiting)}
+
+
+def is_taken_back(memory: Memory, session: str) -> bool:
+    return not has_changes(memory.undo(session=session, all_namespaces=True, force=True, dry_run=True))
+
+
+def has_changes(result: RevertResult) -> bool:
+    return any(part.reverted or part.removed for part in (result, *dict(result.parts).values()))
 
 
 def namespaces_of(memory: Memory) -> list[str]:
@@ -138,7 +178,7 @@ def undo_session(memory: Memory, session: str, *, force: bool, dry_run: bool) ->
     except Conflict:
         # What others changed since can be overruled; what was undone cannot be undone again.
         forced = undo(force=True, dry_run=True)
-        if forced.reverted or forced.removed or forced.parts:
+        if has_changes(forced):
             raise
         return forced
 

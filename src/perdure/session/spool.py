@@ -126,6 +126,10 @@ class Spool:
             path.unlink(missing_ok=True)
         return len(gone)
 
+    def messages(self) -> list[SpooledMessage]:
+        """What waits."""
+        return [message for _, message in self._read(self.waiting())]
+
     def _read(self, paths: Iterable[Path]) -> list[tuple[Path, SpooledMessage]]:
         found: list[tuple[Path, SpooledMessage]] = []
         for path in paths:
