@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import os
+import pwd
 from pathlib import Path
 
 import pytest
@@ -19,6 +21,16 @@ def test_without_anything_set_the_defaults_hold(tmp_path: Path):
     assert (found.namespace, found.embedder, found.recipe, found.actor) == ("default", "local", "balanced", "ada")
     assert found.store.name == "memory.db"
     assert tmp_path in found.store.parents
+
+
+@pytest.mark.parametrize("has_name", [True, False])
+def test_where_no_variable_names_the_user_the_system_does(monkeypatch: pytest.MonkeyPatch, has_name: bool):
+    settings._login_name.cache_clear()
+    nobody = max(entry.pw_uid for entry in pwd.getpwall() if entry.pw_uid < 2**31) + 1
+    monkeypatch.setattr(os, "getuid", lambda: os.geteuid() if has_name else nobody)
+    name = pwd.getpwuid(os.geteuid()).pw_name if has_name else "unknown"
+    assert settings.load({"HOME": "/nowhere"}).actor == name
+    settings._login_name.cache_clear()
 
 
 def test_the_environment_beats_the_file_and_an_argument_beats_both(tmp_path: Path):

@@ -278,7 +278,7 @@ class SettingsInvalid(PerdureError):
 
     code = "bad_settings"
     exit_code = 2
-    default_remedy = "Correct it; docs/reference/settings.md lists every setting and its values."
+    default_remedy = "Correct it; `perdure config show` lists every setting, `perdure config unset NAME` takes one out."
 
 
 class StoreError(PerdureError):
@@ -399,6 +399,7 @@ class ProviderUnavailable(PerdureError):
     # The HTTP status of its answer, if it gave one.
     status: int | None = None
     code = "provider_unavailable"
+    exit_code = 8
     retryable = True
     default_remedy = "Check that the server runs and can be reached; `perdure work` tries again."
 
@@ -408,7 +409,9 @@ class ProviderRefused(ProviderUnavailable):
 
     code = "provider_refused"
     retryable = False
-    default_remedy = "Check the model's name and the key in the environment; docs/models.md says which it is."
+    default_remedy = (
+        "Check the model's name and the key in the environment; `perdure config show` says which keys are there."
+    )
 
 
 class EgressForbidden(ProviderUnavailable):
@@ -430,7 +433,7 @@ class ModelUnavailable(ProviderUnavailable):
     """No language model can be asked."""
 
     code = "no_llm"
-    default_remedy = "Check the setting `llm`; docs/models.md says what each provider needs."
+    default_remedy = "Check the setting `llm`, and that the server runs; `perdure doctor --online` asks it."
 
 
 class ModelOutputInvalid(ModelUnavailable):

@@ -524,15 +524,17 @@ class Memory(LearningMemory):
         trusted: bool = False,
         revive: bool = False,
         all_namespaces: bool = False,
+        dry_run: bool = False,
         progress: Progress | None = None,
     ) -> model.Imported:
-        """Read memories from JSON Lines or from mappings. All are checked first: one bad record, and none is stored.
+        """Read memories from JSON Lines, an array or mappings. All are checked first: one bad one, and none is stored.
 
         `trusted` keeps the source, trust, times and counts that an export of your own carries. A record that was
         forgotten or corrected here after its last update is skipped, unless `revive` brings it back. All go into this
         namespace, or with `all_namespaces` each into the one it names; one undo takes them back, `all_namespaces`.
+        `dry_run` only counts what would become of them.
         """
-        flags = {"trusted": trusted, "revive": revive, "all_namespaces": all_namespaces}
+        flags = {"trusted": trusted, "revive": revive, "all_namespaces": all_namespaces, "dry_run": dry_run}
         checked = {name: validation.check_bool(flag, name) for name, flag in flags.items()}
         return lifecycle.import_export.import_from(
             self._services, self._namespace, source, progress=progress, **checked

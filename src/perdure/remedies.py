@@ -16,7 +16,7 @@ Words: TypeAlias = Literal["cli", "python", "mcp", "http"]
 _WITH_VALUE: Final = ("--tier", "--trust", "--store", "--related", "--erased")
 _VALUED: Final = rf"(?:{'|'.join(_WITH_VALUE)}) [\w./~-]*[\w/~-]"
 _ARGUMENT: Final = rf"{_VALUED}|--[a-z-]+|[0-9a-f]{{8}}(?:-[0-9a-f]{{4,12}}){{4}}|\d+\b|[A-Z]{{2,}}\b"
-_NAME: Final = "(?:bank|checkpoint|session|token) [a-z]+|[a-z][a-z-]*"
+_NAME: Final = "config unset [a-z_]+|(?:bank|checkpoint|config|session|token) [a-z]+|[a-z][a-z-]*"
 _COMMAND: Final = re.compile(rf"`?\bperdure (?P<name>{_NAME})(?P<arguments>(?: (?:{_ARGUMENT}))*)`?")
 # Options that are arguments in Python and in a request, too. Others are those of a server, which its person starts.
 _OPTION: Final = re.compile(r"--(?:force|overwrite|revive|expected-version|namespace|store)(?![\w-])")

@@ -17,7 +17,7 @@ from weakref import WeakSet
 from perdure import lifecycle
 from perdure.embed.choice import Chosen, EmbedderChoice
 from perdure.embed.port import Embedder, Generation, check_embedder, why_unavailable
-from perdure.errors import EmbedderUnavailable, InvalidInput, shown
+from perdure.errors import EmbedderUnavailable, InvalidInput, SettingsInvalid, StoreError, shown
 from perdure.lifecycle.usage import UseCounter
 from perdure.lifecycle.write_context import WriteContext
 from perdure.model import Filter, Finding, Recall
@@ -62,7 +62,8 @@ class Services:
         self.settings = settings
         self.context = context
         self._given = None if embedder is None or isinstance(embedder, str) else check_embedder(embedder)
-        if self._given is None and ":" in settings.embedder:
+        # What a caller names must be there. With what is in the settings, memories are stored and found by words.
+        if isinstance(embedder, str) and ":" in settings.embedder:
             from perdure.providers.plugins import require_provider
 
             require_provider("perdure.embedders", settings.embedder.partition(":")[0])
@@ -207,19 +208,22 @@ class Services:
         if triggers is not None:
             triggers.drop(namespace)
 
-    def embedder_finding(self, target: Chosen | None = None) -> Finding:
-        """Whether recall by meaning works, and if not, why. `target`: what was just opened, so as not to ask twice."""
+    def embedder_finding(self, target: Chosen | None = None, *, online: bool = False) -> Finding:
+        """Whether recall by meaning works, and if not, why. `target`: what was just opened, so as not to ask twice.
+        `online`: it is asked next.
+        """
         if not self.wants_vectors:
             return Finding("embedder", "ok", "Recall by meaning is switched off: embedder is `none`.")
         target = target or self.embedders.target()
         reason = why_unavailable(target.embedder) or self.embedders.failure
         if target.generation is None or reason is not None:
             reason = reason or EmbedderUnavailable()
-            return Finding("embedder", "warning", reason.sentence, reason.cli_remedy)
+            level = "problem" if isinstance(reason.__cause__, SettingsInvalid) else "warning"
+            return Finding("embedder", level, reason.sentence, reason.cli_remedy)
         name = target.generation.name
         if hasattr(target.embedder, "unavailable"):
-            sentence = f"Recall by meaning asks {name}; `perdure doctor --online` says whether it answers."
-            return Finding("embedder", "ok", sentence)
+            how = "" if online else "; `perdure doctor --online` says whether it answers"
+            return Finding("embedder", "ok", f"Recall by meaning asks {name}{how}.")
         return Finding("embedder", "ok", f"Recall by meaning works: {name}.")
 
     def note_missing_embedder(self) -> tuple[str, ...]:
@@ -254,6 +258,16 @@ class Services:
         self._lock = threading.Lock()
         self._indexes = Indexes()
         self.embedders = EmbedderChoice(self.store, self._open_target, self._open_earlier)
+
+
+def remove_unused_store(settings: Settings) -> bool:
+    """Remove the store, if nothing was ever stored in it and nobody else has it open. True when it is gone."""
+    from perdure.store.sqlite.store import SqliteStore
+
+    try:
+        return SqliteStore.open(store_file(settings), create=False).remove_if_unused()
+    except (StoreError, OSError):
+        return False
 
 
 _alive: Final[WeakSet[Services]] = WeakSet()

@@ -347,8 +347,9 @@ def _settings_of(raw: Mapping[str, object], environ: Mapping[str, str]) -> Setti
     values["categories"] = frozenset(CATEGORIES) | frozenset(values.get("categories", ()))
     values.setdefault("store", directory("data", environ) / "memory.db")
     values.setdefault("cache", directory("cache", environ))
-    login = (environ[name] for name in ("USER", "LOGNAME", "USERNAME") if environ.get(name))
-    values.setdefault("actor", next(login, "unknown"))
+    if "actor" not in values:
+        login = (environ[name] for name in ("USER", "LOGNAME", "USERNAME") if environ.get(name))
+        values["actor"] = next(login, None) or _login_name()
     if values.get("egress") == ("none",):
         values["egress"] = ()
     if unknown := [entry for entry in values.get("egress", ()) if not _HOST.fullmatch(entry)]:
@@ -362,6 +363,17 @@ def _settings_of(raw: Mapping[str, object], environ: Mapping[str, str]) -> Setti
         if unknown := set(values.get(name, ())) - set(TIERS):
             raise SettingsInvalid(f"{name} names a tier {min(unknown)!r}.", remedy=f"Tiers: {', '.join(TIERS)}.")
     return _checked(Settings(**values))
+
+
+@lru_cache(maxsize=1)
+def _login_name() -> str:
+    """The name of this process's user, for containers that set no variable. Not every user has one."""
+    try:
+        import pwd
+
+        return pwd.getpwuid(os.getuid()).pw_name or "unknown"
+    except (ImportError, KeyError, OSError):
+        return "unknown"
 
 
 def unknown_variables(environ: Mapping[str, str]) -> dict[str, str | None]:

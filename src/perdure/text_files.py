@@ -36,7 +36,9 @@ def replacing(path: str | os.PathLike[str]) -> Generator[TextIO]:
         finally:
             os.close(directory)
     except (OSError, ValueError, TypeError) as error:
-        raise ExportFailed(f"{shown(path)} cannot be written: {error}.") from error
+        # The system names the file that stands in for this one until it is whole.
+        reason = (error.strerror if isinstance(error, OSError) else None) or error
+        raise ExportFailed(f"{shown(path)} cannot be written: {reason}.") from error
 
 
 @contextmanager

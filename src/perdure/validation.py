@@ -394,8 +394,8 @@ def _string(value: object, field: str) -> str:
             value.encode("utf-8")
         except UnicodeEncodeError as error:
             raise InvalidInput(
-                f"{field} holds half of a surrogate pair at position {error.start}, which is not text.",
-                remedy="Decode it with errors='replace' first; nothing was changed.",
+                f"{field} is not UTF-8 text: position {error.start} holds half of a surrogate pair.",
+                remedy="Give it as UTF-8 text; nothing was changed.",
             ) from error
     # An enumeration's member is a str that shows itself as something else; what is stored must be plain.
     return str.__str__(value)

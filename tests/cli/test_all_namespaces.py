@@ -83,7 +83,7 @@ def test_a_record_that_says_no_namespace_keeps_all_of_them_out(user: User, store
     answer = user.fails(
         2, "import", "-", "--all-namespaces", stdin='{"text": "tea", "namespace": "a"}\n{"text": "milk"}\n'
     )
-    assert "Record 2: It does not say its namespace." in answer.err
+    assert "Line 2: It does not say its namespace." in answer.err
     assert not held(store, "a")
 
 

@@ -182,3 +182,36 @@ def test_every_variable_that_a_provider_reads_a_key_from_is_known():
 def test_show_is_the_same_as_no_action(user: User):
     assert user.done("config", "show").out == user.done("config").out
     user.fails(2, "config", "show", "recipe")
+
+
+@pytest.mark.parametrize("name", ["embedder", "llm"])
+def test_a_provider_that_is_not_installed_is_refused_before_it_is_written(user: User, tmp_path: Path, name: str):
+    file = tmp_path / "perdure.toml"
+    answer = user.fails(2, "config", "set", name, "foo:bar", PERDURE_CONFIG=str(file), PERDURE_EMBEDDER="")
+    assert "that is called 'foo'." in answer.err
+    assert "`none`" in answer.err
+    assert f"`perdure config unset {name}`" in answer.err
+    assert not file.exists()
+
+
+def test_with_an_embedder_that_is_not_installed_all_goes_on_by_words_and_doctor_names_it(user: User):
+    remembered = user.done("remember", "Alice likes tea", PERDURE_EMBEDDER="foo:bar")
+    assert "No embedder is installed that is called 'foo'." in remembered.err
+    assert "Alice likes tea" in user.done("list", PERDURE_EMBEDDER="foo:bar").out
+    recalled = user.done("recall", "tea", PERDURE_EMBEDDER="foo:bar")
+    assert "Alice likes tea" in recalled.out
+    assert "Found by keyword alone" in recalled.err
+    examined = user("doctor", PERDURE_EMBEDDER="foo:bar", PERDURE_LLM="foo:bar")
+    assert examined.code == 7
+    found = {row[1]: row for row in examined.rows if row[0] == "problem"}
+    assert set(found) == {"embedder", "llm"}
+    assert "Set `embedder` to `local`, `none`" in found["embedder"][3]
+    assert "`perdure config unset embedder`" in found["embedder"][3]
+
+
+def test_to_unset_what_is_not_set_is_no_failure(user: User, tmp_path: Path):
+    file = tmp_path / "perdure.toml"
+    done = user.done("config", "unset", "recipe", PERDURE_CONFIG="", XDG_CONFIG_HOME=str(tmp_path))
+    assert done.out.startswith("Nothing to do: recipe was not in ")
+    file.write_text('recipe = "facts"\n', encoding="utf-8")
+    assert user.done("config", "unset", "recipe", PERDURE_CONFIG=str(file)).out == f"Took recipe out of {file}\n"

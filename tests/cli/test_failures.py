@@ -42,7 +42,7 @@ def test_help_lists_every_exit_code(user: User):
         (("remember", "x", "--lines"), 2, "--lines reads standard input"),
         (("remember", "x", "-n", "\t"), 2, "is not a namespace"),
         (("remember", "x", "-n", "a", "-n", "b"), 2, "one namespace"),
-        (("remember", "a\udcffb"), 2, "surrogate"),
+        (("remember", "a\udcffb"), 2, "The text to remember is not UTF-8 text: byte 1 is wrong."),
         (("list", "--state", "nonsense"), 2, "no state 'nonsense'"),
         (("list", "--since", "nonsense"), 2, "since is not a time"),
         (("list", "--nonsense"), 2, "No such option"),
@@ -128,3 +128,21 @@ def test_an_interrupt_ends_with_its_own_code(user: User, monkeypatch: pytest.Mon
     monkeypatch.setattr(Memory, "list", interrupt)
     assert "error: Interrupted." in user.fails(130, "list").err
     assert json.loads(user.fails(130, "list", "--json").err)["code"] == "interrupted"
+
+
+@pytest.mark.parametrize("text", ["- a bullet", "-5 degrees", "--- a line"])
+def test_a_text_that_begins_with_a_dash_is_answered_with_how_it_is_written(user: User, text: str):
+    assert f"perdure remember -- '{text}'" in user.fails(2, "remember", text).err
+    user.done("remember", "--", text)
+    assert "--tag" in user.fails(2, "remember", "--tga", "x y", "tea").err
+
+
+def test_an_export_that_cannot_be_written_names_the_file_that_was_asked_for(user: User, tmp_path: Path):
+    long = str(tmp_path / ("x" * 250))
+    error = user.fails(2, "export", long).err
+    assert "cannot be written: File name too long." in error
+    assert ".xxx" not in error
+
+
+def test_errors_name_no_page_that_an_installed_program_has_not():
+    assert not [error.code for error in all_errors() if "docs/" in error.default_remedy]

@@ -75,7 +75,7 @@ def test_a_provider_that_stopped_costs_a_note_and_no_memory(person: User, ollama
     assert "Bob drinks green tea" in recalled.out
     assert "ollama" in recalled.err
     stuck = person("work")
-    assert (stuck.code, "1 left" in stuck.out) == (1, True)
+    assert (stuck.code, "1 left" in stuck.out) == (8, True)
     assert "ollama" in stuck.err
     start(ollama_server, ollama)
     assert "Embedded 1; 0 left." in person.done("work").out
@@ -130,6 +130,7 @@ def test_doctor_says_which_models_are_set_and_asks_them_only_when_told_to(person
     assert report["egress"][2] == "Nothing may leave this machine: egress is `none`."
     assert ollama_server.requests == []
     asked = {row[1]: row for row in person.done("doctor", "--online", PERDURE_LLM="ollama:qwen3").rows}
+    assert "--online" not in asked["embedder"][2]
     assert asked["embedder_answers"][2].endswith("answers.")
     assert asked["llm_answers"][2] == "ollama:qwen3 answers."
     assert [request.path for request in ollama_server.requests] == ["/api/embed", "/api/chat"]

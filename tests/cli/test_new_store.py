@@ -9,6 +9,8 @@ import pytest
 
 from perdure import Memory
 from perdure.errors import StoreMissing
+from perdure.services import remove_unused_store
+from perdure.settings import load
 
 if TYPE_CHECKING:
     from cli.user import User
@@ -72,3 +74,45 @@ def test_an_empty_file_becomes_a_store_for_its_owner_alone(tmp_path: Path):
         memory.remember("tea")
         modes = {file.name: file.stat().st_mode & 0o777 for file in tmp_path.iterdir()}
     assert set(modes.values()) == {0o600}, modes
+
+
+REFUSED = (
+    ("remember", ""), ("remember", "tea", "--importance", "5"), ("upsert", "drink:alice", ""), ("import", "bad.csv"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("words", REFUSED, ids=" ".join)
+def test_a_first_write_that_is_refused_leaves_no_store(
+    newcomer: User, store: Path, words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(store.parent)
+    table = store.with_name("bad.csv")
+    table.write_text("text,tier\ntea,\nmilk,nope\n", encoding="utf-8")
+    assert "new store" not in newcomer.fails(2, *words).err
+    assert list(store.parent.iterdir()) == [table]
+    assert f"new store: {store}" in newcomer.done("remember", "tea").err
+
+
+def test_a_first_write_that_fails_half_way_says_that_there_is_a_store_now(newcomer: User, store: Path):
+    answer = newcomer("remember", "--lines", stdin=b"tea\n\xff\n")
+    assert (answer.code, answer.out) == (2, "Remembered #1  tea\n")
+    assert f"new store: {store}" in answer.err
+    assert newcomer.done("list").out.endswith("tea\n")
+
+
+def test_a_store_that_somebody_else_has_open_is_not_removed(newcomer: User, store: Path, tmp_path: Path):
+    first, other = tmp_path / "first.db", Memory(store, embedder="none")
+    with other:
+        assert not remove_unused_store(load(store=str(store)))
+        assert other.remember("tea").record.number == 1
+    assert not remove_unused_store(load(store=str(store)))
+    Memory(first, embedder="none").close()
+    assert remove_unused_store(load(store=str(first)))
+    assert {path.name.split(".")[0] for path in tmp_path.iterdir()} == {"memory"}
+    assert newcomer.done("list").out.endswith("tea\n")
+
+
+def test_a_store_beside_which_somebody_keeps_tokens_is_not_removed(newcomer: User, store: Path):
+    newcomer.done("token", "create", "phone")
+    newcomer.fails(2, "remember", "")
+    assert "phone" in newcomer.done("token", "list").out

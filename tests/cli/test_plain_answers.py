@@ -117,7 +117,7 @@ def test_work_that_cannot_be_done_fails_for_a_scheduler(user: User, monkeypatch:
     user.done("remember", "tea on monday")
     monkeypatch.setattr("perdure.embed.local.unavailable", EmbedderUnavailable)
     answer = user("work", PERDURE_EMBEDDER="local")
-    assert answer.code == 1
+    assert answer.code == 8
     assert answer.out == "Embedded 0; 1 left.\n"
     assert "No embedding model is available" in answer.err
 

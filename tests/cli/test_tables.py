@@ -55,7 +55,7 @@ def test_columns_may_be_separated_by_semicolons_or_tabs_and_a_mark_at_the_beginn
         ("", "has no column `text`. Its columns: none."),
         ("text,TEXT\ntea,x\n", "has the column 'text' twice."),
         ("text,tags\ntea,x,y\n", "Row 2 has 3 cells, and there are 2 columns."),
-        ("text,tier\ntea,\nmilk,nope\n", "Record 2: There is no tier 'nope'."),
+        ("text,tier\ntea,\nmilk,nope\n", "Row 3: There is no tier 'nope'."),
         ("text,metadata\ntea,{}\nmilk,[1]\n", "Row 3: '[1]' is not a JSON object"),
         ('text,tags\n"tea,x\n', "Row 2 cannot be read"),
     ],
@@ -68,3 +68,44 @@ def test_a_table_that_cannot_be_read_stores_nothing_and_says_where(
     assert sentence in user.fails(2, "import", str(path)).err
     path.write_bytes(b"text\n\xff\n")
     assert "is not UTF-8" in user.fails(2, "import", str(path)).err
+
+
+@pytest.mark.parametrize("is_new", [True, False], ids=["no store yet", "a store"])
+def test_a_dry_run_counts_what_an_import_then_does(newcomer: User, store: Path, tmp_path: Path, is_new: bool):
+    path = tmp_path / "notes.csv"
+    path.write_text("text,key\ntea,drink:alice\nmilk,drink:alice\ncocoa,\ncocoa,\nwater,\n", encoding="utf-8")
+    if not is_new:
+        newcomer.done("remember", "water")
+        newcomer.done("remember", "cocoa")
+        newcomer.done("forget", "cocoa", "--yes")
+    files = {each.name for each in tmp_path.iterdir()}
+    foretold = newcomer.done("import", str(path), "--dry-run")
+    assert {each.name for each in tmp_path.iterdir()} == files
+    assert is_new or [record["text"] for record in records(newcomer)] == ["water"]
+    happened = newcomer.done("import", str(path))
+    assert foretold.out == happened.out.replace("Imported", "Would import")
+    assert foretold.out.startswith("Would import 5: 3 new, 1 upd" if is_new else "Would import 3: 1 new, 1 upd")
+    assert ("2 records skipped: deleted" in foretold.err) == ("2 records skipped: deleted" in happened.err) != is_new
+    assert "undo" not in foretold.err
+
+
+def test_a_dry_run_of_an_export_says_what_is_wrong_with_it(user: User):
+    assert "Line 2: text is empty." in user.fails(2, "import", "-", "--dry-run", stdin='{"text":"a"}\n{"text":""}').err
+    assert user.done("import", "-", "--dry-run", stdin='{"text":"a"}').out.startswith("Would import 1: 1 new")
+    assert records(user) == []
+
+
+def test_an_array_of_objects_is_read_as_their_lines_would_be(user: User):
+    assert user.done("import", "-", stdin='[{"text": "tea"},\n {"text": "milk"}]').out.startswith("Imported 2: 2 new")
+    assert "Record 2 is not a JSON object." in user.fails(2, "import", "-", stdin='[{"text": "tea"}, 7]').err
+    assert "Record 1: text is empty." in user.fails(2, "import", "-", stdin='[{"text": ""}]').err
+    assert "The file is not JSON" in user.fails(2, "import", "-", stdin="[{").err
+
+
+def test_what_cannot_be_imported_says_what_can(user: User, tmp_path: Path):
+    path = tmp_path / "notes.txt"
+    path.write_text("Alice likes tea\n", encoding="utf-8")
+    error = user.fails(2, "import", str(path)).err
+    assert f"{path} is neither JSON nor a table nor Markdown." in error
+    assert "perdure remember --lines" in error
+    assert "an array of such objects" in user.fails(2, "import", "-", stdin="Alice likes tea\n").err

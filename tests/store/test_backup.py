@@ -490,8 +490,12 @@ def test_a_backup_that_is_not_in_order_changes_nothing(
     memory.backup(copy)
     memory.remember("milk at night")
     damage(copy)
-    with pytest.raises(BackupFailed):
+    with pytest.raises(BackupFailed) as refused:
         memory.restore_backup(copy)
+    assert "doctor" not in refused.value.cli_remedy
+    assert refused.value.sentence.count(str(copy)) == 1
+    if damage in {damaged_bytes, damaged_memory, half}:
+        assert "another copy" in refused.value.cli_remedy
     assert len(texts(path)) == 3
     assert not [each for each in path.parent.iterdir() if "restoring" in each.name or "before" in each.name]
 

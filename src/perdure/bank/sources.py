@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -37,6 +38,10 @@ TRANSCRIPTS: Final[Mapping[str, Agent]] = {"claude-code transcripts": "claude-co
 TOOLS: Final = ("claude-code", "codex", "iflow", "opencode")
 _SQLITE: Final = b"SQLite format 3\0"
 _LOOKED_AT: Final = 200
+_PLAIN_LINES: Final = (
+    "Lines of text: `perdure remember --lines < FILE` makes each a memory. JSON: an object with a `text` on each line, "
+    "or an array of them. A table: name it .csv, with a column `text`. Markdown: name it .md. Nothing was stored."
+)
 _BANK: Final = ("anti-patterns.md", "patterns.md", "heuristics.md")
 
 
@@ -91,6 +96,10 @@ def kind_of_lines(path: Path) -> Kind:
             return "claude-code transcripts"
         if "perdure_export" in line or "text" in line or count >= _LOOKED_AT:
             return "records"
+    with path.open("rb") as stream:
+        beginning = stream.read(_LOOKED_AT).removeprefix(codecs.BOM_UTF8).strip()
+    if beginning and not beginning.startswith((b"{", b"[")):
+        raise ImportFailed(f"{path} is neither JSON nor a table nor Markdown.", remedy=_PLAIN_LINES)
     return "records"
 
 
@@ -109,7 +118,7 @@ def recognise_folder(path: Path) -> Source:
             return Source(kind, tuple(file for other, file in kinds if other == kind))
     raise ImportFailed(
         f"{path} holds nothing that is known here.",
-        remedy="Name a file, a project with specs/, or a folder of transcripts; docs/import.md lists what is read.",
+        remedy="Name a file, a project with specs/, or a folder of transcripts; `perdure import --help` lists them.",
     )
 
 

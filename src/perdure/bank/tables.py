@@ -20,6 +20,12 @@ _MAX_CELL: Final = 1 << 22
 _HOW: Final = "The first line names the columns, and one of them is `text`; nothing was stored."
 
 
+class RowRecord(dict[str, Json]):
+    """A record and the row that it was: an error names it as a spreadsheet does, with the names of the columns as 1."""
+
+    place: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class TableRecords:
     """The rows as records; which columns are fields of a memory, and which became entries of its metadata."""
@@ -75,9 +81,7 @@ def field_of_column(name: str) -> str | None:
     return plain if plain in RECORD_FIELDS else None
 
 
-def record_of_row(
-    names: Sequence[str], fields: Sequence[str | None], cells: Sequence[str], line: int
-) -> dict[str, Json]:
+def record_of_row(names: Sequence[str], fields: Sequence[str | None], cells: Sequence[str], line: int) -> RowRecord:
     record: dict[str, Any] = {}
     metadata: dict[str, Json] = {}
     for name, field, cell in zip(names, fields, cells, strict=False):
@@ -96,7 +100,9 @@ def record_of_row(
         elif name:
             # What looks like a number may be a telephone number: it stays as it is written.
             metadata[name] = cell
-    return {**record, **({"metadata": metadata} if metadata else {})}
+    made = RowRecord({**record, **({"metadata": metadata} if metadata else {})})
+    made.place = f"Row {line}"
+    return made
 
 
 def value_of_cell(field: str, cell: str) -> Json:

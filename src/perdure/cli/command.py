@@ -5,6 +5,7 @@ options, call the façade, render what it returns.
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import sys
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -21,6 +22,7 @@ from perdure.cli import stored_names
 from perdure.cli.exit_codes import OK
 from perdure.cli.terminal import dim, err, safe
 from perdure.clock import format_time
+from perdure.errors import shown
 
 if TYPE_CHECKING:
     from perdure.cli.render import View
@@ -32,6 +34,8 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 HELP_OPTIONS = ("-h", "--help")
 CONTEXT: dict[str, Any] = {"help_option_names": list(HELP_OPTIONS), "max_content_width": 100}
 GENERAL = "Options"
+# What no option has: white space, or a dash before something else than a letter.
+_TEXT: Final = re.compile(r"^-+[^-a-zA-Z]|\s")
 # In the meta of a context: the help has every option; it is for the reference, where nobody's settings count.
 EVERY_OPTION: Final = "perdure.every_option"
 REFERENCE: Final = "perdure.reference"
@@ -61,8 +65,9 @@ class Target:
 
     @contextmanager
     def memory(self, *, dry_run: bool = False, settings: Settings | None = None, **more: Any) -> Generator[Memory]:
-        """Only a command that `creates` may make a store, and then it says so. Where there is none, its dry run looks
-        at an empty one that is gone afterwards. `more` is what else the memory is opened with.
+        """Only a command that `creates` may make a store, and then it says so; if it fails and has stored nothing, the
+        store is gone again. Where there is none, its dry run looks at an empty one that is gone afterwards. `more` is
+        what else the memory is opened with.
         """
         from perdure.memory import Memory
 
@@ -74,10 +79,18 @@ class Target:
             "settings": settings,
             "namespace": self.namespaces[0] if self.namespaces else None,
         } | more
-        with Memory(store, surface="cli", create=self.creates, **chosen) as memory:
-            yield memory
-        if new is not None and not self.json:
-            err(dim(f"new store: {safe(str(new))}"))
+        try:
+            with Memory(store, surface="cli", create=self.creates, **chosen) as memory:
+                yield memory
+        except BaseException:
+            if new is not None:
+                from perdure.services import remove_unused_store
+
+                new = None if remove_unused_store(settings) else new
+            raise
+        finally:
+            if new is not None and new.exists() and not self.json:
+                err(dim(f"new store: {safe(str(new))}"))
 
     @property
     def is_missing(self) -> bool:
@@ -191,9 +204,19 @@ class WithHelp(click.Command):
         return list(HELP_OPTIONS)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Click does not say of every wrong use which command it was."""
+        """Click does not say of every wrong use which command it was, nor what to do with a text that begins with a
+        dash.
+        """
+        words = list(args)
         try:
             return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            text = next((word for word in words if word.startswith(error.option_name) and _TEXT.search(word)), None)
+            if text is not None and any(isinstance(parameter, click.Argument) for parameter in self.params):
+                sentence = f"{shown(text)} begins with a dash, as options do. Put `--` before it: "
+                raise click.UsageError(f"{sentence}{ctx.command_path} -- {shlex.quote(text)}", ctx) from error
+            error.ctx = error.ctx or ctx
+            raise
         except click.UsageError as error:
             error.ctx = error.ctx or ctx
             raise

@@ -19,6 +19,7 @@ from perdure.cli.terminal import dim, note, safe
 from perdure.errors import InvalidInput, NotFound, SettingsInvalid, shown
 from perdure.jsonable import to_jsonable
 from perdure.project import project_directory
+from perdure.providers.plugins import Group, require_provider
 from perdure.recall.cookbook import own_recipes
 from perdure.recall.recipe import recipe_named
 from perdure.settings import API_KEYS, SETTINGS, Setting, SettingInForce, check_file, in_force, is_url, settings_file
@@ -38,6 +39,10 @@ _EXAMPLES: Final = (
     "perdure config --json | jq '.settings[0]'",
 )
 _KEY_REMEDY: Final = f"Keys are read from the environment alone, and never written down: {', '.join(API_KEYS)}."
+
+
+# Without a request it can be known whether a provider is installed, and nothing about its model.
+_PROVIDERS: Final[dict[str, Group]] = {"embedder": "perdure.embedders", "llm": "perdure.llms"}
 
 
 def _text(value: Any) -> str:
@@ -90,14 +95,16 @@ def main(target: Target, *, action: str | None, name: str | None, value: str | N
             rows=[(_text(shown_now.value),)],
             after=[dim(f"from: {safe(shown_now.origin)}")],
         )
-    _write(path, setting, value)
+    changed = _write(path, setting, value)
     now = _one(target, setting)
-    done = f"Set {setting.name} to {safe(_text(now.value))}" if value is not None else f"{setting.name} is not set"
+    done = f"Set {setting.name} to {safe(_text(now.value))} in"
+    if value is None:
+        done = f"Took {setting.name} out of" if changed else f"Nothing to do: {setting.name} was not in"
     after = [dim(f"now {safe(_text(now.value))}, from: {safe(now.origin)}")] if value is None else []
     if value is not None and now.origin != "file":
-        done = f"Set {setting.name}"
+        done = f"Set {setting.name} in"
         after = [note(f"In force is {safe(_text(now.value))} still, from {safe(now.origin)}.")]
-    return View(json={**to_jsonable(now), "path": str(path)}, lines=[f"{done} in {safe(str(path))}"], after=after)
+    return View(json={**to_jsonable(now), "path": str(path)}, lines=[f"{done} {safe(str(path))}"], after=after)
 
 
 def _everything(target: Target, path: Path) -> View:
@@ -145,7 +152,8 @@ def _known(name: str) -> Setting:
     raise NotFound(f"There is no setting {shown(name)}.", remedy=meant)
 
 
-def _write(path: Path, setting: Setting, value: str | None) -> None:
+def _write(path: Path, setting: Setting, value: str | None) -> bool:
+    """Whether the file is another now."""
     try:
         before = path.read_bytes().decode("utf-8")
     except FileNotFoundError:
@@ -154,13 +162,16 @@ def _write(path: Path, setting: Setting, value: str | None) -> None:
         raise SettingsInvalid(f"{path} cannot be read: {error}.") from error
     if value is not None and (setting.kind == "text" or is_url(value)) and redact(value).text != value:
         raise SettingsInvalid(f"This value of {setting.name} holds a secret.", remedy=_KEY_REMEDY)
+    if value is not None and setting.name in _PROVIDERS and ":" in value:
+        require_provider(_PROVIDERS[setting.name], value.partition(":")[0])
     after = with_value(before, setting.name, None if value is None else toml_value(setting, value))
     settings = check_file(after.encode(), path, os.environ)
     recipe_named(settings.recipe, own_recipes(settings.recipes))
     if after == before:
-        return
+        return False
     # A link stays one: what it names is what changes.
     path = path.resolve()
     path.parent.mkdir(parents=True, exist_ok=True)
     with replacing(path) as file:
         file.write(after)
+    return True

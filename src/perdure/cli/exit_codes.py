@@ -12,6 +12,7 @@ CONFLICT: Final = 4
 STORE: Final = 5
 BUSY: Final = 6
 PROBLEM_FOUND: Final = 7
+NO_ANSWER: Final = 8
 INTERRUPTED: Final = 130
 READER_GONE: Final = 141
 
@@ -24,6 +25,7 @@ EXIT_CODES: Final = {
     STORE: "the store cannot be opened, read or written",
     BUSY: "another process held the store for too long; try again",
     PROBLEM_FOUND: "`doctor` found a problem",
+    NO_ANSWER: "a model or its server does not answer, or may not be asked",
     INTERRUPTED: "interrupted with Ctrl-C",
     READER_GONE: "the reader of the output went away, as in `perdure list | head -1`",
 }

@@ -51,9 +51,10 @@ _MOST_UNREAD: Final = 20
 def main(target: Target, *, path: str | None, tool: str | None, dry_run: bool, **options: bool) -> View:
     """Read memories from a file that `export` wrote, or that another tool keeps.
 
-    Perdure recognises what PATH is: an export (one JSON object per line, of which only `text` is needed), a table (CSV,
-    with a column `text`), a Markdown file, memory files of a project (`specs`), transcripts of Claude Code or Codex, a
-    database of another memory tool, the file of the reference memory server. `-` is an export on standard input.
+    Perdure recognises what PATH is: an export (one JSON object per line, of which only `text` is needed; or an array of
+    them), a table (CSV, with a column `text`), a Markdown file, memory files of a project (`specs`), transcripts of
+    Claude Code or Codex, a database of another memory tool, the file of the reference memory server. `-` is an export
+    on standard input. Plain lines are what `perdure remember --lines` reads.
     docs/import.md tells what becomes of each.
 
     Perdure checks an export first: if one line is bad, nothing is stored. Memories that are stored already stay as they
@@ -74,10 +75,8 @@ def main(target: Target, *, path: str | None, tool: str | None, dry_run: bool, *
         home = Path(os.environ.get("HOME") or Path.home())
         sources = sources_of(str(tool), target.project, home, os.environ)
     if path is not None and (not sources or sources[0].kind in {"records", "table"}):
-        if dry_run:
-            raise click.UsageError("An export or a table is imported without a dry run; `perdure undo` takes it back.")
         table = read_table(Path(path)) if sources and sources[0].kind == "table" else None
-        return import_records(target, path, table, **options)
+        return import_records(target, path, table, dry_run=dry_run, **options)
     if options["revive"]:
         raise click.UsageError("--revive is for exports; what else was forgotten stays so until its source changes.")
     if options["all_namespaces"]:
@@ -86,20 +85,20 @@ def main(target: Target, *, path: str | None, tool: str | None, dry_run: bool, *
 
 
 def import_records(
-    target: Target, path: str, table: TableRecords | None, *, all_namespaces: bool, **options: bool
+    target: Target, path: str, table: TableRecords | None, *, dry_run: bool, all_namespaces: bool, **options: bool
 ) -> View:
     if all_namespaces and target.namespaces:
         raise click.UsageError("Use --namespace or --all-namespaces, not both.")
     source = table.records if table else source_file(path)
-    with target.memory() as memory, Bar("Importing") as bar:
-        imported = memory.import_(source, all_namespaces=all_namespaces, progress=bar, **options)
+    with target.memory(dry_run=dry_run) as memory, Bar("Importing") as bar:
+        imported = memory.import_(source, all_namespaces=all_namespaces, dry_run=dry_run, progress=bar, **options)
     total = imported.inserted + imported.updated + imported.present
     counts = f"{imported.inserted:,} new, {imported.updated:,} updated, {imported.present:,} known"
     if table:
         kept = f" Kept as metadata: {', '.join(table.metadata)}." if table.metadata else ""
         columns = f"Columns that are fields of a memory: {', '.join(table.fields)}.{kept}"
         imported = replace(imported, notes=(columns, *imported.notes))
-    view = imported_view(target, imported, f"Imported {total:,}: {counts}.")
+    view = imported_view(target, imported, f"{'Would import' if dry_run else 'Imported'} {total:,}: {counts}.")
     take_back = target.hint("undo", imported.batch, all_namespaces=all_namespaces)
     return replace(view, after=[*view.after, *([dim(f"take it back: {take_back}")] if imported.batch else [])])
 

@@ -30,6 +30,6 @@ def imported_view(target: Target, imported: Imported, line: str) -> View:
     if len(imported.evicted) > MOST_SHOWN:
         after.append(f"Evicted to make room, in all: {len(imported.evicted):,}.")
     after += map(note, imported.notes)
-    if target.embeds and imported.inserted + imported.updated > FEW_VECTORS:
+    if target.embeds and imported.batch and imported.inserted + imported.updated > FEW_VECTORS:
         after.append(dim(f"found by words now; by meaning after: {target.hint('work')}"))
     return View(json=imported, lines=[line], after=after)

@@ -16,7 +16,7 @@ from perdure.validation import MAX_TEXT_BYTES
 def words_or_stdin(words: Sequence[str], what: str) -> str:
     """The words given, as one text; `-`, or nothing while something is piped in, means standard input."""
     if words and tuple(words) != ("-",):
-        return " ".join(words)
+        return _decoded(" ".join(words).encode("utf-8", "surrogatepass"), what)
     piped: TextIO | None = sys.stdin
     if not words and (piped is None or piped.isatty()):
         raise click.UsageError(f"{what} is missing. Write it after the command, or pipe it in.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from perdure.cli.command import Target, command, option
-from perdure.cli.exit_codes import FAILED, OK
+from perdure.cli.exit_codes import NO_ANSWER, OK
 from perdure.cli.progress import Bar
 from perdure.cli.render import View
 from perdure.cli.terminal import note
@@ -24,7 +24,7 @@ def main(target: Target, *, limit: int | None, purge: bool | None, drop_old_vect
     are made of them, and those that were retrieved are reviewed. Learnings without keywords get some, from the language
     model of the settings if there is one. Memories whose time is over become expired, and evicted ones are removed when
     their grace period is over. After the setting `embedder` was changed, the old model answers until this has made
-    every vector anew. It may be interrupted and run again at any time, by any process. Exit code 1 when vectors are
+    every vector anew. It may be interrupted and run again at any time, by any process. Exit code 8 when vectors are
     missing and none could be made.
     """
     from perdure.session.spool import Spool
@@ -51,4 +51,4 @@ def main(target: Target, *, limit: int | None, purge: bool | None, drop_old_vect
         done.append("Nothing to do.")
     stuck = result.vectors_pending and not result.embedded and limit != 0
     lines = [" ".join(done)] if done else []
-    return View(json=result, lines=lines, after=map(note, result.notes), exit_code=FAILED if stuck else OK)
+    return View(json=result, lines=lines, after=map(note, result.notes), exit_code=NO_ANSWER if stuck else OK)

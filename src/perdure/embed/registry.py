@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from perdure.embed.port import Embedder
 from perdure.embed.server import as_embedder_error
-from perdure.errors import EmbedderUnavailable, PerdureError, ProviderUnavailable, shown
+from perdure.errors import EmbedderUnavailable, PerdureError, ProviderUnavailable, SettingsInvalid, shown
 from perdure.providers.access import Access
 from perdure.providers.options import Options
 from perdure.providers.plugins import load
@@ -12,8 +12,8 @@ from perdure.settings import Settings
 
 
 def open_embedder(name: str, settings: Settings, access: Access, *, dimensions: int = 0) -> Embedder:
-    """No request is made. Raises `EmbedderUnavailable`, or `SettingsInvalid` if there is no such provider. `dimensions`
-    of an earlier generation take the place of those in the settings.
+    """No request is made. Raises `EmbedderUnavailable`, whose cause is `SettingsInvalid` if there is no such provider.
+    `dimensions` of an earlier generation take the place of those in the settings.
     """
     provider, _, model = name.partition(":")
     # The URL and the dimensions in the settings are meant for the provider in the settings.
@@ -30,6 +30,8 @@ def open_embedder(name: str, settings: Settings, access: Access, *, dimensions: 
         open_provider = load("perdure.embedders", provider)
     except ProviderUnavailable as error:
         raise as_embedder_error(error) from error
+    except SettingsInvalid as error:
+        raise EmbedderUnavailable(error.sentence, remedy=error.cli_remedy) from error
     try:
         embedder = open_provider(model, options)
     except EmbedderUnavailable:

@@ -24,7 +24,7 @@ from perdure.episodes.keys import conversation_name, key_of, last_position, numb
 from perdure.episodes.messages import ROLE, NewMessage, append, check_conversation, check_message, plan_message
 from perdure.errors import ImportFailed, InvalidInput, PerdureError, shown
 from perdure.ids import MESSAGE
-from perdure.lifecycle.import_export import is_blocked, numbered_lines
+from perdure.lifecycle.import_export import is_blocked, placed_objects
 from perdure.lifecycle.write import identity_of_fields
 from perdure.maintenance_results import Imported
 from perdure.model import Record
@@ -182,7 +182,7 @@ def read_file(services: Services, source: object) -> ChatFile:
     with ExitStack() as stack:
         if isinstance(source, str | os.PathLike) or hasattr(source, "readline"):
             stream = stack.enter_context(rereadable(cast("str | os.PathLike[str] | TextIO", source)))
-            lines = ((f"Line {number}", item) for number, item in numbered_lines(stream))
+            lines = placed_objects(stream)
         elif isinstance(source, Iterable):
             given = cast("Iterable[object]", source)
             lines = ((f"Message {number}", item) for number, item in enumerate(given, 1))

@@ -227,6 +227,7 @@ class ImportRequest(Body):
     lines: str | None = None
     trusted: bool = False
     revive: bool = False
+    dry_run: bool = False
 
 
 class MessagesImport(Body):

@@ -79,7 +79,8 @@ def import_memories(caller: Asking, body: ImportRequest) -> Response:
     if body.trusted and not caller.is_person:
         raise NotAllowed("Only a person may import memories as trusted.")
     source = body.records if body.lines is None else StringIO(body.lines)
-    return json_response(caller.memory.import_(source or (), trusted=body.trusted, revive=body.revive))
+    imported = caller.memory.import_(source or (), trusted=body.trusted, revive=body.revive, dry_run=body.dry_run)
+    return json_response(imported)
 
 
 @UPKEEP.add(

@@ -13,12 +13,12 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import count, groupby, islice, takewhile
-from typing import TYPE_CHECKING, Any, Final, Literal, TextIO, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TextIO, TypeAlias, cast
 
 from perdure.clock import format_time, parse_time
 from perdure.errors import CapacityExceeded, ExportFailed, ImportFailed, PerdureError, shown
@@ -39,7 +39,7 @@ from perdure.lifecycle.write_context import WriteBatch
 from perdure.maintenance_results import Exported, Imported
 from perdure.model import Filter, Identity, Record, State, identity_of, replace_record
 from perdure.store.paging import RECORDS_PER_PAGE, records
-from perdure.store.port import LINK_KINDS, Progress, Use, Writer
+from perdure.store.port import LINK_KINDS, Progress, Reader, Use, Writer
 from perdure.text.entry import entry_of
 from perdure.text_files import replacing, rereadable
 from perdure.validation import MAX_ITEMS, Fields, RecordFields, check_int, check_namespace
@@ -52,6 +52,10 @@ Decision: TypeAlias = Literal["inserted", "updated", "present", "skipped_deleted
 FORMAT: Final = 1
 _RECORDS_PER_TRANSACTION: Final = 128
 _MAX_LINE: Final = 1 << 23
+_MAX_ARRAY: Final = 1 << 28
+_WHAT_IS_READ: Final = (
+    "Each line is a JSON object with a `text`, or the whole file is an array of such objects; nothing was stored."
+)
 # An export has these fields too; only a trusted import takes them over.
 _HISTORY: Final = ("observation_count", "validation_count", "created_at", "updated_at")
 _USE: Final = ("recall_count", "recalled_at", "access_count", "accessed_at")
@@ -147,6 +151,39 @@ def export_to(
         return Exported(written, tuple(damaged))
 
 
+class RecordsOf(Protocol):
+    """The checked records of a source from its beginning, or `only` those that go by some ids."""
+
+    def __call__(self, only: Collection[str] | None = None) -> Iterator[ImportRecord]: ...
+
+
+@contextmanager
+def checking(services: Services, source: object, namespace: str | None, *, trusted: bool) -> Generator[RecordsOf]:
+    """The records of a path, an open text file or mappings; they may be read more than once."""
+    if isinstance(source, str | os.PathLike) or hasattr(source, "readline"):
+        with rereadable(cast("str | os.PathLike[str] | TextIO", source)) as stream:
+
+            def of_stream(only: Collection[str] | None = None) -> Iterator[ImportRecord]:
+                stream.seek(0)
+                items = (
+                    (place, item) for place, item in placed_objects(stream) if only is None or _id_of(item) in only
+                )
+                return _check(services, items, namespace, trusted=trusted)
+
+            yield of_stream
+    elif isinstance(source, Iterable):
+        given = enumerate(cast("Iterable[object]", source), 1)
+        items = ((getattr(item, "place", f"Record {position}"), item) for position, item in given)
+        whole = list(_check(services, items, namespace, trusted=trusted))
+
+        def of_list(only: Collection[str] | None = None) -> Iterator[ImportRecord]:
+            return iter(whole if only is None else [record for record in whole if record.id in only])
+
+        yield of_list
+    else:
+        raise ImportFailed(f"{shown(source)} holds no records.", remedy="Give a path, a file or mappings.")
+
+
 def import_from(
     services: Services,
     namespace: str,
@@ -155,29 +192,15 @@ def import_from(
     trusted: bool,
     revive: bool,
     all_namespaces: bool = False,
+    dry_run: bool = False,
     progress: Progress | None,
 ) -> Imported:
     """Import a path, an open text file or mappings: everything is checked before the first record is stored. With
     `all_namespaces` a record goes into the namespace that it names.
     """
-    with ExitStack() as stack:
-        own = None if all_namespaces else namespace
-        if isinstance(source, str | os.PathLike) or hasattr(source, "readline"):
-            stream = stack.enter_context(rereadable(cast("str | os.PathLike[str] | TextIO", source)))
-
-            def checked(only: Collection[str] | None = None) -> Iterator[ImportRecord]:
-                stream.seek(0)
-                items = (item for _, item in numbered_lines(stream) if only is None or _id_of(item) in only)
-                return _check(services, items, own, trusted=trusted)
-
-        elif isinstance(source, Iterable):
-            whole = list(_check(services, cast("Iterable[object]", source), own, trusted=trusted))
-
-            def checked(only: Collection[str] | None = None) -> Iterator[ImportRecord]:
-                return iter(whole if only is None else [record for record in whole if record.id in only])
-
-        else:
-            raise ImportFailed(f"{shown(source)} holds no records.", remedy="Give a path, a file or mappings.")
+    with checking(services, source, None if all_namespaces else namespace, trusted=trusted) as checked:
+        if dry_run:
+            return _imported(preview(services, checked(), trusted=trusted, revive=revive))
         total, named = 0, set[str]()
         for record in checked():
             total += 1
@@ -211,17 +234,52 @@ def import_from(
                     f"{undo}"
                 )
             raise
+    return _imported(counts, batch.id if counts["inserted"] or counts["updated"] else None, evicted)
+
+
+def _imported(counts: Mapping[str, int], batch: str | None = None, evicted: Sequence[Record] = ()) -> Imported:
     numbers = ((counts[name], text) for name, text in _NOTES.items())
     notes = (f"{number:,} {'record' if number == 1 else 'records'} {text}" for number, text in numbers if number)
     return Imported(
         counts["inserted"],
         counts["updated"],
         counts["present"],
-        batch.id if counts["inserted"] or counts["updated"] else None,
+        batch,
         tuple(notes),
         counts["skipped_deleted"],
         tuple(evicted),
     )
+
+
+def preview(services: Services, checked: Iterable[ImportRecord], *, trusted: bool, revive: bool) -> Counter[str]:
+    """How many records an import would decide upon in which way. Nothing is written. A record that says again what one
+    before it said is known by then, and under a key that one before it has it is its next version.
+    """
+    counts: Counter[str] = Counter()
+    said: set[tuple[str, Identity]] = set()
+    keys: set[tuple[str, str]] = set()
+    now, authoritative = services.context.clock(), trusted and services.context.is_person
+    for name, group in _groups(checked):
+        with services.store.read(name) as reader:
+            for record in group:
+                identity, decision = identity_of_fields(record.fields), "inactive"
+                stated_at = record.stated_at if record.stated_at and record.stated_at <= now else None
+                if record.id and record.state in _REPLACED:
+                    # Nobody says it any more, so it takes nobody's key.
+                    keyless = identity._replace(key=None)
+                    decision = decide_replaced(reader, record.id, keyless, record.stated_at, revive=revive)
+                elif record.state:
+                    existing = lookup(reader, identity)
+                    decision = decide(reader, existing, identity, stated_at, authoritative=authoritative, revive=revive)
+                    if decision == "inserted" and (name, identity) in said:
+                        decision = "present"
+                    elif decision == "inserted" and identity.key and (name, identity.key) in keys:
+                        decision = "updated"
+                    said.add((name, identity))
+                    keys |= {(name, identity.key)} if identity.key else set()
+                counts[decision] += 1
+                counts["redacted"] += bool(record.redacted and record.state)
+    return counts
 
 
 def _groups(checked: Iterable[ImportRecord]) -> Iterator[tuple[str, list[ImportRecord]]]:
@@ -231,8 +289,9 @@ def _groups(checked: Iterable[ImportRecord]) -> Iterator[tuple[str, list[ImportR
             yield namespace, group
 
 
-def numbered_lines(source: TextIO) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """The objects of an export, or of any other JSON Lines file, each with the number of its line."""
+def placed_objects(source: TextIO) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The objects of an export, of any other JSON Lines file or of a JSON array, each with its place."""
+    is_first = True
     for number in count(1):
         try:
             line = source.readline(_MAX_LINE + 1)
@@ -240,21 +299,26 @@ def numbered_lines(source: TextIO) -> Iterator[tuple[int, Mapping[str, Any]]]:
             raise ImportFailed(f"Line {number} is not UTF-8.") from error
         if not line:
             return
+        if is_first and line.lstrip("\ufeff \t\r\n").startswith("["):
+            yield from _objects_of_array(line, source)
+            return
         if len(line) > _MAX_LINE:
             raise ImportFailed(f"Line {number} is longer than {_MAX_LINE:,} characters.")
         if not line.strip():
             continue
+        remedy = _WHAT_IS_READ if is_first else None
         try:
             value = json.loads(line.removeprefix("\ufeff"))
         except (ValueError, RecursionError) as error:
             # Python counts the lines of this line, which would name a second number.
             where = f": {error.msg} at character {error.colno}" if isinstance(error, json.JSONDecodeError) else ""
-            raise ImportFailed(f"Line {number} is not JSON{where}.") from error
+            raise ImportFailed(f"Line {number} is not JSON{where}.", remedy=remedy) from error
         if not isinstance(value, dict):
-            raise ImportFailed(f"Line {number} is not a JSON object.")
+            raise ImportFailed(f"Line {number} is not a JSON object.", remedy=remedy)
+        is_first = False
         record = cast("dict[str, Any]", value)
         if "perdure_export" not in record:
-            yield number, record
+            yield f"Line {number}", record
         elif record["perdure_export"] != FORMAT:
             raise ImportFailed(
                 f"The file has export format {shown(record['perdure_export'])}; this Perdure reads {FORMAT}.",
@@ -262,11 +326,26 @@ def numbered_lines(source: TextIO) -> Iterator[tuple[int, Mapping[str, Any]]]:
             )
 
 
+def _objects_of_array(beginning: str, source: TextIO) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """An array has to be read whole, so there is an end to how long it may be."""
+    try:
+        text = beginning.removeprefix("\ufeff") + source.read(_MAX_ARRAY)
+        if len(text) > _MAX_ARRAY:
+            raise ImportFailed(f"The array has more than {_MAX_ARRAY:,} characters.", remedy=_WHAT_IS_READ)
+        values = cast("list[object]", json.loads(text))
+    except (ValueError, RecursionError) as error:
+        raise ImportFailed(f"The file is not JSON: {error}.", remedy=_WHAT_IS_READ) from error
+    for position, value in enumerate(values, 1):
+        if not isinstance(value, dict):
+            raise ImportFailed(f"Record {position} is not a JSON object.")
+        yield f"Record {position}", cast("dict[str, Any]", value)
+
+
 def _check(
-    services: Services, items: Iterable[object], namespace: str | None, *, trusted: bool
+    services: Services, items: Iterable[tuple[str, object]], namespace: str | None, *, trusted: bool
 ) -> Iterator[ImportRecord]:
-    """Without a namespace every record says its own."""
-    for position, item in enumerate(items, 1):
+    """Of items and the places where they stand. Without a namespace every record says its own."""
+    for place, item in items:
         try:
             if not isinstance(item, Mapping):
                 raise ImportFailed(f"{shown(item)} is not a mapping.")
@@ -277,7 +356,7 @@ def _check(
             given = {name: value for name, value in record.items() if value is not None}
             if namespace is None and "namespace" not in given:
                 raise ImportFailed("It does not say its namespace.")
-            place = check_namespace(given["namespace"]) if namespace is None else namespace
+            own = check_namespace(given["namespace"]) if namespace is None else namespace
             content = {name: given[name] for name in Fields.__annotations__ if name in given}
             more: Sequence[object] = ()
             if isinstance(evidence := content.get("evidence"), list | tuple):
@@ -305,9 +384,9 @@ def _check(
             id, state = _id_of(record), given.get("state", "active")
             kept_states = ("active", *_REPLACED) if trusted and id else ("active",)
             kept_state = state if state in kept_states else None
-            yield ImportRecord(place, fields, stated_at, kept_state, bool(notes), use, id)
+            yield ImportRecord(own, fields, stated_at, kept_state, bool(notes), use, id)
         except PerdureError as error:
-            raise ImportFailed(f"Record {position}: {error.sentence}") from error
+            raise ImportFailed(f"{place}: {error.sentence}") from error
 
 
 def _id_of(record: Mapping[str, Any]) -> MemoryId | None:
@@ -413,17 +492,23 @@ def import_replaced(
     revive: bool,
 ) -> Decision:
     """Store what another memory took the place of, under the id by which that one names it: it is known by it."""
-    record = plan.record
-    if writer.find(Reference(record.id, id=record.id)):
+    decision = decide_replaced(writer, plan.record.id, identity_of(plan.record), stated_at, revive=revive)
+    if decision == "inserted":
+        apply_plan(services, writer, plan, batch, prepared, room=False)
+    return decision
+
+
+def decide_replaced(
+    reader: Reader, id: MemoryId, identity: Identity, stated_at: datetime | None, *, revive: bool
+) -> Decision:
+    if reader.find(Reference(id, id=id)):
         return "present"
-    if not revive and is_blocked(writer.tombstone_since(identity_of(record)), stated_at):
-        return "skipped_deleted"
-    apply_plan(services, writer, plan, batch, prepared, room=False)
-    return "inserted"
+    blocked = not revive and is_blocked(reader.tombstone_since(identity), stated_at)
+    return "skipped_deleted" if blocked else "inserted"
 
 
 def decide(
-    writer: Writer,
+    reader: Reader,
     existing: Record | None,
     identity: Identity,
     stated_at: datetime | None,
@@ -443,7 +528,7 @@ def decide(
         # What was forgotten under a key keeps out whatever else older evidence says under it.
         forgotten = existing and existing.state not in {"active", "expired", "evicted"}
         said = [identity, *([identity_of(existing)] if existing and forgotten else [])]
-        if any(is_blocked(writer.tombstone_since(each), stated_at) for each in said):
+        if any(is_blocked(reader.tombstone_since(each), stated_at) for each in said):
             return "skipped_deleted"
     if active and stated_at is not None and stated_at <= active.updated_at:
         return "present"

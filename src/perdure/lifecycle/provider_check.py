@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from perdure.clock import format_local
 from perdure.embed.port import checked_vectors, why_unavailable
-from perdure.errors import PerdureError, StoreError
+from perdure.errors import PerdureError, SettingsInvalid, StoreError
 from perdure.lifecycle.vectors import generation_findings
 from perdure.llm.port import Question
 from perdure.llm.structured import ask
@@ -35,7 +35,7 @@ _QUESTION: Final = Question(
 def check_providers(services: Services, *, online: bool) -> Iterator[Finding]:
     """`online` sends one question to each model, to see whether it answers."""
     target = services.embedders.target()
-    embedder = services.embedder_finding(target)
+    embedder = services.embedder_finding(target, online=online)
     yield embedder
     yield from _readable(lambda: generation_findings(services.store, target.generation))
     if online and embedder.level == "ok" and target.embedder is not None:
@@ -71,7 +71,8 @@ def _language_model(services: Services, *, online: bool) -> Iterator[Finding]:
             ask(llm, _QUESTION, seconds=_SECONDS)
             yield Finding("llm_answers", "ok", f"{name} answers.")
     except PerdureError as error:
-        yield Finding("llm", "warning", error.sentence, error.cli_remedy)
+        level = "problem" if isinstance(error, SettingsInvalid) else "warning"
+        yield Finding("llm", level, error.sentence, error.cli_remedy)
 
 
 def _egress(services: Services) -> Iterator[Finding]:

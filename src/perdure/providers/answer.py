@@ -22,7 +22,7 @@ _NOT_ALLOWED: Final = frozenset({401, 403})
 _NOT_FOUND: Final = 404
 # 4xx that pass: too slow, not now, too early, too many.
 _PASSING: Final = frozenset({408, 409, 423, 425, 429})
-_NO_KEY: Final = "The server wants a key; docs/models.md says how it is given."
+_NO_KEY: Final = "The server wants a key; `perdure config show` lists the variables from which keys are read."
 _WRONG_URL: Final = "Check the URL: it may lead to a page instead of the provider's interface."
 
 

@@ -9,6 +9,8 @@ from perdure.errors import ProviderUnavailable, SettingsInvalid
 
 Group: TypeAlias = Literal["perdure.embedders", "perdure.llms"]
 _KIND: Final[dict[Group, str]] = {"perdure.embedders": "embedder", "perdure.llms": "language model"}
+_SETTING: Final[dict[Group, str]] = {"perdure.embedders": "embedder", "perdure.llms": "llm"}
+_SUCH_AS: Final[dict[Group, str]] = {"perdure.embedders": "nomic-embed-text", "perdure.llms": "qwen3"}
 
 
 def provider_names(group: Group) -> list[str]:
@@ -19,10 +21,12 @@ def require_provider(group: Group, name: str) -> EntryPoint:
     """The provider's entry point. Nothing of the provider is imported."""
     packages = {point.dist.name if point.dist else "": point for point in entry_points(group=group, name=name)}
     if not packages:
-        known = ", ".join(provider_names(group)) or "none"
+        known, setting = ", ".join(provider_names(group)) or "none", _SETTING[group]
+        builtin = "`local`, `none`" if setting == "embedder" else "`none`"
         raise SettingsInvalid(
             f"No {_KIND[group]} is installed that is called {name!r}.",
-            remedy=f"Those installed: {known}; docs/models.md says what each needs.",
+            remedy=f"Set `{setting}` to {builtin} or a provider and its model, such as `ollama:{_SUCH_AS[group]}`; or "
+            f"take it out: `perdure config unset {setting}`. Providers installed: {known}.",
         )
     # Ours first: no other package takes the name of a provider that is built in, and with it the provider's key.
     return packages[min(packages, key=lambda package: (package != "perdure", package))]

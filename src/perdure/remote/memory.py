@@ -393,12 +393,13 @@ class RemoteMemory(RemoteLearning):
         trusted: bool = False,
         revive: bool = False,
         all_namespaces: bool = False,
+        dry_run: bool = False,
         progress: Progress | None = None,
     ) -> model.Imported:
         del progress
         if all_namespaces:
             self._needs_file("import_", "perdure import --all-namespaces FILE")
-        body = {**_sent(source, "records"), "trusted": trusted, "revive": revive}
+        body = {**_sent(source, "records"), "trusted": trusted, "revive": revive, "dry_run": dry_run}
         return self._remote.ask(model.Imported, "POST", "/v1/import", body, slow=True)
 
     def backup(self, path: StrPath, progress: Progress | None = None, *, overwrite: bool = False) -> model.Backup:

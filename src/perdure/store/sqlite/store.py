@@ -481,6 +481,18 @@ class SqliteStore:
         scrub.scrub_in_passing(self._pool, self._file, self._ledger)
         self._pool.close()
 
+    def remove_if_unused(self) -> bool:
+        """Remove the file, and close, if nothing was ever stored in it and nobody else has it open. True when it is
+        gone.
+        """
+        from perdure.store.sqlite.unused import remove_if_unused
+
+        self._use.close()
+        try:
+            return remove_if_unused(self._pool, self._file)
+        finally:
+            self._pool.close()
+
     def _id(self, connection: Database, namespace: str) -> int:
         """The id of a namespace; NO_NAMESPACE when there is none. Ids never change, so they are remembered."""
         namespace_id = self._ids.get(namespace)

@@ -22,7 +22,7 @@ from typing import Final
 
 from perdure.buggify import point
 from perdure.clock import Clock
-from perdure.errors import BackupFailed, StoreError
+from perdure.errors import BackupFailed, StoreDamaged, StoreError
 from perdure.ids import ContentHash, new_id
 from perdure.maintenance_results import BackupRestored
 from perdure.model import Change, Identity, identity_of
@@ -46,6 +46,7 @@ from perdure.store.sqlite.writer import SqliteWriter
 _CLOCK: Final = "note:clock"
 _ACTOR: Final = "perdure"
 _NAME_BACKUP: Final = "Name a file that `perdure backup` wrote."
+_OTHER_COPY: Final = "Use another copy of this backup, or an earlier backup; the store is as it was."
 _NAME_LEDGER: Final = "Name the file beside the store that it was erased from; its name ends in -erased."
 _NEW_FILE: Final = "Choose a new file for it: perdure restore-backup FILE --store NEW"
 _NO_CHECKSUM: Final = "There is no checksum beside the backup; its content was checked all the same."
@@ -141,7 +142,9 @@ def _staged(source: str, partial: str) -> Generator[tuple[Pool, bool]]:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
         words = Path(source + CHECKSUM).read_text("utf-8", "replace").split()
         if not words or words[0].lstrip("\\").lower() != digest:
-            raise BackupFailed(f"{source} was changed after it was written: its checksum is another one.")
+            raise BackupFailed(
+                f"{source} was changed after it was written: its checksum is another one.", remedy=_OTHER_COPY
+            )
     point("restore: fetched")
     with staging.opened(partial) as (file, copy):
         try:
@@ -153,9 +156,12 @@ def _staged(source: str, partial: str) -> Generator[tuple[Pool, bool]]:
             damage = staging.damage_of(copy)
         except StoreError as error:
             sentence = error.sentence.replace(file.path, source)
-            raise BackupFailed(f"{source} cannot be used: {sentence}", remedy=error.cli_remedy) from error
+            # What a damaged store needs is no help with a copy of one.
+            remedy = _OTHER_COPY if isinstance(error, StoreDamaged) else error.cli_remedy
+            told = sentence if sentence.startswith(source) else f"{source} cannot be used: {sentence}"
+            raise BackupFailed(told, remedy=remedy) from error
         if damage is not None:
-            raise BackupFailed(f"{source} is damaged: {damage}")
+            raise BackupFailed(f"{source} is damaged: {damage}", remedy=_OTHER_COPY)
         point("restore: checked")
         yield copy, proved
 
