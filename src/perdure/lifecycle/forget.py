@@ -45,7 +45,7 @@ def forget(scope: SelectionScope, request: ForgetRequest) -> Forgotten:
     if not services.settings.soft_delete:
         raise Conflict(
             "Memories cannot be forgotten softly here: soft_delete is switched off.",
-            remedy="Erase them for ever with `perdure erase`, or switch it on; nothing was changed.",
+            remedy="Erase them for ever with `perdure erase` (mode hard), or switch it on; nothing was changed.",
         )
     for _ in range(ATTEMPTS):
         selection = select(scope, request.what, services.context.clock())
