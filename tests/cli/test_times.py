@@ -81,5 +81,5 @@ def test_an_hour_and_a_half_is_not_five_hours(user: User):
 
 def test_what_expires_may_be_said_ahead(user: User):
     user.done("remember", "a parking ticket", "--expires-at", "in 3 days")
-    assert "in 2 days" in user.screen("show", "1")
+    assert "in 3 days" in user.screen("show", "1")
     user.done("remember", "a visit", "--expires-at", "next week")
