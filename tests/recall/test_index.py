@@ -239,7 +239,7 @@ def test_words_are_answered_from_any_index_but_vectors_only_from_their_own_gener
     held = indexes(feed, 1 << 30)
     first = held.snapshot("n", GENERATION)
     assert held.snapshot("n", None) is first
-    other = type(GENERATION)("testing", "other", 4, "1")
+    other = type(GENERATION)("testing", "other", 3, "1")
     assert held.snapshot("n", other).vectors.count == 0
 
 

@@ -62,6 +62,7 @@ class LocalEmbedder:
     """all-MiniLM-L6-v2 with int8 weights."""
 
     generation = GENERATION
+    window = weights.MAX_TOKENS - _SPECIAL_TOKENS
 
     def __init__(self, load: Callable[[], Model] | None = None) -> None:
         self._load = load or load_model

@@ -7,9 +7,11 @@ Adapters live beside this file; nothing above this layer knows which one runs. A
 from __future__ import annotations
 
 import os
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from importlib import import_module
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, cast
 
 from perdure.errors import EmbedderUnavailable, InvalidInput, ProviderUnavailable, shown
@@ -18,6 +20,8 @@ from perdure.values import value_class
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    from perdure.text.entry import Passage
 
 Vectors: TypeAlias = "NDArray[np.float32]"
 Progress: TypeAlias = Callable[[int, int], None]
@@ -28,6 +32,9 @@ _EMBEDDER: Final = (
 )
 # A vector is left as it is if its squared length is as near to 1 as float32 can tell.
 _UNIT: Final = 1e-5
+
+# A model that reads fewer tokens of a text than this reads nothing beside a date and a title.
+_LEAST_WINDOW: Final = 16
 
 # So many missing vectors are made by the recall that misses them; more are left for `work`.
 FEW_VECTORS: Final = 512
@@ -59,7 +66,8 @@ def distinct_names(one: Generation, other: Generation) -> tuple[str, str]:
 
 class Embedder(Protocol):
     """Turns text into vectors, which need not be of length 1. Raises `EmbedderUnavailable`, never anything else, when
-    it cannot; its `good` has the vectors of the other texts if only some get none.
+    it cannot; its `good` has the vectors of the other texts if only some get none. One that reads only the beginning of
+    a text may say how many tokens that are, as its `window`: longer memories then get several vectors.
     """
 
     @property
@@ -90,6 +98,9 @@ def check_embedder(value: object) -> Embedder:
         missing = [name for name in ("embed_query", "embed_passages") if not callable(getattr(value, name, None))]
         if not isinstance(getattr(value, "generation", None), Generation):
             missing.append("generation")
+        window = window_of(cast("Embedder", value))
+        if window is not None and not (isinstance(window, int) and window >= _LEAST_WINDOW):
+            missing.append(f"a window of {_LEAST_WINDOW} tokens or more")
     except Exception as error:
         raise InvalidInput(f"The embedder does not name its generation: {error}.", remedy=_EMBEDDER) from error
     if missing:
@@ -148,6 +159,54 @@ def checked_vectors(
         error.good = good
         raise error
     return np.array(list(good.values()), dtype=np.float32).reshape(shape)
+
+
+def passage_vectors(
+    embedder: Embedder,
+    passages: Sequence[Passage],
+    progress: Progress | None = None,
+    generation: Generation | None = None,
+) -> list[Vectors]:
+    """The vectors of each passage, one row for each of its windows, the first window first. A passage gets all of its
+    vectors or none; `progress` counts passages.
+    """
+    from perdure.text.windows import windows
+
+    cut = [windows(each, window_of(embedder)) for each in passages]
+    texts = [window.text for some in cut for window in some]
+    ends = list(accumulate(map(len, cut), initial=0))
+
+    def report(embedded: int, _: int) -> None:
+        if progress:
+            progress(bisect_right(ends, embedded) - 1, len(passages))
+
+    try:
+        made = checked_vectors(embedder, texts, report, generation)
+    except EmbedderUnavailable as error:
+        if error.good is not None and len(texts) > len(passages):
+            import numpy as np
+
+            good = error.good
+            whole = [place for place, some in enumerate(pairwise(ends)) if good.keys() >= set(range(*some))]
+            error.good = {place: np.stack([good[row] for row in range(*ends[place : place + 2])]) for place in whole}
+        raise
+    return [made[start:end] for start, end in pairwise(ends)]
+
+
+def whole_vector(vectors: Vectors) -> Vectors:
+    """One vector for a memory as a whole, from those of its windows: their mean, at length 1. It tells how near two
+    memories are to each other, where no single part of one counts.
+    """
+    if len(vectors) == 1:
+        return vectors[0]
+    mean = vectors.sum(axis=0)
+    length = float(mean @ mean) ** 0.5
+    return mean / length if length else vectors[0]
+
+
+def window_of(embedder: Embedder) -> int | None:
+    """How many tokens of a text the embedder reads; None if it reads all, or does not say."""
+    return getattr(embedder, "window", None)
 
 
 def _normalised(made: NDArray[Any]) -> tuple[dict[int, Vectors], str]:

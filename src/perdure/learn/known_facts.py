@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from heapq import nsmallest
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
+from perdure.learn.similar import unpacked
 from perdure.model import FACT_CATEGORIES, Filter, Record
 from perdure.store.port import Reader
 from perdure.text.entry import passage_hash
@@ -124,9 +125,11 @@ class KnownFacts:
     def _read(self, reader: Reader, numbers: Sequence[int]) -> None:
         found = [one for one in reader.fetch(sorted(numbers)) if is_fact(one, self.conversation, self._now)]
         hashes = {record.id: passage_hash(record) for record in found}
-        stored: Mapping[bytes, bytes] = {}
-        if self.generation is not None:
-            stored = reader.passage_vectors(self.generation, list(hashes.values()))
+        if self.generation is None:
+            for record in found:
+                self.add(record, None)
+            return
+        stored = reader.passage_vectors(self.generation, list(hashes.values()))
         for record in found:
             vector = stored.get(hashes[record.id])
-            self.add(record, None if vector is None else np.frombuffer(vector, dtype=np.float32))
+            self.add(record, None if vector is None else unpacked(vector, self.generation))

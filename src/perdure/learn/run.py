@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from perdure.buggify import point
 from perdure.clock import format_time
-from perdure.embed.port import Generation, checked_vectors
+from perdure.embed.port import Generation, passage_vectors, whole_vector
 from perdure.episodes.lookup import messages_of_episode
 from perdure.episodes.metadata import CONSOLIDATED_AT
 from perdure.errors import EmbedderUnavailable, InvalidInput
@@ -32,7 +32,7 @@ from perdure.lifecycle.write import Plan, PreparedWrite, apply_plan, check_write
 from perdure.lifecycle.write_context import WriteBatch
 from perdure.model import Record, replace_record
 from perdure.store.port import Reader, Writer
-from perdure.text.entry import entry_of, passage
+from perdure.text.entry import Passage, entry_of, passage
 
 if TYPE_CHECKING:
     import numpy as np
@@ -48,21 +48,26 @@ _PROPOSAL_TOKENS: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class Embedded:
-    """Vectors of texts, each under its text, as far as somebody could make them."""
+    """The vectors of passages, a row for each window, as far as somebody could make them."""
 
     generation: Generation | None
-    vectors: Mapping[str, NDArray[np.float32]]
+    windows: Mapping[Passage, NDArray[np.float32]]
     note: str = ""
 
+    def vector(self, passage: Passage) -> NDArray[np.float32] | None:
+        """That of the passage as a whole."""
+        windows = self.windows.get(passage)
+        return None if windows is None else whole_vector(windows)
 
-def embed(services: Services, texts: Iterable[str]) -> Embedded:
+
+def embed(services: Services, passages: Iterable[Passage]) -> Embedded:
     """All at once. Without a model that answers there are none, and facts are compared by their words."""
-    wanted = list(dict.fromkeys(texts))
+    wanted = list(dict.fromkeys(passages))
     chosen = services.embedders.current()
     if chosen.embedder is None or chosen.generation is None or not wanted:
         return Embedded(chosen.generation, {})
     try:
-        made = checked_vectors(chosen.embedder, wanted, None, chosen.generation)
+        made = passage_vectors(chosen.embedder, wanted, None, chosen.generation)
     except EmbedderUnavailable as error:
         return Embedded(chosen.generation, {}, error.note)
     if chosen.is_unmeasured:
@@ -88,12 +93,13 @@ def read_task(
         episodes = tuple(read_episode(reader, record) for record in records)
     if not with_facts:
         return ConsolidationTask(namespace, conversation, episodes, ())
-    embedded, limit = embed(services, (record.text for record in records)), services.settings.related_facts
+    asked = [Passage("", record.text, "") for record in records]
+    embedded, limit = embed(services, asked), services.settings.related_facts
     with services.store.read(namespace) as reader:
         known = KnownFacts(reader, conversation, embedded.generation, services.context.clock())
     best: dict[str, float] = {}
-    for record in records:
-        for near, cosine in known.nearest(record.text, embedded.vectors.get(record.text), limit):
+    for each in asked:
+        for near, cosine in known.nearest(each.text, embedded.vector(each), limit):
             best[near.id] = max(best.get(near.id, -1.0), cosine or 0.0)
     related = sorted(best, key=lambda id: (-best[id], known.records[id].number))[:limit]
     return ConsolidationTask(namespace, conversation, episodes, tuple(known.records[id] for id in related))
@@ -129,8 +135,9 @@ def plan_actions(
             one = replace(one, record=record)
         planned.append(one)
     embedded = embed(services, (passage(one.record) for one in planned if one.record))
-    vectors = embedded.vectors
-    with_vectors = [replace(one, vector=vectors.get(passage(one.record)) if one.record else None) for one in planned]
+    with_vectors = [
+        replace(one, vector=embedded.vector(passage(one.record)) if one.record else None) for one in planned
+    ]
     return with_vectors, embedded, notes
 
 
@@ -226,9 +233,9 @@ def write_facts(
     stored: dict[str, Record] = {}
     for id, plan in changes.plans.items():
         prepared = PreparedWrite(entry_of(plan.record, services.tokens.count), generation=embedded.generation)
-        vector = embedded.vectors.get(passage(plan.record)) if plan.previous is None else None
-        if vector is not None:
-            prepared = replace(prepared, vector=vector.tobytes())
+        windows = embedded.windows.get(passage(plan.record)) if plan.previous is None else None
+        if windows is not None:
+            prepared = replace(prepared, vector=windows.tobytes())
         stored[id] = apply_plan(services, writer, plan, batch, prepared, room=False).record
         point("consolidation: fact put")
     return stored

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from perdure.embed.port import Generation
+from perdure.embed.port import Generation, whole_vector
 from perdure.ids import KINDS
 from perdure.learn.joined import may_join
 from perdure.lifecycle.write import Plan, PreparedWrite, prepare
@@ -41,7 +41,10 @@ class Draft:
 
     @property
     def vector(self) -> NDArray[np.float32] | None:
-        return None if self.prepared.vector is None else unpacked(self.prepared.vector)
+        prepared = self.prepared
+        if prepared.vector is None or prepared.generation is None:
+            return None
+        return unpacked(prepared.vector, prepared.generation)
 
 
 def draft_of(services: Services, plan: Plan, earlier: Draft | None = None) -> Draft:
@@ -58,10 +61,11 @@ class Similar(NamedTuple):
     vector: NDArray[np.float32] | None
 
 
-def unpacked(vector: bytes) -> NDArray[np.float32]:
+def unpacked(vector: bytes, generation: Generation) -> NDArray[np.float32]:
+    """The vector of a memory as a whole: what is merged must be the same in every part."""
     import numpy as np
 
-    return np.frombuffer(vector, "<f4")
+    return whole_vector(np.frombuffer(vector, "<f4").reshape(-1, generation.dimensions))
 
 
 def similar_memories(services: Services, draft: Draft, excluded: Collection[int] = ()) -> list[Similar]:
@@ -99,7 +103,7 @@ def vectors_of(
         return [None for _ in records]
     hashes = [passage_hash(record) for record in records]
     stored = reader.passage_vectors(generation, hashes)
-    return [unpacked(stored[each]) if each in stored else None for each in hashes]
+    return [unpacked(stored[each], generation) if each in stored else None for each in hashes]
 
 
 def may_absorb(services: Services, record: Record) -> bool:

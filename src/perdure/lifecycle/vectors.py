@@ -10,17 +10,26 @@ import os
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import timedelta
+from itertools import accumulate
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from perdure.clock import format_local
 from perdure.embed.calibration import TEXTS, unrelated_cosine
 from perdure.embed.choice import Chosen
-from perdure.embed.port import Embedder, Generation, checked_vectors, distinct_names
+from perdure.embed.port import (
+    Embedder,
+    Generation,
+    checked_vectors,
+    distinct_names,
+    passage_vectors,
+    window_of,
+)
 from perdure.errors import EmbedderUnavailable, PerdureError, StoreError
 from perdure.maintenance_results import MaintenanceResult
 from perdure.model import Finding
 from perdure.store.port import Pending, Progress, Store
 from perdure.store.stats import GenerationStats
+from perdure.text.windows import MAX_WINDOWS
 
 if TYPE_CHECKING:
     from perdure.embed.port import Vectors
@@ -106,7 +115,9 @@ def make_few_vectors(services: Services) -> int:
         return 0
     end = time.monotonic() + _FEW_SECONDS
     while time.monotonic() < end:
-        run = _EmbeddingRun(services.store, chosen.embedder, chosen.generation, _FEW_AT_ONCE, None, patience=0.0)
+        run = _EmbeddingRun(
+            services.store, chosen.embedder, chosen.generation, _FEW_AT_ONCE, None, patience=0.0, end=end
+        )
         try:
             run.embed_all()
         except StoreError:
@@ -129,8 +140,10 @@ class _EmbeddingRun:
         progress: Progress | None,
         *,
         patience: float | None = None,
+        end: float | None = None,
     ) -> None:
         self._patience = patience
+        self._end = end
         self.done = 0
         self.failure: EmbedderUnavailable | None = None
         self.refusal: EmbedderUnavailable | None = None
@@ -146,7 +159,8 @@ class _EmbeddingRun:
 
     @property
     def is_full(self) -> bool:
-        return self._limit is not None and self.done >= self._limit
+        late = self._end is not None and time.monotonic() >= self._end
+        return late or (self._limit is not None and self.done >= self._limit)
 
     def spared(self) -> Collection[bytes]:
         """Passages without which the generation may serve: a text that its model refuses must not stop it for ever."""
@@ -185,19 +199,24 @@ class _EmbeddingRun:
     def _next_batch(self) -> list[Pending]:
         size = self._size if self._limit is None else min(self._size, self._limit - self.done)
         rows = self._store.pending(self._generation, size + len(self.refused), self._start)
-        return [row for row in rows if row.passage_hash not in self.refused][:size]
+        rows = [row for row in rows if row.passage_hash not in self.refused][:size]
+        window = window_of(self._embedder)
+        if window is None:
+            return rows
+        # A long memory counts as many: it has at most so many windows.
+        totals = accumulate(min(1 + len(row.passage.text) // window, MAX_WINDOWS) for row in rows)
+        return rows[: max(1, sum(total <= size for total in totals))]
 
     def _embed(self, batch: Sequence[Pending], goal: int) -> _Portion:
         def report(embedded: int, _: int) -> None:
             if self._progress:
                 self._progress(min(self.done + embedded, goal), goal)
 
-        texts = [row.passage for row in batch]
         try:
-            vectors = checked_vectors(self._embedder, texts, report, self._generation)
+            vectors = passage_vectors(self._embedder, [row.passage for row in batch], report, self._generation)
         except EmbedderUnavailable as error:
             return _Portion(error.good or {}, error)
-        report(len(texts), len(texts))
+        report(len(batch), len(batch))
         return _Portion(dict(enumerate(vectors)))
 
     def _put(self, batch: Sequence[Pending], vectors: Mapping[int, Vectors]) -> int:

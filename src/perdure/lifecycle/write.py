@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from perdure.buggify import point
 from perdure.clock import local_day
-from perdure.embed.port import Generation, checked_vectors
+from perdure.embed.port import Generation, passage_vectors
 from perdure.errors import (
     CapacityExceeded,
     Conflict,
@@ -146,8 +146,8 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class PreparedWrite:
-    """Computed before the transaction begins. `vector`, of this `generation`, is None when none is needed, or when it
-    is `vector_pending`; `failure` is what the embedder said.
+    """Computed before the transaction begins. `vector`, of this `generation`, holds those of all windows of the
+    memory. It is None when none is needed, or when it is `vector_pending`; `failure` is what the embedder said.
     """
 
     entry: Entry
@@ -349,13 +349,13 @@ def prepare(services: Services, plan: Plan, overtaken: PreparedWrite | None = No
     if overtaken or chosen.embedder is None or generation is None:
         return PreparedWrite(entry, generation=generation, vector_pending=True)
     try:
-        vector = checked_vectors(chosen.embedder, [passage(plan.record)], None, generation)[0]
+        vectors = passage_vectors(chosen.embedder, [passage(plan.record)], None, generation)[0]
     except EmbedderUnavailable as error:
         failure = f" {error.note}"
         return PreparedWrite(entry, generation=generation, vector_pending=True, failure=failure)
     if chosen.is_unmeasured:
         services.measure(chosen.embedder)
-    return PreparedWrite(entry, vector.tobytes(), generation)
+    return PreparedWrite(entry, vectors.tobytes(), generation)
 
 
 def identity_of_fields(fields: RecordFields) -> Identity:

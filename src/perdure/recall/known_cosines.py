@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from perdure.embed.port import Generation
+from perdure.recall.vectors import of_best_window
 from perdure.store.port import IndexRow, Store
 
 if TYPE_CHECKING:
@@ -47,7 +48,10 @@ class KnownCosines:
         with store.read(namespace) as reader:
             vectors = reader.passage_vectors(self._generation, new)
         for passage, vector in vectors.items():
-            known[passage[:_HASH_BYTES]] = np.vecdot(np.frombuffer(vector, "<f4"), self.question).tobytes()
+            windows = np.frombuffer(vector, "<f4").reshape(-1, len(self.question))
+            cosines = np.vecdot(windows, self.question)
+            best = cosines.max()
+            known[passage[:_HASH_BYTES]] = (of_best_window(best, len(cosines)) if len(cosines) > 1 else best).tobytes()
         return [None if row.vector is None else known.get(row.passage[:_HASH_BYTES]) for row in rows]
 
 

@@ -2,6 +2,9 @@
 
 Few rows are compared exactly. Of many, one bit per dimension is looked at first: the sign, after the mean is taken
 away; the rows that agree with the query in most of them are then compared exactly.
+
+A memory that is too long for one vector has one for each of its windows. The first is in the matrix of the rows, as
+that of every other memory is; the further ones are in a matrix of their own, which says to which row each belongs.
 """
 
 from __future__ import annotations
@@ -30,6 +33,10 @@ _SURE_SHARE: Final = 10
 _CERTAIN_SHARE: Final = 4
 _MORE: Final = 4
 _ENCODED_AT_ONCE: Final = 8192
+# The best window of a long memory counts. Several windows are several chances to be near, so they cost a little: this
+# times the logarithm of their number. Chosen on chats with an assistant, where the answer mostly stands in a short
+# message, and on abstracts, alone and many in one memory, where it stands anywhere: docs/design.md has the figures.
+_COST_OF_CHANCES: Final = np.float32(0.02)
 # From how many rows it is told how near a row is by chance.
 _SAMPLE: Final = 256
 # From how many rows it is told how near two rows are by chance.
@@ -72,10 +79,57 @@ def values_at(values: NDArray[Any], rows: NDArray[np.intp]) -> NDArray[Any]:
     return values.copy() if len(rows) == len(values) else values.take(rows)
 
 
+def of_best_window(best: NDArray[np.float32], windows: NDArray[np.intp] | int) -> NDArray[np.float32]:
+    """The cosines of memories with so many windows each, from those of their best windows."""
+    return best - _COST_OF_CHANCES * np.log(windows, dtype=np.float32)
+
+
+@value_class
+class Further:
+    """The further windows of long memories: their vectors, the row of the memory that each belongs to, and the same
+    the other way: `rows`, ascending, have `counts` windows each, from `starts` on.
+    """
+
+    vectors: Vectors
+    owner: NDArray[np.intp]
+    rows: NDArray[np.intp]
+    starts: NDArray[np.intp]
+    counts: NDArray[np.intp]
+
+    def of(self, rows: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Which of these rows have further windows, as places in `rows`, and which they are, as places here."""
+        at = np.searchsorted(self.rows, rows)
+        at[at == len(self.rows)] = 0
+        places = np.flatnonzero(self.rows[at] == rows)
+        return places, at[places]
+
+    def cosines(self, query: NDArray[np.float32], at: NDArray[np.intp]) -> NDArray[np.float32]:
+        """Those of all windows of some rows, one row behind the other."""
+        counts = self.counts[at]
+        windows = np.arange(counts.sum()) + np.repeat(self.starts[at] - counts.cumsum() + counts, counts)
+        matrix = self.vectors.matrix
+        if 2 * len(windows) > len(matrix):
+            return np.vecdot(matrix, query).take(windows)
+        return np.vecdot(matrix.take(windows, axis=0), query)
+
+    def nearest_rows(self, query: NDArray[np.float32], possible: NDArray[np.bool_], count: int) -> NDArray[np.intp]:
+        """The rows of the nearest windows: at least `count`, if there are as many."""
+        allowed = possible[self.owner]
+        wanted, number = count, int(np.count_nonzero(allowed))
+        while True:
+            near = self.vectors.nearest(query, allowed, wanted)
+            rows = np.unique(self.owner[near.rows])
+            if len(rows) >= count or len(near.rows) >= number:
+                return rows
+            # Several windows of the same memories are among them.
+            wanted = max(2 * wanted, len(near.rows) + count)
+
+
 @value_class(slots=False)
 class Vectors:
     """What a search sees. `present` is false for rows without a vector and for rows that are gone. With `question`, the
-    matrix has one column: the cosines with that one, the only one that is asked.
+    matrix has one column: the cosines with that one, the only one that is asked. `further` is None where no memory is
+    so long that it has several vectors.
     """
 
     matrix: NDArray[np.float32]
@@ -83,8 +137,31 @@ class Vectors:
     count: int
     signs: Signs | None
     question: NDArray[np.float32] | None = None
+    further: Further | None = None
 
     def cosines(self, query: NDArray[np.float32], rows: NDArray[np.intp]) -> NDArray[np.float32]:
+        """Of each row that of its best window."""
+        cosines, further = self._first_cosines(query, rows), self.further
+        if further is not None:
+            places, at = further.of(rows)
+            if len(places):
+                counts = further.counts[at]
+                best = np.maximum.reduceat(further.cosines(query, at), counts.cumsum() - counts)
+                cosines[places] = of_best_window(np.maximum(cosines[places], best), counts + 1)
+        return cosines
+
+    def best_window(self, query: NDArray[np.float32], row: int) -> tuple[int, int] | None:
+        """Which window of a row is the nearest, counted from 0, and how many it has; None if it has only one."""
+        rows = np.array([row])
+        if self.further is None:
+            return None
+        places, at = self.further.of(rows)
+        if not len(places):
+            return None
+        every = np.concatenate([self._first_cosines(query, rows), self.further.cosines(query, at)])
+        return int(every.argmax()), len(every)
+
+    def _first_cosines(self, query: NDArray[np.float32], rows: NDArray[np.intp]) -> NDArray[np.float32]:
         # Row by row, not as one product: that may wake threads, and depends on where a row stands. Gathering most rows
         # of a matrix costs more than comparing all.
         if self.question is not None:
@@ -97,9 +174,21 @@ class Vectors:
         """The `count` nearest of the allowed rows, more when there are ties."""
         possible = self.present if allowed is None else allowed & self.present
         number = self.count if allowed is None else int(np.count_nonzero(possible))
-        if self.signs is None or number <= EXACT_ROWS:
+        further = self.further
+        if further is None:
+            return self._nearest_first(query, possible, number, count)
+        if (self.signs is None or number <= EXACT_ROWS) and further.vectors.signs is None:
             rows = np.flatnonzero(possible)
             return Near(rows, self.cosines(query, rows)).best(count)
+        near = self._nearest_first(query, possible, number, count)
+        rows = np.union1d(near.rows, further.nearest_rows(query, possible, count))
+        return Near(rows, self.cosines(query, rows)).best(count)
+
+    def _nearest_first(self, query: NDArray[np.float32], possible: NDArray[np.bool_], number: int, count: int) -> Near:
+        """By the first window of each row alone."""
+        if self.signs is None or number <= EXACT_ROWS:
+            rows = np.flatnonzero(possible)
+            return Near(rows, self._first_cosines(query, rows)).best(count)
         count = min(count, number)
         agreed = self.signs.agreement(query)
         if number < len(possible):
@@ -107,7 +196,7 @@ class Vectors:
         looked_at = max(_LEAST_RESCORED + len(possible) // _RESCORED_SHARE, _RESCORED_PER_WANTED * count)
         while True:
             rows = top_k(agreed, looked_at)
-            near = Near(rows, self.cosines(query, rows))
+            near = Near(rows, self._first_cosines(query, rows))
             if len(near.rows) >= number or _certain(near, agreed, 1 + count // _SURE_SHARE):
                 return near.best(count)
             looked_at *= _MORE
@@ -147,6 +236,10 @@ class VectorBuilder:
         self._columns: list[AppendOnlyArray[np.uint64]] = []
         self._mean = np.zeros(dimensions, np.float32)
         self._encoded_count = 0
+        # Of long memories: the vectors of their further windows, the row of each, and which ones each row has.
+        self._further: VectorBuilder | None = None
+        self._owner = AppendOnlyArray(np.intp)
+        self._spans: dict[int, tuple[int, int]] = {}
 
     @property
     def matrix(self) -> NDArray[np.float32]:
@@ -158,7 +251,8 @@ class VectorBuilder:
 
     @property
     def nbytes(self) -> int:
-        return sum(part.nbytes for part in (self._matrix, self._present, *self._columns))
+        own = sum(part.nbytes for part in (self._matrix, self._present, self._owner, *self._columns))
+        return own + (self._further.nbytes if self._further else 0)
 
     def extend(self, vectors: NDArray[np.float32], present: NDArray[np.bool_]) -> None:
         self._matrix.extend(vectors)
@@ -166,6 +260,23 @@ class VectorBuilder:
         self._count += int(np.count_nonzero(present))
         if self._columns:
             self._append_signs(vectors)
+
+    def add_further(self, row: int, vectors: NDArray[np.float32]) -> None:
+        """The further windows of a row, which had none."""
+        if self._further is None:
+            self._further = VectorBuilder(self.dimensions, exact=self._exact)
+        self._spans[row] = (len(self._owner), len(vectors))
+        self._owner.extend(np.full(len(vectors), row, np.intp))
+        self._further.extend(vectors, np.ones(len(vectors), np.bool_))
+
+    @property
+    def has_further(self) -> bool:
+        return self._further is not None
+
+    def further_of(self, row: int) -> NDArray[np.float32]:
+        """The vectors of the further windows of a row."""
+        start, count = self._spans.get(row, (0, 0))
+        return self._further.matrix[start : start + count] if self._further else self.matrix[:0]
 
     def fill(self, rows: NDArray[np.intp], vectors: NDArray[np.float32]) -> None:
         """Vectors for rows that had none."""
@@ -179,14 +290,27 @@ class VectorBuilder:
     def remove(self, rows: NDArray[np.intp]) -> None:
         self._count -= int(np.count_nonzero(self.present[rows]))
         self._present.replace(rows, np.False_)
+        if self._further is not None:
+            gone = np.flatnonzero(np.isin(self._owner.view, rows))
+            if len(gone):
+                self._further.remove(gone)
 
     def view(self, question: NDArray[np.float32] | None = None) -> Vectors:
         if self._count > EXACT_ROWS and self._count > 2 * self._encoded_count and not self._exact:
             self._encode()
         columns = tuple(column.view for column in self._columns)
-        return Vectors(
-            self.matrix, self.present, self._count, Signs(self._mean, columns) if columns else None, question
-        )
+        signs = Signs(self._mean, columns) if columns else None
+        return Vectors(self.matrix, self.present, self._count, signs, question, self._view_further())
+
+    def _view_further(self) -> Further | None:
+        if self._further is None:
+            return None
+        rows = np.fromiter(self._spans, np.intp)
+        starts, counts = np.array([*self._spans.values()], np.intp).T
+        if (rows[1:] < rows[:-1]).any():
+            order = rows.argsort()
+            rows, starts, counts = rows[order], starts[order], counts[order]
+        return Further(self._further.view(), self._owner.view, rows, starts, counts)
 
     def _encode(self) -> None:
         """Signs for all rows, from a mean that suits them; again when there are twice as many."""

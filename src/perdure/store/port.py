@@ -22,7 +22,7 @@ from perdure.model import (
 )
 from perdure.store.capacity import CapacityStats, EvictionRule, Load
 from perdure.text.bm25 import WordCounts
-from perdure.text.entry import Entry
+from perdure.text.entry import Entry, Passage
 from perdure.values import value_class
 
 if TYPE_CHECKING:
@@ -53,7 +53,8 @@ class IndexRow(NamedTuple):
     `valid_from` and `valid_until` are the times between which it is true; `dated` is when it became true, else when it
     was made. Of a turn in a conversation, `question_share` is the share of its text that asks, and `name_share` says
     how many names it holds. `stability` is the number that its metadata gives for it, if any. `kind` is what
-    `perdure.visibility.kind_of` says of its key, and `passage` the hash that its vector is stored under.
+    `perdure.visibility.kind_of` says of its key, and `passage` the hash that its vector is stored under. Of a
+    long memory `vector` holds those of all its windows.
     """
 
     number: int
@@ -121,7 +122,7 @@ class Pending(NamedTuple):
 
     namespace: str
     passage_hash: bytes
-    passage: str
+    passage: Passage
 
 
 class Use(NamedTuple):
@@ -286,7 +287,7 @@ class Reader(Protocol):
         ...
 
     def passage_vectors(self, generation: Generation, passage_hashes: Sequence[bytes]) -> dict[bytes, bytes]:
-        """The vectors of passages, current or past, as far as there are any."""
+        """The vectors of passages, current or past, as far as there are any, as `put_vector` got them."""
         ...
 
     def load(self) -> Load:
@@ -316,7 +317,9 @@ class Writer(Reader, Protocol):
         ...
 
     def put_vector(self, generation: Generation, passage_hash: bytes, vector: bytes) -> bool:
-        """Keep the vector of a passage that a memory has. False when there is one already, or no such memory."""
+        """Keep the vector of a passage that a memory has, or the vectors of its windows, one behind the other. False
+        when there is one already, or no such memory.
+        """
         ...
 
     def add_tombstone(self, identity: Identity, reason: str, at: datetime) -> None:

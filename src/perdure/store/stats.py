@@ -10,7 +10,7 @@ from perdure.embed.port import Generation
 
 
 class GenerationStats(NamedTuple):
-    """How many vectors a generation has, what they take, and whether they answer."""
+    """How many memories have vectors of a generation, what one vector of each takes, and whether they answer."""
 
     generation: Generation
     vectors: int

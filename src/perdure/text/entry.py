@@ -8,7 +8,7 @@ import struct
 from collections import Counter
 from collections.abc import Callable, Iterable
 from hashlib import sha256
-from typing import Final
+from typing import Final, NamedTuple
 from zlib import crc32
 
 from perdure.ids import EPISODE, LEARNED, MESSAGE, PROPOSAL
@@ -86,16 +86,28 @@ def speaker_and_date(record: Record) -> str:
     return f"{date}{speaker}: " if isinstance(speaker, str) and speaker else date
 
 
-def passage(record: Record) -> str:
+class Passage(NamedTuple):
+    """What a model embeds of a memory: `head` is its date, speaker, title and category, `tail` are its keywords."""
+
+    head: str
+    text: str
+    tail: str
+
+    @property
+    def whole(self) -> str:
+        return self.head + self.text + self.tail
+
+
+def passage(record: Record) -> Passage:
     title = f"{record.title}. " if record.title else ""
     category = f"{record.category}: " if record.category else ""
     keywords = f" {' '.join(record.keywords)}" if record.keywords else ""
-    return f"{speaker_and_date(record)}{title}{category}{record.text}{keywords}"
+    return Passage(f"{speaker_and_date(record)}{title}{category}", record.text, keywords)
 
 
 def passage_hash(record: Record) -> bytes:
     """A vector is stored under this hash, so that no change of the passage can leave a stale vector behind."""
-    return sha256(passage(record).encode("utf-8")).digest()[:16]
+    return sha256(passage(record).whole.encode("utf-8")).digest()[:16]
 
 
 def term_hash(term: str) -> int:

@@ -25,7 +25,6 @@ from perdure.store.sqlite.filters import conditions
 from perdure.store.sqlite.links import decode_links
 from perdure.store.sqlite.rows import (
     ALL_WRITTEN,
-    FLOAT_BYTES,
     NUMBER_MASK,
     RESTORE,
     UNREADABLE,
@@ -33,6 +32,7 @@ from perdure.store.sqlite.rows import (
     decode_payload,
     decode_row,
     decode_sound,
+    has_dimensions,
     is_sound,
     is_sound_vector,
     newest_time,
@@ -333,7 +333,7 @@ class SqliteReader:
             for checksum, data in self._connection.execute(
                 SQL["passage_vector"], (self.namespace_id, generation_key, passage_hash)
             ):
-                if len(data) == generation.dimensions * FLOAT_BYTES and is_sound_vector(checksum, passage_hash, data):
+                if has_dimensions(data, generation.dimensions) and is_sound_vector(checksum, passage_hash, data):
                     vectors[passage_hash] = data
         return vectors
 

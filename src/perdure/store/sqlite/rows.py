@@ -279,6 +279,11 @@ def _checksum(slot: int, hashes: Row, covered: Row) -> int:
     return crc32(text.encode(), crc32(b"".join(hashes)))
 
 
+def has_dimensions(vector: bytes, dimensions: int) -> bool:
+    """Whether it is one vector of so many dimensions or, of a passage that was too long for one, several."""
+    return len(vector) > 0 and len(vector) % (dimensions * FLOAT_BYTES) == 0
+
+
 def vector_checksum(passage_hash: bytes, vector: bytes) -> int:
     """The passage is part of it, so that two vectors that changed places are noticed."""
     return crc32(vector, crc32(passage_hash))

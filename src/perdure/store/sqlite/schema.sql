@@ -184,7 +184,7 @@ CREATE TABLE generation (
 
 -- A vector belongs to a passage, not to a memory: neither a new model nor a new title can leave one stale.
 -- id = namespace << 32 | position: counted per namespace like a number, because recall indexes remember how far they
--- have read.
+-- have read. `data` is one vector or, of a passage that was too long for one, several, one behind the other.
 CREATE TABLE vector (
     id           INTEGER PRIMARY KEY,
     namespace    INTEGER NOT NULL REFERENCES namespace (id),

@@ -31,12 +31,12 @@ from perdure.store.sqlite.log_head import LogEnd
 from perdure.store.sqlite.reader import NO_GENERATION, NO_NAMESPACE, SqliteReader, generation_id
 from perdure.store.sqlite.rows import (
     ALL_WRITTEN,
-    FLOAT_BYTES,
     NUMBER_MASK,
     Unwritten,
     encode_payload,
     encode_row,
     entry_columns,
+    has_dimensions,
     pack_id,
     pack_name,
     slot_of,
@@ -152,9 +152,10 @@ class SqliteWriter(SqliteReader):
             self._connection.execute(SQL["release_key"], (slot_of(self.namespace_id, number),))
 
     def put_vector(self, generation: Generation, passage_hash: bytes, vector: bytes) -> bool:
-        if len(vector) != generation.dimensions * FLOAT_BYTES:
+        if not has_dimensions(vector, generation.dimensions):
             raise InvalidInput(f"A vector of {len(vector)} bytes does not have {generation.dimensions} dimensions.")
-        if not 0.0 < math.hypot(*struct.unpack(f"<{generation.dimensions}f", vector)) < math.inf:
+        windows = struct.iter_unpack(f"<{generation.dimensions}f", vector)
+        if not all(0.0 < math.hypot(*window) < math.inf for window in windows):
             raise InvalidInput("A vector that is zero, or not of finite numbers, has no direction.")
         if self.namespace_id == NO_NAMESPACE:
             return False

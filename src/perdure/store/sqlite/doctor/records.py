@@ -21,6 +21,7 @@ from perdure.store.sqlite.rows import (
     decode_payload,
     decode_sound,
     entry_columns,
+    has_dimensions,
     is_sound_vector,
     range_of,
     rows_after,
@@ -195,9 +196,9 @@ def bad_vectors(connection: Database) -> Iterator[int]:
     import numpy as np
 
     for vector_id, namespace, passage, checksum, data, dimensions in connection.execute(CHECKS["examine_vectors"]):
-        stored = is_sound_vector(checksum, passage, data) and dimensions is not None and len(data) == 4 * dimensions
+        stored = is_sound_vector(checksum, passage, data) and dimensions and has_dimensions(data, dimensions)
         numbers = np.frombuffer(data, "<f4") if stored and namespace == vector_id >> NUMBER_BITS else None
-        if numbers is None or not (np.isfinite(numbers).all() and numbers.any()):
+        if numbers is None or not (np.isfinite(numbers).all() and numbers.reshape(-1, dimensions).any(axis=1).all()):
             yield vector_id
     for (vector_id,) in connection.execute(CHECKS["duplicate_vectors"]):
         yield vector_id

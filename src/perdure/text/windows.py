@@ -1,0 +1,160 @@
+"""A text that is longer than a model reads, cut into windows that it reads one by one.
+
+No tokenizer takes part: the same text gives the same windows in every process, so their offsets need not be stored.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+from unicodedata import category
+
+from perdure.text.entry import Passage
+from perdure.text.patterns import pattern
+
+# Of a longer text the beginning is embedded, about 150 kB of English. Its words are all found.
+MAX_WINDOWS: Final = 256
+
+# What a tokenizer takes for one or a few tokens. Latin letters stand together; elsewhere each character is one.
+_PIECE: Final = pattern(
+    "(?s:([a-zA-Z\u00c0-\u024f]{1,64})|([0-9]{1,64})|(\\s{1,64})|[\U0001f1e6-\U0001f1ff]{2}|.)"  # two make a flag
+)
+_WORD: Final = pattern("[a-zA-Z\u00c0-\u024f]+")
+_DIGITS_PER_TOKEN: Final = 3
+# English tokenizers cut the words of other languages, and names in code, into smaller parts.
+_LETTERS_PER_TOKEN: Final = 7
+_FOREIGN_LETTERS_PER_TOKEN: Final = 3
+_ENGLISH: Final = frozenset(
+    "a and are as at be for have i in is it my of on or that the this to was we with you".split()
+)
+# Of an English text a quarter or more are among those words, of a German one hardly any.
+_ENGLISH_SHARE: Final = 12
+_WORDS_LOOKED_AT: Final = 512
+# It is an estimate: of so much of what a model reads it is filled, so that hardly any window is cut.
+_FILLED: Final = 0.875
+# Spaces cost nothing, but a window has an end.
+_CHARACTERS_PER_TOKEN: Final = 8
+_SENTENCE_END: Final = frozenset(".!?\u2026\u061f\u06d4\u0964\u0965\u3002\uff01\uff1f\uff61")
+_NEEDS_NO_SPACE: Final = frozenset("\u3002\uff01\uff1f\uff61")
+# How well a text can be cut at a place, best last.
+_ANYWHERE, _WORD_END, _SENTENCE, _PARAGRAPH = range(4)
+# Where a paragraph had to be cut, a window begins with what the one before it ended with: at most this share of it.
+_OVERLAP_SHARE: Final = 8
+# What a reader takes for one character has several code points, but never more.
+_LONGEST_CHARACTER: Final = 32
+_JOINER: Final = "\u200d"
+_SKIN_TONES: Final = ("\U0001f3fb", "\U0001f3ff")
+_LOW_SURROGATES: Final = ("\udc00", "\udfff")
+
+
+class Window(NamedTuple):
+    """What is embedded, and from where to where it stands in the text of the memory. Where `start` is `end`, it holds
+    keywords alone.
+    """
+
+    text: str
+    start: int
+    end: int
+
+
+class _Cut(NamedTuple):
+    """A place between two pieces, what the text costs up to there, and how well it can be cut there."""
+
+    at: int
+    cost: int
+    quality: int
+
+
+def windows(passage: Passage, tokens: int | None) -> list[Window]:
+    """The passage as one window if a model that reads so many tokens reads all of it, or without a limit. Else each
+    window begins as the passage does (date, speaker, title), and holds a part of the text. Together they hold all of
+    it, in its order, unless there would be more than `MAX_WINDOWS`.
+    """
+    whole, size = passage.whole, len(passage.text)
+    most = None if tokens is None else int(tokens * _FILLED)
+    # No character is more than one token.
+    if most is None or len(whole) <= most:
+        return [Window(whole, 0, size)]
+    letters = _letters_per_token(whole)
+    beginning = whole[: most * _CHARACTERS_PER_TOKEN]
+    if len(beginning) == len(whole) and _cuts(beginning, letters)[-1].cost <= most:
+        return [Window(whole, 0, size)]
+    cuts = _cuts(passage.head[: most * _CHARACTERS_PER_TOKEN], letters)
+    head = passage.head[: max(cut.at for cut in cuts if cut.cost <= most // 2)]
+    room = most - max(cut.cost for cut in cuts if cut.cost <= most // 2)
+    body = passage.text + passage.tail
+    found: list[Window] = []
+    for start, end in _spans(_cuts(body[: MAX_WINDOWS * room * _CHARACTERS_PER_TOKEN], letters), room):
+        part = body[start:end].lstrip()
+        if part:
+            begin = end - len(part)
+            part = part.rstrip()
+            found.append(Window(head + part, min(begin, size), min(begin + len(part), size)))
+    return found or [Window(whole, 0, size)]
+
+
+def _spans(cuts: list[_Cut], room: int) -> list[tuple[int, int]]:
+    """From where to where each window goes. The last two share what is left, so that no window is a mere rest."""
+    spans: list[tuple[int, int]] = []
+    first, last = 0, len(cuts) - 1
+    while first < last and len(spans) < MAX_WINDOWS:
+        begin, left = cuts[first], cuts[last].cost - cuts[first].cost
+        most = room if left <= room else min(room, left // 2 + room // _OVERLAP_SHARE)
+        end = first + 1
+        while (
+            end < last
+            and cuts[end + 1].cost - begin.cost <= most
+            and cuts[end + 1].at - begin.at <= most * _CHARACTERS_PER_TOKEN
+        ):
+            end += 1
+        if end < last:
+            second_half = range((first + end) // 2 + 1, end + 1)
+            end = max(second_half, key=lambda place: (cuts[place].quality, place))
+        spans.append((begin.at, cuts[end].at))
+        following = end
+        if end < last and cuts[end].quality < _PARAGRAPH:
+            # The last sentence of this window if it is short, else some of its last words.
+            while following > first + 1 and cuts[end].cost - cuts[following - 1].cost <= room // _OVERLAP_SHARE:
+                following -= 1
+            shared = range(following, end + 1)
+            following = max(shared, key=lambda place: (min(cuts[place].quality, _SENTENCE), -place))
+        first = following
+    return spans
+
+
+def _letters_per_token(text: str) -> int:
+    words = [word.lower() for word in _WORD.findall(text[: _WORDS_LOOKED_AT * _CHARACTERS_PER_TOKEN])]
+    english = sum(word in _ENGLISH for word in words)
+    return _LETTERS_PER_TOKEN if english * _ENGLISH_SHARE >= len(words) else _FOREIGN_LETTERS_PER_TOKEN
+
+
+def _cuts(text: str, letters_per_token: int) -> list[_Cut]:
+    """Every place where the text can be cut, its beginning and its end among them."""
+    cuts = [_Cut(0, 0, _PARAGRAPH)]
+    cost, before = 0, ""
+    for piece in _PIECE.finditer(text):
+        at, this, quality = piece.start(), piece[0], _ANYWHERE
+        if before.isspace():
+            quality = _WORD_END
+            if before.count("\n") > 1:
+                quality = _PARAGRAPH
+            elif "\n" in before or text[max(0, at - len(before) - 1)] in _SENTENCE_END:
+                quality = _SENTENCE
+        elif before in _NEEDS_NO_SPACE:
+            quality = _SENTENCE
+        if piece[3] is None:
+            if at and (not _continues(before, this) or at - cuts[-1].at > _LONGEST_CHARACTER):
+                cuts.append(_Cut(at, cost, quality))
+            per_token = letters_per_token if piece[1] else _DIGITS_PER_TOKEN if piece[2] else 1
+            cost += -(-len(this) // per_token)
+        before = this
+    cuts.append(_Cut(len(text), cost, _PARAGRAPH))
+    return cuts
+
+
+def _continues(before: str, piece: str) -> bool:
+    """Whether the two are one character to a reader: an accent, a joined emoji, the second half of a surrogate pair."""
+    first = piece[0]
+    if first.isascii():
+        return False
+    joined = before.endswith(_JOINER) or first == _JOINER or _SKIN_TONES[0] <= first <= _SKIN_TONES[1]
+    return joined or _LOW_SURROGATES[0] <= first <= _LOW_SURROGATES[1] or category(first)[0] == "M"
