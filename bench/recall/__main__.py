@@ -1,7 +1,7 @@
 """`python -m bench.recall`: how well recall finds, on texts of many kinds, through `perdure.Memory`.
 
-`--sets notes,beam` takes some of the sets, `--quick` a part of each and prints one table; with `--save` the page is
-written. A set of which the path is not given is left out.
+`--sets notes,beam` takes some of the sets. `--table` prints how the systems compare and nothing else, `--quick` the
+same of a part of each set; with `--save` the page is written. A set of which the path is not given is left out.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from bench.learn.duplicates import ORIGIN as PAIRS_ORIGIN
 from bench.ours import local_embedder
 from bench.recall.data import JudgingSet, Question
 from bench.recall.fits import ask_all
-from bench.recall.page import page, sets_table
+from bench.recall.page import comparison, page
 from bench.recall.pairs import correlations
 from bench.recall.plot import plot
 from bench.recall.results import LocomoResult, Results, SetResult, judged, over, pooled
@@ -50,8 +50,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     embedder = Remembering(local_embedder(), options.cache)
     if options.quick:
-        quick = [one.quick(_QUICK_MEMORIES, _QUICK_QUESTIONS) for one in sets]
-        print("\n".join(sets_table([_judged(one, embedder) for one in quick])))
+        sets = [one.quick(_QUICK_MEMORIES, _QUICK_QUESTIONS) for one in sets]
+    if options.quick or options.table:
+        print("\n".join(comparison([_judged(one, embedder) for one in sets])))
         return 0
     results = _measured(sets, options.sts, options.sick, embedder)
     lines = list(page(results))
@@ -128,7 +129,8 @@ def _parser() -> argparse.ArgumentParser:
             help=f"{about} [{variable}]",
         )  # fmt: skip
     parser.add_argument("--sets", default="", help=f"some of: {','.join(source.name for source in SOURCES)}")
-    parser.add_argument("--quick", action="store_true", help="a part of each set, and one table")
+    parser.add_argument("--table", action="store_true", help="how the systems compare on each set, and nothing else")
+    parser.add_argument("--quick", action="store_true", help="the same, of a part of each set")
     parser.add_argument("--cache", type=Path, default=BENCH / ".cache", help="vectors go here")
     parser.add_argument("--save", action="store_true", help="write bench/recall.md and bench/recall.svg")
     return parser

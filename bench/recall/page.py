@@ -50,9 +50,7 @@ text. None of the sets of others is part of this repository.
 
 def page(results: Results) -> Iterator[str]:
     yield _OPENING
-    yield from sets_table(results.sets)
-    yield from _first_table(results.sets)
-    yield from _absent_table(results.sets)
+    yield from comparison(results.sets)
     if results.pairs:
         yield from _pairs(results)
     for result in results.sets:
@@ -63,7 +61,14 @@ def page(results: Results) -> Iterator[str]:
     yield _PROTOCOL.strip()
 
 
-def sets_table(sets: Sequence[SetResult]) -> Iterator[str]:
+def comparison(sets: Sequence[SetResult]) -> Iterator[str]:
+    """How the systems compare on each set."""
+    yield from _sets_table(sets)
+    yield from _first_table(sets)
+    yield from _absent_table(sets)
+
+
+def _sets_table(sets: Sequence[SetResult]) -> Iterator[str]:
     """The rule: nDCG@10 of each set, and how far the default is from the best single signal."""
     yield "## Every kind of text"
     yield ""
