@@ -106,7 +106,7 @@ bench-lives: setup  ## What correcting, undoing and checkpoints cost, as ratios 
 bench-triggers: setup  ## What it costs to find trigger phrases in a prompt, as ratios within one run
 	$(BIN)/python -m bench.triggers
 
-bench-recall: setup  ## How well recall finds; LOCOMO=path SCIFACT=folder name the data, RECALL=--save writes the page
+bench-recall: setup  ## How well recall finds on every kind of text; LOCOMO, SCIFACT, BEAM, DEV, STS, SICK name the data, RECALL=--save writes the page
 	$(BIN)/python -m bench.recall $(RECALL)
 
 bench-learn: setup  ## How well it is decided what texts say; STS=folder SICK=folder LOCOMO=path name the data

@@ -54,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
-    for name in ORIGIN:
+    for name in ("locomo", "scifact"):
         variable = name.upper()
         about = f"{ORIGIN[name]} [{variable}]"
         parser.add_argument(f"--{name}", type=Path, default=os.environ.get(variable), metavar="PATH", help=about)

@@ -1,9 +1,10 @@
 """What is stored and asked: real texts with their real vectors; above their number, recombinations of them.
 
-Neither data set is part of this repository. Both are for measuring only:
+No data set is part of this repository. All are for measuring only:
 
     locomo10.json         github.com/snap-research/locomo, data/locomo10.json (CC BY-NC 4.0)
     scifact/corpus.jsonl  github.com/allenai/scifact in the layout of BEIR (abstracts: ODC-By 1.0)
+    beam/*.json           github.com/mohammadtavakoli78/BEAM, chats/100K/1 to 10 (no licence stated)
 """
 
 from __future__ import annotations
@@ -34,10 +35,12 @@ Progress: TypeAlias = Callable[[int, int], None]
 SHA256: Final = {
     "locomo": "79fa87e90f04081343b8c8debecb80a9a6842b76a7aa537dc9fdf651ea698ff4",
     "scifact": "f0d32db0d156b526d75921ed7a76f2cb912902631c87248c5c97c617bad0b60c",
+    "beam": "653b320249232485d118d07df6061e2a6c41d921d775d19c811326070dc3040e",
 }
 ORIGIN: Final = {
     "locomo": "locomo10.json from github.com/snap-research/locomo (folder data)",
     "scifact": "corpus.jsonl of SciFact from github.com/allenai/scifact, in the layout of BEIR",
+    "beam": "chats 1 to 10 of github.com/mohammadtavakoli78/BEAM (folder chats/100K) in one JSON file",
 }
 REAL: Final = 10_000
 QUESTIONS: Final = 300

@@ -108,7 +108,7 @@ def report(parts: Sequence[Part], embedder: Embedder) -> bool:
     verdicts: dict[str, list[Verdict]] = {}
     seconds, asked = 0.0, 0
     for part in parts:
-        cosines = _cosines(part.pairs, embedder)
+        cosines = pair_cosines(part.pairs, embedder)
         start = process_time()
         verdicts[part.name] = [
             merge_verdict(pair.first, pair.second, cosine).verdict
@@ -150,7 +150,7 @@ def _report_wider_band(parts: Sequence[Part], embedder: Embedder) -> None:
     for part in (part for part in parts if part.is_sick):
         near = [
             (pair, merge_verdict(pair.first, pair.second, cosine, always=_WIDER).verdict)
-            for pair, cosine in zip(part.pairs, _cosines(part.pairs, embedder), strict=True)
+            for pair, cosine in zip(part.pairs, pair_cosines(part.pairs, embedder), strict=True)
             if cosine > _WIDER and pair.judgement == "CONTRADICTION"
         ]
         passed = sum(verdict is Verdict.SAME for _, verdict in near)
@@ -168,7 +168,7 @@ def _report_conflicts(parts: Sequence[Part], verdicts: dict[str, list[Verdict]])
 
 def _report_duplicates(parts: Sequence[Part], embedder: Embedder) -> None:
     for part in parts:
-        cosines = _cosines(part.pairs, embedder)
+        cosines = pair_cosines(part.pairs, embedder)
         taken = [
             duplicate_verdict(pair.first, pair.second, cosine).verdict is Verdict.SAME
             for pair, cosine in zip(part.pairs, cosines, strict=True)
@@ -179,7 +179,7 @@ def _report_duplicates(parts: Sequence[Part], embedder: Embedder) -> None:
         print(f"guarded {after.taken}, {after.precision:.3f} right, {after.contradicting:.1%} contradict")
 
 
-def _cosines(pairs: Sequence[Pair], embedder: Embedder) -> list[float]:
+def pair_cosines(pairs: Sequence[Pair], embedder: Embedder) -> list[float]:
     texts = list(dict.fromkeys(text for pair in pairs for text in (pair.first, pair.second)))
     vectors = dict(zip(texts, embedder.embed_passages(texts), strict=True))
     return [float(np.dot(vectors[pair.first], vectors[pair.second])) for pair in pairs]

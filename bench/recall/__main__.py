@@ -1,4 +1,8 @@
-"""`python -m bench.recall`: how well recall finds, on real data, through `perdure.Memory`; with --save, as a page."""
+"""`python -m bench.recall`: how well recall finds, on texts of many kinds, through `perdure.Memory`.
+
+`--sets notes,beam` takes some of the sets. `--table` prints how the systems compare and nothing else, `--quick` the
+same of a part of each set; with `--save` the page is written. A set of which the path is not given is left out.
+"""
 
 from __future__ import annotations
 
@@ -7,81 +11,126 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Final
 
 from bench.corpus import ORIGIN, DataMissing
+from bench.learn.duplicates import ORIGIN as PAIRS_ORIGIN
 from bench.ours import local_embedder
-from bench.recall.data import Collection, locomo, scifact
+from bench.recall.data import JudgingSet, Question
 from bench.recall.fits import ask_all
-from bench.recall.ladder import CHOICES, LADDER, OURS
-from bench.recall.page import page
+from bench.recall.page import comparison, page
+from bench.recall.pairs import correlations
 from bench.recall.plot import plot
-from bench.recall.results import Answers, Results, leave_one_out, over, pooled
-from bench.recall.runs import stored
+from bench.recall.results import LocomoResult, Results, SetResult, judged, over, pooled
+from bench.recall.runs import DEEPEST, stored
+from bench.recall.sets import DEV, SOURCES
+from bench.recall.systems import MEANING, SUM, UNFLOORED, WORDS
 from bench.recall.times import measured as measured_times
 from bench.recall.vectors import Remembering
 from bench.run import told
 
-BENCH = Path(__file__).parent.parent
-_POOLED = ("words", "meaning", "facts", "sum", OURS.name)
-_SCIFACT = ("words", "meaning", "facts", OURS.name)
+BENCH: Final = Path(__file__).parent.parent
+PATHS: Final = {**ORIGIN, "dev": DEV, **PAIRS_ORIGIN}
+# With --quick, of each set.
+_QUICK_MEMORIES: Final = 2_000
+_QUICK_QUESTIONS: Final = 150
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
-    if options.locomo is None:
-        print(f"The texts are not part of this repository. Get {ORIGIN['locomo']},", file=sys.stderr)
-        print("and name it: make bench-recall LOCOMO=path SCIFACT=folder.", file=sys.stderr)
+    names = {source.name for source in SOURCES}
+    chosen: set[str] = set(options.sets.split(",")) if options.sets else names
+    if unknown := chosen - names:
+        print(f"There is no set called {min(unknown)}. The sets: {', '.join(sorted(names))}.", file=sys.stderr)
         return 2
     try:
-        conversations = locomo(options.locomo)
-        abstracts = scifact(options.scifact) if options.scifact else None
+        sets = _sets(options, chosen)
     except DataMissing as error:
         print(error, file=sys.stderr)
         return 2
-    results = _measured(conversations, abstracts, options.cache)
+    embedder = Remembering(local_embedder(), options.cache)
+    if options.quick:
+        sets = [one.quick(_QUICK_MEMORIES, _QUICK_QUESTIONS) for one in sets]
+    if options.quick or options.table:
+        print("\n".join(comparison([_judged(one, embedder) for one in sets])))
+        return 0
+    results = _measured(sets, options.sts, options.sick, embedder)
     lines = list(page(results))
     print("\n".join(lines))
     if options.save:
         (BENCH / "recall.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
-        (BENCH / "recall.svg").write_text(plot(results), encoding="utf-8")
+        (BENCH / "recall.svg").write_text(plot(results.sets), encoding="utf-8")
     return 0
 
 
-def _measured(conversations: Sequence[Collection], abstracts: Collection | None, cache: Path) -> Results:
-    embedder = Remembering(local_embedder(), cache)
-    with stored(conversations, embedder) as memory:
-        ladder: dict[str, Answers] = {}
-        for rung in LADDER:
-            with told(rung.about):
-                ladder[rung.name] = over(memory, conversations, rung)
-        tried = {OURS.name: ladder[OURS.name]}
-        for rung in CHOICES[1:]:
-            with told(rung.about):
-                tried[rung.name] = over(memory, conversations, rung, 10)
-        left_out, chosen = leave_one_out(conversations, tried)
-        together: dict[str, Answers] = {}
-        for rung in (rung for rung in LADDER if rung.name in _POOLED):
-            with told(f"all conversations in one namespace: {rung.about}"):
-                together[rung.name] = pooled(memory, conversations, rung)
-        with told("questions that nothing fits"):
-            fits = ask_all(memory, conversations, abstracts.questions if abstracts else ())
-    with told("questions about times"):
+def _sets(options: argparse.Namespace, chosen: set[str]) -> list[JudgingSet]:
+    sets: list[JudgingSet] = []
+    for source in SOURCES:
+        if source.name not in chosen:
+            continue
+        path = getattr(options, source.needs) if source.needs else Path()
+        if path is None:
+            print(f"Without {source.name}: {source.needs.upper()}= is {PATHS[source.needs]}.", file=sys.stderr)
+        else:
+            sets.append(source.load(path))
+    return sets
+
+
+def _measured(sets: Sequence[JudgingSet], sts: Path | None, sick: Path | None, embedder: Remembering) -> Results:
+    results: list[SetResult] = []
+    locomo: LocomoResult | None = None
+    claims = next((one.questions for one in sets if one.name == "scifact"), ())
+    for judging_set in sets:
+        if judging_set.name == "locomo":
+            result, locomo = _locomo(judging_set, claims, embedder)
+            results.append(result)
+        else:
+            results.append(_judged(judging_set, embedder))
+    with told("pairs of sentences"):
+        pairs = correlations(sts, sick, embedder)
+    embedder.keep()
+    return Results(results, pairs, locomo)
+
+
+def _judged(judging_set: JudgingSet, embedder: Remembering) -> SetResult:
+    with told(judging_set.about), stored(judging_set.collections, embedder) as memory:
+        result = judged(memory, judging_set)
+    embedder.keep()
+    return result
+
+
+def _locomo(
+    judging_set: JudgingSet, claims: Sequence[Question], embedder: Remembering
+) -> tuple[SetResult, LocomoResult]:
+    conversations = judging_set.collections
+    systems = (UNFLOORED, WORDS, MEANING, SUM)
+    with stored(conversations, embedder, pooled=True) as memory:
+        with told(judging_set.about):
+            result = judged(memory, judging_set)
+            deep = {system.name: over(memory, conversations, system, DEEPEST) for system in systems}
+        with told("LoCoMo, all conversations in one namespace"):
+            together = {system.name: pooled(memory, conversations, system) for system in systems}
+        with told("LoCoMo, questions that nothing fits"):
+            fits = ask_all(memory, conversations, claims)
+    with told("LoCoMo, questions about times"):
         times = measured_times(conversations, embedder)
     embedder.keep()
-    science: dict[str, Answers] = {}
-    if abstracts is not None:
-        with told("SciFact"), stored([abstracts], embedder) as memory:
-            science = {rung.name: over(memory, [abstracts], rung) for rung in LADDER if rung.name in _SCIFACT}
-        embedder.keep()
-    return Results(ladder, together, left_out, chosen, science, fits, times)
+    return result, LocomoResult(deep, together, fits, times)
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m bench.recall", description=__doc__)
-    for name in ORIGIN:
+    parser = argparse.ArgumentParser(
+        prog="python -m bench.recall", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    for name, about in PATHS.items():
         variable = name.upper()
-        about = f"{ORIGIN[name]} [{variable}]"
-        parser.add_argument(f"--{name}", type=Path, default=os.environ.get(variable), metavar="PATH", help=about)
+        parser.add_argument(
+            f"--{name}", type=Path, default=os.environ.get(variable) or None, metavar="PATH",
+            help=f"{about} [{variable}]",
+        )  # fmt: skip
+    parser.add_argument("--sets", default="", help=f"some of: {','.join(source.name for source in SOURCES)}")
+    parser.add_argument("--table", action="store_true", help="how the systems compare on each set, and nothing else")
+    parser.add_argument("--quick", action="store_true", help="the same, of a part of each set")
     parser.add_argument("--cache", type=Path, default=BENCH / ".cache", help="vectors go here")
     parser.add_argument("--save", action="store_true", help="write bench/recall.md and bench/recall.svg")
     return parser

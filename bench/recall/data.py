@@ -1,11 +1,13 @@
-"""The two data sets, as memories and questions. Neither is part of this repository: see bench/corpus.py."""
+"""What a judging set is, and the two that other benchmarks read as well: LoCoMo and SciFact, as memories and questions.
+Neither is part of this repository: see bench/corpus.py. The other sets are in bench/recall/sets.py.
+"""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
@@ -23,11 +25,12 @@ _DATE: Final = "%I:%M %p on %d %B, %Y"
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """`gold` are the names of the documents that answer it; `category` is 0 where there are none."""
+    """`gold` are the names of the documents that answer it. LoCoMo has a `category` of 1 to 5, BEAM an `ability`."""
 
     text: str
     gold: frozenset[str]
     category: int = 0
+    ability: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +40,36 @@ class Collection:
     name: str
     memories: Sequence[dict[str, Any]]
     questions: Sequence[Question]
+    absent: Sequence[str] = ()
+    """Questions that nothing there answers."""
+
+
+@dataclass(frozen=True, slots=True)
+class JudgingSet:
+    """Texts of one kind. Its mean counts as much as that of every other set, however many questions it has."""
+
+    name: str
+    about: str
+    kind: str
+    collections: Sequence[Collection]
+
+    @property
+    def questions(self) -> list[Question]:
+        return [question for each in self.collections for question in each.questions]
+
+    @property
+    def memories(self) -> int:
+        return sum(len(each.memories) for each in self.collections)
+
+    def quick(self, most_memories: int, most_questions: int) -> JudgingSet:
+        """The first collections, and questions spread over them: a rough answer in a short time."""
+        kept: list[Collection] = []
+        for each in self.collections:
+            if kept and sum(len(one.memories) for one in (*kept, each)) > most_memories:
+                break
+            kept.append(each)
+        step = max(1, round(sum(len(each.questions) for each in kept) / most_questions))
+        return replace(self, collections=[replace(each, questions=each.questions[::step]) for each in kept])
 
 
 def locomo(path: Path) -> list[Collection]:

@@ -11,25 +11,24 @@ from statistics import fmean
 from typing import Final, TypeAlias
 
 from bench.recall.data import Collection, Question
-from bench.recall.ladder import OURS
 from bench.recall.measures import any_found, ndcg
-from bench.recall.runs import Rankings, asked
+from bench.recall.runs import FIRST, Answered, asked
+from bench.recall.systems import DEFAULT
 from perdure import Memory
 from perdure.model import MIN_RELEVANCE
 
 # The floors among which one is chosen by leave-one-conversation-out.
-FLOORS: Final = (0.2, 0.25, MIN_RELEVANCE, 0.35, 0.4)
+FLOORS: Final = tuple(sorted({0.2, 0.25, 0.3, 0.35, 0.4, MIN_RELEVANCE}))
 # What may be lost, for a floor to be chosen.
 MOST_LOST: Final = 0.03
 MOST_FALLEN: Final = 0.005
 
 _OTHERS: Final = 7
 _CLAIMS: Final = 20
-_DEPTH: Final = 10
 _SEED: Final = 20260314
 
 # By floor; 0 is none.
-ByFloor: TypeAlias = Mapping[float, Rankings]
+ByFloor: TypeAlias = Mapping[float, Sequence[Answered]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +65,8 @@ def ask_all(memory: Memory, conversations: Sequence[Collection], claims: Sequenc
         space = memory.namespace(each.name)
         asking = (each.questions, others, some)
         answers, of_others, of_claims = (
-            {floor: asked(space, questions, OURS, _DEPTH, floor) for floor in (0.0, *FLOORS)} for questions in asking
+            {floor: asked(space, [one.text for one in questions], DEFAULT, floor=floor) for floor in (0.0, *FLOORS)}
+            for questions in asking
         )
         done.append(Conversation(each.name, each.questions, answers, of_others, of_claims))
     return done
@@ -80,12 +80,12 @@ def figures(conversations: Sequence[Conversation], floors: Mapping[str, float]) 
     for each in conversations:
         floor = floors[each.name]
         for question, before, after in zip(each.own, each.answers[0.0], each.answers[floor], strict=True):
-            empty["own"].append(not after)
-            fallen.append(ndcg(before, question.gold) - ndcg(after, question.gold))
-            if any_found(before, question.gold, _DEPTH):
-                lost.append(1.0 - any_found(after, question.gold, _DEPTH))
-        empty["others"] += (not answer for answer in each.others[floor])
-        empty["claims"] += (not answer for answer in each.claims[floor])
+            empty["own"].append(not after.names)
+            fallen.append(ndcg(before.names, question.gold) - ndcg(after.names, question.gold))
+            if any_found(before.names, question.gold, FIRST):
+                lost.append(1.0 - any_found(after.names, question.gold, FIRST))
+        empty["others"] += (not answer.names for answer in each.others[floor])
+        empty["claims"] += (not answer.names for answer in each.claims[floor])
     shares = {kind: fmean(answers) if answers else 0.0 for kind, answers in empty.items()}
     return Fits(shares["own"], shares["others"], shares["claims"], fmean(lost), fmean(fallen))
 

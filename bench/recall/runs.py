@@ -3,36 +3,42 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple
 
-from bench.recall.data import Collection, Question
-from bench.recall.ladder import Rung, recipes
+from bench.recall.data import Collection
+from bench.recall.systems import System, recipes
 from perdure import Memory
 from perdure.embed.port import Embedder
 from perdure.settings import Settings
 
+# What users get, and what every set is judged by.
+FIRST: Final = 10
 # As deep as any measure looks. The candidates are the same as for ten, so that the first ten are, too.
 DEEPEST: Final = 50
-# The namespace that holds all of them.
+# The namespace that holds all collections.
 POOLED: Final = "everything"
 
-# For each question the names of what was found, best first.
-Rankings: TypeAlias = list[list[str]]
+
+class Answered(NamedTuple):
+    """The names of what was found, best first, and the number that is shown beside each."""
+
+    names: Sequence[str]
+    relevances: Sequence[float] = ()
 
 
 @contextmanager
-def stored(collections: Sequence[Collection], embedder: Embedder) -> Generator[Memory]:
-    """A store with a namespace for each of them, and one for all if they are several."""
+def stored(collections: Sequence[Collection], embedder: Embedder, *, pooled: bool = False) -> Generator[Memory]:
+    """A store with a namespace for each of them and, if `pooled`, one for all together."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "memory.db"
         settings = Settings(store=path, cache=Path(folder), actor="bench", recipes=recipes())
         with Memory(path, embedder=embedder, settings=settings) as memory:
             for collection in collections:
                 _store(memory.namespace(collection.name), collection.memories)
-            if len(collections) > 1:
+            if pooled:
                 _store(memory.namespace(POOLED), [one for each in collections for one in each.memories])
             yield memory
 
@@ -45,11 +51,14 @@ def _store(memory: Memory, memories: Sequence[Mapping[str, Any]]) -> None:
 
 
 def asked(
-    memory: Memory, questions: Sequence[Question], rung: Rung, limit: int = DEEPEST, min_relevance: float = 0.0
-) -> Rankings:
-    """Without a floor: a ranking is measured whole."""
-    answers = (
-        memory.recall(question.text, limit=limit, recipe=rung.name, min_relevance=min_relevance)
-        for question in questions
-    )
-    return [[str(hit.record.metadata["name"]) for hit in answer] for answer in answers]
+    memory: Memory, questions: Iterable[str], system: System, limit: int = FIRST, floor: float | None = None
+) -> list[Answered]:
+    """Without a `floor` of its own, the system decides whether there is one."""
+    least = floor if floor is not None else None if system.has_floor else 0.0
+    recipe = system.name if system.table is not None else None
+    return [_answered(memory, question, recipe, limit, least) for question in questions]
+
+
+def _answered(memory: Memory, question: str, recipe: str | None, limit: int, floor: float | None) -> Answered:
+    hits = list(memory.recall(question, limit=limit, recipe=recipe, min_relevance=floor))
+    return Answered([str(hit.record.metadata["name"]) for hit in hits], [hit.relevance for hit in hits])

@@ -30,9 +30,16 @@ WORDINGS: Final = (
     "Remind me what came up {}.",
     "Can you summarize our conversation {}?",
     "What happened {}?",
+    "What sorts of things did we discuss {}?",
 )
 _MOST: Final = 4
-_ORDINALS: Final = ("first", "second", "third", "fourth", "fifth")
+_NOON: Final = 12
+_ORDINALS: Final = (
+    "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh",
+    "twelfth", "thirteenth", "fourteenth", "fifteenth", "sixteenth", "seventeenth", "eighteenth", "nineteenth",
+    "twentieth", *(f"twenty-{one}" for one in ("first", "second", "third", "fourth", "fifth")), "twenty-sixth",
+    "twenty-seventh", "twenty-eighth", "twenty-ninth", "thirtieth", "thirty-first",
+)  # fmt: skip
 _NUMBERS: Final = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _HAS_TIME: Final = re.compile(
     r"\d|\b(?:ago|last|week|month|year|when|january|february|march|april|may|june|july|august|september|october"
@@ -149,6 +156,7 @@ def _times(collection: Collection) -> dict[str, list[tuple[str, list[str]]]]:
     return {
         "on 8 May": [(f"on {day.day} {day:%B}", of_days(day, day)) for day in days[:-1]],
         "on May 8th": [(f"on {day:%B} {_nth(day.day)}", of_days(day, day)) for day in days[1:-1]],
+        "on July third": [(f"on {day:%B} {_ORDINALS[day.day - 1]}", of_days(day, day)) for day in days[1:-1]],
         "167 days ago": [(f"{(today - day).days} days ago", of_days(day, day)) for day in days[2:-1]],
         "five months ago": [
             (f"{_NUMBERS[ago - 1] if ago <= len(_NUMBERS) else ago} month{'s' * (ago > 1)} ago", of_month(*month))
@@ -161,6 +169,7 @@ def _times(collection: Collection) -> dict[str, list[tuple[str, list[str]]]]:
             for span in (2, 3, 5, 7)
         ],
         "earlier today": [("earlier today", of_days(today, today)), ("today", of_days(today, today))],
+        "earlier this morning": [("earlier this morning", of_days(today, today))] if now.hour < _NOON else [],
         "in May": [(f"in {datetime(*month, 1, tzinfo=UTC):%B}", of_month(*month)) for month in months],
         "between 8 May and 9 June": [
             (f"between {first.day} {first:%B} and {last.day} {last:%B}", of_days(first, last)) for first, last in pairs
@@ -175,6 +184,13 @@ def _times(collection: Collection) -> dict[str, list[tuple[str, list[str]]]]:
         ],
         "in sessions 2 through 4": [
             (f"in sessions {first} through {first + 2}", of_sessions(first - 1, first + 1)) for first in (1, 2, 6, 9)
+        ],
+        "in our fourteenth session": [
+            (f"in our {_ORDINALS[which]} session", of_sessions(which, which)) for which in (5, 8, 11, 13)
+        ],
+        "from the third through fifth sessions": [
+            (f"from the {_ORDINALS[first]} through {_ORDINALS[first + 2]} sessions", of_sessions(first, first + 2))
+            for first in (0, 2, 5, 9)
         ],
         "last time we spoke": [
             (when, of_sessions(len(sessions) - 2, len(sessions) - 2))

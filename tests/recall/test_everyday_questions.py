@@ -1,0 +1,151 @@
+"""Everyday questions to small stores: which memory is first, what stays below one half, and what nobody can answer.
+
+The stores and questions are in `everyday.json`, written before the ranking that they judge. The memories of a store are
+numbered from 1 in their order.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from perdure import Memory
+from perdure.embed.local import LocalEmbedder, unavailable
+from perdure.model import Recall
+
+pytestmark = pytest.mark.skipif(unavailable() is not None, reason="the local model is not installed")
+
+EVERYDAY = json.loads(Path(__file__).with_name("everyday.json").read_text(encoding="utf-8"))
+NOON = datetime(2026, 3, 14, 12, tzinfo=UTC)
+ANSWERS_IT = 0.5
+
+# Questions that the present ranking fails. Strict: one that is answered may not stay here.
+NOT_YET = frozenset(
+    {
+        "where does Jonas live?",
+        "what is his job?",
+        "who is getting married",
+        "is there a food he must not eat?",
+        "which car does Jonas drive?",
+        "where does Mara live?",
+        "where does Ewan live?",
+        "which instrument does she play?",
+        "what sport does Ewan do?",
+        "when is the application due?",
+        "where is Ferenc at the moment?",
+        "how much money is left for the project?",
+        "the lights went out, what now?",
+        "who makes the noise above us?",
+        "would I enjoy a ride in a balloon?",
+        "does anyone have to pay me back?",
+        "at what time do we meet in the morning?",
+        "may I alter a table on my own?",
+        "what happened on July third?",
+        "what sorts of things did we discuss 105 days ago",
+        "what did I tell you about taxes 105 days ago?",
+        "what came up in our fourteenth session?",
+        "what did we talk about from the third through fifth sessions?",
+        "did I sell anything?",
+        "who has the key of the chapel?",
+    }
+)
+OUT_OF_ORDER = frozenset(
+    {
+        "where does Jonas live?",
+        "who is getting married",
+        "is there a food he must not eat?",
+        "which car does Jonas drive?",
+        "where does Mara live?",
+        "where does Ewan live?",
+        "which instrument does she play?",
+        "what sport does Ewan do?",
+        "when is the application due?",
+        "where is Ferenc at the moment?",
+        "how much money is left for the project?",
+        "where do I find the credentials of the live system?",
+        "who has the key of the chapel?",
+    }
+)
+
+ROOMS = ("kitchen", "workshop", "stable", "library", "cellar", "orchard", "laundry", "boathouse", "attic", "nursery")
+THINGS = ("roof", "floor", "window", "stove", "staircase", "lamp", "wall", "drain", "bench", "curtain")
+WORKS = ("was repaired by two men from the village", "has to be painted before winter", "was measured again and drawn")
+
+
+def other_paragraphs(size: int = 20_000) -> str:
+    """Paragraphs about repairs to a house, as many as it takes to reach the size."""
+    sentences = [f"The {thing} of the {room} {work}." for work in WORKS for room in ROOMS for thing in THINGS]
+    paragraphs = [" ".join(sentences[start : start + 5]) for start in range(0, len(sentences), 5)]
+    text = "\n\n".join(paragraphs)
+    return text[: text.index("\n\n", size - len(paragraphs[0]))] if len(text) > size else text
+
+
+def questions(known: frozenset[str]) -> list[Any]:
+    """The questions as parameters. Those that are known to fail today are marked, strictly."""
+    marks = pytest.mark.xfail(strict=True, reason="the present ranking fails here")
+    return [
+        pytest.param(case, id=case["question"], marks=marks if case["question"] in known else ())
+        for case in EVERYDAY["questions"]
+    ]
+
+
+@pytest.fixture(scope="module")
+def local() -> LocalEmbedder:
+    return LocalEmbedder()
+
+
+@contextmanager
+def holding(local: LocalEmbedder, name: str) -> Generator[tuple[Memory, dict[int, int]]]:
+    """The store of that name, and the number in `everyday.json` of each of its memories."""
+    store: Mapping[str, Any] = EVERYDAY["stores"][name]
+    now = datetime.fromisoformat(store["now"]) if "now" in store else NOON
+    with Memory(":memory:", embedder=local, clock=lambda: now) as memory:
+        places: dict[int, int] = {}
+        for place, text in enumerate(store.get("memories", ()), 1):
+            places[memory.remember(whole(text)).record.number] = place
+        for place, message in enumerate(store.get("messages", ()), 1):
+            said = {**message, "content": whole(message["content"])}
+            places[memory.conversation("talk").add_message(**said).record.number] = place
+        memory.work()
+        yield memory, places
+
+
+def whole(text: str) -> str:
+    return text.replace("{20 kB of other paragraphs}", other_paragraphs())
+
+
+def shown(answer: Recall, places: Mapping[int, int]) -> list[tuple[int, float]]:
+    """The place and the relevance of each hit, episodes and other records that were made of messages left out."""
+    return [(places[hit.record.number], hit.relevance) for hit in answer if hit.record.number in places]
+
+
+@pytest.mark.parametrize("case", questions(NOT_YET))
+def test_an_everyday_question_is_answered(local: LocalEmbedder, case: Mapping[str, Any]):
+    with holding(local, case["store"]) as (memory, places):
+        hits = shown(memory.recall(case["question"]), places)
+    order = [place for place, _ in hits]
+    if case.get("empty"):
+        assert order == []
+        return
+    if case.get("unanswered"):
+        assert [hit for hit in hits if hit[1] >= ANSWERS_IT] == []
+        return
+    if "only" in case:
+        assert set(order) == set(case["only"])
+    else:
+        assert set(order[:1]) & set(case["first"]), hits
+    assert not set(order) & set(case.get("not_shown", ()))
+    assert [hit for hit in hits if hit[0] in case.get("small_talk", ()) and hit[1] >= ANSWERS_IT] == []
+
+
+@pytest.mark.parametrize("case", questions(OUT_OF_ORDER))
+def test_hits_are_sorted_by_the_number_that_is_shown(local: LocalEmbedder, case: Mapping[str, Any]):
+    with holding(local, case["store"]) as (memory, _):
+        relevances = [hit.relevance for hit in memory.recall(case["question"], min_relevance=0)]
+    assert relevances == sorted(relevances, reverse=True)
