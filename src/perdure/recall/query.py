@@ -54,6 +54,7 @@ _MAY_NAME_A_TIME: Final = pattern(
     r"|\b(?:jan|january|feb|february|mar|march|apr|april|may|june?|july?|aug|august|sept?|september|oct|october|nov"
     "|november|dec|december|mon|tues?|weds?|thur?s?|fri|sat|sun|spring|summer|autumn|fall|winter|q[1-4]"
     "|secs?|seconds?|mins?|minutes?|hrs?|hours?|wks?|yrs?|recently|lately|tomorrow|ago"
+    r"|christmas|easter|halloween|thanksgiving|nineteen|twenty|on the [\w-]+(?:st|nd|rd|th)"
     "|sessions?|conversations?|chats?|talks?|discussions?|sittings?"
     r"|last|time|when|before|since|after|until|till|while|during)\b"
 )
