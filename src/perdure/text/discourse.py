@@ -18,9 +18,9 @@ _LIGHT_WORDS: Final = """
     ask bring brought came chat chatted come conversation cover describe discuss explain gave give happen hear heard
     know let list mention note occur recall recap remember remind review revisit said say session share show speak spoke
     spoken sum summarise summarize summary talk telling told touch want
-    anything bit bunch couple detail everything gist highlight idea item kind lot overview part point rundown something
-    sort stuff subject takeaway thing topic type whatever
-    again all almost also any back during earlier else entire ever every exactly far few full hello hey hi just main
+    anything bit bunch couple detail everything gist highlight idea item kind lot matter overview part point rundown
+    something sort stuff subject takeaway thing topic type whatever
+    again all almost also any back down during earlier else entire ever every exactly far few full hello hey hi just main
     more nearly now oh ok okay only other out over previously quick quickly really some thanks through time up various
     whole
 """
@@ -30,7 +30,7 @@ _PHRASES: Final = re.compile(
     # The time that follows may have taken the `on`: `what was going on last week`.
     r"|with)|(?:going|work(?:ed|ing)|new)(?=\W*$)|g[eo]t\s+done|t(?:ake|ook)\s+place|at\s+that\s+time|back\s+then"
     r"|between\s+us|with\s+each\s+other|memor(?:y|ies)\s+(?:of|from)|catch\s+(?:me\s+)?up|fill\s+me\s+in|up\s+to\s+speed"
-    r"|key\s+(?:points?|topics?|things)|walk\s+me\s+through|like\s+to|how\s+much\s+do\s+you|have\s+a\s+look)\b",
+    r"|key\s+(?:points?|topics?|things)|walk\s+me\s+through|like\s+to|w(?:as|ere)\s+(?:it\s+)?like(?=\W*$)|refresh\s+my\s+memory|how\s+much\s+do\s+you|have\s+a\s+look)\b",
     re.IGNORECASE,
 )
 # These ask for something in particular: a place, a person, a reason.

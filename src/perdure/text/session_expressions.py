@@ -23,7 +23,7 @@ _OURS: Final = "(?:(?:the|our|my|your|these|those) )?"
 # Numbers stand here in figures: `our first session` is `our 1st session`.
 _COUNT: Final = rf"(?:[0-9]{{1,3}}|{'|'.join(_FEW)})"
 _NTH: Final = "[0-9]{1,3}(?:st|nd|rd|th)"
-_UP_TO: Final = rf"(?:(?: (?:through|thru|to|until|till|and) |\s?[-–]\s?){_OURS}"  # noqa: RUF001
+_UP_TO: Final = rf"(?:(?: (?:through|thru|to|until|till|and|or) |\s?[-–]\s?){_OURS}"  # noqa: RUF001
 _LEAD: Final = (
     "(?:(?P<bound>before|since|after|until|till|in|during|over|from|between|at|of|on|within|throughout|about) )?"
     f"{_OURS}(?:very )?"

@@ -113,7 +113,8 @@ class _RangeWords(TimeWords):
 
     def _bounded(self, at: int) -> _Open | None:
         bound = self.word(at)
-        if bound == "up" and self.word(at + 1) == "to":
+        # `what have we been up to this week` asks for the week.
+        if bound == "up" and self.word(at + 1) == "to" and self.words[max(0, at - 1)] not in _UP_TO_SOMETHING:
             at += 1
         elif bound not in _BOUNDS:
             return None
@@ -314,6 +315,7 @@ _CLOCK_UNITS: Final = frozenset("smh")
 _BEFORE_HYPHEN: Final = frozenset(("early", "mid", "late"))
 _JOINTS: Final = {"between": frozenset(("and",)), "from": frozenset(("to", "until", "till", "through"))}
 _BOUNDS: Final = frozenset("before since starting after until till".split())
+_UP_TO_SOMETHING: Final = frozenset("been get getting got i we you".split())
 _AGES: Final = frozenset("older newer younger more less".split())
 _INSIDE: Final = frozenset("in on during from toward towards".split())
 _DURING: Final = frozenset("of over within for at".split())

@@ -236,7 +236,7 @@ class TimeWords:
             return self._week_of(at + 1, -1)
         duration = None if word in ARTICLES else self.duration(at + 1)
         if duration is None or self._of_something(duration.end):
-            return self._end_of(duration, -1) if duration else None
+            return self._end_of(at + 1, -1)
         return last(duration.length or LENGTHS[duration.unit], now), duration.end
 
     def read_this(self, at: int) -> Found | None:
@@ -322,12 +322,10 @@ class TimeWords:
         `the first ten days of January`.
         """
         number, word, weekday = self.ordinal(at) or 0, self.word(at + 1), self.weekday(at + 1)
-        if word == "week":
-            return self._week_of(at + 1, number - 1)
-        if weekday is not None:
+        if word == "week" or weekday is not None:
             return self._week_of(at + 1, number - 1, weekday)
-        if number == 1 and word != "half" and (duration := self.duration(at + 1)):
-            return self._end_of(duration, 0)
+        if number == 1 and (found := self._end_of(at + 1, 0)):
+            return found
         if word != "half" or not 1 <= number <= _HALVES:
             return self.read_quarter(at)
         found = self._named_behind(at + 2)
@@ -345,13 +343,16 @@ class TimeWords:
             return (start, start + WEEK), found[1]
         return day(start + (weekday - start.weekday()) % 7 * DAY), found[1]
 
-    def _end_of(self, duration: Duration, which: int) -> Found | None:
-        """So long a time at the beginning or, for -1, at the end of another that is named behind it."""
-        found = self._named_behind(duration.end)
-        if found is None or found[0][1] - found[0][0] < duration.length:
+    def _end_of(self, at: int, which: int) -> Found | None:
+        """`ten days of January`, `days of February`: at the beginning of it or, for -1, at its end."""
+        duration = self.duration(at)
+        found = self._named_behind(duration.end if duration else at + 1)
+        if found is None or (duration is None and self.word(at) != "days"):
             return None
-        start, end = found[0]
-        return ((start, start + duration.length) if which == 0 else (end - duration.length, end)), found[1]
+        (start, end), after = found
+        if duration is None:
+            return third((start, end), which % 3), after
+        return ((start, start + duration.length) if which == 0 else (end - duration.length, end)), after
 
     def _named_behind(self, of: int) -> Found | None:
         return self._not_composed(of + 1) if self.word(of) in {"of", "in"} else None
@@ -370,7 +371,7 @@ class TimeWords:
         word, of = self.word(at), self._of_something(at + 1)
         if not of and word not in _THIRDS_WITHOUT_OF:
             return None
-        start = at + 1 + (of or self.word(at + 1) == "in")
+        start = at + 1 + (of or self.word(at + 1) in {"in", "on"})
         found = self._not_composed(start, sure=start > at + 1)
         if found is None and (self.ahead or _THIRDS[word] == 0):
             found = self._this_unit(start)
