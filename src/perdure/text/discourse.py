@@ -20,9 +20,9 @@ _LIGHT_WORDS: Final = """
     spoken sum summarise summarize summary talk telling told touch want
     anything bit bunch couple detail everything gist highlight idea item kind lot matter overview part point rundown
     something sort stuff subject takeaway thing topic type whatever
-    again all almost also any back down during earlier else entire ever every exactly far few full hello hey hi just main
-    more nearly now oh ok okay only other out over previously quick quickly really some thanks through time up various
-    whole
+    again all almost also any back down during earlier else entire ever every exactly far few full hello hey hi just
+    main more nearly now oh ok okay only other out over previously quick quickly really some thanks through time up
+    various whole
 """
 # Words that say so little only together: `work` alone may be what is asked about.
 _PHRASES: Final = re.compile(
