@@ -122,7 +122,8 @@ class OpenMemory:
             services, self._namespace, prompt, {}, limit=most + _SPARE, namespaces=namespaces, for_model=True
         )
         triggered = services.triggers().match(prompt, request.namespaces, most + _SPARE, request.now)
-        fitting = services.recaller().recall(replace(request, filter=Filter(hidden=KINDS))).hits
+        request = replace(request, filter=Filter(hidden=KINDS), is_question=False)
+        fitting = services.recaller().recall(request).hits
         found = {one.record.id: one.record for one in (*triggered, *fitting)}
         chosen = [record for id, record in found.items() if id not in without and record.tier != "constitutional"]
         services.usage.recalled(chosen[:most], request.now)

@@ -259,6 +259,90 @@ def test_a_recipe_that_knows_no_time_answers_by_words(diary: Memory):
     assert all("time" not in hit.explain for hit in answer)
 
 
+# -- times as people say them ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("What sorts of things did we discuss 118 days ago?", {"s3"}),
+        ("which topics came up a hundred and eighteen days ago", {"s3"}),
+        ("Remind me what happened on June ninth.", {"s2"}),
+        ("what were we talking about on the twentieth of November", {"s3"}),
+        ("Can you summarise what I told you from the second through fourth sessions?", {"s2", "s3", "s4"}),
+        ("What did we get into in our fifth session?", {"s5"}),
+        ("What did we cover in the second-to-last session?", {"s4"}),
+        ("What were we up to at the start of May?", {"s1"}),
+        ("what did I say early yesterday morning?", {"s5"}),
+        ("What did we chat about around Thanksgiving?", {"s3"}),
+    ],
+)
+def test_a_time_in_anyones_words_is_answered_from_that_time(diary: Memory, question: str, expected: set[str]):
+    answer = diary.recall(question)
+    assert sessions(answer) == expected
+    assert answer.mode == "time"
+
+
+# -- a time of which nothing else fits ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("question", "session"),
+    [
+        ("Which philharmonic overture did we rehearse on 8 May?", "s1"),
+        ("Which philharmonic overture did we rehearse in our second session?", "s2"),
+        ("philharmonic overtures 118 days ago", "s3"),
+    ],
+)
+def test_where_nothing_of_a_time_fits_the_rest_the_time_is_the_answer_and_a_note_says_so(
+    diary: Memory, question: str, session: str
+):
+    answer = diary.recall(question)
+    assert sessions(answer) == {session}
+    assert len(answer) == 10
+    dates = [hit.record.valid_at for hit in answer]
+    assert dates == sorted(dates, key=lambda date: date or NOW)
+    assert {hit.relevance for hit in answer} == {0.5}
+    assert answer.mode == "time"
+    assert sum("is about the rest of the question" in note for note in answer.notes) == 1
+    assert not any("Nothing here is about that" in note for note in answer.notes)
+
+
+def test_what_fits_from_another_time_stays_and_what_is_of_the_time_is_added_by_relevance(diary: Memory):
+    diary.remember("The philharmonic rehearsed the overture", valid_at="2023-02-03T10:00Z")
+    answer = diary.recall("When did the philharmonic rehearse the overture, yesterday?")
+    assert numbers(answer)[0] == 61
+    assert {hit.record.session_id for hit in answer[1:]} == {"s5"}
+    relevances = [hit.relevance for hit in answer]
+    assert relevances == sorted(relevances, reverse=True)
+
+
+def test_what_was_told_soon_after_a_time_answers_for_it(diary: Memory):
+    diary.remember("The philharmonic rehearsed the overture", valid_at="2025-05-20T10:00Z")
+    answer = diary.recall("Which overture did the philharmonic rehearse on 8 May?")
+    assert numbers(answer) == [61]
+    assert not any("rest of the question" in note for note in answer.notes)
+
+
+def test_a_time_without_memories_answers_nothing_else(diary: Memory):
+    answer = diary.recall("Which philharmonic overture did we rehearse on 3 April 2024?")
+    assert not answer
+    assert not any("rest of the question" in note for note in answer.notes)
+
+
+def test_whoever_wants_only_what_fits_better_is_not_given_a_time(diary: Memory):
+    assert not diary.recall("Which philharmonic overture did we rehearse on 8 May?", min_relevance=0.6)
+
+
+def test_a_phrase_that_is_required_is_required_of_that_time_too(diary: Memory):
+    assert not diary.recall('the "philharmonic overture" on 8 May')
+
+
+def test_a_prompt_that_names_a_time_brings_nothing_to_mind_by_the_time_alone(diary: Memory):
+    diary.remember("Gardens and boats", valid_at="2026-03-17T09:00Z")
+    assert diary.suggest("Rehearse the philharmonic overture of yesterday") == ()
+
+
 # -- something and a time ------------------------------------------------------------------------------------------
 
 

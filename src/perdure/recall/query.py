@@ -54,6 +54,7 @@ _MAY_NAME_A_TIME: Final = pattern(
     r"|\b(?:jan|january|feb|february|mar|march|apr|april|may|june?|july?|aug|august|sept?|september|oct|october|nov"
     "|november|dec|december|mon|tues?|weds?|thur?s?|fri|sat|sun|spring|summer|autumn|fall|winter|q[1-4]"
     "|secs?|seconds?|mins?|minutes?|hrs?|hours?|wks?|yrs?|recently|lately|tomorrow|ago"
+    r"|christmas|easter|halloween|thanksgiving|nineteen|twenty|on the [\w-]+(?:st|nd|rd|th)"
     "|sessions?|conversations?|chats?|talks?|discussions?|sittings?"
     r"|last|time|when|before|since|after|until|till|while|during)\b"
 )
@@ -69,8 +70,10 @@ class SearchRequest:
 
     `as_of` asks what was true at a time, `known_at` what was known at a time. Nothing below `min_relevance` is an
     answer. `include_constitutional`: the constitutional memories of the present are surfaced as well. `session` is the
-    one in which it is asked, if that is known. `by_model`: a model asks. Without a query and concepts, a recipe with a
-    prominence weight orders every memory by prominence. The fields from `is_past` on follow from the others:
+    one in which it is asked, if that is known. `by_model`: a model asks. `is_question`: if nothing of a time that it
+    names fits the rest, what is of that time is the answer; a prompt asks for nothing. Without a query
+    and concepts, a recipe with a prominence weight orders every memory by prominence. The fields from `is_past` on
+    follow from the others:
 
     - `candidates`: how many of the best by words, and of the best by meaning, are compared.
     - `shortlist`: where the query names a time, how many of the best of that time are compared as well.
@@ -97,6 +100,7 @@ class SearchRequest:
     include_constitutional: bool = False
     session: str | None = None
     by_model: bool = False
+    is_question: bool = True
     is_past: bool = field(init=False)
     candidates: int = field(init=False)
     shortlist: int = field(init=False)

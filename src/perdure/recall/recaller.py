@@ -114,10 +114,9 @@ class Recaller:
         """Without a query, a recipe with a prominence weight orders every memory by prominence."""
         query, found_times = parse_query(request), ()
         browsing = request.query is None and not request.concepts and request.recipe.prominence_weight > 0
-        if not (query.text or browsing) or request.limit < 1:
-            return Recall((), "none", (NOTHING_ASKED,), self._surfaced(request))
-        if query.required and not query.required.can_be_met:
-            return Recall((), "none", (NO_CONCEPT,), self._surfaced(request))
+        is_empty = not (query.text or browsing) or request.limit < 1
+        if is_empty or (query.required and not query.required.can_be_met):
+            return Recall((), "none", (NOTHING_ASKED if is_empty else NO_CONCEPT,), self._surfaced(request))
         with self._lock:
             if len(self._asked) >= _NAMESPACES_COUNTED:
                 self._asked.clear()
@@ -135,7 +134,7 @@ class Recaller:
             hits = self._hits(request, query, ranking)
         is_final = len(hits) <= request.limit and not ranking.superseded
         hits = hits if is_final else self._best(request, query, ranking, hits)
-        notes: Sequence[str] = [*ranking.notes, *found_times]
+        notes = [*ranking.notes, *found_times]
         if query.is_long:
             notes.append(MANY_WORDS.format(len(query.words), MAX_QUERY_WORDS))
         if len(request.query or "") > MAX_QUERY_CHARACTERS:
@@ -145,7 +144,9 @@ class Recaller:
             from perdure.recall.past_index import LOST
 
             notes.append(LOST.format(lost))
-        fitting = tuple(hit for hit in hits.values() if hit.relevance >= request.min_relevance)
+        fitting, mode = tuple(hit for hit in hits.values() if hit.relevance >= request.min_relevance), ranking.mode
+        if query.time_ranges and mode != "time" and request.is_question:
+            mode, fitting = self._with_that_time(request, query, mode, fitting, notes)
         nearest = None if fitting else max(hits.values(), key=lambda hit: hit.relevance, default=None)
         if not fitting and not browsing and OUT_OF_TIME not in notes:
             from perdure.recall.no_results import explain_no_results
@@ -154,9 +155,9 @@ class Recaller:
                 notes += explain_no_results(request, replace(query, words=()), self._store, self._count, None)
             else:
                 notes += explain_no_results(request, query, self._store, self._count, nearest)
-        notes = tuple(dict.fromkeys(note for note in notes if note != NO_MODEL or self._wants_model))
+        noted = tuple(dict.fromkeys(note for note in notes if note != NO_MODEL or self._wants_model))
         constitutional = self._surfaced(request, ranking.partitions)
-        return Recall(fitting, ranking.mode, notes, constitutional, request.min_relevance, nearest, ranking.compared)
+        return Recall(fitting, mode, noted, constitutional, request.min_relevance, nearest, ranking.compared)
 
     def drop(self, namespace: str) -> None:
         """Drop the cached texts of earlier versions, and the questions asked last."""
@@ -278,6 +279,29 @@ class Recaller:
             return None
         ranked, notes = rank_by_time(source, request, query.time_ranges, times.other_words)
         return _Ranking(ranked, "time", notes, pasts)
+
+    def _with_that_time(
+        self, request: SearchRequest, query: ParsedQuery, mode: Mode, fitting: tuple[Hit, ...], notes: list[str]
+    ) -> tuple[Mode, tuple[Hit, ...]]:
+        """Where the question names a time and nothing that fits is of about that time, what is of that time is an
+        answer, too; a note is added that says so.
+        """
+        from perdure.recall.time_search import is_near, rank_by_time
+
+        if query.required is not None or any(is_near(hit.record, query.time_ranges) for hit in fitting):
+            return mode, fitting
+        source, pasts = self._times(request, query, ())
+        if source is None:
+            return mode, fitting
+        speakers = query.times.other_words if query.times else ()
+        ranked, noted = rank_by_time(source, request, query.time_ranges, speakers, asks_more=True)
+        of_that_time = self._hits(request, query, _Ranking(ranked, "time", noted, pasts)).values()
+        merged = [*fitting, *(hit for hit in of_that_time if hit.relevance >= request.min_relevance)]
+        if len(merged) == len(fitting):
+            return mode, fitting
+        notes += noted
+        merged.sort(key=lambda hit: hit.relevance, reverse=True)
+        return mode if fitting else "time", tuple(merged[: request.limit])
 
     def _find_times(
         self, request: SearchRequest, query: ParsedQuery, times: TimeQuestion

@@ -39,8 +39,14 @@ if TYPE_CHECKING:
     from perdure.recall.candidates import Partition, Retriever
 
 NOTHING_THEN: Final = "No memory is of that time ({}). The nearest are of {}."
-# A memory of the nearest day fits by so much of how near it is: it is not of the time that was asked for.
-_NOT_THEN: Final = 0.5
+ONLY_THE_TIME: Final = (
+    "No memory of that time ({}) is about the rest of the question, so the answer holds what is of it."
+)
+# A memory of the nearest day fits by so much of how near it is: it is not of the time that was asked for. Nor does one
+# of that time fit better that is not about the rest of the question.
+HALF_AN_ANSWER: Final = 0.5
+# What is less near to a time than this, a month away or as far as the time is long, is of another time.
+_NEAR: Final = 0.5
 TOO_MANY: Final = "Only the newest {:,} memories of that time were looked at."
 
 
@@ -76,17 +82,29 @@ class TimeSource(Protocol):
         ...
 
 
+def is_near(record: Record, ranges: Sequence[TimeRange]) -> bool:
+    """Whether a memory is of these times or of about these times: what happened is often told later."""
+    return bool(time_column(to_micros(when(record)), ranges, 1.0).share > _NEAR)
+
+
 def rank_by_time(
-    source: TimeSource, request: SearchRequest, ranges: Sequence[TimeRange], speakers: Collection[str] = ()
+    source: TimeSource,
+    request: SearchRequest,
+    ranges: Sequence[TimeRange],
+    speakers: Collection[str] = (),
+    *,
+    asks_more: bool = False,
 ) -> tuple[list[Ranked], tuple[str, ...]]:
     """The memories of these times in their order, spread over all of it; where there is none, those of the nearest
-    day, and a note that says so.
+    day, and a note that says so. `asks_more`: nothing of these times is about the rest of the question.
     """
     moments, notes = source.moments(ranges, speakers)
-    part = 1.0
-    if not moments.dated:
-        part = _NOT_THEN
-        nearest = source.nearest(ranges)
+    part = HALF_AN_ANSWER if asks_more else 1.0
+    if asks_more and moments.dated:
+        notes = (ONLY_THE_TIME.format(described(ranges)), *notes)
+    elif not moments.dated:
+        part = HALF_AN_ANSWER
+        nearest = None if asks_more else source.nearest(ranges)
         if nearest is None:
             return [], notes
         day = day_of(from_micros(nearest))

@@ -19,7 +19,16 @@ INSTANT: Final = timedelta(microseconds=1)
 WEEKDAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 # By the month in which each begins, as in the northern half of the world.
 SEASONS: Final = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
-PARTS_OF_A_DAY: Final = {"morning": (0, 12), "afternoon": (12, 18), "evening": (18, 24), "night": (18, 24)}
+PARTS_OF_A_DAY: Final = {
+    "morning": (0, 12), "noon": (11, 13), "midday": (11, 13), "afternoon": (12, 18), "evening": (18, 24),
+    "night": (18, 24),
+}  # fmt: skip
+# The month, the day and the length in days; of Easter and Thanksgiving the calendar tells the day.
+FEASTS: Final = {
+    "christmas": (12, 24, 3), "christmas eve": (12, 24, 1), "christmas day": (12, 25, 1), "new year eve": (12, 31, 1),
+    "new year": (1, 1, 1), "new year day": (1, 1, 1), "valentine": (2, 14, 1), "valentine day": (2, 14, 1),
+    "halloween": (10, 31, 1), "easter": (0, 0, 4), "thanksgiving": (11, 22, 1),
+}  # fmt: skip
 LENGTHS: Final = {
     "s": timedelta(seconds=1), "m": timedelta(minutes=1), "h": timedelta(hours=1), "d": DAY, "w": WEEK,
     "fortnight": 2 * WEEK, "mo": timedelta(days=30), "quarter": timedelta(days=91), "y": timedelta(days=365),
@@ -29,6 +38,7 @@ _SMALLER: Final = {
     "m": ("s", 60), "h": ("m", 60), "d": ("h", 24), "w": ("d", 7), "fortnight": ("d", 14), "mo": ("d", 30),
     "quarter": ("mo", 3), "y": ("mo", 12),
 }  # fmt: skip
+_THURSDAY: Final = 3
 _SATURDAY: Final = 5
 _MONTHS_OF: Final = {"mo": 1, "quarter": 3, "y": 12}
 
@@ -108,11 +118,35 @@ def season(name: str, year: int, now: datetime) -> Stretch:
     return months(year, SEASONS[name], 3, now)
 
 
+def feast(name: str, year: int, now: datetime) -> Stretch:
+    month, day_of_month, days = FEASTS[name]
+    if name == "easter":
+        start = midnight(now.replace(year=year, month=3, day=1)) + (_easter(year) - 2) * DAY  # from Good Friday on
+    else:
+        start = date_of(year, month, day_of_month, now)[0]
+    if name == "thanksgiving":  # the fourth Thursday of November
+        start += (_THURSDAY - start.weekday()) % 7 * DAY
+    return start, start + days * DAY
+
+
+def _easter(year: int) -> int:
+    """How many days after the first of March Easter Sunday is."""
+    century, moon = year // 100, year % 19
+    epact = (century - century // 4 - (8 * century + 13) // 25 + 19 * moon + 15) % 30
+    epact -= epact // 28 * (1 - epact // 28 * (29 // (epact + 1)) * ((21 - moon) // 11))
+    weekday = (year + year // 4 + epact + 2 - century + century // 4) % 7
+    return 27 + epact - weekday
+
+
 def third(stretch: Stretch, number: int) -> Stretch:
     """The first, second or last third of a stretch: four months of a year, one of a quarter or a season. Of June they
-    are the days 1 to 10, 11 to 20 and 21 to 30.
+    are the days 1 to 10, 11 to 20 and 21 to 30. A part of a day is early or late for two thirds of it: nobody looks at
+    the clock.
     """
-    return _part(stretch, number, 3)
+    start, end = stretch
+    if end - start >= DAY or number == 1:
+        return _part(stretch, number, 3)
+    return (start, end - (end - start) / 3) if number == 0 else (start + (end - start) / 3, end)
 
 
 def half(stretch: Stretch, number: int) -> Stretch:
@@ -140,6 +174,16 @@ def in_year(stretch_of: Callable[[int], Stretch], now: datetime, *, ahead: bool 
             continue  # 29 February
         if (start > now) if ahead else (end <= now if over else start <= now):
             return start, end
+    raise ValueError
+
+
+def in_month(day_of_month: int, now: datetime, *, ahead: bool = False) -> Stretch:
+    """The latest day of that number that has come, or the first that lies `ahead`."""
+    for distance in range(3):
+        start, end = months(now.year, now.month + (distance if ahead else -distance), 1, now)
+        date = start + (day_of_month - 1) * DAY
+        if start <= date < end and (date > now) == ahead:
+            return day(date)
     raise ValueError
 
 

@@ -6,34 +6,40 @@ A question that has nothing but these and a time asks for that time.
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import Final
 
 from perdure.text.stopwords import STOPWORDS
-from perdure.text.words import all_words
+from perdure.text.words import all_words, terms
 
-_WORDS: Final = frozenset(
-    """
-    all also any anything brought came chat chats chatted chatting come conversation conversations cover covered
-    describe details discuss discussed discussing discussion discussions during earlier else entire ever every
-    everything exactly explain full gist give happen happened happening happens hey hi highlights just know let list
-    main mention mentioned mentioning note notes occur occurred oh ok okay only out over overview point points
-    previously quick quickly recall recap refresh remember remind review said say saying says share shared show some
-    something speak speaking spoke spoken stuff subject subjects sum summarise summarised summarize summarized
-    summary talk talked talking talks telling thanks thing things time times told topic topics touch touched up want
-    whatever whole
-    """.split()
-)
+# Each stands for all forms of it: to talk, to remember, to happen; then what is talked about; then what only fills a
+# sentence.
+_LIGHT_WORDS: Final = """
+    ask bring brought came chat chatted come conversation cover describe discuss explain gave give happen hear heard
+    know let list mention note occur recall recap remember remind review revisit said say session share show speak spoke
+    spoken sum summarise summarize summary talk telling told touch want
+    anything bit bunch couple detail everything gist highlight idea item kind lot matter overview part point rundown
+    something sort stuff subject takeaway thing topic type whatever
+    again all almost also any back down during earlier else entire ever every exactly far few full hello hey hi just
+    main more nearly now oh ok okay only other out over previously quick quickly really some thanks through time up
+    various whole
+"""
 # Words that say so little only together: `work` alone may be what is asked about.
 _PHRASES: Final = re.compile(
-    r"\b(?:work(?:ed|ing)?\s+on|bring(?:ing)?\s+up|new(?=\W*$)|g[eo]t\s+done|g[eo]t\s+up\s+to|been\s+up\s+to"
-    r"|take\s+place|took\s+place|go(?:ing)?\s+on|went\s+on|go(?:ne)?\s+(?:over|through)|went\s+(?:over|through)"
-    r"|back\s+then|at\s+that\s+time|between\s+us|with\s+(?:each\s+other|me|you)|memor(?:y|ies)\s+(?:of|from)"
-    r"|catch\s+(?:me\s+)?up|fill\s+me\s+in|key\s+(?:points?|topics?|things|takeaways)|takeaways|walk\s+me\s+through"
-    r"|how\s+much\s+do\s+you|do\s+you\s+have|have\s+a\s+look)\b",
+    r"\b(?:(?:deal[ts]?|end(?:ed)?|g[eo]t|go(?:es|ing|ne)?|went|work(?:ed|ing)?)\s+(?:about|back|into|on|over|through|up"
+    # The time that follows may have taken the `on`: `what was going on last week`.
+    r"|with)|(?:going|work(?:ed|ing)|new)(?=\W*$)|g[eo]t\s+done|t(?:ake|ook)\s+place|at\s+that\s+time|back\s+then"
+    r"|between\s+us|with\s+each\s+other|memor(?:y|ies)\s+(?:of|from)|catch\s+(?:me\s+)?up|fill\s+me\s+in|up\s+to\s+speed"
+    r"|key\s+(?:points?|topics?|things)|walk\s+me\s+through|like\s+to|w(?:as|ere)\s+(?:it\s+)?like(?=\W*$)|refresh\s+my\s+memory|how\s+much\s+do\s+you|have\s+a\s+look)\b",
     re.IGNORECASE,
 )
 # These ask for something in particular: a place, a person, a reason.
-ASKING_WORDS: Final = frozenset("where who whom whose why how which when".split())
+ASKING_WORDS: Final = frozenset("where who whom whose why how when".split())
+
+
+@cache
+def _light_stems() -> frozenset[str]:
+    return frozenset(terms(_LIGHT_WORDS))
 
 
 def content_words(text: str) -> tuple[str, ...]:
@@ -41,4 +47,5 @@ def content_words(text: str) -> tuple[str, ...]:
     word that asks.
     """
     words = all_words(_PHRASES.sub(" ", text))
-    return tuple(word for word in words if word in ASKING_WORDS or (word not in STOPWORDS and word not in _WORDS))
+    telling = [word for word in words if word in ASKING_WORDS or word not in STOPWORDS]
+    return tuple(word for word in telling if not _light_stems().issuperset(terms(word)))

@@ -6,13 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from perdure.text.number_words import ARTICLES, NUMBER_WORDS, VAGUE_NUMBERS, read_quantity
+from perdure.text.number_words import ARTICLES, NUMBER_WORDS, ORDINALS, VAGUE_NUMBERS, read_quantity
 
-_ORDINALS: Final = {
-    word: value
-    for value, word in enumerate("first second third fourth fifth sixth seventh eighth ninth tenth".split(), 1)
-    if word != "second"  # which is a time as well
-}
 _TIMES_OVER: Final = {
     "hundred": 1e2, "thousand": 1e3, "k": 1e3, "million": 1e6, "m": 1e6, "mn": 1e6, "billion": 1e9, "bn": 1e9, "b": 1e9,
     "trillion": 1e12,
@@ -63,8 +58,8 @@ def _number_at(words: Sequence[str], at: int) -> tuple[float | None, int]:
     word = words[at]
     if word[-1].isdigit() or word[0].isdigit():
         return read_figure(word), at + 1
-    if word in _ORDINALS:
-        return _ORDINALS[word], at + 1
+    if word in ORDINALS and word != "second":  # which is a time as well
+        return ORDINALS[word], at + 1
     article = word in ARTICLES
     if article and words[at + 1 : at + 2] and words[at + 1] not in _MULTIPLIED:
         return None, at + 1

@@ -14,9 +14,9 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from perdure.clock import LOCAL, zone_name
-from perdure.text.calendar_ranges import DAY, INSTANT, elapsed, last
-from perdure.text.number_words import SMALL_NUMBERS
-from perdure.text.time_words import EXACT_STARTS, NAMES, TimeWords
+from perdure.text.calendar_ranges import DAY, INSTANT, WEEK, elapsed, last
+from perdure.text.number_words import FiguredText
+from perdure.text.time_words import EXACT_STARTS, FEAST_STARTS, NAMES, TimeWords
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ class _RangeWords(TimeWords):
         joints = _JOINTS.get(self.word(at))
         first = self.moment(at + 1) if joints else None
         if not joints or first is None or self.word(first[1]) not in joints:
-            return None
+            return self._days_of_month(at, joints) if joints else None
         final = self.moment(first[1] + 1)
         if final is None:
             return None
@@ -102,9 +102,19 @@ class _RangeWords(TimeWords):
             first = self.moment(at + 1, final[0][0].astimezone(self.now.tzinfo)) or first
         return min(first[0][0], final[0][0]), max(first[0][1], final[0][1]), final[1]
 
+    def _days_of_month(self, at: int, joints: frozenset[str]) -> _Open | None:
+        """`from the third to the seventh of July`: the first day is of the month of the last."""
+        at += 1 + (self.word(at + 1) == "the")
+        number, final = self.ordinal(at), self.moment(at + 2) if self.word(at + 1) in joints else None
+        if number is None or final is None or final[0][1] - final[0][0] != DAY:
+            return None
+        start = final[0][0].astimezone(self.now.tzinfo).replace(day=number)
+        return (start, final[0][1], final[1]) if start < final[0][1] else None
+
     def _bounded(self, at: int) -> _Open | None:
         bound = self.word(at)
-        if bound == "up" and self.word(at + 1) == "to":
+        # `what have we been up to this week` asks for the week.
+        if bound == "up" and self.word(at + 1) == "to" and self.words[max(0, at - 1)] not in _UP_TO_SOMETHING:
             at += 1
         elif bound not in _BOUNDS:
             return None
@@ -141,13 +151,18 @@ class _RangeWords(TimeWords):
 
     def _simple(self, at: int) -> _Open | None:
         word = self.word(at)
-        if word in _INSIDE or (word in _AROUND and self.word(at + 1 + (self.word(at + 1) == "the")) == "weekend"):
+        behind = self.word(at + 1 + (self.word(at + 1) == "the"))
+        whole = behind == "weekend" or (behind in FEAST_STARTS and word in {"at", "over"})
+        if word in _INSIDE or word in _ABOUT or (word in _DURING and whole):
             found = self.moment(at + 1)
         else:
-            found = self.exact(at + 1 if word in _AROUND else at)
+            found = self.exact(at + 1 if word in _DURING else at)
         if found is None:
             return None
         (since, until), end = found
+        if word in _ABOUT:
+            wider = min(until - since, WEEK)
+            return since - wider, until + wider, end
         onwards = word == "from" and self.word(end) in {"on", "onward", "onwards"}
         return (since, None, end + 1) if onwards else (since, until, end)
 
@@ -156,7 +171,8 @@ def find_time_ranges(text: str, now: datetime, zone: tzinfo = LOCAL) -> tuple[Ti
     """Every range of time that the text names, in the order of the text, none inside another. Never an error."""
     now = _in_zone(now, zone)
     ranges: list[TimeRange] = []
-    for run in _runs(text):
+    figured = FiguredText(text)
+    for run in _runs(figured.text):
         at = 0
         words = _RangeWords(run.words, now)
         while at < len(run.words):
@@ -165,7 +181,7 @@ def find_time_ranges(text: str, now: datetime, zone: tzinfo = LOCAL) -> tuple[Ti
                 at += 1
                 continue
             since, until, after = read
-            start, end = run.starts[at], run.ends[after - 1]
+            start, end = figured.original(run.starts[at]), figured.original(run.ends[after - 1])
             ranges.append(TimeRange(since, until, start, end, " ".join(text[start:end].split()), zone))
             at = after
     return tuple(ranges)
@@ -177,8 +193,9 @@ def read_time_range(text: str, now: datetime, zone: tzinfo = LOCAL, *, ahead: bo
     """
     now, stripped = _in_zone(now, zone), text.strip()
     for phrase in (stripped, f"in {stripped}", f"on {stripped.title()}", f"from {stripped}"):
-        runs = [*_runs(phrase)]
-        if len(runs) != 1 or runs[0].starts[0] != 0 or runs[0].ends[-1] != len(phrase):
+        figured = FiguredText(phrase).text
+        runs = [*_runs(figured)]
+        if len(runs) != 1 or runs[0].starts[0] != 0 or runs[0].ends[-1] != len(figured):
             continue
         words = _RangeWords(runs[0].words, now, ahead=ahead)
         read = words.range_at(0)
@@ -204,7 +221,7 @@ def read_moment(
     now = _in_zone(now, zone)
     if text.strip().lower() == "now":
         return now.astimezone(UTC)
-    counted = _counted(text.strip(), now, ahead=ahead)
+    counted = _counted(FiguredText(text.strip()).text, now, ahead=ahead)
     if counted is not None:
         return counted
     range = read_time_range(text, now, zone, ahead=ahead)
@@ -283,12 +300,9 @@ def _runs(text: str) -> Iterator[_Run]:
 
 
 def _parts(token: str) -> list[str]:
-    """`forty-five` and `mid-June` are two words; `march-hare` is one."""
-    if "-" not in token or token[0].isdigit():
-        return [token]
-    parts = token.split("-")
-    lower = [part.lower() for part in parts]
-    return parts if lower[0] in _BEFORE_HYPHEN or SMALL_NUMBERS.keys() >= set(lower) else [token]
+    """`mid-June` is two words; `march-hare` is one."""
+    first, _, rest = token.partition("-")
+    return [first, rest] if rest and first.lower() in _BEFORE_HYPHEN else [token]
 
 
 def _figures(moment: datetime) -> str:
@@ -301,15 +315,17 @@ _CLOCK_UNITS: Final = frozenset("smh")
 _BEFORE_HYPHEN: Final = frozenset(("early", "mid", "late"))
 _JOINTS: Final = {"between": frozenset(("and",)), "from": frozenset(("to", "until", "till", "through"))}
 _BOUNDS: Final = frozenset("before since starting after until till".split())
+_UP_TO_SOMETHING: Final = frozenset("been get getting got i we you".split())
 _AGES: Final = frozenset("older newer younger more less".split())
-_INSIDE: Final = frozenset("in on during from".split())
-_AROUND: Final = frozenset("of over within for at".split())
-_STARTS: Final = frozenset(("the", "up", *_JOINTS, *_BOUNDS, *_AGES, *_INSIDE, *_AROUND, *EXACT_STARTS))
+_INSIDE: Final = frozenset("in on during from toward towards".split())
+_DURING: Final = frozenset("of over within for at".split())
+_ABOUT: Final = frozenset("around roughly approximately".split())
+_STARTS: Final = frozenset(("the", "up", *_JOINTS, *_BOUNDS, *_AGES, *_INSIDE, *_DURING, *_ABOUT, *EXACT_STARTS))
 
 # Signs inside a number or a date belong to it, and so do hyphens between words.
-_TOKEN: Final = re.compile(r"\w+(?:(?:-|(?<=[0-9])[.,:/+](?=[0-9]))\w+)*")
-_WIDEST_GAP: Final = 4
-_GAP: Final = re.compile(r"[\s,]{1,4}")
+_TOKEN: Final = re.compile(r"(?<!['’])\b\w+(?:(?:-|(?<=[0-9])[.,:/+](?=[0-9]))\w+)*")  # noqa: RUF001
+_WIDEST_GAP: Final = 6
+_GAP: Final = re.compile(r"(?:['’]s)?[\s,]{1,4}")  # noqa: RUF001 - `New Year's Eve`, as it is written
 _NAMED: Final = re.compile(
     rf"\b(?:{'|'.join(NAMES)}|tomorrow|next|q[1-4]|(?:19|20)[0-9]{{2}})\b|(?:19|20)[0-9]{{2}}-|\bago$|\bfrom now$",
     re.IGNORECASE,

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Final, NamedTuple, TypeAlias
 
 from perdure.text.calendar_ranges import (
     DAY,
+    FEASTS,
     LENGTHS,
     PARTS_OF_A_DAY,
     SEASONS,
@@ -22,7 +23,9 @@ from perdure.text.calendar_ranges import (
     date_of,
     day,
     elapsed,
+    feast,
     half,
+    in_month,
     in_this_year,
     in_year,
     last,
@@ -35,7 +38,8 @@ from perdure.text.calendar_ranges import (
     unit_ago,
     weekend,
 )
-from perdure.text.number_words import ARTICLES, SMALL_NUMBERS, VAGUE_NUMBERS, Quantity, cuts_a_number, read_quantity
+from perdure.text.date_figures import read_date
+from perdure.text.number_words import ARTICLES, VAGUE_NUMBERS, Quantity, cuts_a_number, read_quantity
 
 Found: TypeAlias = tuple[Stretch, int]
 
@@ -63,6 +67,7 @@ class TimeWords:
         self.spelled = spelled
         self.now = now
         self.ahead = ahead
+        self._composing = False
 
     def word(self, at: int) -> str:
         return self.words[at] if at < len(self.words) else ""
@@ -75,7 +80,8 @@ class TimeWords:
         if read is None:
             return None
         try:
-            return read(self, at)
+            found = read(self, at)
+            return found and self._day_of_week(found)
         except (ValueError, OverflowError):
             return None
 
@@ -125,6 +131,10 @@ class TimeWords:
         match = _NTH.fullmatch(self.word(at))
         return int(match[1]) if match else None
 
+    def ordinal(self, at: int) -> int | None:
+        """`3rd`, but not `3`."""
+        return None if self.word(at).isdigit() else self.day_of_month(at)
+
     def year(self, at: int) -> int | None:
         return int(self.word(at)) if _YEAR.fullmatch(self.word(at)) else None
 
@@ -149,9 +159,9 @@ class TimeWords:
 
     def _with_part(self, found: datetime, end: int) -> Found:
         """A day, or the part or the time of it that is named behind it: `evening`, `at 15:00`, `3pm`."""
-        if self.word(end) in PARTS_OF_A_DAY:
-            return part_of_day(found, self.word(end)), end + 1
-        time = end + (self.word(end) == "at")
+        time = end + (self.word(end) == "at" or 2 * (self.words[end : end + 2] == ["in", "the"]))
+        if self.word(time) in PARTS_OF_A_DAY:
+            return part_of_day(found, self.word(time)), time + 1
         match = _TIME_BEHIND.fullmatch(self.word(time))
         noon = match[3] or (self.word(time + 1) if self.word(time + 1) in {"am", "pm"} else "") if match else ""
         if match is None or not (noon or match[2]):
@@ -175,8 +185,30 @@ class TimeWords:
         days = {("before", "yesterday"): -2, ("after", "tomorrow"): 2}.get((self.word(at + 1), self.word(at + 2)))
         return None if days is None else self._with_part(self.now + days * DAY, at + 3)
 
+    def _day_of_week(self, found: Found) -> Found:
+        """A week, or the day of it that is named behind it: `last week on Tuesday`."""
+        (start, end), after = found
+        day = after + (self.word(after) == "on")
+        weekday = self.weekday(day)
+        if weekday is None or end - start != WEEK or start.weekday():
+            return found
+        return self._with_part(start + weekday * DAY, day + 1)
+
     def read_tonight(self, at: int) -> Found | None:
         return part_of_day(self.now, "evening"), at + 1
+
+    def read_part_of_day(self, at: int) -> Found | None:
+        """`the evening of March 12`, `the night before last`."""
+        if self.words[at : at + 3] == ["night", "before", "last"]:
+            return self._night(self.now - DAY), at + 3
+        found = self._named_behind(at + 1)
+        if found is None or found[0][1] - found[0][0] > DAY:
+            return None
+        return part_of_day(found[0][0].astimezone(self.now.tzinfo), self.word(at)), found[1]
+
+    def _night(self, moment: datetime) -> Stretch:
+        """The one that ends on that day."""
+        return midnight(moment) - timedelta(hours=6), midnight(moment) + timedelta(hours=6)
 
     def read_last(self, at: int) -> Found | None:
         """`last night`, `last weekend`, `last Monday`, `last March`, `last summer` are over."""
@@ -186,8 +218,8 @@ class TimeWords:
             return found
         if word == "weekend":
             return weekend(now, 1), at + 2
-        if word == "night" and which == "last":
-            return (midnight(now) - timedelta(hours=6), midnight(now) + timedelta(hours=6)), at + 2
+        if word in {"night", "evening"} and which == "last":
+            return (self._night(now) if word == "night" else part_of_day(now - DAY, word)), at + 2
         weekday = self.weekday(at + 1)
         if weekday is not None:
             return self._with_part(now - (_days_back(weekday, now) or 7) * DAY, at + 2)
@@ -204,7 +236,7 @@ class TimeWords:
             return self._week_of(at + 1, -1)
         duration = None if word in ARTICLES else self.duration(at + 1)
         if duration is None or self._of_something(duration.end):
-            return None
+            return self._end_of(at + 1, -1)
         return last(duration.length or LENGTHS[duration.unit], now), duration.end
 
     def read_this(self, at: int) -> Found | None:
@@ -259,7 +291,7 @@ class TimeWords:
 
     def read_other_day(self, at: int) -> Found | None:
         """`the other day`: two to seven days ago."""
-        if self.word(at + 1) != "day":
+        if self.word(at + 1) != "day" or self.words[max(0, at - 1)] == "every":
             return None
         return (unit_ago("d", 7, self.now)[0], unit_ago("d", 2, self.now)[1]), at + 2
 
@@ -275,8 +307,10 @@ class TimeWords:
         return None
 
     def read_weekday_of_week(self, at: int) -> Found | None:
-        """`Monday last week`, `Friday of this week`. A weekday alone has other meanings: it is recurring."""
+        """`Monday last week`, `Friday of this week`, `the Friday before last`. A weekday alone is recurring."""
         weekday = self.weekday(at)
+        if weekday is not None and self.words[at + 1 : at + 3] == ["before", "last"]:
+            return self._with_part(self.now - WEEK - (_days_back(weekday, self.now) or 7) * DAY, at + 3)
         which = at + 1 + self._of_something(at + 1)
         weeks_back = {"last": 1, "previous": 1, "this": 0, "next": -1}.get(self.word(which))
         if weekday is None or weeks_back is None or self.word(which + 1) != "week":
@@ -284,49 +318,68 @@ class TimeWords:
         return self._with_part(unit_ago("w", weeks_back, self.now)[0] + weekday * DAY, which + 2)
 
     def read_ordinal(self, at: int) -> Found | None:
-        """`the first week of June`, `the second half of 2023`, `the third quarter of 2025`."""
-        number, word = _ORDINALS[self.word(at)], self.word(at + 1)
-        if word == "week":
-            return self._week_of(at + 1, number - 1)
-        if word != "half" or number > _HALVES:
+        """`the first week of June`, `the second half of 2023`, `the third quarter of 2025`, `the first Monday in May`,
+        `the first ten days of January`.
+        """
+        number, word, weekday = self.ordinal(at) or 0, self.word(at + 1), self.weekday(at + 1)
+        if word == "week" or weekday is not None:
+            return self._week_of(at + 1, number - 1, weekday)
+        if number == 1 and (found := self._end_of(at + 1, 0)):
+            return found
+        if word != "half" or not 1 <= number <= _HALVES:
             return self.read_quarter(at)
         found = self._named_behind(at + 2)
         return (half(found[0], number - 1), found[1]) if found else None
 
-    def _week_of(self, at: int, number: int) -> Found | None:
-        """Of a month or a longer time the days 1 to 7, 8 to 14 and so on; -1 are the last seven days."""
+    def _week_of(self, at: int, number: int, weekday: int | None = None) -> Found | None:
+        """Of a month or a longer time the days 1 to 7, 8 to 14 and so on, or the weekday among them; -1 are the last
+        seven days.
+        """
         found = self._named_behind(at + 1)
         if found is None or found[0][1] - found[0][0] < 4 * WEEK:
             return None
         start = found[0][1] - WEEK if number < 0 else found[0][0] + number * WEEK
-        return (start, start + WEEK), found[1]
+        if weekday is None:
+            return (start, start + WEEK), found[1]
+        return day(start + (weekday - start.weekday()) % 7 * DAY), found[1]
+
+    def _end_of(self, at: int, which: int) -> Found | None:
+        """`ten days of January`, `days of February`: at the beginning of it or, for -1, at its end."""
+        duration = self.duration(at)
+        found = self._named_behind(duration.end if duration else at + 1)
+        if found is None or (duration is None and self.word(at) != "days"):
+            return None
+        (start, end), after = found
+        if duration is None:
+            return third((start, end), which % 3), after
+        return ((start, start + duration.length) if which == 0 else (end - duration.length, end)), after
 
     def _named_behind(self, of: int) -> Found | None:
-        return self._not_composed(of + 1) if self._of_something(of) else None
+        return self._not_composed(of + 1) if self.word(of) in {"of", "in"} else None
 
     def _not_composed(self, at: int, *, sure: bool = True) -> Found | None:
         """A time whose name does not hold the name of another, so that reading stays short: no `end of the end of`."""
-        first = at + (self.word(at) == "the")
-        word = self.word(first)
-        counted = word in _ORDINALS or word == "last"
-        if word in _COMPOSED or (
-            counted and self.word(first + 1) in {"week", "half"} and self._of_something(first + 2)
-        ):
+        if self._composing:
             return None
-        return self.moment(at, sure=sure)
+        self._composing = True
+        found = self.moment(at, sure=sure)
+        self._composing = False
+        return found
 
     def read_third(self, at: int) -> Found | None:
         """`early June`, `mid 2024`, `the end of last year`: a third of it."""
         word, of = self.word(at), self._of_something(at + 1)
         if not of and word not in _THIRDS_WITHOUT_OF:
             return None
-        start = at + 1 + (of or self.word(at + 1) == "in")
-        found = self._not_composed(start, sure=start > at + 1) or self._this_unit(start)
+        start = at + 1 + (of or self.word(at + 1) in {"in", "on"})
+        found = self._not_composed(start, sure=start > at + 1)
+        if found is None and (self.ahead or _THIRDS[word] == 0):
+            found = self._this_unit(start)
         return (third(found[0], _THIRDS[word]), found[1]) if found else None
 
     def _this_unit(self, at: int) -> Found | None:
-        """`the month` in `the end of the month`. Only ahead: of the past, nobody knows which one is meant."""
-        unit = _UNITS.get(self.word(at + 1), "") if self.ahead and self.word(at) == "the" else ""
+        """`the month` in `the end of the month`. Of the past, nobody knows whose end is meant."""
+        unit = _UNITS.get(self.word(at + 1), "") if self.word(at) == "the" else ""
         return (unit_ago(unit, 0, self.now), at + 2) if unit in _CALENDAR_UNITS else None
 
     def read_season(self, at: int) -> Found | None:
@@ -342,26 +395,24 @@ class TimeWords:
         """`Q3`, `third quarter`, and where it ends."""
         if self.word(at) in _QUARTERS:
             return _QUARTERS[self.word(at)], at + 1
-        return (
-            (_ORDINALS[self.word(at)], at + 2)
-            if self.word(at) in _ORDINALS and self.word(at + 1) == "quarter"
-            else None
-        )
+        number = self.ordinal(at) or 0
+        return (number, at + 2) if 1 <= number <= len(_QUARTERS) and self.word(at + 1) == "quarter" else None
 
     def read_month(self, at: int, *, sure: bool = False) -> Found | None:
-        """`March 14th, 2025`, `March 14`, `March 2025`. `march 3 miles` is no date, unless it is `sure`."""
+        """`March 14th, 2025`, `March the 14th`, `March 2025`. `march 3 miles` is no date, unless it is `sure`."""
         month, now = _MONTH_NAMES[self.word(at)], self.now
-        day_of_month = self.day_of_month(at + 1)
+        number = at + 1 + (self.word(at + 1) == "the" and self.ordinal(at + 2) is not None)
+        day_of_month = self.day_of_month(number)
         if day_of_month is None:
             year = self.year_after(at + 1)
             return (months(year[0], month, 1, now), year[1]) if year else None
-        year = self.year(at + 2)
+        year = self.year(number + 1)
         if year is not None:
-            return date_of(year, month, day_of_month, now), at + 3
+            return date_of(year, month, day_of_month, now), number + 2
         named = self.spelled[at][0].isupper() or self.word(at) not in _VERBS_TOO
-        if not (sure or named or not self.word(at + 1).isdigit()):
+        if not (sure or named or not self.word(number).isdigit()):
             return None
-        return in_year(lambda year: date_of(year, month, day_of_month, now), now, ahead=self.ahead), at + 2
+        return in_year(lambda year: date_of(year, month, day_of_month, now), now, ahead=self.ahead), number + 1
 
     def read_duration(self, at: int) -> Found | None:
         """`3 days ago`, `half an hour ago`, `2 weeks from now`; `in 3 days` only where the time lies `ahead`."""
@@ -392,41 +443,30 @@ class TimeWords:
     # -- figures ---------------------------------------------------------------------------------------------------
 
     def read_figures(self, at: int) -> Found | None:
-        iso = _ISO.fullmatch(self.word(at))
-        if iso:
-            return self.read_iso(at, iso)
-        written = read_written_date(self.word(at), self.now)
+        written = read_date(self.words, at, self.now)
         if written:
-            return written, at + 1
+            return written
         year = self.year(at)
         if year is not None and self.word(at + 1) in _QUARTERS:
             return quarter(year, _QUARTERS[self.word(at + 1)], self.now), at + 2
-        return (
-            self.read_day_of_month(at)
-            or (self.read_ordinal(at) if self.word(at) in _ORDINALS else None)
-            or self.read_duration(at)
-        )
-
-    def read_iso(self, at: int, iso: re.Match[str]) -> Found:
-        date, time, end = iso[1], iso[2] or "", at + 1
-        if not time and _TIME_OF_DAY.fullmatch(self.word(end)):
-            time, end = self.word(end), end + 1
-            if self.word(end) in {"utc", "gmt", "z"}:
-                time, end = f"{time}z", end + 1
-        moment = datetime.fromisoformat(f"{date}t{time}".upper() if time else date)
-        moment = moment.replace(tzinfo=self.now.tzinfo) if moment.tzinfo is None else moment
-        if not time:
-            return day(moment), end
-        start = moment.astimezone(UTC)
-        return (start, start + timedelta(minutes=1 if re.split("[z+-]", time)[0].count(":") == 1 else 1 / 60)), end
+        read = self.read_duration if self.ordinal(at) is None else self.read_ordinal
+        return self.read_day_of_month(at) or read(at)
 
     def read_day_of_month(self, at: int) -> Found | None:
-        """`14 March`, `the 14th of March, 2025`. Without a year, the latest such day that has come."""
+        """`14 March`, `the 14th of March, 2025`, `the 14th of last month`. Without a year, the latest such day that has
+        come.
+        """
         day_of_month = self.day_of_month(at)
+        if day_of_month is None or cuts_a_number(self.words, at):
+            return None
         name = at + 1 + self._of_something(at + 1)
         month = _MONTH_NAMES.get(self.word(name))
-        if day_of_month is None or month is None or cuts_a_number(self.words, at):
-            return None
+        if month is None:
+            found = self._named_behind(at + 1) if self.ordinal(at) and self._of_something(at + 1) else None
+            if found is None or found[0][1] - found[0][0] > _LONGEST_MONTH:
+                return None
+            date = found[0][0] + (day_of_month - 1) * DAY
+            return (day(date), found[1]) if date < found[0][1] else None
         year, now = self.year(name + 1), self.now
         if year is not None:
             return date_of(year, month, day_of_month, now), name + 2
@@ -448,35 +488,36 @@ class TimeWords:
         number = self._quarter_number(at)
         if number:
             return in_year(lambda year: quarter(year, number[0], now), now, ahead=ahead), number[1]
-        if word in _VERBS_TOO and not sure and not self.spelled[at][0].isupper():
+        is_verb = word in _VERBS_TOO and not sure and not self.spelled[at][0].isupper()
+        # `in the May report`, `at the Christmas party`
+        if is_verb or (at and self.words[at - 1] == "the" and (word in _MONTH_NAMES or word in FEAST_STARTS)):
             return None
         found = self.read_month(at, sure=True) if word in _MONTH_NAMES else None
-        return found or self.read_of_year(at, lambda stretch_of: in_year(stretch_of, now, ahead=ahead))
+        found = found or self.read_of_year(at, lambda stretch_of: in_year(stretch_of, now, ahead=ahead))
+        return found or self._read_feast(at, now) or self._read_day_of_some_month(at, now)
+
+    def _read_feast(self, at: int, now: datetime) -> Found | None:
+        """The longest name that stands here: `New Year Eve` is not `New Year`."""
+        ends = range(min(at + _LONGEST_FEAST, len(self.words)), at, -1)
+        end = next((end for end in ends if " ".join(self.words[at:end]) in FEASTS), at)
+        name = " ".join(self.words[at:end])
+        return (in_year(lambda year: feast(name, year, now), now, ahead=self.ahead), end) if name else None
+
+    def _read_day_of_some_month(self, at: int, now: datetime) -> Found | None:
+        """`on the tenth`, where nothing follows: `on the tenth floor` is no time."""
+        number, ends = self.ordinal(at), at + 1 == len(self.words)
+        if number is None or not ends or self.words[max(0, at - 2)] not in _ON_THE or self.words[at - 1] != "the":
+            return None
+        return in_month(number, now, ahead=self.ahead), at + 1
 
 
 def _days_back(weekday: int, now: datetime) -> int:
     return (now.weekday() - weekday) % 7
 
 
-def read_written_date(word: str, now: datetime) -> Stretch | None:
-    """`2026/03/14`, `14.03.2026`, `03/14/2026`, `2026-03`, `2026-Q1`."""
-    for pattern in _DATES:
-        if match := pattern.fullmatch(word):
-            return date_of(int(match["year"]), int(match["month"]), int(match["day"]), now)
-    if match := _EITHER_WAY.fullmatch(word):
-        first, second = sorted((int(match[1]), int(match[2])))
-        # 03/04/2026 is a day in March or in April, depending on who writes it.
-        return None if first != second <= _MONTHS_A_YEAR else date_of(int(match[3]), first, second, now)
-    if match := _YEAR_AND_MONTH.fullmatch(word):
-        return months(int(match[1]), int(match[2]), 1, now) if 1 <= int(match[2]) <= _MONTHS_A_YEAR else None
-    match = _YEAR_AND_QUARTER.fullmatch(word)
-    return quarter(int(match[1]), int(match[2]), now) if match else None
-
-
 # -- tables --------------------------------------------------------------------------------------------------------
 
 _DIGITS: Final = frozenset("0123456789")
-_MONTHS_A_YEAR: Final = 12
 _HALVES: Final = 2
 _UNITS: Final = {
     name: unit
@@ -514,31 +555,23 @@ _THIRDS: Final = {
 }  # fmt: skip
 _THIRDS_WITHOUT_OF: Final = frozenset(("early", "mid", "late"))
 _QUARTERS: Final = {"q1": 1, "q2": 2, "q3": 3, "q4": 4}
-_ORDINALS: Final = {"first": 1, "second": 2, "third": 3, "fourth": 4, "1st": 1, "2nd": 2, "3rd": 3, "4th": 4}
-_COMPOSED: Final = frozenset((*_THIRDS, "week"))
+_LONGEST_MONTH: Final = timedelta(days=31)
+_ON_THE: Final = frozenset("on before since after until till".split())
+FEAST_STARTS: Final = frozenset(name.split()[0] for name in FEASTS)
+_LONGEST_FEAST: Final = max(len(name.split()) for name in FEASTS)
 
 _YEAR: Final = re.compile(r"(?:19|20)[0-9]{2}")
 _NTH: Final = re.compile(r"([0-9]{1,2})(?:st|nd|rd|th)?")
 # 24h, 3days
 _GLUED: Final = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,3})?)([a-z]+)")
 _FROM_TO: Final = re.compile(r"([0-9]{1,6})-([0-9]{1,6})")
-_ISO: Final = re.compile(r"((?:19|20)[0-9]{2}-[0-9]{2}-[0-9]{2})(?:t([0-9]{2}:[0-9.:z+-]+))?")
 _TIME_BEHIND: Final = re.compile(r"([0-9]{1,2})(?::([0-9]{2}))?(am|pm)?")
-_TIME_OF_DAY: Final = re.compile(r"[0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,6})?)?(?:z|[+-][0-9]{2}:?[0-9]{2})?")
-_DATES: Final = (
-    re.compile(r"(?P<year>(?:19|20)[0-9]{2})/(?P<month>[0-9]{1,2})/(?P<day>[0-9]{1,2})"),
-    re.compile(r"(?P<day>[0-9]{1,2})\.(?P<month>[0-9]{1,2})\.(?P<year>(?:19|20)[0-9]{2})"),
-)
-_EITHER_WAY: Final = re.compile(r"([0-9]{1,2})[/-]([0-9]{1,2})[/-]((?:19|20)[0-9]{2})")
-_YEAR_AND_MONTH: Final = re.compile(r"((?:19|20)[0-9]{2})-([0-9]{2})")
-_YEAR_AND_QUARTER: Final = re.compile(r"((?:19|20)[0-9]{2})-q([1-4])")
-
 _READERS: Final[Mapping[str, Callable[[TimeWords, int], Found | None]]] = {
-    **dict.fromkeys((*ARTICLES, *SMALL_NUMBERS, *VAGUE_NUMBERS, "half", "quarter"), TimeWords.read_duration),
+    **dict.fromkeys((*ARTICLES, "one", *VAGUE_NUMBERS, "half", "quarter"), TimeWords.read_duration),
     **dict.fromkeys(_MONTH_NAMES, TimeWords.read_month),
     **dict.fromkeys(SEASONS, TimeWords.read_season),
     **dict.fromkeys(_QUARTERS, TimeWords.read_quarter),
-    **dict.fromkeys(("first", "second", "third", "fourth"), TimeWords.read_ordinal),
+    **dict.fromkeys(PARTS_OF_A_DAY, TimeWords.read_part_of_day),
     **dict.fromkeys(_WEEKDAY_NAMES, TimeWords.read_weekday_of_week),
     **dict.fromkeys(_THIRDS, TimeWords.read_third),
     **dict.fromkeys(_DAY_WORDS, TimeWords.read_day_word),
@@ -554,4 +587,4 @@ _READERS: Final[Mapping[str, Callable[[TimeWords, int], Found | None]]] = {
 }
 EXACT_STARTS: Final = frozenset(_READERS)
 # Names of times that a text about them may have.
-NAMES: Final = (*_MONTH_NAMES, *_WEEKDAY_NAMES, *SEASONS)
+NAMES: Final = (*_MONTH_NAMES, *_WEEKDAY_NAMES, *SEASONS, *FEASTS)
