@@ -21,8 +21,8 @@ class System(NamedTuple):
 
 DEFAULT: Final = System("default", "default", has_floor=True)
 UNFLOORED: Final = System("no-floor", "default, no floor")
-WORDS: Final = System("words", "words alone", {**_NOTHING, "keyword_weight": 1.0})
-MEANING: Final = System("meaning", "meaning alone", {**_NOTHING, "vector_weight": 1.0})
+WORDS: Final = System("words-alone", "words alone", {**_NOTHING, "keyword_weight": 1.0})
+MEANING: Final = System("meaning-alone", "meaning alone", {**_NOTHING, "vector_weight": 1.0})
 SUM: Final = System("sum", "plain sum", {**_NOTHING, "keyword_weight": 0.5, "vector_weight": 0.5})
 SYSTEMS: Final = (DEFAULT, UNFLOORED, WORDS, MEANING, SUM)
 SINGLE: Final = (WORDS, MEANING)

@@ -24,7 +24,7 @@ from perdure.recall.timeline import DAY_MICROS, within
 from perdure.recall.top_k import top_k, top_k_newest
 from perdure.recall.vectors import values_at
 from perdure.text.bm25 import WordCounts
-from perdure.text.names_and_times import WORDS_THAT_TELL_WHEN, asks_when
+from perdure.text.persons import meant_roles
 from perdure.tiers import TIERS, Tier
 from perdure.values import replace, value_class
 
@@ -39,11 +39,10 @@ _NO_FILTERS: Final = (Filter(hidden=ON_REQUEST), Filter())
 _WITH_NEIGHBOURS: Final = 50
 # Up to so many candidates, their use is read by number and not of the whole namespace.
 _FEW: Final = 1000
-_TELLING_WHEN: Final = term_hashes(WORDS_THAT_TELL_WHEN)
 
 
 class QueryVector(NamedTuple):
-    """The embedding of a query, made without the names of the speakers that it names."""
+    """The embedding of a query, and the words of it that are names of speakers."""
 
     vector: NDArray[np.float32]
     speakers: frozenset[str] = frozenset()
@@ -172,7 +171,7 @@ class Retriever:
             scores *= allowed
             retrieved.append(retrieve(partition, allowed, scores))
             keyword.append(values_at(scores, retrieved[-1].rows))
-            around.append(self._conversation(partition.snapshot, retrieved[-1].rows, counts))
+            around.append(self._conversation(partition.snapshot, retrieved[-1].rows))
         parts = [(partition, part.rows) for partition, part in zip(partitions, retrieved, strict=True)]
         conversation = None
         if any(around):
@@ -253,7 +252,7 @@ class Retriever:
         if ranges:
             nearest = union(nearest, snapshot.vectors.nearest(embedding.vector, of_time, shortlist).rows)
         rows = union(worded, nearest)
-        if conversation is not None and any(self.request.recipe.conversation):
+        if conversation is not None and self.request.recipe.conversation_weight:
             best = union(worded[top_k(scores[worded], _WITH_NEIGHBOURS)], near.best(_WITH_NEIGHBOURS).rows)
             around = conversation.neighbours(best).ravel()
             around = around[around >= 0]
@@ -263,14 +262,12 @@ class Retriever:
         listed[1, np.searchsorted(rows, nearest)] = True
         return _Retrieved(rows, listed[0], listed[1])
 
-    def _conversation(
-        self, snapshot: Snapshot, rows: NDArray[np.intp], counts: WordCounts | None
-    ) -> ConversationFeatures | None:
-        """What stands around the candidates and what they tell in particular, where conversations count."""
+    def _conversation(self, snapshot: Snapshot, rows: NDArray[np.intp]) -> ConversationFeatures | None:
+        """What stands around the candidates and who says them, where somebody speaks."""
         conversation, embedding = snapshot.conversation, self.embedding
-        if conversation is None or embedding is None or not any(self.request.recipe.conversation):
+        if conversation is None or embedding is None:
             return None
-        named = tells_when = np.zeros(len(rows), np.bool_)
+        named = np.zeros(len(rows), np.bool_)
         if embedding.speakers:
             # Of what nobody said, the rows that hold the name.
             unsaid = conversation.speaker[rows] == NOBODY
@@ -278,12 +275,13 @@ class Retriever:
                 snapshot.lexical.holding_any(term_hashes(list(embedding.speakers)))[rows] if unsaid.any() else unsaid
             )
             named = conversation.said_by(rows, embedding.speakers) | (unsaid & holding)
-        if asks_when(self.query.text):
-            tells_when = snapshot.lexical.holding_any(_TELLING_WHEN)[rows]
-        neighbours = conversation.neighbours(rows)
-        coverage = snapshot.lexical.coverage(self.query.terms, rows, neighbours, counts)
         return ConversationFeatures.of(
-            conversation, rows, neighbours, named=named, coverage=coverage, tells_when=tells_when
+            conversation,
+            rows,
+            conversation.neighbours(rows),
+            snapshot.lexical.lengths.take(rows),
+            named=named,
+            roles=meant_roles(self.query.text),
         )
 
     def _every_match(self, partition: Partition, allowed: Mask, scores: NDArray[np.float32]) -> _Retrieved:

@@ -1,23 +1,24 @@
 """Conversation features: what was said just before and after a memory, its session, and who speaks.
 
 A turn of a conversation says little by itself: what it is about was often said one or two turns before, and a question
-is answered by what follows. So a turn also counts by how well its neighbours match, by the words of the query that they
-hold together with it, by the best turn of its session, and by what it tells in particular: names, or a time. A memory
-outside any conversation has no neighbours; words and meaning then count for them as well, so that neither kind has an
-advantage over the other.
+is answered by what follows. So a turn gains a part of what a neighbour has in advance of it, the more words it has
+itself: `Great.` beside an answer is none. That holds between people; a message to an assistant stands by itself, unless
+it answers a question. What only asks counts less, and so does what an assistant said, unless that is asked for: people
+ask for what they told.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, get_args
 
 import numpy as np
 
-from perdure.recall.recipe import ConversationWeights
-from perdure.recall.signals import DECIMALS
+from perdure.recall.relevance import ANSWERING, ASKING, ASSISTANT, MEANT, NEIGHBOUR, WHOLE, WHOLE_TURN
+from perdure.recall.signals import DECIMALS, SignalColumn
 from perdure.text.patterns import pattern
+from perdure.text.persons import ROLES, Role
 from perdure.text.stopwords import STOPWORDS
 from perdure.text.words import all_words, query_words, spelled_out
 from perdure.values import value_class
@@ -29,12 +30,8 @@ if TYPE_CHECKING:
 REACH: Final = 2
 # The code of a row without a speaker or a session.
 NOBODY: Final = -1
-# What follows a question gains so much of what the question loses.
-_ANSWER_PART: Final = 0.5
-# When others say something that fits better by a quarter, who is named does not count.
-_MISTAKEN: Final = 4.0
-# The signals that do not tell one turn of a session or of a speaker from another.
-_OF_MANY: Final = ("session", "named")
+# The words of a turn that only say when it was and who said it.
+_PREFIX_WORDS: Final = 4
 
 # With the possessive, which goes with the name.
 _WORD: Final = pattern(r"([^\W_]+)(['’]s\b)?\s*")  # noqa: RUF001 - as it is written
@@ -57,6 +54,7 @@ class SpeakerIndex:
 
     def __init__(self) -> None:
         self._codes: dict[str, int] = {}
+        self._in_role: dict[Role, list[int]] = {}
         self._by_word: dict[str, list[int]] = {}
         self._words: list[frozenset[str]] = []
         self._capitalised: dict[str, bool] = {}
@@ -74,6 +72,8 @@ class SpeakerIndex:
                 self._by_word.setdefault(word, []).append(code)
                 self._capitalised[word] = self._capitalised.get(word, True) and not speaker.islower()
             self._codes[speaker] = code
+            if role := ROLES.get(speaker.casefold()):
+                self._in_role.setdefault(role, []).append(code)
         return code
 
     def knows(self, word: str) -> bool:
@@ -86,6 +86,10 @@ class SpeakerIndex:
     def is_capitalised(self, word: str) -> bool:
         """Whether it is a name only with a capital letter: `Will`, but not `user`."""
         return self._capitalised.get(word, True)
+
+    def in_roles(self, roles: Collection[Role]) -> list[int]:
+        """The codes of the speakers that are a role and no person."""
+        return [code for role in roles for code in self._in_role.get(role, ())]
 
     def called(self, words: Collection[str]) -> list[int]:
         """The speakers who bear one of these names; of those who share one, whoever is called by the most."""
@@ -109,7 +113,6 @@ class ConversationIndex:
     group: NDArray[np.int32]
     speaker: NDArray[np.int32]
     question_share: NDArray[np.float32]
-    name_share: NDArray[np.float32]
     conversation: NDArray[np.int32]
     speakers: SpeakerIndex
 
@@ -135,6 +138,11 @@ class ConversationIndex:
         meant = np.zeros(len(self._heard) + 1, np.bool_)
         meant[[code for code in self.speakers.called(words) if code < len(self._heard)]] = True
         return meant[self.speaker[rows]]
+
+    def in_role(self, rows: NDArray[np.intp], roles: Collection[Role]) -> NDArray[np.bool_]:
+        """Which of the rows are said in one of these roles."""
+        codes = self.speakers.in_roles(roles)
+        return np.isin(self.speaker[rows], codes) if codes else np.zeros(len(rows), np.bool_)
 
     @cached_property
     def _order(self) -> NDArray[np.intp]:
@@ -190,20 +198,17 @@ def _fold_word(word: str) -> str:
 
 @value_class
 class ConversationFeatures:
-    """Of each candidate: its `group`, the positions of its neighbours among the candidates (-1: none), whether it has
-    no neighbour at all, the share of it that asks, how many names it holds, whether the query names its speaker or
-    holds its name, the `coverage` of the query's words by it and its neighbours, whether it tells a time that the query
-    asks for, and whether it was learned from the conversation.
+    """Of each candidate: the positions of its neighbours among the candidates (-1: none), the share of it that asks,
+    whether the query means who says it, whether an assistant says it that is not meant, how much of a whole turn it
+    is, whether a person says it and not a role, and whether it was learned from the conversation.
     """
 
-    group: NDArray[np.int32]
     neighbours: NDArray[np.int32]
-    alone: NDArray[np.bool_]
     question_share: NDArray[np.float64]
-    name_share: NDArray[np.float64]
-    named: NDArray[np.bool_]
-    coverage: NDArray[np.float64]
-    tells_when: NDArray[np.bool_]
+    meant: NDArray[np.bool_]
+    assistant: NDArray[np.bool_]
+    whole: NDArray[np.float64]
+    person: NDArray[np.bool_]
     learned: NDArray[np.bool_]
 
     @classmethod
@@ -212,24 +217,26 @@ class ConversationFeatures:
         index: ConversationIndex,
         rows: NDArray[np.intp],
         neighbours: NDArray[np.intp],
+        lengths: NDArray[np.uint32],
         *,
         named: NDArray[np.bool_],
-        coverage: NDArray[np.float64],
-        tells_when: NDArray[np.bool_],
+        roles: Collection[Role],
     ) -> ConversationFeatures:
-        """Of candidate rows in ascending order and their neighbours; one that is no candidate does not count."""
+        """Of candidate rows in ascending order and their neighbours; one that is no candidate does not count. `lengths`
+        are the words of each, `named` who is named, `roles` who is meant besides.
+        """
         # One place more than there are rows, so that -1 falls on it.
         places = np.full(len(index.numbers) + 1, -1, np.int32)
         places[rows] = np.arange(len(rows), dtype=np.int32)
+        by_assistant = index.in_role(rows, ("assistant",))
+        meant = named | index.in_role(rows, roles)
         return cls(
-            index.group[rows],
             places[neighbours],
-            neighbours.max(axis=0, initial=-1) < 0,
             index.question_share[rows].astype(np.float64),
-            index.name_share[rows].astype(np.float64),
-            named,
-            coverage,
-            tells_when,
+            meant,
+            by_assistant & ~meant,
+            ((lengths.astype(np.float64) - _PREFIX_WORDS) / WHOLE_TURN).clip(0.0, 1.0),
+            ~index.in_role(rows, get_args(Role)),
             (index.conversation[rows] != NOBODY) & (index.group[rows] == NOBODY),
         )
 
@@ -237,91 +244,47 @@ class ConversationFeatures:
     def none(cls, count: int) -> ConversationFeatures:
         """Of candidates that stand in no conversation."""
         no, nothing = np.zeros(count, np.bool_), np.zeros(count)
-        nowhere, around = np.full(count, NOBODY, np.int32), np.full((2 * REACH, count), -1, np.int32)
-        return cls(nowhere, around, ~no, nothing, nothing, no, nothing, no, no)
+        return cls(np.full((2 * REACH, count), -1, np.int32), nothing, no, no, nothing, no, no)
 
     @classmethod
     def joined(cls, parts: Sequence[ConversationFeatures]) -> ConversationFeatures:
         """Of the candidates of several namespaces, one behind the other."""
-        starts = np.cumsum([0, *(len(part.group) for part in parts[:-1])], dtype=np.int32)
-        taken = np.cumsum([0, *(part.group.max(initial=NOBODY) + 1 for part in parts[:-1])], dtype=np.int32)
-        groups = [
-            np.where(part.group == NOBODY, NOBODY, part.group + first) for part, first in zip(parts, taken, strict=True)
-        ]
+        starts = np.cumsum([0, *(len(part.meant) for part in parts[:-1])], dtype=np.int32)
         neighbours = [
             np.where(part.neighbours >= 0, part.neighbours + start, -1)
             for part, start in zip(parts, starts, strict=True)
         ]
         return cls(
-            np.concatenate(groups),
             np.concatenate(neighbours, axis=1),
-            np.concatenate([part.alone for part in parts]),
             np.concatenate([part.question_share for part in parts]),
-            np.concatenate([part.name_share for part in parts]),
-            np.concatenate([part.named for part in parts]),
-            np.concatenate([part.coverage for part in parts]),
-            np.concatenate([part.tells_when for part in parts]),
+            np.concatenate([part.meant for part in parts]),
+            np.concatenate([part.assistant for part in parts]),
+            np.concatenate([part.whole for part in parts]),
+            np.concatenate([part.person for part in parts]),
             np.concatenate([part.learned for part in parts]),
         )
 
 
-def _likely_meant(scores: NDArray[np.float64], named: NDArray[np.bool_]) -> float:
-    """From 1 to 0: whether who is named is likely meant, by their best score and that of everybody else. A question may
-    be mistaken about who it was.
-    """
-    best, others = scores[named].max(initial=0.0), scores[~named].max(initial=0.0)
-    return max(0.0, 1.0 - _MISTAKEN * (others - best) / others) if others > best else 1.0
-
-
-class ConversationBoost(NamedTuple):
-    """`own`: by how much the weights of words and meaning shrink beside the conversation signals, of each candidate.
-    `shares` are those of the conversation signals, by name, and `weights` of those that count here.
-    """
-
-    own: NDArray[np.float64]
-    shares: Mapping[str, NDArray[np.float64]]
-    weights: Mapping[str, float]
-
-
-def conversation_boost(
-    match: NDArray[np.float64], features: ConversationFeatures, given: ConversationWeights
-) -> ConversationBoost:
-    """`match` is how well each candidate matches by itself, in 0..1; so is the score with these signals."""
-    lent = np.where(features.neighbours >= 0, match[features.neighbours], 0.0)
-    in_session = features.group != NOBODY
-    # One place more than there are groups, so that the code of none falls on it.
-    best = np.zeros(int(features.group.max(initial=NOBODY)) + 2)
-    np.maximum.at(best, features.group, match)
-    shares = {
-        "neighbours": lent.max(axis=0, initial=0.0),
-        "session": best[features.group] * in_session,
-        "named": features.named.astype(float),
-        "asking": match * features.question_share,
-        "answering": lent[0] * features.question_share[features.neighbours[0]],
-        "coverage": features.coverage * ~features.alone,
-        # Names are no reason to find something that does not match at all.
-        "proper_names": features.name_share * (match > 0),
-        "when": match * features.tells_when,
+def conversation_columns(
+    evidence: NDArray[np.float64], features: ConversationFeatures, weight: float
+) -> dict[str, SignalColumn]:
+    """What the conversation adds to the evidence that each candidate has by itself."""
+    own = {
+        "meant": SignalColumn(features.meant, features.meant.astype(float), weight * MEANT, optional=True),
+        "assistant": SignalColumn(
+            features.assistant, features.assistant.astype(float), weight * ASSISTANT, optional=True
+        ),
+        "whole": SignalColumn(features.whole, features.whole, weight * WHOLE, optional=True),
+        "asking": SignalColumn(features.question_share, features.question_share, weight * ASKING, optional=True),
     }
-    weights = {
-        "neighbours": given.neighbours,
-        "session": given.session,
-        "named": given.named if features.named.any() else 0.0,
-        "asking": -given.asking,
-        "answering": _ANSWER_PART * given.asking,
-        "coverage": given.coverage,
-        "proper_names": given.proper_names,
-        "when": given.when if features.tells_when.any() else 0.0,
+    for column in own.values():
+        evidence = evidence + np.asarray(column.weight * column.share)
+    around = features.neighbours
+    # What a neighbour has in advance: nothing where there is none.
+    ahead = np.where(around >= 0, np.maximum(evidence[around] - evidence, 0.0), 0.0)
+    lent = features.whole * features.person * (ahead * features.person[around]).max(axis=0, initial=0.0)
+    answered = features.whole * ahead[0] * features.question_share[around[0]]
+    return own | {
+        "neighbours": SignalColumn(lent, lent.round(DECIMALS), weight * NEIGHBOUR, optional=True),
+        "answering": SignalColumn(answered, answered.round(DECIMALS), weight * ANSWERING, optional=True),
     }
-    total = 1 + sum(weight for weight in weights.values() if weight > 0)
-    # Where around is no neighbour or no session, a memory itself counts for it.
-    own = 1 + features.alone * (given.neighbours + given.coverage) + ~in_session * given.session
-    if weights["named"]:
-        others = (weights[name] * share for name, share in shares.items() if name not in _OF_MANY)
-        shares["named"] *= _likely_meant(match * own + sum(others), features.named)
-    worth = np.asarray(1 - given.learned * features.learned, np.float64)
-    return ConversationBoost(
-        own * worth / total,
-        {name: (share * worth).round(DECIMALS) for name, share in shares.items()},
-        {name: weight / total for name, weight in weights.items() if weight},
-    )

@@ -430,7 +430,6 @@ class NamespaceIndex:
                 columns.group,
                 columns.speaker,
                 columns.question_share,
-                columns.name_share,
                 columns.conversation,
                 self._vocabulary.speakers,
             )

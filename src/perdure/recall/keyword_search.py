@@ -27,7 +27,7 @@ from perdure.recall.signals import (
     total_of,
     weigh,
 )
-from perdure.recall.timeline import with_time
+from perdure.recall.timeline import time_evidence, with_time
 from perdure.store.paging import records
 from perdure.store.port import Store
 from perdure.text.bm25 import WordCounts
@@ -98,7 +98,8 @@ def search_disk(
     if counts is None or not scores:
         return [], [], tuple(notes)
     wider = replace(request, limit=request.limit + len(superseded)) if superseded else request
-    ranked = fitting(wider, asked, rank_records(request, query, scores, fetched), held, counts)
+    evidence = WordEvidence(asked, scores, held, counts)
+    ranked = fitting(wider, rank_records(request, query, scores, fetched, evidence), evidence, fetched)
     if not superseded:
         return ranked, [], tuple(notes)
     current = [one for one in ranked if (one.namespace, one.number) not in superseded]
@@ -119,25 +120,59 @@ def counted_words(store: Store, request: SearchRequest, query: ParsedQuery) -> W
     return WordCounts.together(counted)
 
 
+class WordEvidence:
+    """What the words alone say for each memory that was found by them. `held`: the terms of each."""
+
+    def __init__(
+        self, query: ParsedQuery, scores: Mapping[Key, float], held: Mapping[Key, bytes], counts: WordCounts
+    ) -> None:
+        self._query = query.content if query.time_ranges else query
+        self._times, self._scores, self._held = query, scores, held
+        self._memories, self._worths = counts.documents, word_worths(counts, self._query)
+        best = max(scores, key=lambda key: scores[key])
+        self._top, self._best = scores[best], self._coverages(best)[0]
+
+    def columns(self, key: Key, record: Record | None) -> dict[str, SignalColumn]:
+        """In log-odds, as for a memory without a vector in an index."""
+        coverage, *of_sentences = self._coverages(key)
+        share = (coverage + self._best * rounded(self._scores[key] / self._top)) / 2
+        nothing = evidence_by_words(0.0)
+        columns = {
+            "prior": SignalColumn(self._memories, 1.0, nothing),
+            "keyword": SignalColumn(self._scores[key], share, evidence_by_words(1.0) - nothing),
+        }
+        if self._times.time_ranges and record is not None:
+            columns["time"] = time_evidence(to_micros(when(record)), self._times)
+        if of_sentences:
+            by_sentence = float(evidence_of_sentence(max(of_sentences), self._memories))
+            more = max(by_sentence - float(total_of(columns)), 0.0)
+            columns["sentence"] = SignalColumn(more, more, 1.0, optional=True)
+        return columns
+
+    def relevance(self, columns: Mapping[str, SignalColumn]) -> float:
+        fit = float(relevance(total_of(columns)))
+        return max(fit, REQUIRED) if self._query.required else fit
+
+    def _coverages(self, key: Key) -> list[float]:
+        """What the words that a memory holds are worth of all that is asked, then of each sentence and of the codes."""
+        shares = share_held(unpack_terms(self._held[key]), self._query)
+        products = (zip(shares, each, strict=True) for each in self._worths)
+        return [min(math.fsum(share * worth for share, worth in pairs), 1.0) for pairs in products]
+
+
 def fitting(
-    request: SearchRequest, query: ParsedQuery, ranked: Iterator[Ranked], held: Mapping[Key, bytes], counts: WordCounts
+    request: SearchRequest, ranked: Iterator[Ranked], evidence: WordEvidence, fetched: Mapping[Key, Record]
 ) -> list[Ranked]:
     """The candidates with their relevance, those that fit alone, as many as the answer needs; where none does, the one
-    that comes nearest. `held`: the terms of each.
+    that comes nearest.
     """
-    query = query.content if query.time_ranges else query
-    worths = word_worths(counts, query)
     looked_at: list[Ranked] = []
     missing = math.inf if request.recipe.balances else request.limit
     for one in ranked:
-        shares = share_held(unpack_terms(held[one.namespace, one.number]), query)
-        coverage, *of_sentences = (
-            min(math.fsum(share * worth for share, worth in zip(shares, each, strict=True)), 1.0) for each in worths
-        )
-        by_sentence = (evidence_of_sentence(each, counts.documents) for each in of_sentences)
-        fit = float(relevance(max(evidence_by_words(coverage), *by_sentence, -1.0)))
-        looked_at.append(one._replace(relevance=max(fit, REQUIRED) if query.required else fit))
-        missing -= looked_at[-1].relevance >= request.min_relevance
+        key = (one.namespace, one.number)
+        fit = one.relevance or evidence.relevance(evidence.columns(key, fetched.get(key)))
+        looked_at.append(one._replace(relevance=fit))
+        missing -= fit >= request.min_relevance
         if not missing:
             break
     nearest = max(looked_at, key=lambda one: one.relevance, default=None)
@@ -177,25 +212,37 @@ def browse_disk(store: Store, request: SearchRequest, query: ParsedQuery) -> lis
 
 
 def rank_records(
-    request: SearchRequest, query: ParsedQuery, scores: Mapping[Key, float], fetched: Mapping[Key, Record]
+    request: SearchRequest,
+    query: ParsedQuery,
+    scores: Mapping[Key, float],
+    fetched: Mapping[Key, Record],
+    evidence: WordEvidence | None = None,
 ) -> Iterator[Ranked]:
     """Candidates by their keyword scores and records, best first; of equal ones the newer, then the one in the
-    namespace named first. Without scores, nothing was asked by words.
+    namespace named first. Without scores, nothing was asked by words, and there is no evidence.
     """
     recipe = request.recipe
     weights = effective_weights(recipe, keyword=bool(scores), vector=False)
     most_observed = max((record.observation_count for record in fetched.values()), default=1)
     by_words = sorted(scores, key=lambda key: (-scores[key], -key[1], key[0]))
-    best, weight = (scores[by_words[0]], recipe.scale * weights["keyword"]) if by_words else (0.0, 0.0)
-    scored: list[tuple[float, int, int, dict[str, SignalColumn], str | None]] = []
+    scored: list[tuple[float, int, int, dict[str, SignalColumn], str | None, float]] = []
     for position, key in enumerate(by_words or fetched, 1):
-        columns: dict[str, SignalColumn] = {}
-        if by_words:
-            share = scores[key] / best
+        record, columns, fit = fetched.get(key), dict[str, SignalColumn](), 0.0
+        category = record.category if record else None
+        if evidence is not None and recipe.fusion == "evidence":
+            found = evidence.columns(key, record)
+            found["keyword"] = found["keyword"]._replace(rank=position)
+            fit = evidence.relevance(found)
+            if recipe.is_relevance:
+                scored.append((-fit, -key[1], key[0], found, category, fit))
+                continue
+            columns["relevance"] = SignalColumn(fit, fit, recipe.scale * (weights["keyword"] + weights["vector"]))
+        elif by_words:
+            share = scores[key] / scores[by_words[0]]
             if recipe.fusion == "rank":
                 share = (recipe.rank_constant + 1) / (recipe.rank_constant + position)
+            weight = recipe.scale * weights["keyword"]
             columns["keyword"] = SignalColumn(scores[key], rounded(share), weight, position)
-        record = fetched.get(key)
         if record is not None:
             features = RecordFeatures.of(record, request.now, most_observed, query.stems)
             columns |= weigh(request, weights, features)
@@ -207,7 +254,7 @@ def rank_records(
         if record is not None and query.time_ranges:
             columns = with_time(columns, to_micros(when(record)), query, recipe)
             total = float(total_of(columns))
-        scored.append((-total, -key[1], key[0], columns, record.category if record else None))
-    for total, number, namespace, columns, category in sorted(scored):
+        scored.append((-total, -key[1], key[0], columns, category, fit))
+    for total, number, namespace, columns, category, fit in sorted(scored, key=lambda one: one[:3]):
         explanation = Explanation(partial(explain, columns))
-        yield Ranked(namespace, -number, -total, explanation, category, by_words=bool(by_words))
+        yield Ranked(namespace, -number, -total, explanation, category, fit, by_words=bool(by_words))

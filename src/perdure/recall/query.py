@@ -118,7 +118,7 @@ class SearchRequest:
         object.__setattr__(self, "states", INDEXED_STATES if true_then else self.filter.states)
         object.__setattr__(self, "true_at", self.as_of or self.known_at or self.now)
         object.__setattr__(self, "known_by", self.known_at or self.now)
-        learns, shown = self.recipe.conversation.learned > 0, self.filter.states == ("active",)
+        learns, shown = self.recipe.learned_discount > 0, self.filter.states == ("active",)
         told = not self.filter.sources or LEARNED in self.filter.sources
         object.__setattr__(self, "looks_back", learns and shown and told and not self.is_past)
 

@@ -232,7 +232,7 @@ class Recaller:
         if self._embedders.current().generation != chosen.generation:
             return self._rank_by_index(request, query, unreadable, missing, notes)
         if not missing:
-            embedding = self._embed(chosen, request, query, partitions)
+            embedding = self._embed(chosen, query, partitions)
         if isinstance(embedding, EmbedderUnavailable):
             if self._embedders.instead_of(chosen, embedding):
                 return self._rank_by_index(request, query, unreadable, missing, notes)
@@ -372,31 +372,29 @@ class Recaller:
         return sum(candidate.by_words for candidate in ranked) or len(ranked)
 
     def _embed(
-        self, chosen: Chosen, request: SearchRequest, query: ParsedQuery, partitions: Sequence[Partition]
+        self, chosen: Chosen, query: ParsedQuery, partitions: Sequence[Partition]
     ) -> QueryVector | EmbedderUnavailable | None:
         """The embedding of a query, or why there is none."""
         from perdure.recall.candidates import QueryVector
-        from perdure.recall.conversation import NamedSpeakers, find_speakers
+        from perdure.recall.conversation import find_speakers
 
         if chosen.embedder is None:
             return None
-        named = NamedSpeakers(frozenset(), query.text)
         spoken = [each.snapshot.conversation for each in partitions if each.snapshot.conversation is not None]
-        if spoken and request.recipe.conversation.named:
-            named = find_speakers(query.text, spoken)
-        asked = (chosen.generation, named.rest)
+        speakers = find_speakers(query.text, spoken).words
+        asked = (chosen.generation, query.text)
         with self._lock:
             vector = self._vectors.pop(asked, None)
         try:
             if vector is None:
-                vector = checked_vectors(chosen.embedder, named.rest, None, chosen.generation)
+                vector = checked_vectors(chosen.embedder, query.text, None, chosen.generation)
         except EmbedderUnavailable as error:
             return error
         with self._lock:
             self._vectors[asked] = vector
             if len(self._vectors) > _QUESTIONS_KEPT:
                 del self._vectors[next(iter(self._vectors))]
-        return QueryVector(vector, named.words)
+        return QueryVector(vector, speakers)
 
     def _partitions(self, request: SearchRequest, generation: Generation | None) -> tuple[list[Partition], list[Past]]:
         """Where to search, as it is now or as it was."""
@@ -416,10 +414,6 @@ class Recaller:
             partitions.append(Partition(namespace, name, index.same))
             if index.past.old:
                 partitions.append(Partition(namespace, name, index.changed, index.past))
-        if self._known is not None and any(each.snapshot.conversation for each in partitions):
-            # Among turns of a conversation, the names of speakers are no part of the question.
-            self._known = None
-            return self._partitions(request, generation)
         return partitions, pasts
 
     def _learnings(self, request: SearchRequest, name: str, generation: Generation | None) -> Snapshot | None:

@@ -4,27 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Final, Literal, NamedTuple, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from perdure.errors import UnknownChoice, shown
 from perdure.model import LEARNING_CATEGORIES, MIN_RELEVANCE
 from perdure.values import value_class
 
 
-class ConversationWeights(NamedTuple):
-    """What the turns around a memory weigh, where the memory by itself weighs 1."""
-
-    neighbours: float = 0.0
-    session: float = 0.0
-    named: float = 0.0
-    asking: float = 0.0
-    coverage: float = 0.0
-    proper_names: float = 0.0
-    when: float = 0.0
-    learned: float = 0.0
-
-
-Fusion: TypeAlias = Literal["chance", "maximum", "rank"]
+Fusion: TypeAlias = Literal["evidence", "maximum", "rank"]
 
 # With a prominence weight, every match is scored up to this number of matches.
 MOST_SCORED: Final = 10_000
@@ -44,7 +31,7 @@ class Recipe:
     tier_weight: float = 0.0
     decay_weight: float = 0.0
     anchor_weight: float = 0.0
-    fusion: Fusion = "chance"
+    fusion: Fusion = "evidence"
     rank_constant: int = 60
     candidates: int = 100
     observation_part: float = 0.3
@@ -58,13 +45,7 @@ class Recipe:
     balanced_categories: tuple[str, ...] = LEARNING_CATEGORIES
     scale: float = 1.0
     time_weight: float = 0.0
-    neighbour_weight: float = 0.0
-    session_weight: float = 0.0
-    named_weight: float = 0.0
-    asking_weight: float = 0.0
-    coverage_weight: float = 0.0
-    proper_name_weight: float = 0.0
-    when_weight: float = 0.0
+    conversation_weight: float = 0.0
     learned_discount: float = 0.0
     min_relevance: float = 0.0
 
@@ -84,22 +65,11 @@ class Recipe:
         matching = {"keyword": self.keyword_weight, "vector": self.vector_weight}
         return matching | {name: weight for name, weight in others.items() if weight}
 
-    @cached_property
-    def conversation(self) -> ConversationWeights:
-        """They count where a score is nothing but how well words and meaning match."""
+    @property
+    def is_relevance(self) -> bool:
+        """Whether a score is the relevance itself. It is not where it weighs anything but how well a memory answers."""
         others = self.prominence_weight or self.tier_weight or self.decay_weight or self.anchor_weight
-        if self.fusion != "chance" or others or self.forgets or self.balances:
-            return ConversationWeights()
-        return ConversationWeights(
-            self.neighbour_weight,
-            self.session_weight,
-            self.named_weight,
-            self.asking_weight,
-            self.coverage_weight,
-            self.proper_name_weight,
-            self.when_weight,
-            self.learned_discount,
-        )
+        return self.fusion == "evidence" and not (others or self.forgets or self.balances)
 
     @property
     def fades(self) -> bool:
@@ -119,8 +89,8 @@ FIELDS: Final[Mapping[str, str]] = {
     "tier_weight": "the boost of its tier, as a share of the highest",
     "decay_weight": "what decay leaves of a memory that is not used",
     "anchor_weight": "the share of the question's words in its anchor",
-    "fusion": "how words and meaning are brought to 0..1: `chance` (0 is what chance reaches, 1 the best of this "
-    "answer), `maximum` (divided by the best of this answer) or `rank` (reciprocal rank fusion by its maximum)",
+    "fusion": "how words and meaning are put together: `evidence` (each adds to how likely a memory answers; the score "
+    "is the relevance), `maximum` (divided by the best of this answer) or `rank` (reciprocal rank fusion by its maximum)",
     "rank_constant": "with `rank`: a rank counts 1 / (constant + rank)",
     "candidates": "how many of the best by words, and of the best by meaning, are compared. With a prominence weight "
     "every match of a namespace of up to 10,000 memories is; of a larger one the most prominent ones are added",
@@ -137,17 +107,8 @@ FIELDS: Final[Mapping[str, str]] = {
     "scale": "the best possible score",
     "time_weight": "where the question names a time (`last week`, `in March`): how near a memory is to it; the other "
     "weights share the rest",
-    "neighbour_weight": "in a conversation: the best match among the two memories before and the two after, beside a "
-    "memory that weighs 1 itself; this and the next six count with `chance` and nothing but words and meaning",
-    "session_weight": "in a conversation: the best match of its session",
-    "named_weight": "who says it is named in the question; less where others say something that fits much better",
-    "asking_weight": "in a conversation: by how much a memory that only asks counts less; what follows it gains half "
-    "as much",
-    "coverage_weight": "in a conversation: the share of the question's words, the rare ones counting more, that stand "
-    "in a memory or in the two before and the two after it",
-    "proper_name_weight": "in a conversation: how many names a memory holds, up to three",
-    "when_weight": "where a question asks when something was: how well a memory matches that tells a time "
-    "(`yesterday`, `two weeks ago`)",
+    "conversation_weight": "with `evidence`: how much it counts who is meant, what was said just before and after a "
+    "memory, and whether it only asks; 1 is as measured",
     "learned_discount": "by how much a fact that was learned from a conversation counts less than what was said there, "
     "which it repeats. With it, a fact that holds no more counts for the one that took its place",
     "min_relevance": "nothing that fits less well is an answer, from 0 to 1; 0 fills the limit whatever fits",
@@ -155,19 +116,20 @@ FIELDS: Final[Mapping[str, str]] = {
 
 BALANCED: Final = Recipe(
     name="balanced",
-    about="Words and meaning alike: each signal is brought to 0..1, then they are added.",
+    about="How likely a memory answers, by meaning, words and the conversation around it: the score is the relevance.",
     keyword_weight=0.5,
     vector_weight=0.5,
-    time_weight=0.4,
-    neighbour_weight=0.4,
-    session_weight=0.5,
-    named_weight=0.35,
-    asking_weight=0.8,
-    coverage_weight=0.4,
-    proper_name_weight=0.3,
-    when_weight=0.5,
-    learned_discount=0.2,
+    time_weight=0.5,
+    conversation_weight=1.0,
+    learned_discount=0.1,
     min_relevance=MIN_RELEVANCE,
+)
+
+MEANING: Final = Recipe(
+    name="meaning",
+    about="By meaning alone: the memories whose text is nearest to the question.",
+    keyword_weight=0.0,
+    vector_weight=1.0,
 )
 
 FACTS: Final = Recipe(
@@ -214,7 +176,7 @@ EPISODES: Final = Recipe(
 )
 
 RECIPES: Final[Mapping[str, Recipe]] = {
-    recipe.name: recipe for recipe in (BALANCED, FACTS, LEARNINGS, TIERED, EPISODES)
+    recipe.name: recipe for recipe in (BALANCED, MEANING, FACTS, LEARNINGS, TIERED, EPISODES)
 }
 
 

@@ -1,14 +1,14 @@
-"""Relevance: how well a memory fits a query, from 0 to 1. It compares between answers, models and stores, and does not
-depend on the recipe.
+"""Relevance: how likely a memory answers a query, from 0 to 1. It is the one number that people see, that hits are
+sorted by and that the floor cuts. It compares between answers, models and stores.
 
-Three kinds of evidence are added. Meaning: how far the cosine is above what unrelated texts reach. Words: the share of
-the query's words that the memory holds, where rare words count more and a word that no memory holds counts most, such
-as the name of somebody unknown. And whether the query names who says it. The same evidence says less among many
-memories, where something is always near by chance. What stands in the same conversation as a better match is lent a
-part of that match: `Yes, the blue one` shares no word with the question that it answers.
+Each signal adds evidence, in log-odds, and relevance is what the sum amounts to. Meaning: how far the cosine is above
+what unrelated texts reach. Words: BM25, which counts a word the more, the fewer memories hold it. What is known before
+anything is compared: among many memories something is near by chance. In a conversation: whether who is meant says it,
+whether it only asks, and what the turns around it say, because `Yes, the blue one` shares no word with the question that
+it answers.
 
-The functions work on numbers and on arrays alike, so that a search from disk and one in memory come to the same. The
-constants were chosen on LoCoMo; docs/design.md has the figures.
+The weights were fitted on texts of many kinds at once, each kind left out once (bench/recall.md). The functions work on
+numbers and on arrays alike, so that a search from disk and one in memory come to the same.
 """
 
 from __future__ import annotations
@@ -26,39 +26,61 @@ if TYPE_CHECKING:
     from perdure.recall.signals import Values
     from perdure.text.bm25 import WordCounts
 
+# From here on a memory is more likely to answer than not.
+ANSWERS: Final = 0.5
 # What holds the phrase in quotation marks, or all of the concepts, fits at least so well.
 REQUIRED: Final = 0.5
 # Where nothing is asked, everything fits.
 UNASKED: Final = 1.0
-# So many of the best by words, and of the best by meaning, lend to others of their conversation, at most this much.
-LENDING: Final = 8
-LENT: Final = 0.5
+
+# What a cosine adds that is as far above that of unrelated texts as can be; and a unit of BM25, which says more among
+# more memories.
+MEANING: Final = 5.2
+_WORDS: Final = 0.05
+_WORDS_BY_SIZE: Final = 0.0085
+# What is known before anything is compared, and by how much less it is with each e times as many memories.
+_PRIOR: Final = 0.85
+_SIZE: Final = 0.62
+# Among fewer memories chance does not shrink any more, and of more than many most are about other things.
+_FEW: Final = 30
+_MANY: Final = 1000
+# In a conversation: that who is meant says it, that it is told by an assistant and not asked of it, that it only asks,
+# that it has as many words as a whole turn.
+MEANT: Final = 0.15
+ASSISTANT: Final = -0.56
+ASKING: Final = -0.28
+WHOLE: Final = 0.37
+# How much of what its best neighbour has in advance of it a turn between people gains, and how much if it follows a
+# question.
+NEIGHBOUR: Final = 0.4
+ANSWERING: Final = 0.5
+# A turn of fewer words says less than a whole one, and gains less from others.
+WHOLE_TURN: Final = 8
+# That it is of the time that the question names.
+TIME: Final = 4.0
 
 # The cosine that a question and an unrelated text usually have, with a model that was not measured.
 USUALLY_UNRELATED: Final = 0.1
 # As many cosines have to be seen before they count as much as what is known of a model, and of a model not known.
 _KNOWN_FROM: Final = 32
 _UNKNOWN_FROM: Final = 2
-
+# Much farther away than by chance says no more than a little farther does, and does not outweigh the words.
 _FARTHEST: Final = -0.1
-_WORDS: Final = 0.8
-_NAMED: Final = 0.1
-# Among more memories than a few something is near by chance, among fewer nothing is. Above many, most of them are about
-# other things.
-_SIZE: Final = 0.04
-_FEW: Final = 10
-_MANY: Final = 1000
-# Of a memory without a vector: with a share of 0.18 of the words it fits just well enough.
-_WORDS_ALONE: Final = 0.07
+
+# By words alone: how much their share counts, and the share with which a memory fits just well enough.
+_WORDS_ALONE: Final = 5.0
+_ENOUGH: Final = 0.18
 # So many memories are imagined beside those of the store. Among few, every word that is there would count as common.
 _IMAGINED: Final = 100
 # Of a longer question no memory holds all words, and need not.
 _LONG: Final = 24
 _DOZEN: Final = 12
-_ENOUGH: Final = 0.25
 # So many unknown words are as much as one code. With it a memory fits if no more than five of a thousand hold the code.
 _CODES: Final = 2.5
-_STEEPNESS: Final = 5.0
+_OF_SENTENCE: Final = 0.8
+_SENTENCE_ENOUGH: Final = 0.25
+_SENTENCE_SIZE: Final = 0.04
+_SENTENCE_FEW: Final = 10
 _DECIMALS: Final = 4
 
 
@@ -108,29 +130,39 @@ def unrelated_cosine(known: float | None, pairs: NDArray[np.float32], chance: ND
     return cosine
 
 
-def evidence(cosine: Values, unrelated: float, coverage: Values, named: Values, memories: int) -> Values:
-    """For a memory with a vector. `coverage` is the worth of the terms that it holds, `memories` are all that were
-    searched.
-    """
-    meaning = (cosine - unrelated) / max(1.0 - unrelated, 1e-3)
-    # Much farther away than by chance says no more than a little farther does, and does not outweigh the words.
-    meaning = (meaning - _FARTHEST) * (meaning > _FARTHEST) + _FARTHEST
-    size = _SIZE * math.log(min(max(memories, 1), _MANY) / _FEW)
-    return meaning + _WORDS * coverage + _NAMED * named - size
+def meaning(cosine: Values, unrelated: float) -> Values:
+    """How far a cosine is above that of unrelated texts, from a little below 0 to 1."""
+    above = (cosine - unrelated) / max(1.0 - unrelated, 1e-3)
+    return (above - _FARTHEST) * (above > _FARTHEST) + _FARTHEST
+
+
+def prior(memories: int) -> float:
+    """The evidence for each of so many memories before anything is compared."""
+    return _PRIOR - _SIZE * math.log(min(max(memories, _FEW), _MANY))
+
+
+def word_weight(memories: int) -> float:
+    """What a unit of BM25 adds among so many memories."""
+    return _WORDS + _WORDS_BY_SIZE * math.log(max(memories, 1))
 
 
 def evidence_by_words(coverage: Values) -> Values:
-    """For a memory without a vector, or a query without one."""
-    return (_WORDS_ALONE + coverage) * (coverage > 0) - _ENOUGH * (coverage <= 0)
+    """For a memory without a vector, or a query without one, which holds this share of what the words are worth."""
+    return log_odds(MIN_RELEVANCE) + _WORDS_ALONE * (coverage - _ENOUGH)
 
 
 def evidence_of_sentence(coverage: Values, memories: int) -> Values:
     """For a sentence of the query. That the rest is about something else, or near, says nothing about it."""
-    return evidence(0.0, 0.0, coverage, 0.0, memories)
+    size = _SENTENCE_SIZE * math.log(min(max(memories, 1), _MANY) / _SENTENCE_FEW)
+    return log_odds(MIN_RELEVANCE) + _WORDS_ALONE * (_OF_SENTENCE * coverage - size - _SENTENCE_ENOUGH)
+
+
+def log_odds(share: float) -> float:
+    return math.log(share / (1 - share))
 
 
 def relevance(evidence: Values) -> Values:
-    """From evidence to 0..1. Where the evidence is just enough, this is `MIN_RELEVANCE`."""
-    odds = MIN_RELEVANCE / (1 - MIN_RELEVANCE) * math.e ** (_STEEPNESS * (evidence - _ENOUGH))
-    share = odds / (1 + odds)
+    """From evidence to 0..1."""
+    # The sign keeps the power from overflowing.
+    share = 1 / (1 + math.e ** (-evidence))
     return round(share, _DECIMALS) if isinstance(share, int | float) else share.round(_DECIMALS)

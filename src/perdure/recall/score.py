@@ -1,37 +1,37 @@
-"""From candidates to scores: every recipe is a weighted sum of signals, each brought to 0..1.
+"""From candidates to scores.
 
-For words 0 is no word in common. For meaning, with the fusion `chance`, 0 is what a memory that has nothing to do with
-the query may reach by chance, estimated from a sample of all memories: this zero depends neither on which candidates
-happen to be compared nor on how many memories there are. 1 is the best of this one answer: scores compare the hits of
-one answer, never those of two.
+The recipes whose score is the relevance add up evidence, in log-odds (recall/relevance.py). The others are a weighted
+sum of signals, each brought to 0..1: by rank, or as a share of the best of this one answer.
 """
 
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
 from perdure.recall.candidates import ArrayFeatures, Candidates, Ranks, column_of, union
-from perdure.recall.conversation import NOBODY, conversation_boost
+from perdure.recall.conversation import conversation_columns
 from perdure.recall.query import MOST_SUPERSEDED
 from perdure.recall.ranking import Explanation, Ranked
+from perdure.recall.recipe import BALANCED
 from perdure.recall.relevance import (
-    LENDING,
-    LENT,
+    MEANING,
     REQUIRED,
     UNASKED,
-    evidence,
     evidence_by_words,
     evidence_of_sentence,
+    meaning,
+    prior,
     relevance,
     unrelated_cosine,
+    word_weight,
     word_worths,
 )
 from perdure.recall.signals import DECIMALS, SignalColumn, effective_weights, explain, forgotten, total_of, weigh
-from perdure.recall.timeline import with_time
-from perdure.recall.top_k import top_k, top_k_newest
+from perdure.recall.timeline import time_evidence, with_time
+from perdure.recall.top_k import top_k_newest
 from perdure.text.bm25 import WordCounts
 
 if TYPE_CHECKING:
@@ -42,11 +42,16 @@ if TYPE_CHECKING:
     from perdure.recall.recipe import Recipe
     from perdure.store.port import Store
 
-_DEVIATIONS: Final = 2.0
 # A learned fact may be said by so many messages that are found as well.
 _REPEATED: Final = 2
-# Cosines that differ by less than this say the same. It keeps two memories that are equally near from being 0 and 1.
-_LEAST_SPREAD: Final = 0.05
+
+
+class Scored(NamedTuple):
+    """The score of each candidate, its relevance, and the signals that the score is made of."""
+
+    score: NDArray[np.float64]
+    relevance: NDArray[np.float64]
+    columns: dict[str, SignalColumn]
 
 
 def rank(
@@ -57,192 +62,178 @@ def rank(
     that hold no more. `chosen`: who embedded the query, if it has an embedding.
     """
     recipe, least, superseded = request.recipe, request.min_relevance, candidates.superseded
-    columns, total = score(candidates, request, query, store, vector=chosen is not None)
+    score, fits, columns = scored(candidates, request, query, store, chosen)
     categories = candidates.categories(recipe.balanced_categories) if recipe.balances else None
-    asked = query.content if query.time_ranges else query
-    # No word in common, and no nearer than chance: that is no answer.
-    possible = np.flatnonzero(total > 0)
-    every, past = np.zeros(len(total)), np.empty(0, np.intp)
-    if len(possible) and (least or superseded is not None):
-        every[possible] = relevance_of(candidates, possible, asked, chosen)
+    possible, past = np.flatnonzero(score > 0), np.empty(0, np.intp)
     if superseded is not None:
         past, possible = possible[superseded[possible]], possible[~superseded[possible]]
-        past = top_k_newest(past[every[past] >= least], total, candidates.number, MOST_SUPERSEDED)
+        past = top_k_newest(past[fits[past] >= least], score, candidates.number, MOST_SUPERSEDED)
     if least and len(possible):
-        fitting = possible[every[possible] >= least]
-        possible = fitting if len(fitting) else possible[[every[possible].argmax()]]
-    rows = top_k_newest(possible, total, candidates.number, request.limit)
+        fitting = possible[fits[possible] >= least]
+        possible = fitting if len(fitting) else possible[[fits[possible].argmax()]]
+    rows = top_k_newest(possible, score, candidates.number, request.limit)
     learned = candidates.conversation.learned if candidates.conversation else None
     if learned is not None and (facts := int(learned[rows].sum())):
         # Whatever they repeat, or are repeated by, is left out afterwards, and others take its place.
-        rows = top_k_newest(possible, total, candidates.number, request.limit + _REPEATED * facts)
+        rows = top_k_newest(possible, score, candidates.number, request.limit + _REPEATED * facts)
     if categories is not None and len(possible) > request.limit:
         for which in range(len(recipe.balanced_categories)):
             of_category = possible[categories[possible] == which]
-            rows = union(rows, top_k_newest(of_category, total, candidates.number, recipe.per_category))
-    rows = rows[np.lexsort((candidates.partition[rows], -candidates.number[rows], -total[rows]))]
-    if not least:
-        every[rows] = relevance_of(candidates, rows, asked, chosen)
+            rows = union(rows, top_k_newest(of_category, score, candidates.number, recipe.per_category))
+    rows = rows[np.lexsort((candidates.partition[rows], -candidates.number[rows], -score[rows]))]
     ranked: list[Ranked] = []
     for row in (*rows.tolist(), *past.tolist()):
         namespace = candidates.parts[int(candidates.partition[row])][0].namespace
         which = -1 if categories is None else int(categories[row])
         category = recipe.balanced_categories[which] if which >= 0 else None
         explanation = Explanation(partial(explain, columns, row))
-        number, value = int(candidates.number[row]), float(total[row])
-        by_words = bool(candidates.keyword[row] > 0)
-        ranked.append(Ranked(namespace, number, value, explanation, category, float(every[row]), by_words))
+        number, by_words = int(candidates.number[row]), bool(candidates.keyword[row] > 0)
+        ranked.append(Ranked(namespace, number, float(score[row]), explanation, category, float(fits[row]), by_words))
     return ranked[: len(rows)], ranked[len(rows) :]
 
 
-def relevance_of(
-    candidates: Candidates, rows: NDArray[np.intp], query: ParsedQuery, chosen: Chosen | None
-) -> NDArray[np.float64]:
-    """How well these candidates fit."""
+def scored(
+    candidates: Candidates, request: SearchRequest, query: ParsedQuery, store: Store, chosen: Chosen | None
+) -> Scored:
+    """Every candidate by the recipe. A score of 0 is no answer: no word in common, and no nearer than chance."""
+    recipe = request.recipe
     if not query.text:
-        return np.full(len(rows), UNASKED)
-    spoken = chosen is not None and any(part.snapshot.conversation for part, _ in candidates.parts)
-    looked_at = np.concatenate([rows, *lenders(candidates)]) if spoken else rows
-    held, counted = np.zeros((len(query.terms), len(looked_at))), list[WordCounts]()
-    start = 0
-    for at, (partition, part) in enumerate(candidates.parts):
-        several = len(candidates.parts) > 1
-        places = np.flatnonzero(candidates.partition[looked_at] == at) if several else slice(None)
-        lexical, of_part = partition.snapshot.lexical, part[looked_at[places] - start]
-        held[:, places], counts = lexical.held(query.terms, of_part, query.parts)
-        counted.append(counts)
-        start += len(part)
-    counts = WordCounts.together(counted) if len(counted) > 1 else counted[0]
-    coverage, *of_sentences = np.minimum(np.array(word_worths(counts, query)) @ held, 1.0)
-    has_vector = candidates.has_vector[looked_at]
-    proof = coverage
-    if chosen is not None:
-        known = chosen.unrelated
-        parts = [] if known is not None else [part.snapshot.vectors.pairs for part, _ in candidates.parts]
-        pairs = np.concatenate(parts) if parts else candidates.chance[:0]
-        unrelated = unrelated_cosine(known, pairs, candidates.chance)
-        named = candidates.conversation.named[looked_at] if candidates.conversation else 0.0
-        cosine = candidates.cosine[looked_at].astype(np.float64)
-        proof = np.asarray(evidence(cosine, unrelated, coverage, named, counts.documents))
+        fits, evidence = np.full(len(candidates.number), UNASKED), dict[str, SignalColumn]()
+    else:
+        measured = recipe if recipe.fusion == "evidence" else BALANCED
+        evidence = evidence_columns(candidates, query, chosen, measured)
+        fits = np.asarray(relevance(total_of(evidence)), np.float64)
+        fits = np.maximum(fits, REQUIRED) if query.required else fits
+        if recipe.is_relevance:
+            near = (candidates.cosine > 0) & candidates.has_vector
+            return Scored(fits * (near | (candidates.keyword > 0)), fits, evidence)
+    columns = sum_columns(candidates, request, query, store, fits if evidence else None, vector=chosen is not None)
+    total = np.asarray(total_of(columns), np.float64) + np.zeros(len(candidates.number))
+    if query.time_ranges:
+        columns = with_time(columns, column_of(candidates.parts, "dated"), query, recipe)
+        # A time alone is no reason.
+        total = np.where(total > 0, np.asarray(total_of(columns)), 0.0)
+    return Scored(total, fits, columns)
+
+
+def evidence_columns(
+    candidates: Candidates, query: ParsedQuery, chosen: Chosen | None, recipe: Recipe
+) -> dict[str, SignalColumn]:
+    """What speaks for each candidate, in log-odds."""
+    count, keyword, has_vector = len(candidates.number), candidates.keyword, candidates.has_vector
+    asked = query.content if query.time_ranges else query
+    memories = sum(partition.snapshot.lexical.documents for partition, _ in candidates.parts)
+    weights = effective_weights(recipe, keyword=bool(query.terms), vector=chosen is not None)
+    top = float(keyword.max(initial=0.0)) or 1.0
+    by_words = (keyword / top).round(DECIMALS).astype(np.float64)
+    each_word = np.full(count, 2 * weights["keyword"] * word_weight(memories) * top)
+    before = np.full(count, prior(memories))
+    columns: dict[str, SignalColumn] = {}
     if not has_vector.all():
-        proof = np.where(has_vector, proof, evidence_by_words(coverage))
-    for each in of_sentences:
-        proof = np.maximum(proof, evidence_of_sentence(each, counts.documents))
-    if spoken:
-        proof = with_lent(proof, conversations_of(candidates, looked_at), len(rows))
-    fit = np.asarray(relevance(proof), np.float64)
-    return np.maximum(fit, REQUIRED) if query.required else fit
+        # Of a memory without a vector, the words alone tell: how much of what was asked it holds.
+        coverage = coverage_of(candidates, asked)[0][0]
+        together = (coverage + by_words * coverage[int(keyword.argmax())]) / 2 if count else coverage
+        by_words = np.where(has_vector, by_words, together)
+        each_word = np.where(has_vector, each_word, evidence_by_words(1.0) - evidence_by_words(0.0))
+        before = np.where(has_vector, before, evidence_by_words(0.0))
+    columns["prior"] = SignalColumn(np.full(count, memories), np.ones(count), before)
+    if query.terms:
+        ranks = Ranks(candidates.partition, candidates.number, keyword, candidates.by_keyword)
+        columns["keyword"] = SignalColumn(keyword, by_words, each_word, ranks)
+    if chosen is not None:
+        ranks = Ranks(candidates.partition, candidates.number, candidates.cosine, candidates.by_vector)
+        near = meaning(candidates.cosine.astype(np.float64), usual_cosine(candidates, chosen)) * has_vector
+        columns["vector"] = SignalColumn(candidates.cosine, near, 2 * weights["vector"] * MEANING, ranks)
+    features = candidates.conversation
+    if features is not None and recipe.conversation_weight:
+        evidence = np.asarray(total_of(columns), np.float64)
+        columns |= conversation_columns(evidence, features, recipe.conversation_weight)
+    if features is not None and recipe.learned_discount:
+        learned = features.learned.astype(np.float64)
+        columns["learned"] = SignalColumn(learned, learned, -recipe.learned_discount * MEANING, optional=True)
+    if query.time_ranges:
+        columns["time"] = time_evidence(column_of(candidates.parts, "dated"), query)
+    if asked.sentences or asked.codes:
+        coverages, counts = coverage_of(candidates, asked)
+        by_sentence = np.asarray(evidence_of_sentence(coverages[1:].max(axis=0), counts.documents))
+        more = np.maximum(by_sentence - np.asarray(total_of(columns)), 0.0)
+        columns["sentence"] = SignalColumn(more, more, 1.0, optional=True)
+    return columns
 
 
-def lenders(candidates: Candidates) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """The best by words and the best by meaning, whatever the recipe."""
-    # From -1..1 to 1..3, because `top_k` takes zero for absent.
-    cosines, words = np.where(candidates.has_vector, candidates.cosine + np.float32(2), 0), candidates.keyword
-    if candidates.superseded is not None:
-        # What holds no more is no evidence.
-        cosines, words = cosines * ~candidates.superseded, words * ~candidates.superseded
-    return top_k(words, LENDING), top_k(cosines, LENDING)
+def usual_cosine(candidates: Candidates, chosen: Chosen) -> float:
+    """The cosine of the query with a memory that has nothing to do with it."""
+    known = chosen.unrelated
+    parts = [] if known is not None else [part.snapshot.vectors.pairs for part, _ in candidates.parts]
+    pairs = np.concatenate(parts) if parts else candidates.chance[:0]
+    return unrelated_cosine(known, pairs, candidates.chance)
 
 
-def conversations_of(candidates: Candidates, rows: NDArray[np.intp]) -> NDArray[np.int32]:
-    """The conversation of each candidate as a number, 0 where it has none."""
-    codes = column_of(candidates.parts, "conversation")[rows] - NOBODY
-    if len(candidates.parts) == 1:
-        return codes
-    # One conversation may stand in two partitions, under two codes.
-    known: dict[tuple[int, str], int] = {}
-    for place in np.flatnonzero(codes).tolist():
-        partition = candidates.parts[int(candidates.partition[rows[place]])][0]
-        name = partition.snapshot.vocabulary.conversations.values[codes[place] + NOBODY]
-        codes[place] = known.setdefault((partition.namespace, name), len(known) + 1)
-    return codes
+def coverage_of(candidates: Candidates, query: ParsedQuery) -> tuple[NDArray[np.float64], WordCounts]:
+    """What the words that each candidate holds are worth of all that is asked, then of each sentence and of the codes."""
+    held, counted = np.zeros((len(query.terms), len(candidates.number))), list[WordCounts]()
+    for at, (partition, rows) in enumerate(candidates.parts):
+        of_part = candidates.partition == at
+        held[:, of_part], counts = partition.snapshot.lexical.held(query.terms, rows, query.parts)
+        counted.append(counts)
+    counts = WordCounts.together(counted) if len(counted) > 1 else counted[0]
+    return np.minimum(np.array(word_worths(counts, query)) @ held, 1.0), counts
 
 
-def with_lent(proof: NDArray[np.float64], conversations: NDArray[np.int32], count: int) -> NDArray[np.float64]:
-    """The evidence of the first `count` rows, with what the others lend to them."""
-    best = np.full(int(conversations.max(initial=0)) + 1, -np.inf)
-    np.maximum.at(best, conversations[count:], proof[count:])
-    best[0] = -np.inf
-    own = proof[:count]
-    return own + (best[conversations[:count]] - own).clip(0.0, LENT)
-
-
-def score(
-    candidates: Candidates, request: SearchRequest, query: ParsedQuery, store: Store, *, vector: bool
-) -> tuple[dict[str, SignalColumn], NDArray[np.float64]]:
-    """The signals of each candidate, and their weighted sum."""
+def sum_columns(
+    candidates: Candidates,
+    request: SearchRequest,
+    query: ParsedQuery,
+    store: Store,
+    fits: NDArray[np.float64] | None,
+    *,
+    vector: bool,
+) -> dict[str, SignalColumn]:
+    """The signals of each candidate, for the recipes that add them up."""
     recipe = request.recipe
     partition, number = candidates.partition, candidates.number
-    keyword_ranks = Ranks(partition, number, candidates.keyword, candidates.by_keyword)
-    vector_ranks = Ranks(partition, number, candidates.cosine, candidates.by_vector)
-    by_words = keyword_shares(candidates, keyword_ranks, recipe) if query.terms else None
-    by_meaning = vector_shares(candidates, vector_ranks, recipe) if vector else None
-    weights = effective_weights(recipe, keyword=by_words is not None, vector=by_meaning is not None)
+    by_words = by_meaning = None
     columns: dict[str, SignalColumn] = {}
-    if by_words is not None:
-        weight = recipe.scale * np.full(len(by_words), weights["keyword"])
-        if recipe.fusion == "chance" and by_meaning is not None and weights["keyword"]:
-            # The words of a memory whose vector is still to come count for both.
-            weight[~candidates.has_vector] += recipe.scale * weights["vector"]
-        columns["keyword"] = SignalColumn(candidates.keyword, by_words, weight, keyword_ranks)
-    if by_meaning is not None:
-        weight = recipe.scale * np.full(len(by_meaning), weights["vector"])
-        if recipe.fusion == "chance":
-            weight[~candidates.has_vector] = 0.0
-        columns["vector"] = SignalColumn(candidates.cosine, by_meaning, weight, vector_ranks)
+    if recipe.fusion == "evidence":
+        weights = dict(recipe.weights)
+        if fits is not None:
+            columns["relevance"] = SignalColumn(fits, fits, recipe.scale * (weights["keyword"] + weights["vector"]))
+    else:
+        keyword_ranks = Ranks(partition, number, candidates.keyword, candidates.by_keyword)
+        vector_ranks = Ranks(partition, number, candidates.cosine, candidates.by_vector)
+        by_words = keyword_shares(candidates, keyword_ranks, recipe) if query.terms else None
+        by_meaning = vector_shares(candidates, vector_ranks, recipe) if vector else None
+        weights = effective_weights(recipe, keyword=by_words is not None, vector=by_meaning is not None)
+        if by_words is not None:
+            weight = recipe.scale * weights["keyword"]
+            columns["keyword"] = SignalColumn(candidates.keyword, by_words, weight, keyword_ranks)
+        if by_meaning is not None:
+            weight = recipe.scale * weights["vector"]
+            columns["vector"] = SignalColumn(candidates.cosine, by_meaning, weight, vector_ranks)
     features = ArrayFeatures(candidates.parts, request, query.stems, store)
     if weights.keys() > columns.keys():
         columns |= weigh(request, weights, features)
     if recipe.forgets:
         columns["forgotten"] = forgotten(total_of(columns), features, request)
-    total = total_of(columns)
-    if candidates.conversation is not None:
-        boost = conversation_boost(
-            np.asarray(total / recipe.scale, np.float64), candidates.conversation, recipe.conversation
-        )
-        columns = {name: column._replace(weight=column.weight * boost.own) for name, column in columns.items()}
-        for name, weight in boost.weights.items():
-            share = boost.shares[name]
-            columns[name] = SignalColumn(share, share, recipe.scale * weight, optional=True)
-        total = total_of(columns)
-    total = total + np.zeros(len(candidates.number))
-    if query.time_ranges:
-        columns = with_time(columns, column_of(candidates.parts, "dated"), query, recipe)
-        # A time alone is no reason.
-        total = np.where(total > 0, total_of(columns), 0.0)
-    return columns, total
+    return columns
 
 
 def keyword_shares(candidates: Candidates, ranks: Ranks, recipe: Recipe) -> NDArray[np.float64] | None:
     """BM25 as a share of the best; by rank, as a share of the best possible rank. None when words tell nothing here."""
     if recipe.fusion == "rank":
         return rank_shares(ranks.every, recipe.rank_constant)
-    scores = candidates.keyword.astype(float)
-    if recipe.fusion == "maximum":
-        scores = np.where(candidates.by_keyword, scores, 0.0)
+    scores = np.where(candidates.by_keyword, candidates.keyword, 0.0).astype(float)
     top = float(scores.max(initial=0.0))
-    if top <= 0:
-        return None if recipe.fusion == "maximum" else scores
-    return (scores / top).round(DECIMALS)
+    return (scores / top).round(DECIMALS) if top > 0 else None
 
 
 def vector_shares(candidates: Candidates, ranks: Ranks, recipe: Recipe) -> NDArray[np.float64] | None:
-    """Cosines as shares of the best, from what chance reaches or from 0; or by rank. None when they tell nothing."""
+    """Cosines as shares of the best, or by rank. None when they tell nothing."""
     if recipe.fusion == "rank":
         return rank_shares(ranks.every, recipe.rank_constant)
-    cosines, has_vector = candidates.cosine.astype(float), candidates.has_vector
-    if recipe.fusion == "maximum":
-        cosines = np.where(has_vector, cosines, 0.0).clip(0.0)
-        top = float(cosines.max(initial=0.0))
-        return (cosines / top).round(DECIMALS) if top > 0 else None
-    top = float(np.where(has_vector, cosines, -1.0).max(initial=-1.0))
-    floor, chance = top - _LEAST_SPREAD, candidates.chance
-    if len(chance):
-        # Below two deviations a cosine says nothing: of memories taken at random about one in forty is farther away.
-        mean = float(chance.sum()) / len(chance)
-        variance = float(chance @ chance) / len(chance) - mean * mean
-        floor = min(floor, mean - max(_DEVIATIONS * max(variance, 0.0) ** 0.5, _LEAST_SPREAD))
-    return np.maximum((cosines - floor) / (top - floor), 0.0).round(DECIMALS) * has_vector
+    cosines = np.where(candidates.has_vector, candidates.cosine, 0.0).astype(float).clip(0.0)
+    top = float(cosines.max(initial=0.0))
+    return (cosines / top).round(DECIMALS) if top > 0 else None
 
 
 def rank_shares(ranks: NDArray[np.intp], constant: int) -> NDArray[np.float64] | None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from perdure.clock import to_micros
 from perdure.recall.recipe import Recipe
+from perdure.recall.relevance import TIME
 from perdure.recall.signals import SignalColumn, Values, rounded
 
 if TYPE_CHECKING:
@@ -80,6 +81,11 @@ def with_time(
     part = (1 - query.time_weight) * (1 - (_FAR - near) * (near < _FAR))
     lessened = {name: column._replace(weight=column.weight * part) for name, column in columns.items()}
     return lessened | {"time": time}
+
+
+def time_evidence(dated: Values, query: ParsedQuery) -> SignalColumn:
+    """What it says for a memory that it is of the time that the question names."""
+    return time_column(dated, query.time_ranges, TIME * query.time_weight)
 
 
 def described(ranges: Iterable[TimeRange]) -> str:
