@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
+from perdure.recall.introduced import IntroducedNames
 from perdure.recall.recipe import ConversationWeights
 from perdure.recall.signals import DECIMALS
 from perdure.text.patterns import pattern
@@ -51,8 +52,8 @@ class NamedSpeakers(NamedTuple):
 
 
 class SpeakerIndex:
-    """The speakers of a namespace, by code and by each word of their names. It is only ever added to, so that codes
-    that were handed out stay true.
+    """The speakers of a namespace, or the names that they gave to themselves, by code and by each word of them. It is
+    only ever added to, so that codes that were handed out stay true.
     """
 
     def __init__(self) -> None:
@@ -79,6 +80,9 @@ class SpeakerIndex:
     def knows(self, word: str) -> bool:
         return word in self._by_word
 
+    def labels(self, word: str) -> bool:
+        return self.knows(word)
+
     def bearing(self, word: str) -> Sequence[int]:
         """The speakers who have this word in their names."""
         return self._by_word.get(word, ())
@@ -101,7 +105,8 @@ class SpeakerIndex:
 @value_class(slots=False)
 class ConversationIndex:
     """The conversation columns of every row of a snapshot: `group` is one session of one conversation. What was learned
-    from a conversation stands in none of its sessions.
+    from a conversation stands in none of its sessions. `introduction` is, of a message in which the speaker gives their
+    name, twice the code of it in `names`, and one more if it corrects the names before.
     """
 
     numbers: NDArray[np.int64]
@@ -111,7 +116,9 @@ class ConversationIndex:
     question_share: NDArray[np.float32]
     name_share: NDArray[np.float32]
     conversation: NDArray[np.int32]
+    introduction: NDArray[np.int32]
     speakers: SpeakerIndex
+    names: SpeakerIndex
 
     @cached_property
     def _heard(self) -> NDArray[np.bool_]:
@@ -123,18 +130,35 @@ class ConversationIndex:
         heard[living[living != NOBODY]] = True
         return heard
 
-    def knows(self, word: str) -> bool:
+    @cached_property
+    def _introduced(self) -> IntroducedNames:
+        rows = np.flatnonzero((self.introduction != NOBODY) & self.alive & (self.group != NOBODY))
+        rows = rows[self.speaker[rows] != NOBODY]
+        name, corrects = np.divmod(self.introduction[rows], 2)
+        return IntroducedNames(
+            self.numbers[rows], self.conversation[rows], self.speaker[rows], name, corrects == 1, self.names
+        )
+
+    def labels(self, word: str) -> bool:
+        """Whether what somebody says bears this name."""
         return any(code < len(self._heard) and self._heard[code] for code in self.speakers.bearing(word))
 
+    def knows(self, word: str) -> bool:
+        return self.labels(word) or (self.names.knows(word) and bool(self._introduced.called((word,))))
+
     def is_capitalised(self, word: str) -> bool:
-        return self.speakers.is_capitalised(word)
+        return self.speakers.is_capitalised(word) and self.names.is_capitalised(word)
 
     def said_by(self, rows: NDArray[np.intp], words: Collection[str]) -> NDArray[np.bool_]:
         """Which of the rows are said by somebody of such a name."""
         # One place more than around are speakers, so that the code of nobody falls on it.
         meant = np.zeros(len(self._heard) + 1, np.bool_)
         meant[[code for code in self.speakers.called(words) if code < len(self._heard)]] = True
-        return meant[self.speaker[rows]]
+        said = meant[self.speaker[rows]]
+        for speaker, conversations in self._introduced.called(words) if any(map(self.names.knows, words)) else ():
+            theirs = self.speaker[rows] == speaker
+            said |= theirs if conversations is None else theirs & np.isin(self.conversation[rows], conversations)
+        return said
 
     @cached_property
     def _order(self) -> NDArray[np.intp]:
@@ -163,7 +187,11 @@ class ConversationIndex:
 
 
 def find_speakers(text: str, known: Iterable[ConversationIndex | SpeakerIndex]) -> NamedSpeakers:
-    """The words of a query that are names of speakers, and the query without them, unless too little is left of it."""
+    """The words of a query that are names of speakers, and the query without them, unless too little is left of it.
+
+    What somebody says bears the name that its speaker has, but not the one that they gave to themselves: with that,
+    only what others say to them would be found, so that any word beside it is enough.
+    """
     groups = list(known)
     if not groups:
         return NamedSpeakers(frozenset(), text)
@@ -178,7 +206,8 @@ def find_speakers(text: str, known: Iterable[ConversationIndex | SpeakerIndex]) 
         return NamedSpeakers(frozenset(), text)
     rest = _WORD.sub(lambda match: "" if _fold_word(match[1]) in names else match[0], text).strip()
     telling = [word for word in query_words(rest) if word not in STOPWORDS]
-    return NamedSpeakers(frozenset(names), rest if len(telling) >= _LEAST_WORDS else text)
+    least = _LEAST_WORDS if any(speakers.labels(name) for name in names for speakers in groups) else 1
+    return NamedSpeakers(frozenset(names), rest if len(telling) >= least else text)
 
 
 def _fold_word(word: str) -> str:
