@@ -24,6 +24,7 @@ from perdure.recall.timeline import DAY_MICROS, within
 from perdure.recall.top_k import top_k, top_k_newest
 from perdure.recall.vectors import values_at
 from perdure.text.bm25 import WordCounts
+from perdure.text.names_and_times import WORDS_THAT_TELL_WHEN, asks_when
 from perdure.text.persons import meant_roles
 from perdure.tiers import TIERS, Tier
 from perdure.values import replace, value_class
@@ -39,13 +40,17 @@ _NO_FILTERS: Final = (Filter(hidden=ON_REQUEST), Filter())
 _WITH_NEIGHBOURS: Final = 50
 # Up to so many candidates, their use is read by number and not of the whole namespace.
 _FEW: Final = 1000
+_TELLING_WHEN: Final = term_hashes(WORDS_THAT_TELL_WHEN)
 
 
 class QueryVector(NamedTuple):
-    """The embedding of a query, and the words of it that are names of speakers."""
+    """The embedding of a query, and the words of it that are names of speakers. `unsaid` are the names that speakers
+    gave to themselves: what they say does not bear them, only what others say to them.
+    """
 
     vector: NDArray[np.float32]
     speakers: frozenset[str] = frozenset()
+    unsaid: frozenset[str] = frozenset()
 
 
 class Partition(NamedTuple):
@@ -267,7 +272,9 @@ class Retriever:
         conversation, embedding = snapshot.conversation, self.embedding
         if conversation is None or embedding is None:
             return None
-        named = np.zeros(len(rows), np.bool_)
+        named = tells_when = np.zeros(len(rows), np.bool_)
+        if asks_when(self.query.text):
+            tells_when = snapshot.lexical.holding_any(_TELLING_WHEN)[rows]
         if embedding.speakers:
             # Of what nobody said, the rows that hold the name.
             unsaid = conversation.speaker[rows] == NOBODY
@@ -282,6 +289,7 @@ class Retriever:
             snapshot.lexical.lengths.take(rows),
             named=named,
             roles=meant_roles(self.query.text),
+            tells_when=tells_when,
         )
 
     def _every_match(self, partition: Partition, allowed: Mask, scores: NDArray[np.float32]) -> _Retrieved:

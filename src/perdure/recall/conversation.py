@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple, get_args
 
 import numpy as np
 
-from perdure.recall.relevance import ANSWERING, ASKING, ASSISTANT, MEANT, NEIGHBOUR, WHOLE, WHOLE_TURN
+from perdure.recall.introduced import IntroducedNames
+from perdure.recall.relevance import ANSWERING, ASKING, ASSISTANT, MEANT, NEIGHBOUR, TELLS_WHEN, WHOLE, WHOLE_TURN
 from perdure.recall.signals import DECIMALS, SignalColumn
 from perdure.text.patterns import pattern
 from perdure.text.persons import ROLES, Role
@@ -41,15 +42,18 @@ _STEPS: Final = np.array([*range(-1, -REACH - 1, -1), *range(1, REACH + 1)])[:, 
 
 
 class NamedSpeakers(NamedTuple):
-    """`words` are the names found, folded; `rest` is the query without them."""
+    """`words` are the names found, folded; `rest` is the query without them. `labelled`: what they say bears such a
+    name, which is that of its speaker and not one that they gave to themselves.
+    """
 
     words: frozenset[str]
     rest: str
+    labelled: bool = True
 
 
 class SpeakerIndex:
-    """The speakers of a namespace, by code and by each word of their names. It is only ever added to, so that codes
-    that were handed out stay true.
+    """The speakers of a namespace, or the names that they gave to themselves, by code and by each word of them. It is
+    only ever added to, so that codes that were handed out stay true.
     """
 
     def __init__(self) -> None:
@@ -79,6 +83,9 @@ class SpeakerIndex:
     def knows(self, word: str) -> bool:
         return word in self._by_word
 
+    def labels(self, word: str) -> bool:
+        return self.knows(word)
+
     def bearing(self, word: str) -> Sequence[int]:
         """The speakers who have this word in their names."""
         return self._by_word.get(word, ())
@@ -105,7 +112,8 @@ class SpeakerIndex:
 @value_class(slots=False)
 class ConversationIndex:
     """The conversation columns of every row of a snapshot: `group` is one session of one conversation. What was learned
-    from a conversation stands in none of its sessions.
+    from a conversation stands in none of its sessions. `introduction` is, of a message in which the speaker gives their
+    name, twice the code of it in `names`, and one more if it corrects the names before.
     """
 
     numbers: NDArray[np.int64]
@@ -114,7 +122,9 @@ class ConversationIndex:
     speaker: NDArray[np.int32]
     question_share: NDArray[np.float32]
     conversation: NDArray[np.int32]
+    introduction: NDArray[np.int32]
     speakers: SpeakerIndex
+    names: SpeakerIndex
 
     @cached_property
     def _heard(self) -> NDArray[np.bool_]:
@@ -126,18 +136,35 @@ class ConversationIndex:
         heard[living[living != NOBODY]] = True
         return heard
 
-    def knows(self, word: str) -> bool:
+    @cached_property
+    def _introduced(self) -> IntroducedNames:
+        rows = np.flatnonzero((self.introduction != NOBODY) & self.alive & (self.group != NOBODY))
+        rows = rows[self.speaker[rows] != NOBODY]
+        name, corrects = np.divmod(self.introduction[rows], 2)
+        return IntroducedNames(
+            self.numbers[rows], self.conversation[rows], self.speaker[rows], name, corrects == 1, self.names
+        )
+
+    def labels(self, word: str) -> bool:
+        """Whether what somebody says bears this name."""
         return any(code < len(self._heard) and self._heard[code] for code in self.speakers.bearing(word))
 
+    def knows(self, word: str) -> bool:
+        return self.labels(word) or (self.names.knows(word) and bool(self._introduced.called((word,))))
+
     def is_capitalised(self, word: str) -> bool:
-        return self.speakers.is_capitalised(word)
+        return self.speakers.is_capitalised(word) and self.names.is_capitalised(word)
 
     def said_by(self, rows: NDArray[np.intp], words: Collection[str]) -> NDArray[np.bool_]:
         """Which of the rows are said by somebody of such a name."""
         # One place more than around are speakers, so that the code of nobody falls on it.
         meant = np.zeros(len(self._heard) + 1, np.bool_)
         meant[[code for code in self.speakers.called(words) if code < len(self._heard)]] = True
-        return meant[self.speaker[rows]]
+        said = meant[self.speaker[rows]]
+        for speaker, conversations in self._introduced.called(words) if any(map(self.names.knows, words)) else ():
+            theirs = self.speaker[rows] == speaker
+            said |= theirs if conversations is None else theirs & np.isin(self.conversation[rows], conversations)
+        return said
 
     def in_role(self, rows: NDArray[np.intp], roles: Collection[Role]) -> NDArray[np.bool_]:
         """Which of the rows are said in one of these roles."""
@@ -171,7 +198,11 @@ class ConversationIndex:
 
 
 def find_speakers(text: str, known: Iterable[ConversationIndex | SpeakerIndex]) -> NamedSpeakers:
-    """The words of a query that are names of speakers, and the query without them, unless too little is left of it."""
+    """The words of a query that are names of speakers, and the query without them, unless too little is left of it.
+
+    What somebody says bears the name that its speaker has, but not the one that they gave to themselves: with that,
+    only what others say to them would be found, so that any word beside it is enough.
+    """
     groups = list(known)
     if not groups:
         return NamedSpeakers(frozenset(), text)
@@ -186,7 +217,9 @@ def find_speakers(text: str, known: Iterable[ConversationIndex | SpeakerIndex]) 
         return NamedSpeakers(frozenset(), text)
     rest = _WORD.sub(lambda match: "" if _fold_word(match[1]) in names else match[0], text).strip()
     telling = [word for word in query_words(rest) if word not in STOPWORDS]
-    return NamedSpeakers(frozenset(names), rest if len(telling) >= _LEAST_WORDS else text)
+    labelled = any(speakers.labels(name) for name in names for speakers in groups)
+    least = _LEAST_WORDS if labelled else 1
+    return NamedSpeakers(frozenset(names), rest if len(telling) >= least else text, labelled)
 
 
 def _fold_word(word: str) -> str:
@@ -200,7 +233,8 @@ def _fold_word(word: str) -> str:
 class ConversationFeatures:
     """Of each candidate: the positions of its neighbours among the candidates (-1: none), the share of it that asks,
     whether the query means who says it, whether an assistant says it that is not meant, how much of a whole turn it
-    is, whether a person says it and not a role, and whether it was learned from the conversation.
+    is, whether a person says it and not a role, whether it tells a time that the query asks for, and whether it was
+    learned from the conversation.
     """
 
     neighbours: NDArray[np.int32]
@@ -209,6 +243,7 @@ class ConversationFeatures:
     assistant: NDArray[np.bool_]
     whole: NDArray[np.float64]
     person: NDArray[np.bool_]
+    tells_when: NDArray[np.bool_]
     learned: NDArray[np.bool_]
 
     @classmethod
@@ -221,6 +256,7 @@ class ConversationFeatures:
         *,
         named: NDArray[np.bool_],
         roles: Collection[Role],
+        tells_when: NDArray[np.bool_],
     ) -> ConversationFeatures:
         """Of candidate rows in ascending order and their neighbours; one that is no candidate does not count. `lengths`
         are the words of each, `named` who is named, `roles` who is meant besides.
@@ -237,6 +273,7 @@ class ConversationFeatures:
             by_assistant & ~meant,
             ((lengths.astype(np.float64) - _PREFIX_WORDS) / WHOLE_TURN).clip(0.0, 1.0),
             ~index.in_role(rows, get_args(Role)),
+            tells_when,
             (index.conversation[rows] != NOBODY) & (index.group[rows] == NOBODY),
         )
 
@@ -244,7 +281,7 @@ class ConversationFeatures:
     def none(cls, count: int) -> ConversationFeatures:
         """Of candidates that stand in no conversation."""
         no, nothing = np.zeros(count, np.bool_), np.zeros(count)
-        return cls(np.full((2 * REACH, count), -1, np.int32), nothing, no, no, nothing, no, no)
+        return cls(np.full((2 * REACH, count), -1, np.int32), nothing, no, no, nothing, no, no, no)
 
     @classmethod
     def joined(cls, parts: Sequence[ConversationFeatures]) -> ConversationFeatures:
@@ -261,6 +298,7 @@ class ConversationFeatures:
             np.concatenate([part.assistant for part in parts]),
             np.concatenate([part.whole for part in parts]),
             np.concatenate([part.person for part in parts]),
+            np.concatenate([part.tells_when for part in parts]),
             np.concatenate([part.learned for part in parts]),
         )
 
@@ -275,6 +313,9 @@ def conversation_columns(
             features.assistant, features.assistant.astype(float), weight * ASSISTANT, optional=True
         ),
         "whole": SignalColumn(features.whole, features.whole, weight * WHOLE, optional=True),
+        "when": SignalColumn(
+            features.tells_when, features.tells_when.astype(float), weight * TELLS_WHEN, optional=True
+        ),
         "asking": SignalColumn(features.question_share, features.question_share, weight * ASKING, optional=True),
     }
     for column in own.values():

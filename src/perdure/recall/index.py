@@ -74,6 +74,7 @@ class Columns:
     conversation: NDArray[np.int32]
     group: NDArray[np.int32]
     speaker: NDArray[np.int32]
+    introduction: NDArray[np.int32]
 
 
 _DTYPES: Final[dict[str, Any]] = {
@@ -82,6 +83,7 @@ _DTYPES: Final[dict[str, Any]] = {
     "confidence": np.float64, "importance": np.float64, "stability": np.float64, "question_share": np.float32,
     "name_share": np.float32, "tier": np.int32, "kind": np.int32, "category": np.int32, "anchor": np.int32,
     "conversation": np.int32, "group": np.int32, "speaker": np.int32,
+    "introduction": np.int32,
 }  # fmt: skip
 
 
@@ -117,12 +119,13 @@ class Vocabulary:
         self.conversations = Codes()
         self.groups = Codes()
         self.speakers = SpeakerIndex()
+        self.names = SpeakerIndex()
 
     def columns(self, rows: Sequence[IndexRow]) -> Columns:
         (
             numbers, _, _, active, tiers, kinds, valid_from, valid_until, expires_at, dated, updated_at, categories,
             observations, confidence, importance, anchors, conversations, sessions, speakers, question_shares,
-            name_shares, stabilities, *_,
+            name_shares, stabilities, _, _, introductions,
         ) = zip(*rows, strict=True)  # fmt: skip
         sittings: Sequence[tuple[str, str | None] | None] = conversations
         if conversations.count(None) < len(rows):
@@ -154,6 +157,9 @@ class Vocabulary:
             "conversation": self.conversations.encode(conversations),
             "group": self.groups.encode(sittings),
             "speaker": _filled(speakers, NOBODY, lambda speaker: self.speakers.code(speaker) if speaker else NOBODY),
+            "introduction": _filled(
+                introductions, NOBODY, lambda given: 2 * self.names.code(given.name) + given.corrects
+            ),
         }
         return Columns(**{name: _column(values[name], dtype) for name, dtype in _DTYPES.items()})
 
@@ -431,7 +437,9 @@ class NamespaceIndex:
                 columns.speaker,
                 columns.question_share,
                 columns.conversation,
+                columns.introduction,
                 self._vocabulary.speakers,
+                self._vocabulary.names,
             )
         return Snapshot(
             self._position,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
@@ -264,6 +264,11 @@ class ParsedQuery:
     def content(self) -> ParsedQuery:
         """The query without its words of time: no memory fits worse because it does not hold `7 days ago`."""
         words = query_words(self.times.content) if self.times else ()
+        return replace(self, words=words, word_count=0) if words else self
+
+    def without(self, names: Collection[str]) -> ParsedQuery:
+        """The query without the words that are such names, unless it has no others."""
+        words = [word for word in self.words if word not in names]
         return replace(self, words=words, word_count=0) if words else self
 
     def rarest(self, counts: WordCounts) -> ParsedQuery:

@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from perdure.embed.choice import Chosen, EmbedderChoice
-from perdure.embed.port import FEW_VECTORS, Generation, Vectors, checked_vectors
+from perdure.embed.port import FEW_VECTORS, Embedder, Generation, Vectors, checked_vectors
 from perdure.errors import EmbedderUnavailable, IndexDamaged
 from perdure.model import LEARNING_CATEGORIES, Compared, Filter, Hit, Mode, Recall, Record
 from perdure.recall.query import MANY_WORDS, ONLY_THE_BEGINNING, OUT_OF_TIME, ParsedQuery, SearchRequest, parse_query
@@ -255,6 +255,8 @@ class Recaller:
                 notes.append(NO_WORDS)
         if not partitions or (mode == "none" and not request.recipe.prominence_weight):
             return _Ranking((), mode, notes, pasts, partitions)
+        if embedding is not None and embedding.unsaid:
+            query = query.without(embedding.unsaid)
         retriever = Retriever(self._store, request, query, embedding, unreadable)
         candidates, noted = retriever.retrieve(partitions)
         ranked, superseded = rank(candidates, request, query, self._store, None if embedding is None else chosen)
@@ -375,26 +377,37 @@ class Recaller:
         self, chosen: Chosen, query: ParsedQuery, partitions: Sequence[Partition]
     ) -> QueryVector | EmbedderUnavailable | None:
         """The embedding of a query, or why there is none."""
+        import numpy as np
+
         from perdure.recall.candidates import QueryVector
         from perdure.recall.conversation import find_speakers
 
         if chosen.embedder is None:
             return None
         spoken = [each.snapshot.conversation for each in partitions if each.snapshot.conversation is not None]
-        speakers = find_speakers(query.text, spoken).words
-        asked = (chosen.generation, query.text)
-        with self._lock:
-            vector = self._vectors.pop(asked, None)
+        named = find_speakers(query.text, spoken)
         try:
-            if vector is None:
-                vector = checked_vectors(chosen.embedder, query.text, None, chosen.generation)
+            vector = self._embed_text(chosen.embedder, chosen.generation, named.rest)
+            if named.labelled and named.rest != query.text:
+                # With the name of its speaker a memory is nearer to a question that names them, and without it to what
+                # is asked. The direction between the two finds more than either does.
+                vector = vector + self._embed_text(chosen.embedder, chosen.generation, query.text)
+                vector /= np.linalg.norm(vector)
         except EmbedderUnavailable as error:
             return error
+        return QueryVector(vector, named.words, frozenset() if named.labelled else named.words)
+
+    def _embed_text(self, embedder: Embedder, generation: Generation | None, text: str) -> Vectors:
+        asked = (generation, text)
+        with self._lock:
+            vector = self._vectors.pop(asked, None)
+        if vector is None:
+            vector = checked_vectors(embedder, text, None, generation)
         with self._lock:
             self._vectors[asked] = vector
             if len(self._vectors) > _QUESTIONS_KEPT:
                 del self._vectors[next(iter(self._vectors))]
-        return QueryVector(vector, speakers)
+        return vector
 
     def _partitions(self, request: SearchRequest, generation: Generation | None) -> tuple[list[Partition], list[Past]]:
         """Where to search, as it is now or as it was."""

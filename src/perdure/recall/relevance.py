@@ -36,7 +36,7 @@ UNASKED: Final = 1.0
 # What a cosine adds that is as far above that of unrelated texts as can be; and a unit of BM25, which says more among
 # more memories.
 MEANING: Final = 5.2
-_WORDS: Final = 0.05
+_WORDS: Final = 0.06
 _WORDS_BY_SIZE: Final = 0.0085
 # What is known before anything is compared, and by how much less it is with each e times as many memories.
 _PRIOR: Final = 0.85
@@ -45,11 +45,12 @@ _SIZE: Final = 0.62
 _FEW: Final = 30
 _MANY: Final = 1000
 # In a conversation: that who is meant says it, that it is told by an assistant and not asked of it, that it only asks,
-# that it has as many words as a whole turn.
-MEANT: Final = 0.15
+# that it has as many words as a whole turn, that it tells a time where it is asked when.
+MEANT: Final = 0.26
 ASSISTANT: Final = -0.56
-ASKING: Final = -0.28
+ASKING: Final = -0.38
 WHOLE: Final = 0.37
+TELLS_WHEN: Final = 0.3
 # How much of what its best neighbour has in advance of it a turn between people gains, and how much if it follows a
 # question.
 NEIGHBOUR: Final = 0.4

@@ -23,6 +23,7 @@ from perdure.model import (
 from perdure.store.capacity import CapacityStats, EvictionRule, Load
 from perdure.text.bm25 import WordCounts
 from perdure.text.entry import Entry, Passage
+from perdure.text.introductions import Introduction
 from perdure.values import value_class
 
 if TYPE_CHECKING:
@@ -51,10 +52,10 @@ class IndexRow(NamedTuple):
     """One memory as the recall index keeps it. Times are microseconds since 1970.
 
     `valid_from` and `valid_until` are the times between which it is true; `dated` is when it became true, else when it
-    was made. Of a turn in a conversation, `question_share` is the share of its text that asks, and `name_share` says
-    how many names it holds. `stability` is the number that its metadata gives for it, if any. `kind` is what
-    `perdure.visibility.kind_of` says of its key, and `passage` the hash that its vector is stored under. Of a
-    long memory `vector` holds those of all its windows.
+    was made. Of a turn in a conversation, `question_share` is the share of its text that asks, `name_share` says how
+    many names it holds, and `introduction` which name its speaker bears by it. `stability` is the number that its
+    metadata gives for it, if any. `kind` is what `perdure.visibility.kind_of` says of its key, and `passage` the hash
+    that its vector is stored under. Of a long memory `vector` holds those of all its windows.
     """
 
     number: int
@@ -81,6 +82,7 @@ class IndexRow(NamedTuple):
     stability: float | None
     trigger_phrases: tuple[str, ...]
     passage: bytes = b""
+    introduction: Introduction | None = None
 
 
 @value_class

@@ -12,6 +12,7 @@ from perdure.store.sqlite.apsw_types import Database, Row, Value
 from perdure.store.sqlite.reader import generation_id
 from perdure.store.sqlite.rows import NUMBER_MASK, Unwritten, range_of, slot_of
 from perdure.store.sqlite.sql import SQL
+from perdure.text.introductions import find_introduction
 from perdure.text.names_and_times import name_share
 from perdure.text.question_share import question_share
 
@@ -101,10 +102,10 @@ def _index_row(row: Row) -> IndexRow:
         observations, confidence, importance, anchor, conversation, session, said, speaker, stability, phrases, passage,
         number,
     ) = row  # fmt: skip
-    asking = names = 0.0
+    asking, names, introduction = 0.0, 0.0, None
     if said is not None:
         said = said.decode("utf-8", "replace")
-        asking, names = question_share(said), name_share(said)
+        asking, names, introduction = question_share(said), name_share(said), find_introduction(said)
     # Much quicker than calling the class by its many arguments, or `_make`, which counts them.
     return _new_row(IndexRow, (
         number, terms, vector, active == 1, tier.decode("utf-8", "replace"), kind, valid_from, valid_until, expires_at,
@@ -118,4 +119,5 @@ def _index_row(row: Row) -> IndexRow:
         stability,
         tuple(map(str, json.loads(phrases.decode("utf-8", "replace")))) if phrases else (),
         passage,
+        introduction,
     ))  # fmt: skip

@@ -15,6 +15,7 @@ from perdure.store.port import IndexRow, Position, Store, Use
 from perdure.testing.conformance.store_fixture import RELAXED, StoreTestBase
 from perdure.testing.records import GENERATION, NAMESPACE, NOON, amend, embed, read_once, remember, vector
 from perdure.text.entry import entry_of
+from perdure.text.introductions import find_introduction
 from perdure.text.names_and_times import name_share
 from perdure.text.question_share import question_share
 
@@ -81,7 +82,15 @@ class IndexFeedTests(StoreTestBase):
         assert (full.anchor, full.conversation, full.session, full.speaker) == ("drinks", "c", "s", "Ann")
         assert (full.question_share, full.stability) == (question_share("Tea with Bob. Coffee?"), 2.5)
         assert full.name_share == name_share("Tea with Bob. Coffee?") > 0
+        assert (plain.introduction, full.introduction) == (None, None)
         assert full.dated == to_micros(NOON - timedelta(days=9))
+
+    def test_a_turn_tells_how_its_speaker_is_called(self, store: Store) -> None:
+        remember(store, "I'm Jonas", conversation_id="c", metadata={"speaker": "user"})
+        remember(store, "I'm Jonas, and no part of a conversation")
+        told, untold = store.index_rows(NAMESPACE, None, 0, 9)
+        assert told.introduction == find_introduction("I'm Jonas") is not None
+        assert untold.introduction is None
 
     @pytest.mark.parametrize("stability", ["long", True, None, [1]])
     def test_a_stability_that_is_no_number_is_not_given(self, store: Store, stability: Json) -> None:
