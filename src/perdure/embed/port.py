@@ -204,7 +204,7 @@ def whole_vector(vectors: Vectors) -> Vectors:
     return mean / length if length else vectors[0]
 
 
-def window_of(embedder: Embedder) -> int | None:
+def window_of(embedder: Embedder | None) -> int | None:
     """How many tokens of a text the embedder reads; None if it reads all, or does not say."""
     return getattr(embedder, "window", None)
 

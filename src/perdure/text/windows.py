@@ -11,8 +11,10 @@ from unicodedata import category
 from perdure.text.entry import Passage
 from perdure.text.patterns import pattern
 
-# Of a longer text the beginning is embedded, about 150 kB of English. Its words are all found.
+# Of a longer text the beginning is embedded, about 100 kB of English. Its words are all found.
 MAX_WINDOWS: Final = 256
+# To embed more takes seconds: nobody who writes or asks waits for that, `work` does it.
+FEW_WINDOWS: Final = 128
 
 # What a tokenizer takes for one or a few tokens. Latin letters stand together; elsewhere each character is one.
 _PIECE: Final = pattern(
@@ -29,8 +31,11 @@ _ENGLISH: Final = frozenset(
 # Of an English text a quarter or more are among those words, of a German one hardly any.
 _ENGLISH_SHARE: Final = 12
 _WORDS_LOOKED_AT: Final = 512
-# It is an estimate: of so much of what a model reads it is filled, so that hardly any window is cut.
-_FILLED: Final = 0.875
+# What fits by this estimate hardly ever has more tokens than the model reads.
+_FITTING_SHARE: Final = 0.875
+# Of a text that does not fit, a window has half of that, about 400 characters of English: among five other paragraphs
+# the one that is asked for is hardly heard.
+_WINDOW_SHARE: Final = _FITTING_SHARE / 2
 # Spaces cost nothing, but a window has an end.
 _CHARACTERS_PER_TOKEN: Final = 8
 _SENTENCE_END: Final = frozenset(".!?\u2026\u061f\u06d4\u0964\u0965\u3002\uff01\uff1f\uff61")
@@ -70,14 +75,17 @@ def windows(passage: Passage, tokens: int | None) -> list[Window]:
     it, in its order, unless there would be more than `MAX_WINDOWS`.
     """
     whole, size = passage.whole, len(passage.text)
-    most = None if tokens is None else int(tokens * _FILLED)
+    if tokens is None:
+        return [Window(whole, 0, size)]
+    fitting = int(tokens * _FITTING_SHARE)
     # No character is more than one token.
-    if most is None or len(whole) <= most:
+    if len(whole) <= fitting:
         return [Window(whole, 0, size)]
     letters = _letters_per_token(whole)
-    beginning = whole[: most * _CHARACTERS_PER_TOKEN]
-    if len(beginning) == len(whole) and _cuts(beginning, letters)[-1].cost <= most:
+    beginning = whole[: fitting * _CHARACTERS_PER_TOKEN]
+    if len(beginning) == len(whole) and _cuts(beginning, letters)[-1].cost <= fitting:
         return [Window(whole, 0, size)]
+    most = int(tokens * _WINDOW_SHARE)
     cuts = _cuts(passage.head[: most * _CHARACTERS_PER_TOKEN], letters)
     head = passage.head[: max(cut.at for cut in cuts if cut.cost <= most // 2)]
     room = most - max(cut.cost for cut in cuts if cut.cost <= most // 2)
@@ -90,6 +98,13 @@ def windows(passage: Passage, tokens: int | None) -> list[Window]:
             part = part.rstrip()
             found.append(Window(head + part, min(begin, size), min(begin + len(part), size)))
     return found or [Window(whole, 0, size)]
+
+
+def takes_long(passage: Passage, tokens: int | None) -> bool:
+    """Whether there are more windows than somebody waits for."""
+    if tokens is None or len(passage.text) <= FEW_WINDOWS * tokens:
+        return False
+    return len(windows(passage, tokens)) > FEW_WINDOWS
 
 
 def _spans(cuts: list[_Cut], room: int) -> list[tuple[int, int]]:
@@ -112,7 +127,7 @@ def _spans(cuts: list[_Cut], room: int) -> list[tuple[int, int]]:
         spans.append((begin.at, cuts[end].at))
         following = end
         if end < last and cuts[end].quality < _PARAGRAPH:
-            # The last sentence of this window if it is short, else some of its last words.
+            # The last sentence of this window if it is short, else, inside a sentence, some of its last words.
             while following > first + 1 and cuts[end].cost - cuts[following - 1].cost <= room // _OVERLAP_SHARE:
                 following -= 1
             shared = range(following, end + 1)
