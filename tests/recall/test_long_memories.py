@@ -25,11 +25,9 @@ TOPICS = (
     "The meeting about the budget was moved twice, and nobody has written the minutes so far.",
     "She read three novels on the train to the coast and liked the second of them best.",
 )
-LAST = (
-    "By the way, our beekeeper Ottilie sold the last of her hives to a monastery near Salzburg, for four hundred euros"
-    " each."
-)
-QUESTION = "Who bought the bees from the beekeeper?"
+LAST = "One more thing: the consulate rejected my visa application, so the flight to Tokyo had to be cancelled."
+# It has no telling word in common with the paragraph.
+QUESTION = "Why did the trip to Japan fall through?"
 
 
 def long_text(last: str = LAST, size: int = 20_000) -> str:
@@ -85,6 +83,7 @@ def test_the_last_paragraph_of_a_long_message_is_found_by_its_meaning(path: Path
         memory.import_messages([{"conversation_id": "letters", "role": "user", "content": text}])
         for number in range(20):
             memory.remember(f"Short note {number} about the price of honey in shop {number}.")
+        memory.remember("Japanese curry is on the menu on Fridays.")
         memory.work()
         hit, *_ = memory.recall(QUESTION)
         assert hit.text == text
@@ -105,7 +104,7 @@ def test_the_command_line_shows_the_passage_that_was_found(path: Path, local: Lo
         memory.remember(long_text())
     user = User({"PERDURE_STORE": str(path), "PERDURE_EMBEDDER": "local"})
     screen = user.screen("recall", QUESTION, "--explain")
-    assert "beekeeper Ottilie sold" in " ".join(screen.split())
+    assert "consulate rejected my visa" in " ".join(screen.split())
     assert "passage: characters 19," in screen
     (hit,) = user.done("recall", QUESTION, "--json").json["hits"]
     start, end = hit["explain"]["vector"]["passage"]

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from perdure.memory import Memory
 
 _LINES_PER_HIT: Final = 5
+# A passage has about 400 characters, and what answers may be its end.
+_LINES_OF_PASSAGE: Final = 8
 _ALWAYS: Final = "constitutional"
 # So many other namespaces are named where one is empty.
 _NAMED: Final = 8
@@ -126,14 +128,14 @@ def _page(recall: Recall, question: str, *, explain: bool, several: bool, past: 
     words = frozenset(word for word in re.findall(r"\w{2,}", question.lower()) if word not in STOPWORDS)
     for record in recall.constitutional:
         yield _heading(record, click.style(_ALWAYS, fg="magenta"), several=several)
-        yield from _text(record, record.text, frozenset())
+        yield from _text(record, frozenset())
         yield ""
     for position, hit in enumerate(_below(recall, explain=explain)):
         if position:
             yield ""
         version = f"version {hit.record.version}" if past else None
         yield _heading(hit.record, click.style(f"{hit.relevance:.2f}", fg="green"), version, several=several)
-        yield from _text(hit.record, _shown_text(hit, question), words)
+        yield from _text(hit.record, words, _passage_lines(hit, question))
         if hit.concepts:
             yield f"    {dim(safe(f'Contains: {_counted(hit.concepts)}'))}"
         if explain:
@@ -155,23 +157,24 @@ def _heading(record: Record, relevance: str, version: str | None = None, *, seve
     return f"{namespace}{number_label(record.number)}  {relevance}  {dim(shown)}"
 
 
-def _shown_text(hit: Hit, question: str) -> str:
-    """The text, or of a long one the sentences around the passage that was found."""
-    if hit.passage is None:
-        return hit.text
-    from perdure.recall.excerpt import excerpt, terms_of
-
-    return excerpt(hit.text, terms_of(question), _LINES_PER_HIT * (width() - 4), len, passage=hit.passage)
-
-
-def _text(record: Record, text: str, words: frozenset[str]) -> Iterator[str]:
-    """Title and text; the words of the question stand out."""
+def _text(record: Record, words: frozenset[str], passage: Sequence[str] = ()) -> Iterator[str]:
+    """Title and text, or the passage of it that was found; the words of the question stand out."""
     marks = glyphs()
     if record.title:
         yield f"    {click.style(safe(clip(record.title, width() - 4, marks.more)), bold=True)}"
-    for line in wrap(safe(text), width() - 4, _LINES_PER_HIT, marks.more):
+    for line in passage or wrap(safe(record.text), width() - 4, _LINES_PER_HIT, marks.more):
         marked = re.sub(r"\w+", lambda m: click.style(m[0], bold=True) if m[0].lower() in words else m[0], line)
         yield f"    {marked}"
+
+
+def _passage_lines(hit: Hit, question: str) -> Sequence[str]:
+    if hit.passage is None:
+        return ()
+    from perdure.recall.excerpt import excerpt, terms_of
+
+    room = _LINES_OF_PASSAGE * (width() - 4)
+    found = excerpt(hit.text, terms_of(question), room, len, passage=hit.passage)
+    return list(wrap(safe(found), width() - 4, _LINES_OF_PASSAGE, glyphs().more))
 
 
 def _counted(concepts: Mapping[str, int]) -> str:

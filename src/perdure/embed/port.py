@@ -98,7 +98,7 @@ def check_embedder(value: object) -> Embedder:
         missing = [name for name in ("embed_query", "embed_passages") if not callable(getattr(value, name, None))]
         if not isinstance(getattr(value, "generation", None), Generation):
             missing.append("generation")
-        window = window_of(cast("Embedder", value))
+        window: object = getattr(value, "window", None)
         if window is not None and not (isinstance(window, int) and window >= _LEAST_WINDOW):
             missing.append(f"a window of {_LEAST_WINDOW} tokens or more")
     except Exception as error:

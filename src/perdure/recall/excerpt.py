@@ -36,7 +36,7 @@ def excerpt(
     """The sentences that hold the most of the query's terms, in their own order, as many as fit; `…` stands for what
     is missing. Of a sentence that is too long by itself its first words; nothing when there is no room for a few.
     `sparing`: without sentences that hold none of the terms. `passage`: from which to which character the text comes
-    nearest to the query; that counts as much as a term that no other sentence holds.
+    nearest to the query; to stand there counts as much as a term that no other sentence holds.
     """
     start, end = passage or (0, 0)
     before, near = sentences(text[max(0, start - _LOOKED_AT) : start]), sentences(text[start:end])
@@ -48,7 +48,10 @@ def excerpt(
     # A term that few of the sentences hold tells more about the one that does.
     holding = Counter(term for each in held for term in each)
     worth = [sum(1 / holding[term] for term in sorted(each)) + (at in inside) for at, each in enumerate(held)]
-    best_first = sorted(range(len(parts)), key=lambda at: (-worth[at], at not in inside, at))
+    # Without a passage, from the beginning; with one, what stands near it.
+    best_first = sorted(
+        range(len(parts)), key=lambda at: (-worth[at], max(inside.start - at, at - inside.stop + 1, 0), at)
+    )
 
     def joined(chosen: Collection[int]) -> str:
         pieces: list[str] = []

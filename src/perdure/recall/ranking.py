@@ -48,12 +48,12 @@ class Explanation(Mapping[str, Signal]):
 
 
 class BestWindow(NamedTuple):
-    """Which of the windows of a memory is the nearest, counted from 0, how many it has, and for how many tokens it was
-    cut.
+    """Which of the windows of a memory is the nearest, counted from 0, how many there are, and for how many tokens it
+    was cut.
     """
 
     place: int
-    count: int
+    windows: int
     tokens: int
 
 
@@ -79,7 +79,7 @@ def with_passage(explanation: Mapping[str, Signal], record: Record, best: BestWi
         signals, cut = dict(explanation), windows(passage(record), best.tokens)
         meaning = signals.get("vector")
         # What was cut otherwise when it was embedded cannot be shown.
-        if meaning is not None and meaning.contribution > 0 and len(cut) == best.count:
+        if meaning is not None and meaning.contribution > 0 and len(cut) == best.windows:
             _, start, end = cut[best.place]
             signals["vector"] = replace(meaning, passage=(start, end) if start < end else None)
         return signals

@@ -106,7 +106,8 @@ class Further:
     def cosines(self, query: NDArray[np.float32], at: NDArray[np.intp]) -> NDArray[np.float32]:
         """Those of all windows of some rows, one row behind the other."""
         counts = self.counts[at]
-        windows = np.arange(counts.sum()) + np.repeat(self.starts[at] - counts.cumsum() + counts, counts)
+        first = np.repeat(self.starts[at] - counts.cumsum() + counts, counts)
+        windows: NDArray[np.intp] = first + np.arange(len(first))
         matrix = self.vectors.matrix
         if 2 * len(windows) > len(matrix):
             return np.vecdot(matrix, query).take(windows)
