@@ -135,7 +135,7 @@ def _page(recall: Recall, question: str, *, explain: bool, several: bool, past: 
             yield ""
         version = f"version {hit.record.version}" if past else None
         yield _heading(hit.record, click.style(f"{hit.relevance:.2f}", fg="green"), version, several=several)
-        yield from _text(hit.record, words, _passage_lines(hit, question))
+        yield from _text(hit.record, words, question, hit.passage)
         if hit.concepts:
             yield f"    {dim(safe(f'Contains: {_counted(hit.concepts)}'))}"
         if explain:
@@ -157,24 +157,21 @@ def _heading(record: Record, relevance: str, version: str | None = None, *, seve
     return f"{namespace}{number_label(record.number)}  {relevance}  {dim(shown)}"
 
 
-def _text(record: Record, words: frozenset[str], passage: Sequence[str] = ()) -> Iterator[str]:
-    """Title and text, or the passage of it that was found; the words of the question stand out."""
-    marks = glyphs()
+def _text(
+    record: Record, words: frozenset[str], question: str = "", passage: tuple[int, int] | None = None
+) -> Iterator[str]:
+    """Title and text, or what stands around the passage of it that was found; the words of the question stand out."""
+    marks, columns, text, lines = glyphs(), width() - 4, record.text, _LINES_PER_HIT
+    if passage is not None:
+        from perdure.recall.excerpt import excerpt, terms_of
+
+        lines = _LINES_OF_PASSAGE
+        text = excerpt(text, terms_of(question), lines * columns, len, passage=passage)
     if record.title:
-        yield f"    {click.style(safe(clip(record.title, width() - 4, marks.more)), bold=True)}"
-    for line in passage or wrap(safe(record.text), width() - 4, _LINES_PER_HIT, marks.more):
+        yield f"    {click.style(safe(clip(record.title, columns, marks.more)), bold=True)}"
+    for line in wrap(safe(text), columns, lines, marks.more):
         marked = re.sub(r"\w+", lambda m: click.style(m[0], bold=True) if m[0].lower() in words else m[0], line)
         yield f"    {marked}"
-
-
-def _passage_lines(hit: Hit, question: str) -> Sequence[str]:
-    if hit.passage is None:
-        return ()
-    from perdure.recall.excerpt import excerpt, terms_of
-
-    room = _LINES_OF_PASSAGE * (width() - 4)
-    found = excerpt(hit.text, terms_of(question), room, len, passage=hit.passage)
-    return list(wrap(safe(found), width() - 4, _LINES_OF_PASSAGE, glyphs().more))
 
 
 def _counted(concepts: Mapping[str, int]) -> str:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from perdure.buggify import point
 from perdure.clock import local_day
-from perdure.embed.port import Generation, passage_vectors, window_of
+from perdure.embed.port import Generation, passage_vectors
 from perdure.errors import (
     CapacityExceeded,
     Conflict,
@@ -51,7 +51,7 @@ from perdure.model import (
 )
 from perdure.store.port import LogFilter, Reader, Writer
 from perdure.text.entry import Entry, entry_of, passage
-from perdure.text.windows import takes_long
+from perdure.text.windows import FEW_WINDOWS
 from perdure.tiers import PROPOSED, offered_tier
 from perdure.validation import (
     MAX_ITEMS,
@@ -68,7 +68,6 @@ from perdure.visibility import kind_of
 if TYPE_CHECKING:
     from perdure.services import Services
 
-_LONG: Final = " The text is long, and embedding it takes a while."
 # The tombstone of a text has a reason that must not quote the text.
 _TOMBSTONE_REASONS: Final[dict[Operation, str]] = {
     "update": "corrected", "forget": "forgotten", "erase": "erased", "undo": "taken back", "rewind": "taken back",
@@ -350,10 +349,8 @@ def prepare(services: Services, plan: Plan, overtaken: PreparedWrite | None = No
     generation = chosen.generation
     if overtaken or chosen.embedder is None or generation is None:
         return PreparedWrite(entry, generation=generation, vector_pending=True)
-    if takes_long(passage(plan.record), window_of(chosen.embedder)):
-        return PreparedWrite(entry, generation=generation, vector_pending=True, failure=_LONG)
     try:
-        vectors = passage_vectors(chosen.embedder, [passage(plan.record)], None, generation)[0]
+        vectors = passage_vectors(chosen.embedder, [passage(plan.record)], None, generation, FEW_WINDOWS)[0]
     except EmbedderUnavailable as error:
         failure = f" {error.note}"
         return PreparedWrite(entry, generation=generation, vector_pending=True, failure=failure)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from perdure.clock import to_micros
+from perdure.embed.port import window_of
 from perdure.ids import ON_REQUEST
 from perdure.model import Filter, Record
 from perdure.recall.conversation import NOBODY, ConversationFeatures
@@ -32,6 +33,7 @@ from perdure.values import replace, value_class
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from perdure.embed.port import Embedder
     from perdure.recall.past_index import Past
     from perdure.store.port import Store, UseCount
 
@@ -138,13 +140,13 @@ class _Retrieved(NamedTuple):
 
 
 def best_windows(
-    candidates: Candidates, ranked: Sequence[Ranked], embedding: QueryVector | None, tokens: int | None
+    candidates: Candidates, ranked: Sequence[Ranked], embedding: QueryVector | None, embedder: Embedder | None
 ) -> dict[tuple[int, int], BestWindow]:
     """By position of the namespace and number, the best window of each of these that has several."""
     found: dict[tuple[int, int], BestWindow] = {}
     for partition, rows in candidates.parts:
         vectors = partition.snapshot.vectors
-        if vectors.further is None or embedding is None or tokens is None:
+        if vectors.windows is None or embedding is None or (tokens := window_of(embedder)) is None:
             continue
         numbers = [each.number for each in ranked if each.namespace == partition.namespace]
         chosen = rows[np.isin(partition.snapshot.columns.number[rows], numbers)]

@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from perdure.embed.choice import Chosen, EmbedderChoice
-from perdure.embed.port import FEW_VECTORS, Generation, Vectors, checked_vectors, window_of
+from perdure.embed.port import FEW_VECTORS, Generation, Vectors, checked_vectors
 from perdure.errors import EmbedderUnavailable, IndexDamaged
 from perdure.model import LEARNING_CATEGORIES, Compared, Filter, Hit, Mode, Recall, Record
 from perdure.recall.query import MANY_WORDS, ONLY_THE_BEGINNING, OUT_OF_TIME, ParsedQuery, SearchRequest, parse_query
@@ -263,7 +263,7 @@ class Recaller:
         limit = request.limit if request.recipe.balances else len(ranked)
         compared = Compared(int(candidates.by_keyword.sum()), int(candidates.by_vector.sum()), candidates.searched)
         best = select(request.recipe, ranked, limit)
-        windows = best_windows(candidates, best, embedding, window_of(chosen.embedder))
+        windows = best_windows(candidates, best, embedding, chosen.embedder)
         return _Ranking(best, mode, (*notes, *noted), pasts, partitions, compared, superseded, windows)
 
     def _rank_by_time(

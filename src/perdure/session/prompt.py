@@ -43,15 +43,13 @@ def render(records: tuple[Record, ...], asked: str, *, several: bool) -> tuple[s
     inside: list[Record] = []
     for record in records:
         whole = f"{record.title}\n{record.text}" if record.title else record.text
-        form, text = ("full", whole) if len(whole) <= _LONGEST else ("excerpt", _excerpt(whole, asked))
-        line = item(ContextItem(record, text, form, 1.0), Style(several=several))
+        shown = ContextItem(record, whole, "full", 1.0)
+        if len(whole) > _LONGEST:
+            from perdure.recall.excerpt import excerpt, terms_of
+
+            shown = ContextItem(record, excerpt(whole, terms_of(asked), _LONGEST, len), "excerpt", 1.0)
+        line = item(shown, Style(several=several))
         if len(enclose([*lines, line], "0" * 16)) <= MAX_CHARACTERS:
             lines.append(line)
             inside.append(record)
     return (enclose(lines, unused_mark(lines)) if lines else "", inside)
-
-
-def _excerpt(text: str, asked: str) -> str:
-    from perdure.recall.excerpt import excerpt, terms_of
-
-    return excerpt(text, terms_of(asked), _LONGEST, len)
