@@ -112,6 +112,13 @@ JSON_KEYS: Final[dict[str, dict[str, tuple[str, str]]]] = {
         "normalised": ("number", "the signal from 0 to 1"),
         "weight": ("number", "the signal's share of the score"),
         "about": ("string", "what the signal says beside its number; mostly empty"),
+        "passage": (
+            "array of numbers",
+            (
+                "from which to which character of a long text its meaning comes nearest; null for a text that was "
+                "compared as a whole"
+            ),
+        ),
         "contribution": ("number", "weight times normalised"),
         "concepts": ("object", "how often each concept stands in the memory"),
         "lines": ("array of objects", "one short line for each memory (`recall --brief`)"),

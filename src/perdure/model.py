@@ -345,6 +345,7 @@ class Constitution:
 class Signal:
     """One reason for a hit. `contribution` = weight x normalised; the contributions add up to the score. `about` says
     in words what was compared, where the question alone does not: which time it was read as, and by which memory.
+    `passage` says from which to which character of a long memory its meaning comes nearest to the question.
     """
 
     raw: float
@@ -353,6 +354,7 @@ class Signal:
     weight: float
     contribution: float
     about: str = ""
+    passage: tuple[int, int] | None = None
 
 
 @value_class
@@ -374,6 +376,14 @@ class Hit:
 
     def __repr__(self) -> str:
         return f"<Hit {self.relevance:.2f} #{self.record.number} {short(self.record.text)}>"
+
+    @property
+    def passage(self) -> tuple[int, int] | None:
+        """From which to which character the text comes nearest to the question by its meaning; None if it is short
+        enough to be compared as a whole, or was not found by its meaning.
+        """
+        meaning = self.explain.get("vector")
+        return meaning.passage if meaning else None
 
     @property
     def line(self) -> str:

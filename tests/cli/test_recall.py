@@ -53,7 +53,7 @@ def test_json_answers_mode_notes_and_hits_with_their_reasons(filled: User):
     assert set(hit) == {"relevance", "score", "explain", "record", "concepts"}
     assert hit["record"]["text"] == "Alice prefers dark mode"
     for signal in hit["explain"].values():
-        assert set(signal) == {"raw", "rank", "normalised", "weight", "contribution", "about"}
+        assert set(signal) == {"raw", "rank", "normalised", "weight", "contribution", "about", "passage"}
 
 
 def test_hits_are_narrowed_by_tag_category_source_and_time(filled: User):

@@ -84,7 +84,7 @@ def test_windows_end_where_paragraphs_do() -> None:
 
 def test_a_paragraph_that_is_too_long_is_cut_between_sentences_that_overlap() -> None:
     text = " ".join(f"Sentence {number} is short." for number in range(100))
-    found = windows(Passage("", text, ""), TOKENS)
+    found = windows(Passage("", text, ""), 4 * TOKENS)
     for window, following in pairwise(found):
         assert window.text.startswith("Sentence")
         assert window.text.endswith("short.")

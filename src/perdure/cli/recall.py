@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from perdure.memory import Memory
 
 _LINES_PER_HIT: Final = 5
+# A passage has about 400 characters, and what answers may be its end.
+_LINES_OF_PASSAGE: Final = 8
 _ALWAYS: Final = "constitutional"
 # So many other namespaces are named where one is empty.
 _NAMED: Final = 8
@@ -133,7 +135,7 @@ def _page(recall: Recall, question: str, *, explain: bool, several: bool, past: 
             yield ""
         version = f"version {hit.record.version}" if past else None
         yield _heading(hit.record, click.style(f"{hit.relevance:.2f}", fg="green"), version, several=several)
-        yield from _text(hit.record, words)
+        yield from _text(hit.record, words, question, hit.passage)
         if hit.concepts:
             yield f"    {dim(safe(f'Contains: {_counted(hit.concepts)}'))}"
         if explain:
@@ -155,12 +157,19 @@ def _heading(record: Record, relevance: str, version: str | None = None, *, seve
     return f"{namespace}{number_label(record.number)}  {relevance}  {dim(shown)}"
 
 
-def _text(record: Record, words: frozenset[str]) -> Iterator[str]:
-    """Title and text; the words of the question stand out."""
-    marks = glyphs()
+def _text(
+    record: Record, words: frozenset[str], question: str = "", passage: tuple[int, int] | None = None
+) -> Iterator[str]:
+    """Title and text, or what stands around the passage of it that was found; the words of the question stand out."""
+    marks, columns, text, lines = glyphs(), width() - 4, record.text, _LINES_PER_HIT
+    if passage is not None:
+        from perdure.recall.excerpt import excerpt, terms_of
+
+        lines = _LINES_OF_PASSAGE
+        text = excerpt(text, terms_of(question), lines * columns, len, passage=passage)
     if record.title:
-        yield f"    {click.style(safe(clip(record.title, width() - 4, marks.more)), bold=True)}"
-    for line in wrap(safe(record.text), width() - 4, _LINES_PER_HIT, marks.more):
+        yield f"    {click.style(safe(clip(record.title, columns, marks.more)), bold=True)}"
+    for line in wrap(safe(text), columns, lines, marks.more):
         marked = re.sub(r"\w+", lambda m: click.style(m[0], bold=True) if m[0].lower() in words else m[0], line)
         yield f"    {marked}"
 

@@ -49,6 +49,10 @@ def score_bars(signals: Mapping[str, Signal], score: float, best: float) -> Iter
         yield line if below else f"{line}{_GAP}{dim(sum_.rstrip())}"
         if below:
             yield " " * 2 * _INDENT + dim(clip(sum_, width() - 2 * _INDENT, marks.more))
+    for signal in signals.values():
+        if signal.passage:
+            start, end = signal.passage
+            yield " " * _INDENT + dim(clip(f"passage: characters {start:,} to {end:,} of the text", width() - _INDENT))
     yield " " * _INDENT + dim(clip(f"score {score:.3f}, to compare with the others of this answer", width() - _INDENT))
 
 
@@ -57,6 +61,7 @@ def signals_field(signals: Mapping[str, Signal], score: float) -> str:
     return f"score={score:.4f}" + "".join(
         f",{name}={signal.contribution:.4f} weight={signal.weight:.4f} normalised={signal.normalised:.4f}"
         f" raw={signal.raw:.4f} rank={signal.rank or '-'}"
+        + (f" passage={signal.passage[0]}-{signal.passage[1]}" if signal.passage else "")
         for name, signal in signals.items()
     )
 

@@ -30,6 +30,7 @@ _EMBEDDER: Final = (
     "Give 'local', 'none', a provider and its model such as 'ollama:nomic-embed-text', or an object like "
     "`perdure.embed.port.Embedder`."
 )
+_LATER: Final = "`perdure work` embeds it."
 # A vector is left as it is if its squared length is as near to 1 as float32 can tell.
 _UNIT: Final = 1e-5
 
@@ -98,7 +99,7 @@ def check_embedder(value: object) -> Embedder:
         missing = [name for name in ("embed_query", "embed_passages") if not callable(getattr(value, name, None))]
         if not isinstance(getattr(value, "generation", None), Generation):
             missing.append("generation")
-        window = window_of(cast("Embedder", value))
+        window: object = getattr(value, "window", None)
         if window is not None and not (isinstance(window, int) and window >= _LEAST_WINDOW):
             missing.append(f"a window of {_LEAST_WINDOW} tokens or more")
     except Exception as error:
@@ -166,22 +167,25 @@ def passage_vectors(
     passages: Sequence[Passage],
     progress: Progress | None = None,
     generation: Generation | None = None,
+    most: int | None = None,
 ) -> list[Vectors]:
     """The vectors of each passage, one row for each of its windows, the first window first. A passage gets all of its
-    vectors or none; `progress` counts passages.
+    vectors or none, and none if there are more windows than `most`; `progress` counts passages.
     """
     from perdure.text.windows import windows
 
     cut = [windows(each, window_of(embedder)) for each in passages]
     texts = [window.text for some in cut for window in some]
     ends = list(accumulate(map(len, cut), initial=0))
+    if most is not None and len(texts) > most:
+        raise EmbedderUnavailable("The text is long, so that it takes a while to embed.", remedy=_LATER)
 
     def report(embedded: int, _: int) -> None:
         if progress:
             progress(bisect_right(ends, embedded) - 1, len(passages))
 
     try:
-        made = checked_vectors(embedder, texts, report, generation)
+        made = checked_vectors(embedder, texts, report if progress else None, generation)
     except EmbedderUnavailable as error:
         if error.good is not None and len(texts) > len(passages):
             import numpy as np
@@ -204,7 +208,7 @@ def whole_vector(vectors: Vectors) -> Vectors:
     return mean / length if length else vectors[0]
 
 
-def window_of(embedder: Embedder) -> int | None:
+def window_of(embedder: Embedder | None) -> int | None:
     """How many tokens of a text the embedder reads; None if it reads all, or does not say."""
     return getattr(embedder, "window", None)
 

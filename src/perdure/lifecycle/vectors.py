@@ -29,7 +29,7 @@ from perdure.maintenance_results import MaintenanceResult
 from perdure.model import Finding
 from perdure.store.port import Pending, Progress, Store
 from perdure.store.stats import GenerationStats
-from perdure.text.windows import MAX_WINDOWS
+from perdure.text.windows import MAX_WINDOWS, takes_long
 
 if TYPE_CHECKING:
     from perdure.embed.port import Vectors
@@ -203,7 +203,10 @@ class _EmbeddingRun:
         window = window_of(self._embedder)
         if window is None:
             return rows
-        # A long memory counts as many: it has at most so many windows.
+        if self._end is not None and (long := {row.passage_hash for row in rows if takes_long(row.passage, window)}):
+            self.refused |= long
+            return self._next_batch()
+        # A long memory counts as many, for it has about so many windows.
         totals = accumulate(min(1 + len(row.passage.text) // window, MAX_WINDOWS) for row in rows)
         return rows[: max(1, sum(total <= size for total in totals))]
 

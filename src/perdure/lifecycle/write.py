@@ -51,6 +51,7 @@ from perdure.model import (
 )
 from perdure.store.port import LogFilter, Reader, Writer
 from perdure.text.entry import Entry, entry_of, passage
+from perdure.text.windows import FEW_WINDOWS
 from perdure.tiers import PROPOSED, offered_tier
 from perdure.validation import (
     MAX_ITEMS,
@@ -349,7 +350,7 @@ def prepare(services: Services, plan: Plan, overtaken: PreparedWrite | None = No
     if overtaken or chosen.embedder is None or generation is None:
         return PreparedWrite(entry, generation=generation, vector_pending=True)
     try:
-        vectors = passage_vectors(chosen.embedder, [passage(plan.record)], None, generation)[0]
+        vectors = passage_vectors(chosen.embedder, [passage(plan.record)], None, generation, FEW_WINDOWS)[0]
     except EmbedderUnavailable as error:
         failure = f" {error.note}"
         return PreparedWrite(entry, generation=generation, vector_pending=True, failure=failure)

@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from perdure.clock import to_micros
+from perdure.embed.port import window_of
 from perdure.ids import ON_REQUEST
 from perdure.model import Filter, Record
 from perdure.recall.conversation import NOBODY, ConversationFeatures
 from perdure.recall.index import Mask, Snapshot
 from perdure.recall.query import ParsedQuery, SearchRequest, meeting_requirements, term_hashes
+from perdure.recall.ranking import BestWindow, Ranked
 from perdure.recall.recipe import MOST_SCORED
 from perdure.recall.signals import PROMINENCE, anchor_matches, total_of, weigh
 from perdure.recall.timeline import DAY_MICROS, within
@@ -32,6 +34,7 @@ from perdure.values import replace, value_class
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from perdure.embed.port import Embedder
     from perdure.recall.past_index import Past
     from perdure.store.port import Store, UseCount
 
@@ -138,6 +141,24 @@ class _Retrieved(NamedTuple):
     rows: NDArray[np.intp]
     by_keyword: Mask
     by_vector: Mask
+
+
+def best_windows(
+    candidates: Candidates, ranked: Sequence[Ranked], embedding: QueryVector | None, embedder: Embedder | None
+) -> dict[tuple[int, int], BestWindow]:
+    """By position of the namespace and number, the best window of each of these that has several."""
+    found: dict[tuple[int, int], BestWindow] = {}
+    for partition, rows in candidates.parts:
+        vectors = partition.snapshot.vectors
+        if vectors.windows is None or embedding is None or (tokens := window_of(embedder)) is None:
+            continue
+        numbers = [each.number for each in ranked if each.namespace == partition.namespace]
+        chosen = rows[np.isin(partition.snapshot.columns.number[rows], numbers)]
+        for row in chosen.tolist():
+            if best := vectors.best_window(embedding.vector, row):
+                number = int(partition.snapshot.columns.number[row])
+                found[partition.namespace, number] = BestWindow(*best, tokens)
+    return found
 
 
 @value_class

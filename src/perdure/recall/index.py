@@ -185,7 +185,7 @@ def _filled(values: Sequence[Any], default: float, read: Callable[[Any], float] 
 @value_class
 class _Batch:
     """Rows from the store as arrays. `ends` says where in `terms` each row ends. Two rows with the same `signatures`
-    hold the same words. `vectors` has a row for each, of zeros where there is no vector that can be compared; `further`
+    hold the same words. `vectors` has a row for each, of zeros where there is no vector that can be compared; `windows`
     are those of the further windows of long memories, by row.
     """
 
@@ -197,7 +197,7 @@ class _Batch:
     signatures: NDArray[np.uint64]
     has_vector: Mask
     vectors: NDArray[np.float32]
-    further: Mapping[int, NDArray[np.float32]]
+    windows: Mapping[int, NDArray[np.float32]]
 
     @classmethod
     def of(
@@ -219,7 +219,7 @@ class _Batch:
         size = _FLOAT_BYTES * dimensions
         given = [row.vector for row in rows] if vectors_ is None else vectors_
         whole = [vector if vector and size and len(vector) % size == 0 else None for vector in given]
-        further = {
+        windows = {
             row: np.frombuffer(vector, "<f4").reshape(-1, dimensions)[1:]
             for row, vector in enumerate(whole)
             if vector is not None and len(vector) > size
@@ -230,15 +230,15 @@ class _Batch:
         # One NaN or infinity among the vectors would spoil every answer. Their lengths tell it in one pass.
         with np.errstate(over="ignore", invalid="ignore"):
             finite = np.isfinite(np.vecdot(vectors, vectors))
-            for row in [row for row, each in further.items() if not np.isfinite(np.vecdot(each, each)).all()]:
+            for row in [row for row, each in windows.items() if not np.isfinite(np.vecdot(each, each)).all()]:
                 finite[np.count_nonzero(has_vector[:row])] = False
         has_vector[has_vector] = finite
         if not has_vector.all():
             known, vectors = vectors[finite], np.zeros((len(rows), dimensions), np.float32)
             vectors[has_vector] = known
         columns, lengths = vocabulary.columns(rows), lengths.astype(np.uint32)
-        further = {row: each for row, each in further.items() if has_vector[row]}
-        return cls(columns, terms, frequencies, ends, lengths, signatures, has_vector, vectors, further)
+        windows = {row: each for row, each in windows.items() if has_vector[row]}
+        return cls(columns, terms, frequencies, ends, lengths, signatures, has_vector, vectors, windows)
 
 
 @value_class
@@ -471,8 +471,8 @@ class NamespaceIndex:
         self._alive.extend(np.ones(len(numbers), np.bool_))
         self._lexical.extend(batch.terms, batch.frequencies, batch.ends, batch.lengths)
         self._vectors.extend(batch.vectors, batch.has_vector)
-        for row, windows in batch.further.items():
-            self._vectors.add_further(first + row, windows)
+        for row, windows in batch.windows.items():
+            self._vectors.add_windows(first + row, windows)
         self._documents += len(numbers)
         self._words += int(batch.lengths.sum())
         self._note_kinds(batch.columns)
@@ -516,12 +516,12 @@ class NamespaceIndex:
         arrived = same_words & ~had_vector & batch.has_vector
         if arrived.any():
             self._vectors.fill(old[arrived], batch.vectors[arrived])
-            for row, windows in batch.further.items():
+            for row, windows in batch.windows.items():
                 if arrived[row]:
-                    self._vectors.add_further(int(old[row]), windows)
+                    self._vectors.add_windows(int(old[row]), windows)
         same_vector = (had_vector == batch.has_vector) & (self._vectors.matrix[old] == batch.vectors).all(axis=1)
-        for row in np.flatnonzero(same_vector).tolist() if batch.further or self._vectors.has_further else ():
-            before, now = self._vectors.further_of(int(old[row])), batch.further.get(row)
+        for row in np.flatnonzero(same_vector).tolist() if batch.windows or self._vectors.has_windows else ():
+            before, now = self._vectors.windows_of(int(old[row])), batch.windows.get(row)
             same_vector[row] = len(before) == 0 if now is None else np.array_equal(before, now)
         kept = arrived | (same_words & same_vector)
         for name, column in self._columns.items():

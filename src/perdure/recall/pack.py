@@ -9,19 +9,18 @@ in the order in which it was said. `Yes, the blue one` means nothing before the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
 from typing import Final, NamedTuple
 
-from perdure.model import Context, ContextItem, Form, Omitted, Recall, Record
+from perdure.model import Context, ContextItem, Form, Hit, Omitted, Recall, Record
 from perdure.recall.envelope import PLAIN, Style, enclose, item, random_mark, unused_mark
-from perdure.recall.excerpt import excerpt
+from perdure.recall.excerpt import excerpt, terms_of
 from perdure.recall.near_duplicates import Shingles, is_near_duplicate
 from perdure.text.preview import when
 from perdure.text.tokens import TokenCounter
-from perdure.text.words import query_words, spelled_out, terms
 
 # A memory takes at most a quarter of the budget before all others had their turn, and a paragraph is no luxury.
 _SHARES: Final = 4
@@ -50,7 +49,7 @@ def pack(answer: Recall, how: Pack) -> Context:
     for _, equals in groupby(answer.hits, key=lambda hit: hit.score):
         for hit in sorted(equals, key=lambda hit: when(hit.record), reverse=True):
             found.setdefault((hit.record.namespace, hit.record.number), (hit.record, hit.relevance))
-    packer = _Packer(how)
+    packer = _Packer(how, {(hit.record.namespace, hit.record.number): hit for hit in answer.hits})
     packed: list[tuple[tuple[str, int], Shingles]] = []
     duplicates: dict[tuple[str, int], tuple[str, int]] = {}
     for key, (record, relevance) in found.items():
@@ -115,8 +114,9 @@ class _Packer:
     careful; when by that sum there is no room, the whole text is counted.
     """
 
-    def __init__(self, how: Pack) -> None:
+    def __init__(self, how: Pack, hits: Mapping[tuple[str, int], Hit]) -> None:
         self._how = how
+        self._hits = hits
         self._entries: list[_Entry] = []
         self._counted: dict[str, int] = {}
         # A mark as long as the real one: that is drawn at the end, when it is known what it must not be.
@@ -128,7 +128,7 @@ class _Packer:
 
     @cached_property
     def _terms(self) -> frozenset[str]:
-        return frozenset(terms(" ".join(spelled_out(query_words(self._how.query)))))
+        return terms_of(self._how.query)
 
     def is_full(self) -> bool:
         return self._left < _FEW and (self._additive or not self._recount() or self._left < _FEW)
@@ -213,7 +213,8 @@ class _Packer:
 
         if room < _FEW or cost("") > room - _FEW:
             return None
-        text = excerpt(record.text, self._terms, room, cost, sparing=sparing)
+        hit = self._hits.get((record.namespace, record.number))
+        text = excerpt(record.text, self._terms, room, cost, sparing=sparing, passage=hit and hit.passage)
         return self._entry(record, relevance, "excerpt", text) if text else None
 
     def _entry(self, record: Record, relevance: float | None, form: Form, text: str) -> _Entry:

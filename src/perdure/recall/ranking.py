@@ -6,8 +6,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from typing import NamedTuple, TypeVar
 
-from perdure.model import Signal
+from perdure.model import Record, Signal
 from perdure.recall.recipe import Recipe
+from perdure.text.entry import passage
+from perdure.text.windows import windows
+from perdure.values import replace
 
 _Ranked = TypeVar("_Ranked")
 
@@ -44,6 +47,16 @@ class Explanation(Mapping[str, Signal]):
         return dict, (self._made(),)
 
 
+class BestWindow(NamedTuple):
+    """Which of the windows of a memory is the nearest, counted from 0, how many there are, and for how many tokens it
+    was cut.
+    """
+
+    place: int
+    windows: int
+    tokens: int
+
+
 class Ranked(NamedTuple):
     """A candidate with its score. `namespace` is its position among those asked. `relevance` says how well it fits;
     whoever chooses by something that is no evidence there, such as the time that was asked for, sets it. `by_words`:
@@ -57,6 +70,21 @@ class Ranked(NamedTuple):
     category: str | None
     relevance: float = 0.0
     by_words: bool = False
+
+
+def with_passage(explanation: Mapping[str, Signal], record: Record, best: BestWindow) -> Explanation:
+    """The explanation of a hit that is so long that it was compared in windows, with where the best one stands."""
+
+    def make() -> dict[str, Signal]:
+        signals, cut = dict(explanation), windows(passage(record), best.tokens)
+        meaning = signals.get("vector")
+        # What was cut otherwise when it was embedded cannot be shown.
+        if meaning is not None and meaning.contribution > 0 and len(cut) == best.windows:
+            _, start, end = cut[best.place]
+            signals["vector"] = replace(meaning, passage=(start, end) if start < end else None)
+        return signals
+
+    return Explanation(make)
 
 
 def select(

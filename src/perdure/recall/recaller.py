@@ -15,7 +15,7 @@ from perdure.embed.port import FEW_VECTORS, Embedder, Generation, Vectors, check
 from perdure.errors import EmbedderUnavailable, IndexDamaged
 from perdure.model import LEARNING_CATEGORIES, Compared, Filter, Hit, Mode, Recall, Record
 from perdure.recall.query import MANY_WORDS, ONLY_THE_BEGINNING, OUT_OF_TIME, ParsedQuery, SearchRequest, parse_query
-from perdure.recall.ranking import Ranked, select
+from perdure.recall.ranking import BestWindow, Ranked, select, with_passage
 from perdure.store.port import Store
 from perdure.text.words import MAX_QUERY_CHARACTERS, MAX_QUERY_WORDS
 from perdure.values import replace
@@ -57,12 +57,13 @@ _EVENTS_COMPARED: Final = 5
 _EVENT_WEIGHT: Final = 0.5
 # A memory can vanish between ranking and fetching; the next attempt does not rank it any more.
 _MORE_ATTEMPTS: Final = 3
+_NO_WINDOWS: Final[Mapping[tuple[int, int], BestWindow]] = {}
 
 
 class _Ranking(NamedTuple):
     """The chosen candidates, and what the answer says about how they were found. `pasts`: what was otherwise in each
     namespace, when the request is about the past. `partitions`: where an index was searched, as it is now.
-    `superseded`: the best of the learned facts that hold no more.
+    `superseded`: the best of the learned facts that hold no more. `windows`: of long memories, what is nearest in them.
     """
 
     ranked: Sequence[Ranked]
@@ -72,6 +73,7 @@ class _Ranking(NamedTuple):
     partitions: Sequence[Partition] = ()
     compared: Compared = Compared()
     superseded: Sequence[Ranked] = ()
+    windows: Mapping[Key, BestWindow] = _NO_WINDOWS
 
 
 class Recaller:
@@ -223,7 +225,7 @@ class Recaller:
     def _rank_by_index(
         self, request: SearchRequest, query: ParsedQuery, unreadable: Collection[Key], missing: str, notes: list[str]
     ) -> _Ranking:
-        from perdure.recall.candidates import Retriever
+        from perdure.recall.candidates import Retriever, best_windows
         from perdure.recall.score import rank
 
         chosen, embedding = self._embedders.current(), None
@@ -263,7 +265,8 @@ class Recaller:
         limit = request.limit if request.recipe.balances else len(ranked)
         compared = Compared(int(candidates.by_keyword.sum()), int(candidates.by_vector.sum()), candidates.searched)
         best = select(request.recipe, ranked, limit)
-        return _Ranking(best, mode, (*notes, *noted), pasts, partitions, compared, superseded)
+        windows = best_windows(candidates, best, embedding, chosen.embedder)
+        return _Ranking(best, mode, (*notes, *noted), pasts, partitions, compared, superseded, windows)
 
     def _rank_by_time(
         self, request: SearchRequest, query: ParsedQuery, times: TimeQuestion, unreadable: Collection[Key]
@@ -485,7 +488,9 @@ class Recaller:
                 continue
             counts: Mapping[str, int] = query.required.counts(record) if query.required else {}
             if all(counts.values()):
-                hits[key] = Hit(record, candidate.relevance, candidate.score, candidate.explain, counts)
+                best = ranking.windows.get(key)
+                explain = with_passage(candidate.explain, record, best) if best else candidate.explain
+                hits[key] = Hit(record, candidate.relevance, candidate.score, explain, counts)
         return hits
 
     def _best(

@@ -16,7 +16,7 @@ import numpy as np
 
 from perdure.recall.append_array import AppendOnlyArray
 from perdure.recall.top_k import top_k
-from perdure.values import value_class
+from perdure.values import replace, value_class
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -53,6 +53,12 @@ class Near(NamedTuple):
         best = top_k(self.cosines + np.float32(2), count)
         return Near(self.rows[best], self.cosines[best])
 
+    def agree_well(self, agreed: NDArray[np.uint16], count: int) -> bool:
+        """Whether the nearest agree well: as long as one is found late in the order of agreement, more may follow."""
+        agreement = agreed[self.rows]
+        worst = agreement[np.argpartition(self.cosines, -count)[-count:]].min()
+        return int(np.count_nonzero(agreement > worst)) * _CERTAIN_SHARE <= len(self.rows)
+
 
 @value_class
 class Signs:
@@ -85,7 +91,7 @@ def of_best_window(best: NDArray[np.float32], windows: NDArray[np.intp] | int) -
 
 
 @value_class
-class Further:
+class WindowVectors:
     """The further windows of long memories: their vectors, the row of the memory that each belongs to, and the same
     the other way: `rows`, ascending, have `counts` windows each, from `starts` on.
     """
@@ -106,11 +112,23 @@ class Further:
     def cosines(self, query: NDArray[np.float32], at: NDArray[np.intp]) -> NDArray[np.float32]:
         """Those of all windows of some rows, one row behind the other."""
         counts = self.counts[at]
-        windows = np.arange(counts.sum()) + np.repeat(self.starts[at] - counts.cumsum() + counts, counts)
+        first = np.repeat(self.starts[at] - counts.cumsum() + counts, counts)
+        windows: NDArray[np.intp] = first + np.arange(len(first))
         matrix = self.vectors.matrix
         if 2 * len(windows) > len(matrix):
             return np.vecdot(matrix, query).take(windows)
         return np.vecdot(matrix.take(windows, axis=0), query)
+
+    def raise_cosines(
+        self, cosines: NDArray[np.float32], query: NDArray[np.float32], rows: NDArray[np.intp]
+    ) -> NDArray[np.float32]:
+        """The cosines of the first windows of rows become those of their best windows."""
+        places, at = self.of(rows)
+        if len(places):
+            counts = self.counts[at]
+            best = np.maximum.reduceat(self.cosines(query, at), counts.cumsum() - counts)
+            cosines[places] = of_best_window(np.maximum(cosines[places], best), counts + 1)
+        return cosines
 
     def nearest_rows(self, query: NDArray[np.float32], possible: NDArray[np.bool_], count: int) -> NDArray[np.intp]:
         """The rows of the nearest windows: at least `count`, if there are as many."""
@@ -128,7 +146,7 @@ class Further:
 @value_class(slots=False)
 class Vectors:
     """What a search sees. `present` is false for rows without a vector and for rows that are gone. With `question`, the
-    matrix has one column: the cosines with that one, the only one that is asked. `further` is None where no memory is
+    matrix has one column: the cosines with that one, the only one that is asked. `windows` is None where no memory is
     so long that it has several vectors.
     """
 
@@ -137,31 +155,16 @@ class Vectors:
     count: int
     signs: Signs | None
     question: NDArray[np.float32] | None = None
-    further: Further | None = None
+    windows: WindowVectors | None = None
+
+    @cached_property
+    def _of_first_windows(self) -> Vectors:
+        return replace(self, windows=None)
 
     def cosines(self, query: NDArray[np.float32], rows: NDArray[np.intp]) -> NDArray[np.float32]:
         """Of each row that of its best window."""
-        cosines, further = self._first_cosines(query, rows), self.further
-        if further is not None:
-            places, at = further.of(rows)
-            if len(places):
-                counts = further.counts[at]
-                best = np.maximum.reduceat(further.cosines(query, at), counts.cumsum() - counts)
-                cosines[places] = of_best_window(np.maximum(cosines[places], best), counts + 1)
-        return cosines
-
-    def best_window(self, query: NDArray[np.float32], row: int) -> tuple[int, int] | None:
-        """Which window of a row is the nearest, counted from 0, and how many it has; None if it has only one."""
-        rows = np.array([row])
-        if self.further is None:
-            return None
-        places, at = self.further.of(rows)
-        if not len(places):
-            return None
-        every = np.concatenate([self._first_cosines(query, rows), self.further.cosines(query, at)])
-        return int(every.argmax()), len(every)
-
-    def _first_cosines(self, query: NDArray[np.float32], rows: NDArray[np.intp]) -> NDArray[np.float32]:
+        if self.windows is not None:
+            return self.windows.raise_cosines(self._of_first_windows.cosines(query, rows), query, rows)
         # Row by row, not as one product: that may wake threads, and depends on where a row stands. Gathering most rows
         # of a matrix costs more than comparing all.
         if self.question is not None:
@@ -170,25 +173,26 @@ class Vectors:
             return values_at(np.vecdot(self.matrix, query), rows)
         return np.vecdot(self.matrix.take(rows, axis=0), query)
 
+    def best_window(self, query: NDArray[np.float32], row: int) -> tuple[int, int] | None:
+        """Which window of a row is the nearest, counted from 0, and how many it has; None if it has only one."""
+        rows = np.array([row])
+        if self.windows is None or not len((found := self.windows.of(rows))[0]):
+            return None
+        first = self._of_first_windows.cosines(query, rows)
+        every = np.concatenate([first, self.windows.cosines(query, found[1])])
+        return int(every.argmax()), len(every)
+
     def nearest(self, query: NDArray[np.float32], allowed: NDArray[np.bool_] | None, count: int) -> Near:
         """The `count` nearest of the allowed rows, more when there are ties."""
         possible = self.present if allowed is None else allowed & self.present
         number = self.count if allowed is None else int(np.count_nonzero(possible))
-        further = self.further
-        if further is None:
-            return self._nearest_first(query, possible, number, count)
-        if (self.signs is None or number <= EXACT_ROWS) and further.vectors.signs is None:
-            rows = np.flatnonzero(possible)
+        if self.windows is not None and (self.windows.vectors.signs or (self.signs and number > EXACT_ROWS)):
+            near = self._of_first_windows.nearest(query, allowed, count)
+            rows = np.union1d(near.rows, self.windows.nearest_rows(query, possible, count))
             return Near(rows, self.cosines(query, rows)).best(count)
-        near = self._nearest_first(query, possible, number, count)
-        rows = np.union1d(near.rows, further.nearest_rows(query, possible, count))
-        return Near(rows, self.cosines(query, rows)).best(count)
-
-    def _nearest_first(self, query: NDArray[np.float32], possible: NDArray[np.bool_], number: int, count: int) -> Near:
-        """By the first window of each row alone."""
         if self.signs is None or number <= EXACT_ROWS:
             rows = np.flatnonzero(possible)
-            return Near(rows, self._first_cosines(query, rows)).best(count)
+            return Near(rows, self.cosines(query, rows)).best(count)
         count = min(count, number)
         agreed = self.signs.agreement(query)
         if number < len(possible):
@@ -196,8 +200,8 @@ class Vectors:
         looked_at = max(_LEAST_RESCORED + len(possible) // _RESCORED_SHARE, _RESCORED_PER_WANTED * count)
         while True:
             rows = top_k(agreed, looked_at)
-            near = Near(rows, self._first_cosines(query, rows))
-            if len(near.rows) >= number or _certain(near, agreed, 1 + count // _SURE_SHARE):
+            near = Near(rows, self.cosines(query, rows))
+            if len(near.rows) >= number or near.agree_well(agreed, 1 + count // _SURE_SHARE):
                 return near.best(count)
             looked_at *= _MORE
 
@@ -216,13 +220,6 @@ class Vectors:
         return np.vecdot(sample[first], sample[second])
 
 
-def _certain(near: Near, agreed: NDArray[np.uint16], count: int) -> bool:
-    """Whether the nearest also agree well: as long as one is found late in the order of agreement, more may follow."""
-    agreement = agreed[near.rows]
-    worst = agreement[np.argpartition(near.cosines, -count)[-count:]].min()
-    return int(np.count_nonzero(agreement > worst)) * _CERTAIN_SHARE <= len(near.rows)
-
-
 class VectorBuilder:
     """Takes rows at the end, with or without a vector, and hands out `Vectors` views that stay as they are."""
 
@@ -237,7 +234,7 @@ class VectorBuilder:
         self._mean = np.zeros(dimensions, np.float32)
         self._encoded_count = 0
         # Of long memories: the vectors of their further windows, the row of each, and which ones each row has.
-        self._further: VectorBuilder | None = None
+        self._windows: VectorBuilder | None = None
         self._owner = AppendOnlyArray(np.intp)
         self._spans: dict[int, tuple[int, int]] = {}
 
@@ -252,7 +249,7 @@ class VectorBuilder:
     @property
     def nbytes(self) -> int:
         own = sum(part.nbytes for part in (self._matrix, self._present, self._owner, *self._columns))
-        return own + (self._further.nbytes if self._further else 0)
+        return own + (self._windows.nbytes if self._windows else 0)
 
     def extend(self, vectors: NDArray[np.float32], present: NDArray[np.bool_]) -> None:
         self._matrix.extend(vectors)
@@ -261,22 +258,22 @@ class VectorBuilder:
         if self._columns:
             self._append_signs(vectors)
 
-    def add_further(self, row: int, vectors: NDArray[np.float32]) -> None:
+    def add_windows(self, row: int, vectors: NDArray[np.float32]) -> None:
         """The further windows of a row, which had none."""
-        if self._further is None:
-            self._further = VectorBuilder(self.dimensions, exact=self._exact)
+        if self._windows is None:
+            self._windows = VectorBuilder(self.dimensions, exact=self._exact)
         self._spans[row] = (len(self._owner), len(vectors))
         self._owner.extend(np.full(len(vectors), row, np.intp))
-        self._further.extend(vectors, np.ones(len(vectors), np.bool_))
+        self._windows.extend(vectors, np.ones(len(vectors), np.bool_))
 
     @property
-    def has_further(self) -> bool:
-        return self._further is not None
+    def has_windows(self) -> bool:
+        return self._windows is not None
 
-    def further_of(self, row: int) -> NDArray[np.float32]:
+    def windows_of(self, row: int) -> NDArray[np.float32]:
         """The vectors of the further windows of a row."""
         start, count = self._spans.get(row, (0, 0))
-        return self._further.matrix[start : start + count] if self._further else self.matrix[:0]
+        return self._windows.matrix[start : start + count] if self._windows else self.matrix[:0]
 
     def fill(self, rows: NDArray[np.intp], vectors: NDArray[np.float32]) -> None:
         """Vectors for rows that had none."""
@@ -290,27 +287,27 @@ class VectorBuilder:
     def remove(self, rows: NDArray[np.intp]) -> None:
         self._count -= int(np.count_nonzero(self.present[rows]))
         self._present.replace(rows, np.False_)
-        if self._further is not None:
+        if self._windows is not None:
             gone = np.flatnonzero(np.isin(self._owner.view, rows))
             if len(gone):
-                self._further.remove(gone)
+                self._windows.remove(gone)
 
     def view(self, question: NDArray[np.float32] | None = None) -> Vectors:
         if self._count > EXACT_ROWS and self._count > 2 * self._encoded_count and not self._exact:
             self._encode()
         columns = tuple(column.view for column in self._columns)
         signs = Signs(self._mean, columns) if columns else None
-        return Vectors(self.matrix, self.present, self._count, signs, question, self._view_further())
+        return Vectors(self.matrix, self.present, self._count, signs, question, self._view_windows())
 
-    def _view_further(self) -> Further | None:
-        if self._further is None:
+    def _view_windows(self) -> WindowVectors | None:
+        if self._windows is None:
             return None
         rows = np.fromiter(self._spans, np.intp)
         starts, counts = np.array([*self._spans.values()], np.intp).T
         if (rows[1:] < rows[:-1]).any():
             order = rows.argsort()
             rows, starts, counts = rows[order], starts[order], counts[order]
-        return Further(self._further.view(), self._owner.view, rows, starts, counts)
+        return WindowVectors(self._windows.view(), self._owner.view, rows, starts, counts)
 
     def _encode(self) -> None:
         """Signs for all rows, from a mean that suits them; again when there are twice as many."""

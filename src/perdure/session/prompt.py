@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Final
 from perdure.model import ContextItem, Record
 from perdure.recall.envelope import Style, enclose, item, unused_mark
 from perdure.session.shown import session_state
-from perdure.text.preview import clip
 
 if TYPE_CHECKING:
     from perdure.memory import Memory
@@ -29,21 +28,27 @@ def prompt_context(memory: Memory, place: Place, session: str, prompt: str) -> s
     with session_state(session) as state:
         shown = frozenset(state.shown)
     found = memory.suggest(asked, limit=_LIMIT, namespaces=place.read_namespaces, without=shown)
-    text, inside = render(found, several=len(place.read_namespaces) > 1)
+    text, inside = render(found, asked, several=len(place.read_namespaces) > 1)
     if inside:
         with session_state(session) as state:
             state.show([record.id for record in inside])
     return text
 
 
-def render(records: tuple[Record, ...], *, several: bool) -> tuple[str, list[Record]]:
-    """As many of the memories as find room, best first, and the text with them."""
+def render(records: tuple[Record, ...], asked: str, *, several: bool) -> tuple[str, list[Record]]:
+    """As many of the memories as find room, best first, and the text with them; of a long one the sentences that have
+    most in common with what is asked.
+    """
     lines: list[str] = []
     inside: list[Record] = []
     for record in records:
         whole = f"{record.title}\n{record.text}" if record.title else record.text
-        form = "full" if len(whole) <= _LONGEST else "excerpt"
-        line = item(ContextItem(record, clip(whole, _LONGEST), form, 1.0), Style(several=several))
+        shown = ContextItem(record, whole, "full", 1.0)
+        if len(whole) > _LONGEST:
+            from perdure.recall.excerpt import excerpt, terms_of
+
+            shown = ContextItem(record, excerpt(whole, terms_of(asked), _LONGEST, len), "excerpt", 1.0)
+        line = item(shown, Style(several=several))
         if len(enclose([*lines, line], "0" * 16)) <= MAX_CHARACTERS:
             lines.append(line)
             inside.append(record)

@@ -87,15 +87,11 @@ def speaker_and_date(record: Record) -> str:
 
 
 class Passage(NamedTuple):
-    """What a model embeds of a memory: `head` is its date, speaker, title and category, `tail` are its keywords."""
+    """What a model embeds of a memory, one part behind the other: `head` is its date, speaker, title and category."""
 
     head: str
     text: str
-    tail: str
-
-    @property
-    def whole(self) -> str:
-        return self.head + self.text + self.tail
+    keywords: str
 
 
 def passage(record: Record) -> Passage:
@@ -107,7 +103,7 @@ def passage(record: Record) -> Passage:
 
 def passage_hash(record: Record) -> bytes:
     """A vector is stored under this hash, so that no change of the passage can leave a stale vector behind."""
-    return sha256(passage(record).whole.encode("utf-8")).digest()[:16]
+    return sha256("".join(passage(record)).encode("utf-8")).digest()[:16]
 
 
 def term_hash(term: str) -> int:

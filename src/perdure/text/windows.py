@@ -11,8 +11,10 @@ from unicodedata import category
 from perdure.text.entry import Passage
 from perdure.text.patterns import pattern
 
-# Of a longer text the beginning is embedded, about 150 kB of English. Its words are all found.
+# Of a longer text the beginning is embedded, about 100 kB of English. Its words are all found.
 MAX_WINDOWS: Final = 256
+# To embed more takes seconds: nobody who writes or asks waits for that, `work` does it.
+FEW_WINDOWS: Final = 128
 
 # What a tokenizer takes for one or a few tokens. Latin letters stand together; elsewhere each character is one.
 _PIECE: Final = pattern(
@@ -29,8 +31,11 @@ _ENGLISH: Final = frozenset(
 # Of an English text a quarter or more are among those words, of a German one hardly any.
 _ENGLISH_SHARE: Final = 12
 _WORDS_LOOKED_AT: Final = 512
-# It is an estimate: of so much of what a model reads it is filled, so that hardly any window is cut.
-_FILLED: Final = 0.875
+# What fits by this estimate hardly ever has more tokens than the model reads.
+_FITTING_SHARE: Final = 0.875
+# Of a text that does not fit, a window has half of that, about 400 characters of English: among five other paragraphs
+# the one that is asked for is hardly heard.
+_WINDOW_SHARE: Final = _FITTING_SHARE / 2
 # Spaces cost nothing, but a window has an end.
 _CHARACTERS_PER_TOKEN: Final = 8
 _SENTENCE_END: Final = frozenset(".!?\u2026\u061f\u06d4\u0964\u0965\u3002\uff01\uff1f\uff61")
@@ -42,8 +47,8 @@ _OVERLAP_SHARE: Final = 8
 # What a reader takes for one character has several code points, but never more.
 _LONGEST_CHARACTER: Final = 32
 _JOINER: Final = "\u200d"
-_SKIN_TONES: Final = ("\U0001f3fb", "\U0001f3ff")
-_LOW_SURROGATES: Final = ("\udc00", "\udfff")
+# By their Unicode category: accents and vowel signs, joiners, halves of surrogate pairs, skin tones.
+_CONTINUING: Final = frozenset({"Mn", "Mc", "Me", "Cf", "Cs", "Sk"})
 
 
 class Window(NamedTuple):
@@ -69,62 +74,70 @@ def windows(passage: Passage, tokens: int | None) -> list[Window]:
     window begins as the passage does (date, speaker, title), and holds a part of the text. Together they hold all of
     it, in its order, unless there would be more than `MAX_WINDOWS`.
     """
-    whole, size = passage.whole, len(passage.text)
-    most = None if tokens is None else int(tokens * _FILLED)
+    whole, size = "".join(passage), len(passage.text)
+    if tokens is None:
+        return [Window(whole, 0, size)]
+    fitting = int(tokens * _FITTING_SHARE)
     # No character is more than one token.
-    if most is None or len(whole) <= most:
+    if len(whole) <= fitting:
         return [Window(whole, 0, size)]
-    letters = _letters_per_token(whole)
-    beginning = whole[: most * _CHARACTERS_PER_TOKEN]
-    if len(beginning) == len(whole) and _cuts(beginning, letters)[-1].cost <= most:
+    words = _WORD.findall(whole[: _WORDS_LOOKED_AT * _CHARACTERS_PER_TOKEN].lower())
+    is_english = _ENGLISH_SHARE * sum(word in _ENGLISH for word in words) >= len(words)
+    letters = _LETTERS_PER_TOKEN if is_english else _FOREIGN_LETTERS_PER_TOKEN
+    beginning = whole[: fitting * _CHARACTERS_PER_TOKEN]
+    if len(beginning) == len(whole) and _cuts(beginning, letters)[-1].cost <= fitting:
         return [Window(whole, 0, size)]
+    most = int(tokens * _WINDOW_SHARE)
+    found: list[Window] = []
     cuts = _cuts(passage.head[: most * _CHARACTERS_PER_TOKEN], letters)
     head = passage.head[: max(cut.at for cut in cuts if cut.cost <= most // 2)]
     room = most - max(cut.cost for cut in cuts if cut.cost <= most // 2)
-    body = passage.text + passage.tail
-    found: list[Window] = []
-    for start, end in _spans(_cuts(body[: MAX_WINDOWS * room * _CHARACTERS_PER_TOKEN], letters), room):
-        part = body[start:end].lstrip()
+    body = passage.text + passage.keywords
+    cuts = _cuts(body[: MAX_WINDOWS * room * _CHARACTERS_PER_TOKEN], letters)
+    first, last = 0, len(cuts) - 1
+    while first < last and len(found) < MAX_WINDOWS:
+        end, first, start = *_next(cuts, first, room), cuts[first].at
+        part = body[start : cuts[end].at].lstrip()
+        start = cuts[end].at - len(part)
+        part = part.rstrip()
         if part:
-            begin = end - len(part)
-            part = part.rstrip()
-            found.append(Window(head + part, min(begin, size), min(begin + len(part), size)))
+            found.append(Window(head + part, min(start, size), min(start + len(part), size)))
     return found or [Window(whole, 0, size)]
 
 
-def _spans(cuts: list[_Cut], room: int) -> list[tuple[int, int]]:
-    """From where to where each window goes. The last two share what is left, so that no window is a mere rest."""
-    spans: list[tuple[int, int]] = []
-    first, last = 0, len(cuts) - 1
-    while first < last and len(spans) < MAX_WINDOWS:
-        begin, left = cuts[first], cuts[last].cost - cuts[first].cost
-        most = room if left <= room else min(room, left // 2 + room // _OVERLAP_SHARE)
-        end = first + 1
-        while (
-            end < last
-            and cuts[end + 1].cost - begin.cost <= most
-            and cuts[end + 1].at - begin.at <= most * _CHARACTERS_PER_TOKEN
-        ):
-            end += 1
-        if end < last:
-            second_half = range((first + end) // 2 + 1, end + 1)
-            end = max(second_half, key=lambda place: (cuts[place].quality, place))
-        spans.append((begin.at, cuts[end].at))
-        following = end
-        if end < last and cuts[end].quality < _PARAGRAPH:
-            # The last sentence of this window if it is short, else some of its last words.
-            while following > first + 1 and cuts[end].cost - cuts[following - 1].cost <= room // _OVERLAP_SHARE:
-                following -= 1
-            shared = range(following, end + 1)
-            following = max(shared, key=lambda place: (min(cuts[place].quality, _SENTENCE), -place))
-        first = following
-    return spans
+def takes_long(passage: Passage, tokens: int | None) -> bool:
+    """Whether there are more windows than somebody waits for."""
+    if tokens is None or len(passage.text) <= FEW_WINDOWS * tokens:
+        return False
+    return len(windows(passage, tokens)) > FEW_WINDOWS
 
 
-def _letters_per_token(text: str) -> int:
-    words = [word.lower() for word in _WORD.findall(text[: _WORDS_LOOKED_AT * _CHARACTERS_PER_TOKEN])]
-    english = sum(word in _ENGLISH for word in words)
-    return _LETTERS_PER_TOKEN if english * _ENGLISH_SHARE >= len(words) else _FOREIGN_LETTERS_PER_TOKEN
+def _next(cuts: list[_Cut], first: int, room: int) -> tuple[int, int]:
+    """Where the window ends that begins at this place, and where the one after it begins. The last two share what is
+    left, so that none is a mere rest.
+    """
+    begin, last = cuts[first], len(cuts) - 1
+    left = cuts[last].cost - begin.cost
+    most = room if left <= room else min(room, left // 2 + room // _OVERLAP_SHARE)
+    end = first + 1
+    while (
+        end < last
+        and cuts[end + 1].cost - begin.cost <= most
+        and cuts[end + 1].at - begin.at <= most * _CHARACTERS_PER_TOKEN
+    ):
+        end += 1
+    if end == last:
+        return end, end
+    second_half = range((first + end) // 2 + 1, end + 1)
+    end = max(second_half, key=lambda place: (cuts[place].quality, place))
+    following = end
+    if cuts[end].quality < _PARAGRAPH:
+        # The last sentence of this window if it is short, else, inside a sentence, some of its last words.
+        while following > first + 1 and cuts[end].cost - cuts[following - 1].cost <= room // _OVERLAP_SHARE:
+            following -= 1
+        shared = range(following, end + 1)
+        following = max(shared, key=lambda place: (min(cuts[place].quality, _SENTENCE), -place))
+    return end, following
 
 
 def _cuts(text: str, letters_per_token: int) -> list[_Cut]:
@@ -142,19 +155,11 @@ def _cuts(text: str, letters_per_token: int) -> list[_Cut]:
         elif before in _NEEDS_NO_SPACE:
             quality = _SENTENCE
         if piece[3] is None:
-            if at and (not _continues(before, this) or at - cuts[-1].at > _LONGEST_CHARACTER):
+            inside = not this.isascii() and (before.endswith(_JOINER) or category(this[0]) in _CONTINUING)
+            if at and (not inside or at - cuts[-1].at > _LONGEST_CHARACTER):
                 cuts.append(_Cut(at, cost, quality))
             per_token = letters_per_token if piece[1] else _DIGITS_PER_TOKEN if piece[2] else 1
             cost += -(-len(this) // per_token)
         before = this
     cuts.append(_Cut(len(text), cost, _PARAGRAPH))
     return cuts
-
-
-def _continues(before: str, piece: str) -> bool:
-    """Whether the two are one character to a reader: an accent, a joined emoji, the second half of a surrogate pair."""
-    first = piece[0]
-    if first.isascii():
-        return False
-    joined = before.endswith(_JOINER) or first == _JOINER or _SKIN_TONES[0] <= first <= _SKIN_TONES[1]
-    return joined or _LOW_SURROGATES[0] <= first <= _LOW_SURROGATES[1] or category(first)[0] == "M"
