@@ -308,7 +308,7 @@ def conversation_columns(
 ) -> dict[str, SignalColumn]:
     """What the conversation adds to the evidence that each candidate has by itself."""
     own = {
-        "meant": SignalColumn(features.meant, features.meant.astype(float), weight * MEANT, optional=True),
+        "named": SignalColumn(features.meant, features.meant.astype(float), weight * MEANT, optional=True),
         "assistant": SignalColumn(
             features.assistant, features.assistant.astype(float), weight * ASSISTANT, optional=True
         ),

@@ -126,7 +126,7 @@ def evidence_columns(
     weights = effective_weights(recipe, keyword=bool(query.terms), vector=chosen is not None)
     top = float(keyword.max(initial=0.0)) or 1.0
     by_words = (keyword / top).round(DECIMALS).astype(np.float64)
-    each_word = np.full(count, 2 * weights["keyword"] * word_weight(memories) * top)
+    each_word = np.full(count, 2 * weights.get("keyword", 0.0) * word_weight(memories) * top)
     before = np.full(count, prior(memories))
     columns: dict[str, SignalColumn] = {}
     if not has_vector.all():
@@ -143,7 +143,7 @@ def evidence_columns(
     if chosen is not None:
         ranks = Ranks(candidates.partition, candidates.number, candidates.cosine, candidates.by_vector)
         near = meaning(candidates.cosine.astype(np.float64), usual_cosine(candidates, chosen)) * has_vector
-        columns["vector"] = SignalColumn(candidates.cosine, near, 2 * weights["vector"] * MEANING, ranks)
+        columns["vector"] = SignalColumn(candidates.cosine, near, 2 * weights.get("vector", 0.0) * MEANING, ranks)
     features = candidates.conversation
     if features is not None and recipe.conversation_weight:
         evidence = np.asarray(total_of(columns), np.float64)
