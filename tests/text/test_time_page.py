@@ -41,7 +41,13 @@ def test_each_end_on_the_page_is_read_as_it_says(words: str, moment: str):
     assert f"{parse_time(words, 'expires_at', NOW, ahead=True):%Y-%m-%d %H:%M:%S}" == moment
 
 
-@pytest.mark.parametrize("text", ["may I ask", "march to the office", "Alice may come", "in the sun"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "may I ask", "march to the office", "Alice may come", "in the sun", "in the May report", "on the third try",
+        "I may first ask Anna",
+    ],
+)  # fmt: skip
 def test_what_the_page_calls_no_time_is_none(text: str):
     assert f"`{text}`" in PAGE
     assert find_time_ranges(text, NOW) == ()

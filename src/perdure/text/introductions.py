@@ -19,18 +19,16 @@ class Introduction(NamedTuple):
     corrects: bool
 
 
-def find_introduction(text: str) -> Introduction | None:
+def find_introduction(text: str, *, holds_names: bool = True) -> Introduction | None:
     """The name that the speaker of a text gives to themselves; in English and, in one or two ways, in languages near to
-    it. Never an error.
+    it. `holds_names`: some words of it have capital letters. Never an error.
     """
-    beginning = text[:_BEGINNING]
-    if (
-        _LIKELY.search(beginning) is None
-        and " name" not in f" {beginning}"
-        and " here" not in beginning[:_LONGEST_NAME]
-    ):
+    likely = (holds_names and _LIKELY.search(text, 0, _BEGINNING)) or text.find(" name", 0, _BEGINNING) >= 0
+    if not likely and text.find(" here", 0, _LONGEST_NAME) < 0:
         return None
-    for start in (0, *(clause.end() for clause in _CLAUSE.finditer(beginning))):
+    beginning = text[:_BEGINNING]
+    clauses = _CLAUSE.finditer(beginning) if likely else ()
+    for start in (0, *(clause.end() for clause in clauses)):
         match = _INTRODUCTION.match(beginning, start)
         # Further on, `this is Paris` and `right here` introduce nobody.
         name = match and (match["told"] or match["said"] or (None if start else match["this"] or match["here"]))
@@ -49,13 +47,16 @@ def _is_name(name: str, *, told: bool) -> bool:
 # People introduce themselves at once; further on, a text is mostly about something else, or a letter or a story.
 _BEGINNING: Final = 160
 _LONGEST_NAME: Final = 40
-# Most messages have no capital letter behind the end of one of the phrases below, and need no closer look. Beginning
-# with the space makes it quicker to look for.
+# Most messages have no capital letter behind the end of one of the phrases below, and need no closer look. The letters
+# with which these end are compared first, which takes half the time.
 _ENDS: Final = (
     r"['’]m", r"\bam", r"\bis", r"['’]s", r"\bby", r"\bme", "ed", "ist", "ße", "sse", "ich", "lle", "est", "uis", "amo",
     r"\bes", "soy", "è", "é", "eet", "ben", "ter", "der", "się", "mię", "вут", "ати",
 )  # fmt: skip
-_LIKELY: Final = pattern(f" (?=[A-ZÀ-ÖØ-ÞĀ-ŽΑ-ΩА-Я])(?:{'|'.join(f'(?<={end} )' for end in _ENDS)})")
+_LIKELY: Final = pattern(
+    f" [A-ZÀ-ÖØ-ÞĀ-ŽΑ-ΩА-Я](?<=[{''.join(sorted({end[-1] for end in _ENDS}))}] .)"
+    f"(?:{'|'.join(f'(?<={end} .)' for end in _ENDS)})"
+)
 _GREETING: Final = (
     "(?:hi|hello|hey|hiya|good (?:morning|afternoon|evening|day)|hallo|guten (?:tag|morgen|abend)|moin|bonjour|salut"
     "|hola|ciao|olá|hej|cześć|привет)(?: (?:there|all|again|everyone|everybody|zusammen))?"

@@ -105,7 +105,8 @@ def _index_row(row: Row) -> IndexRow:
     asking, names, introduction = 0.0, 0.0, None
     if said is not None:
         said = said.decode("utf-8", "replace")
-        asking, names, introduction = question_share(said), name_share(said), find_introduction(said)
+        asking, names = question_share(said), name_share(said)
+        introduction = find_introduction(said, holds_names=names > 0)
     # Much quicker than calling the class by its many arguments, or `_make`, which counts them.
     return _new_row(IndexRow, (
         number, terms, vector, active == 1, tier.decode("utf-8", "replace"), kind, valid_from, valid_until, expires_at,
