@@ -118,7 +118,7 @@ def test_no_fault_of_an_embedder_loses_a_memory(
             assert runs < 20
         assert seconds.now - began <= RECOVERY_SECONDS
         assert len(server.requests) <= 1.5 * WRITES + 10
-        expected = WordEmbedder(DIMENSIONS).embed_passages([row.passage for row in rows])
+        expected = WordEmbedder(DIMENSIONS).embed_passages(["".join(row.passage) for row in rows])
         assert np.allclose(stored(memory, rows), expected, atol=1e-6)
         assert memory.recall("note3 rain").mode == "hybrid"
         assert [finding for finding in memory.doctor() if finding.level == "problem"] == []

@@ -101,7 +101,7 @@ def cosines(memory: Memory, query: str) -> dict[int, float]:
     embedder = WordEmbedder()
     question = embedder.embed_query(query)
     records = memory.list(limit=100).records
-    vectors = embedder.embed_passages([passage(record) for record in records])
+    vectors = embedder.embed_passages(["".join(passage(record)) for record in records])
     return {record.number: float(vector @ question) for record, vector in zip(records, vectors, strict=True)}
 
 
@@ -268,7 +268,7 @@ def test_of_more_memories_than_vectors_are_compared_one_by_one_each_is_still_wei
         memory.import_({"text": text, "confidence": one} for text, one in zip(texts, sure.tolist(), strict=True))
         memory.work()
         found = [hit.score for hit in memory.recall("???", recipe="learnings", limit=20)]
-        near = embedder.embed_passages([passage(memory.get(1)).replace(texts[0], text) for text in texts])
+        near = embedder.embed_passages(["".join(passage(memory.get(1))).replace(texts[0], text) for text in texts])
     cosines = near @ embedder.embed_query("???")
     total = (0.5 * cosines.clip(0) / cosines.max() + 0.3 * (0.3 + 0.2 * sure + 0.3)) / 0.8
     assert found == pytest.approx(np.sort(total)[::-1][:20].tolist(), abs=1e-4)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -120,3 +120,61 @@ def test_all_rows_can_be_asked_for_even_one_whose_signs_are_all_opposite(count: 
     matrix[7] = -matrix[0]
     near = built(matrix).view().nearest(matrix[0], None, count)
     assert len(near.rows) >= 11_999
+
+
+def windowed(rng: np.random.Generator, rows: int, dimensions: int, most: int) -> tuple[VectorBuilder, list[Any]]:
+    """Rows of which every other one has up to `most` further windows, some of which came after later rows; and the
+    vectors of each.
+    """
+    each = [unit(rng, 1 + (row % 2) * int(rng.integers(1, most + 1)), dimensions) for row in range(rows)]
+    matrix, present = np.array([windows[0] for windows in each]), np.ones(rows, np.bool_)
+    later = np.flatnonzero(rng.random(rows) < 0.3)
+    matrix[later], present[later] = 0, False
+    builder = built(matrix, present)
+    for row in [*sorted(set(range(rows)) - set(later.tolist())), *later.tolist()]:
+        if not present[row]:
+            builder.fill(np.array([row]), each[row][:1])
+        if len(each[row]) > 1:
+            builder.add_windows(row, each[row][1:])
+    return builder, each
+
+
+def best(windows: NDArray[np.float32], query: NDArray[np.float32]) -> float:
+    return float((windows @ query).max()) - 0.02 * float(np.log(len(windows)))
+
+
+@given(st.integers(0, 2**32), st.integers(2, 60), st.integers(1, 20))
+def test_of_a_long_memory_the_best_window_counts(seed: int, rows: int, count: int):
+    rng = np.random.default_rng(seed)
+    builder, each = windowed(rng, rows, 8, 5)
+    gone, query, allowed = rng.permutation(rows)[: rows // 4], unit(rng, 8), rng.random(rows) < 0.7
+    before = builder.view()
+    builder.remove(gone)
+    possible = allowed.copy()
+    possible[gone] = False
+    expected = np.array([best(windows, query) for windows in each])
+    near = builder.view().nearest(query, allowed, count)
+    assert near.cosines == pytest.approx(expected[near.rows], abs=1e-5)
+    wanted = [row for row in np.argsort(-expected, kind="stable").tolist() if possible[row]][:count]
+    assert set(wanted) <= set(near.rows.tolist())
+    assert before.cosines(query, np.arange(rows)) == pytest.approx(expected, abs=1e-5)
+    for row, windows in enumerate(each):
+        found = before.best_window(query, row)
+        assert found == (None if len(windows) == 1 else (int((windows @ query).argmax()), len(windows)))
+
+
+def test_of_many_windows_nearly_all_of_the_nearest_are_found():
+    rng = np.random.default_rng(5)
+    builder, each = windowed(rng, 5_000, 64, 6)
+    view = builder.view()
+    assert view.signs is not None
+    assert view.windows is not None
+    assert view.windows.vectors.signs is not None
+    shares: list[float] = []
+    for row in range(1, 81, 2):
+        query = 0.8 * each[row][-1] + 0.6 * unit(rng, 64)
+        expected = np.array([best(windows, query) for windows in each])
+        near = view.nearest(query, None, 100).best(10)
+        assert row in near.rows
+        shares.append(len(set(near.rows.tolist()) & set(np.argsort(-expected)[:10].tolist())) / 10)
+    assert np.mean(shares) >= 0.95

@@ -28,6 +28,7 @@ Way: TypeAlias = "str | Callable[[Any], object]"
 DEFAULT, WORK, HOME = 1 << 32, 2 << 32, 3 << 32
 
 _NAN = struct.pack("<16f", *([0.1] * 15), float("nan"))
+_HALF_ZERO = struct.pack("<16f", *([0.1] * 16)) + bytes(64)
 _ENTRY = "terms, title, text, keywords, reasoning, tags, anchor, folder, tokens"
 _WORDS = "title, text, keywords, reasoning, tags, anchor, folder"
 
@@ -250,6 +251,10 @@ REPAIRED: dict[str, Damage] = {
     ),
     "a vector has a number that is none": Damage(
         f"UPDATE vector SET data = x'{_NAN.hex()}', checksum = {crc32(_NAN)} WHERE id = {DEFAULT + 1}", "vectors"
+    ),
+    "the second vector of a long memory has no direction": Damage(
+        f"UPDATE vector SET data = x'{_HALF_ZERO.hex()}', checksum = {crc32(_HALF_ZERO)} WHERE id = {DEFAULT + 1}",
+        "vectors",
     ),
     "a vector has no direction": Damage(
         f"UPDATE vector SET data = zeroblob(64), checksum = {crc32(bytes(64))} WHERE id = {DEFAULT + 1}", "vectors"

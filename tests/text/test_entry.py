@@ -50,7 +50,7 @@ def test_every_field_that_may_be_searched_is_in_the_entry(fields: Any):
 
 def test_the_date_and_the_speaker_are_part_of_what_is_searched_and_embedded():
     spoken = record(valid_at=datetime(2023, 5, 8, tzinfo=UTC), metadata={"speaker": "Caroline"})
-    assert passage(spoken) == "[8 May 2023] Caroline: Alice prefers dark mode"
+    assert "".join(passage(spoken)) == "[8 May 2023] Caroline: Alice prefers dark mode"
     held = unpack_terms(entry_of(spoken).terms)
     assert all(term_hash(word) in held for word in terms(" ".join(query_words("caroline may 2023"))))
 

@@ -9,7 +9,7 @@ import pytest
 from perdure.errors import InvalidInput
 from perdure.store.port import Store
 from perdure.testing.conformance.store_fixture import StoreTestBase
-from perdure.testing.records import GENERATION, NAMESPACE, amend, draft, embed, insert, remember, vector
+from perdure.testing.records import GENERATION, NAMESPACE, amend, draft, embed, insert, read_once, remember, vector
 from perdure.text.entry import passage, passage_hash
 
 
@@ -62,7 +62,7 @@ class VectorsTests(StoreTestBase):
     def test_memories_that_may_not_be_found_are_not_pending(self, store: Store) -> None:
         remember(store, "tea", state="deleted")
         remember(store, "coffee", state="superseded")
-        assert [pending.passage for pending in store.pending(GENERATION, 9)] == ["coffee"]
+        assert [pending.passage.text for pending in store.pending(GENERATION, 9)] == ["coffee"]
 
     def test_a_new_generation_starts_from_nothing_and_leaves_the_old_one(self, store: Store) -> None:
         record = remember(store, "tea")
@@ -99,9 +99,20 @@ class VectorsTests(StoreTestBase):
             writer.put_vector(GENERATION, passage_hash(record), b"")
         assert store.pending_count(GENERATION) == 2
 
+    def test_a_passage_may_have_several_vectors_one_behind_the_other(self, store: Store) -> None:
+        record = remember(store, "tea")
+        several = vector(0, 1, 0, 0) + vector(0, 0, 1, 0) + vector(0, 0, 0, 1)
+        with store.write(NAMESPACE) as writer:
+            assert writer.put_vector(GENERATION, passage_hash(record), several)
+        assert store.pending_count(GENERATION) == 0
+        assert [row.vector for row in store.index_rows(NAMESPACE, GENERATION, 0, 9)] == [several]
+        assert read_once(store).passage_vectors(GENERATION, [passage_hash(record)]) == {passage_hash(record): several}
+        assert not [finding for finding in store.check() if finding.level == "problem"]
+
     @pytest.mark.parametrize("odd", [(0, 0, 0, 0), (1, 0, float("nan"), 0), (float("inf"), 0, 0, 0)], ids=str)
     def test_a_vector_without_a_direction_is_refused(self, store: Store, odd: tuple[float, ...]) -> None:
         record = remember(store, "tea")
-        with pytest.raises(InvalidInput), store.write(NAMESPACE) as writer:
-            writer.put_vector(GENERATION, passage_hash(record), vector(*odd))
+        for windows in (vector(*odd), vector(1, 0, 0, 0) + vector(*odd)):
+            with pytest.raises(InvalidInput), store.write(NAMESPACE) as writer:
+                writer.put_vector(GENERATION, passage_hash(record), windows)
         assert store.pending_count(GENERATION) == 1
