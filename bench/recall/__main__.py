@@ -27,6 +27,7 @@ from bench.recall.sets import DEV, SOURCES
 from bench.recall.systems import MEANING, SUM, UNFLOORED, WORDS
 from bench.recall.times import measured as measured_times
 from bench.recall.vectors import Remembering
+from bench.recall.weights import Found, collect, left_out
 from bench.run import told
 
 BENCH: Final = Path(__file__).parent.parent
@@ -80,16 +81,19 @@ def _measured(sets: Sequence[JudgingSet], sts: Path | None, sick: Path | None, e
     results: list[SetResult] = []
     locomo: LocomoResult | None = None
     claims = next((one.questions for one in sets if one.name == "scifact"), ())
+    found: dict[str, Sequence[Found]] = {}
     for judging_set in sets:
         if judging_set.name == "locomo":
             result, locomo = _locomo(judging_set, claims, embedder)
             results.append(result)
         else:
             results.append(_judged(judging_set, embedder))
+        with told(f"{judging_set.name}, other weights"), stored(judging_set.collections, embedder) as memory:
+            found[judging_set.name] = collect(memory, judging_set)
     with told("pairs of sentences"):
         pairs = correlations(sts, sick, embedder)
     embedder.keep()
-    return Results(results, pairs, locomo)
+    return Results(results, pairs, locomo, left_out(found) if len(found) > 1 else ())
 
 
 def _judged(judging_set: JudgingSet, embedder: Remembering) -> SetResult:

@@ -11,6 +11,7 @@ from bench.recall.data import CATEGORIES, NAMES
 from bench.recall.fits import FLOORS, MOST_FALLEN, MOST_LOST, Fits, leave_one_out, with_floor
 from bench.recall.results import ANSWERS_IT, DEPTHS, MOST_BELOW, Answers, LocomoResult, Results, SetResult
 from bench.recall.systems import DEFAULT, FTS5, MEANING, SUM, UNFLOORED, WORDS
+from bench.recall.weights import LeftOut
 from perdure.model import MIN_RELEVANCE
 
 _COLUMNS: Final = (DEFAULT, UNFLOORED, WORDS, MEANING, SUM, FTS5)
@@ -39,8 +40,7 @@ among the first k, MRR looks at the first fifty. Each conversation, chat, scene 
 - **SciFact** (claims CC BY 4.0, abstracts ODC-By 1.0): one memory for each abstract, the test claims are the questions.
 - **Circa, FriendsQA, QMSum, CRD3, SGD, unseen relations**: the development parts of sets that the model's training
   also uses. Scenes, meetings, games and bookings are conversations; the answers of Circa and the relations are not.
-- **Ours**: [bench/recall/sets](recall/sets/README.md), written before the ranking that they judge and never used to
-  choose a weight.
+- **Ours**: [bench/recall/sets](recall/sets/README.md), written before the ranking that they judge.
 
 `words alone`, `meaning alone` and `plain sum` are recipes with these weights and nothing else, without a floor. SQLite
 FTS5 has the tokenizer `porter unicode61`, any of the question's words but stopwords, and date and speaker before the
@@ -56,9 +56,30 @@ def page(results: Results) -> Iterator[str]:
     for result in results.sets:
         if result.judging_set.name == "beam":
             yield from _abilities(result)
+    if results.weights:
+        yield from _weights(results.weights)
     if results.locomo is not None:
         yield from _locomo(results.locomo)
     yield _PROTOCOL.strip()
+
+
+def _weights(rows: Sequence[LeftOut]) -> Iterator[str]:
+    yield "## The weights"
+    yield ""
+    yield "They were fitted on all sets at once, each counting as much as every other, and rounded. For each set the"
+    yield "best of these, and of each of them half as large and half as large again, was chosen on the other sets, by the"
+    yield "mean of their nDCG@10; of each set 300 questions at most count, and of each question the first fifty hits."
+    yield ""
+    chosen = [
+        [row.name, f"{row.chosen.signal} x {row.chosen.factor:g}" if row.chosen.signal else "as they are",
+         _three(row.with_chosen), _three(row.as_it_is)]
+        for row in rows
+    ]  # fmt: skip
+    means = (fmean(row.with_chosen for row in rows), fmean(row.as_it_is for row in rows))
+    chosen.append(["**mean**", "", *map(_three, means)])
+    yield from _table(
+        ["left out", "chosen on the others", "with what was chosen", "with the weights as they are"], chosen
+    )
 
 
 def comparison(sets: Sequence[SetResult]) -> Iterator[str]:

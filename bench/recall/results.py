@@ -14,6 +14,7 @@ from bench.recall.measures import all_found, any_found, interval, ndcg, reciproc
 from bench.recall.runs import DEEPEST, FIRST, POOLED, Answered, asked
 from bench.recall.systems import DEFAULT, FTS5, SINGLE, SYSTEMS, System
 from bench.recall.times import TimeResults
+from bench.recall.weights import LeftOut
 from perdure import Memory
 
 DEPTHS: Final = (5, 10, 20, 50)
@@ -151,6 +152,7 @@ class Results:
     sets: Sequence[SetResult]
     pairs: Mapping[str, tuple[int, float]]
     locomo: LocomoResult | None
+    weights: Sequence[LeftOut] = ()
 
 
 def judged(memory: Memory, judging_set: JudgingSet) -> SetResult:
