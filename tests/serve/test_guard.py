@@ -149,6 +149,31 @@ def test_bytes_that_are_no_request_are_refused_and_the_server_lives(shared: Runn
     assert shared("GET", "/healthz").status == 200
 
 
+@pytest.mark.parametrize(
+    "request_bytes",
+    [
+        b"GET /v1/memories HTTP/1.1\r\nHost: localhost\r\nX-Note: a\x00b\r\n\r\n",
+        b"GET /v1/memories HTTP/1.1\r\nHost: localhost\r\nX-Note: a\x0bb\r\n\r\n",
+        b"GET /v1/memories HTTP/1.1\r\nHost: localhost\r\nno colon\r\n\r\n",
+        b"\x16\x03\x01\x02\r\n\r\n",
+    ],
+)
+def test_what_cannot_be_read_as_http_is_refused_with_a_problem_like_everything_else(
+    shared: RunningServer, request_bytes: bytes
+):
+    status, body = raw(shared, request_bytes)
+    told = json.loads(body)
+    assert (status, told["status"], told["code"], bool(told["remedy"])) == (400, 400, "bad_request", True)
+
+
+def test_wrong_tokens_do_not_make_the_server_look_dead(store: Path):
+    with RunningServer(store, ("--rate", "0.001")) as server:
+        assert [server("GET", "/v1/memories", token="wrong").status for _ in range(3)] == [401, 429, 429]  # noqa: S106
+        assert [server("GET", "/healthz", token=None).status for _ in range(3)] == [200] * 3
+        assert [server("GET", "/openapi.json", token=None).status for _ in range(2)] == [200, 429]
+        assert server("GET", "/v1/memories").status == 200
+
+
 def test_a_token_that_asks_too_often_is_told_when_to_come_back(store: Path):
     with RunningServer(store, ("--rate", "0.001")) as server:
         replies: list[Reply] = [server("GET", "/v1/memories") for _ in range(3)]

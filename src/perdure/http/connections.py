@@ -11,6 +11,9 @@ from typing import Any, Final, cast
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from perdure.errors import BadRequest
+from perdure.http.problems import problem
+
 # Seconds until the headers of a request have arrived, and from then on its body. The guard, which can still answer,
 # loses its patience with a body a little earlier.
 HEADER_SECONDS: Final = 10
@@ -22,6 +25,7 @@ MOST_CONNECTIONS: Final = 512
 READ_SECONDS: Final = 30
 READ_BYTES: Final = 16 << 10
 MOST_UNREAD: Final = 128 << 20
+_SEND_HTTP: Final = "Send HTTP/1.1, without control characters in its headers; nothing was changed."
 # Seconds that an answer may still take to be read when the server ends.
 LAST_SECONDS: Final = 0.5
 
@@ -52,6 +56,19 @@ class Connection(H11Protocol):
         for patience in (self._patience, self._reader_patience):
             if patience is not None:
                 patience()
+
+    def send_400_response(self, msg: str) -> None:
+        """What cannot be read as HTTP never comes to the guard, and is refused in the same form."""
+        del msg
+        answer = problem(BadRequest("The request is not HTTP that can be read.", remedy=_SEND_HTTP))
+        head = h11.Response(
+            status_code=answer.status_code,
+            headers=[*answer.raw_headers, (b"connection", b"close")],
+            reason=b"Bad Request",
+        )
+        for event in (head, h11.Data(data=bytes(answer.body)), h11.EndOfMessage()):
+            self.transport.write(self.conn.send(event) or b"")
+        self.transport.close()
 
     def pause_writing(self) -> None:
         """Called when more of an answer waits than is sent at once: begin to watch whoever should read it."""

@@ -5,26 +5,24 @@ with the last id that they saw misses nothing.
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from typing import Annotated, Any, Final
 
-import anyio
-from anyio.to_thread import run_sync
 from fastapi import Header, Query
 from starlette.responses import Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from perdure.auth.authorise import authorise
-from perdure.errors import BadRequest, PerdureError
+from perdure.errors import BadRequest, PerdureError, RateLimited
+from perdure.http.problems import problem
 from perdure.http.routing import Asking, Caller, Routes
+from perdure.http.streams import LogFeed, position_of
 from perdure.jsonable import to_jsonable
 from perdure.model import Revision
 
 EVENTS: Final = Routes("changes")
-# How often the log is looked at, and after how many looks without a change something is sent, so that nobody in between
-# takes the connection for dead.
-_PAUSE: Final = 0.25
+# After how many looks without a change something is sent, so that nobody in between takes the connection for dead.
 _SILENCE: Final = 60
-_PAGE: Final = 100
 _LARGEST: Final = 2**62
 
 
@@ -37,17 +35,35 @@ def events(
     after: Annotated[int | None, Query(ge=0, description="The same, for those who cannot set a header.")] = None,
 ) -> Response:
     """The event's name is the operation, its data says which memory, which version, who and when, without the text.
-    Without a last id it begins with what happens next.
+    Without a last id it begins with what happens next. A token may have 8 streams open; one more is 429.
     """
     if last_event_id is not None and not (last_event_id.isascii() and last_event_id.isdigit()):
         raise BadRequest("Last-Event-ID must be the id of an event.", remedy="Leave it out to begin now.")
     seen = min(int(last_event_id[:20]), _LARGEST) if last_event_id else after
     if seen is None:
-        seen = _position(caller)
-    return StreamingResponse(follow(caller, seen), media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
+        seen = position_of(caller.memory)
+    return EventStream(caller, seen)
 
 
-async def follow(caller: Caller, seen: int) -> AsyncIterator[str]:
+class EventStream(Response):
+    """A response that counts as a stream from its first byte until its reader has gone."""
+
+    def __init__(self, caller: Caller, seen: int) -> None:
+        super().__init__()
+        self._caller, self._seen = caller, seen
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        caller = self._caller
+        try:
+            with caller.serving.streams.one_more(caller.token, caller.memory, caller.namespace) as feed:
+                told = follow(caller, feed, self._seen)
+                headers = {"X-Accel-Buffering": "no"}
+                await StreamingResponse(told, media_type="text/event-stream", headers=headers)(scope, receive, send)
+        except RateLimited as error:
+            await problem(error)(scope, receive, send)
+
+
+async def follow(caller: Caller, feed: LogFeed, seen: int) -> AsyncIterator[str]:
     yield f"retry: 1000\nid: {seen}\n\n"
     silent = 0
     while not caller.serving.is_ending():
@@ -56,7 +72,7 @@ async def follow(caller: Caller, seen: int) -> AsyncIterator[str]:
             tokens = caller.serving.tokens
             token = caller.token if tokens is None else tokens.by_id(caller.token.id)
             authorise(token, caller.action, caller.namespace, caller.serving.clock())
-            lines = await run_sync(lines_after, caller, seen)
+            lines = await feed.lines_after(seen)
         except PerdureError as error:
             yield f"event: error\ndata: {json.dumps(error.as_dict('http'))}\n\n"
             return
@@ -68,20 +84,7 @@ async def follow(caller: Caller, seen: int) -> AsyncIterator[str]:
             yield ": nothing new\n\n"
             silent = 0
         if not lines:
-            await anyio.sleep(_PAUSE)
-
-
-def _position(caller: Caller) -> int:
-    newest = caller.memory.log(limit=1)
-    return newest[0].seq if newest else 0
-
-
-def lines_after(caller: Caller, seen: int) -> Sequence[Revision]:
-    """The next lines, oldest first. Positions have no gaps, so that a page that ends at `seen + 100` begins there."""
-    if _position(caller) <= seen:
-        return ()
-    page = caller.memory.log(before=seen + _PAGE + 1, limit=_PAGE)
-    return [line for line in reversed(page) if line.seq > seen]
+            await feed.wait()
 
 
 def event_text(line: Revision) -> str:

@@ -35,7 +35,8 @@ from perdure.http.rate_limit import RateLimit
 # Where the request's own scope holds the token.
 TOKEN: Final = "perdure.token"  # noqa: S105 - a name
 # What may be asked without a token, because it tells nothing about anybody.
-PUBLIC: Final = frozenset({"/healthz", "/openapi.json"})
+HEALTH: Final = "/healthz"
+PUBLIC: Final = frozenset({HEALTH, "/openapi.json"})
 _HOST: Final = re.compile(r"(?:\[([0-9a-f:.]+)\]|([a-z0-9.-]+))(?::\d{1,5})?")
 _BEARER: Final = "bearer"
 # The longest that a body may take to arrive.
@@ -118,12 +119,16 @@ class Guard:
             raise OriginRefused
 
     def _token(self, headers: dict[str, str], scope: Scope) -> AccessToken | None:
-        client: tuple[str, int] = scope.get("client") or ("", 0)
+        path, client = scope["path"], scope.get("client") or ("", 0)
+        if path == HEALTH:
+            # The answer costs no more than a refusal, and whoever watches the server must not take it for dead because
+            # somebody behind the same proxy asks too much.
+            return None
         token = self._rules.anybody
-        # Those who show no token, or a wrong one, are counted by their address.
-        caller = f"address {client[0]}"
+        # Those who show no token, or a wrong one, are counted by their address; apart, those who need to show none.
+        caller = f"{'public' if path in PUBLIC else 'address'} {client[0]}"
         refusal: Unauthenticated | None = None
-        if self._rules.tokens is not None and scope["path"] not in PUBLIC:
+        if self._rules.tokens is not None and path not in PUBLIC:
             kind, _, given = headers.get("authorization", "").partition(" ")
             try:
                 token = self._rules.tokens.find(given.strip()) if kind.lower() == _BEARER else None
@@ -136,7 +141,7 @@ class Guard:
             raise limited
         if refusal is not None:
             raise refusal
-        if token is None and scope["path"] not in PUBLIC:
+        if token is None and path not in PUBLIC:
             raise Unauthenticated
         return token
 

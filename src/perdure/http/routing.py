@@ -28,6 +28,7 @@ from perdure.http.guard import TOKEN
 from perdure.http.metrics import Metrics
 from perdure.http.problems import MEDIA_TYPE as PROBLEM
 from perdure.http.problems import problem
+from perdure.http.streams import Streams
 from perdure.ids import UUID
 from perdure.jsonable import to_jsonable
 from perdure.memory import Memory
@@ -63,6 +64,7 @@ class Serving:
     is_ending: Callable[[], bool] = lambda: False
     # What `consolidate` handed out to models, by the id of their token.
     tasks: dict[str, dict[str, str]] = field(default_factory=dict[str, dict[str, str]])
+    streams: Streams = field(default_factory=Streams)
     # Told after every request that may have written.
     note_write: Callable[[], None] = lambda: None
 
