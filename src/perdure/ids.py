@@ -24,6 +24,9 @@ PROPOSAL: Final = "proposal"
 # Of these, what says again what other memories say: it is shown only where it is asked for.
 ON_REQUEST: Final = (EPISODE, PROPOSAL)
 KINDS: Final = (MESSAGE, *ON_REQUEST)
+# The source of what a person wrote, and of what a model wrote in a session, in the words of S1.
+BY_HAND: Final = "manual"
+CAPTURED: Final = "session-capture"
 # The source of the facts that were learned from conversations.
 LEARNED: Final = "consolidation"
 # Their session: they belong to a conversation, and to none of its sittings.

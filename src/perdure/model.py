@@ -192,6 +192,10 @@ def same_history(one: Record, other: Record) -> bool:
     return _history(one) == _history(other)
 
 
+# In the log, behind the surface of a change that a model made.
+BY_MODEL: Final = " (model)"
+
+
 @value_class
 class Change:
     """Who changes a memory, how and when; one batch is what one call did, and what one undo takes back.

@@ -10,12 +10,13 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from perdure.errors import CapacityExceeded, NotAllowed, StoreDamaged
+from perdure.lifecycle.model_rights import given_by_people
 from perdure.lifecycle.tier_policy import ONLY_PEOPLE
-from perdure.lifecycle.write_context import set_by_person
 from perdure.model import Capacity, EvictionCandidate, Json, Record
 from perdure.store.capacity import EvictionRule, Load
 from perdure.store.port import Reader, Writer
 from perdure.validation import check_int
+from perdure.values import replace
 
 if TYPE_CHECKING:
     from perdure.services import Services
@@ -31,7 +32,8 @@ _FIRST: Final = 8
 _GROWTH: Final = 8
 _ORDER: Final = (
     "superseded memories, then those of low importance, then the others, and for what a person writes also those that "
-    "only a model protected; of each the least recently used first"
+    "only a model protected; of each the least recently used first. What a model writes evicts nothing that a person "
+    "wrote"
 )
 # No importance is as high.
 _ABOVE_ALL: Final = 2.0
@@ -127,18 +129,19 @@ def protected_by_models(rule: EvictionRule, writer: Writer) -> list[EvictionCand
     nearly_all = EvictionRule(rule.low, _ABOVE_ALL, (ONLY_PEOPLE,))
     found: list[EvictionCandidate] = []
     for candidate in writer.eviction_candidates(nearly_all, _LOOKED_AT):
-        reasons = ["tier"] if candidate.tier in rule.protected_tiers else []
-        reasons += ["importance"] if candidate.importance >= rule.high else []
-        if reasons:
-            lines = writer.revisions(candidate.number)
-            found += [] if any(set_by_person(lines, reason) for reason in reasons) else [candidate]
+        if candidate.tier in rule.protected_tiers or candidate.importance >= rule.high:
+            tier, importance = (given_by_people(writer, candidate.number, name) for name in ("tier", "importance"))
+            is_protected = tier in rule.protected_tiers or (importance is not None and importance >= rule.high)
+            found += [] if is_protected else [candidate]
     return found
 
 
 def memories_to_evict(services: Services, writer: Writer, load: Load, written: Sequence[Record]) -> list[Record]:
     """The memories that the namespace has no room for after `written`, which stays. CapacityExceeded when those that
-    may go are not enough.
+    may go are not enough: for what a model writes, only what models wrote.
     """
+    is_person = services.context.is_person
+    rule = services.eviction_rule if is_person else replace(services.eviction_rule, models_only=True)
     max_items, max_tokens = limits(load, services.settings)
     if not is_over(load.items, load.tokens, max_items, max_tokens):
         return []
@@ -146,10 +149,10 @@ def memories_to_evict(services: Services, writer: Writer, load: Load, written: S
     # Candidates are asked for in growing pages: mostly one memory has to go, and it is the first.
     limit = _FIRST + (0 if max_items is None else max(0, load.items - max_items))
     while True:
-        page = writer.eviction_candidates(services.eviction_rule, limit + len(kept))
+        page = writer.eviction_candidates(rule, limit + len(kept))
         exhausted = len(page) < limit + len(kept)
-        if exhausted and services.context.is_person:
-            page += protected_by_models(services.eviction_rule, writer)
+        if exhausted and is_person:
+            page += protected_by_models(rule, writer)
         chosen = choose((candidate for candidate in page if candidate.number not in kept), load, max_items, max_tokens)
         if chosen is None and exhausted:
             own = sum(services.tokens.count(record.text) for record in written)
@@ -165,7 +168,13 @@ def memories_to_evict(services: Services, writer: Writer, load: Load, written: S
                 for used, most, singular, plural in usages
                 if most and used > most
             ]
-            raise CapacityExceeded(f"The namespace may hold {', and '.join(over)}; what is left in it is protected.")
+            left = "is protected" if is_person else "is protected, or a person wrote it"
+            raise CapacityExceeded(
+                f"The namespace may hold {', and '.join(over)}; what is left in it {left}.",
+                remedy=None
+                if is_person
+                else "Ask a person to forget something, or to raise the limit; nothing was changed.",
+            )
         if chosen is None:
             limit *= _GROWTH
             continue

@@ -3,7 +3,7 @@
 Expiring can be taken back, so it follows the clock. Purging cannot: a clock that is suddenly a year ahead must not
 decide about it. For purging, time is trusted as far as writes prove it: from a known moment over every write after it,
 in steps of a day at most. A longer step counts once the writes after it have gone on for a week. What is due later than
-that waits, or until somebody confirms that the clock is right.
+that waits, or until a person confirms that the clock is right; so does what had to go for what a model wrote.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from itertools import groupby, pairwise
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final
@@ -36,6 +37,11 @@ _WORTH_NOTING: Final = timedelta(hours=1)
 _BEGINNING: Final = datetime(1, 1, 1, tzinfo=UTC)
 # Memories per transaction: few enough that no other writer waits long.
 _PAGE: Final = 256
+# What a model destroyed nobody could bring back.
+_BY_MODELS: Final = (
+    "Memories that were evicted for what a model wrote are kept until a person says otherwise: `perdure list --state "
+    "evicted` shows them, and `perdure work --purge` purges those whose grace period is over."
+)
 # Held-back memories are counted up to this number.
 _MAX_HELD: Final = 10_000
 
@@ -91,15 +97,21 @@ def expire_and_purge(services: Services, *, purge: bool | None) -> ExpiryResult:
 
     expired = _each_page(services, lambda: store.due(now, _PAGE), prepare, expire)
     purged = held = 0
+    notes: list[str] = []
     if purge is not False:
         evicted_until = _back(until, services.grace)
-        purged = _each_page(services, lambda: store.purgeable(evicted_until, _PAGE), lambda _: None, erase)
+        # A person who says that the clock is right has looked at what is there.
+        due = partial(store.purgeable, evicted_until, by_models=purge is True)
+        purged = _each_page(services, lambda: due(_PAGE), lambda _: None, erase)
         held = len(store.purgeable(_back(now, services.grace), _MAX_HELD)) if until < now else 0
+        if purge is None and services.context.is_person and store.purgeable(evicted_until, 1, by_models=True):
+            notes.append(_BY_MODELS)
     if noted is None or abs(until - noted) > _WORTH_NOTING:
         # A store that is read-only was not changed either, so nothing depends on the note.
         with suppress(StoreReadOnly):
             store.put_note(_CLOCK_NOTE, format_time(until))
-    return ExpiryResult(expired, purged, held, (clock_jump_note(held, until, now),) if held else ())
+    notes += [clock_jump_note(held, until, now)] if held else []
+    return ExpiryResult(expired, purged, held, tuple(notes))
 
 
 def clock_jump_note(held: int, until: datetime, now: datetime) -> str:

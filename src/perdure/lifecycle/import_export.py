@@ -22,9 +22,10 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TextIO, TypeAli
 
 from perdure.clock import format_time, parse_time
 from perdure.errors import CapacityExceeded, ExportFailed, ImportFailed, PerdureError, shown
-from perdure.ids import MemoryId, Reference, content_hash, is_id, new_id
+from perdure.ids import BY_HAND, MemoryId, Reference, content_hash, is_id, new_id
 from perdure.jsonable import to_jsonable
-from perdure.lifecycle.tier_policy import ONLY_PEOPLE, demote_to_proposal, is_lower, keep_proposal
+from perdure.lifecycle.model_rights import lowered
+from perdure.lifecycle.tier_policy import ONLY_PEOPLE, demote_to_proposal, keep_proposal
 from perdure.lifecycle.write import (
     Plan,
     PreparedWrite,
@@ -37,7 +38,7 @@ from perdure.lifecycle.write import (
 )
 from perdure.lifecycle.write_context import WriteBatch
 from perdure.maintenance_results import Exported, Imported
-from perdure.model import Filter, Identity, Record, State, identity_of, replace_record
+from perdure.model import TRUSTS, Filter, Identity, Record, State, identity_of, replace_record
 from perdure.store.paging import RECORDS_PER_PAGE, records
 from perdure.store.port import LINK_KINDS, Progress, Reader, Use, Writer
 from perdure.text.entry import entry_of
@@ -51,6 +52,7 @@ Decision: TypeAlias = Literal["inserted", "updated", "present", "skipped_deleted
 
 FORMAT: Final = 1
 _RECORDS_PER_TRANSACTION: Final = 128
+_IMPORTED: Final = "import"
 _MAX_LINE: Final = 1 << 23
 _MAX_ARRAY: Final = 1 << 28
 _WHAT_IS_READ: Final = (
@@ -379,7 +381,11 @@ def _check(
                     fields["evidence"] += further["evidence"]
                 fields |= cast("RecordFields", kept)
             else:
-                fields |= {"source": "import", "trust": "low"}
+                fields |= {"source": _IMPORTED, "trust": "low"}
+            if trusted and not services.context.is_person:
+                # A file that a model calls trusted says nothing of itself that a model may not say.
+                fields["source"] = _IMPORTED if fields.get("source", BY_HAND) == BY_HAND else fields["source"]
+                fields["trust"] = max(fields.get("trust", "normal"), "normal", key=TRUSTS.index)
             fields |= {"content_hash": content_hash(fields["text"])}
             id, state = _id_of(record), given.get("state", "active")
             kept_states = ("active", *_REPLACED) if trusted and id else ("active",)
@@ -459,8 +465,9 @@ def _import_group(
             counts[decision] += 1
             if decision == "updated":
                 content = {name: value for name, value in fields.items() if name not in _HISTORY}
-                if existing and not authoritative and is_lower(fields.get("tier", existing.tier), existing):
-                    del content["tier"]
+                if existing and existing.state == "active" and not authoritative:
+                    for name in lowered(content, existing):
+                        del content[name]
                 replanned = plan_write(existing, namespace, cast("RecordFields", content), batch.at)
                 last = apply_plan(services, writer, replanned, batch, room=False).record
             elif decision == "inserted":

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Final, Protocol
 from perdure.buggify import point
 from perdure.clock import local_day
 from perdure.errors import NotAllowed
-from perdure.lifecycle.tier_policy import ONLY_PEOPLE, is_lower, require_own_tier
+from perdure.lifecycle.model_rights import require_no_person
+from perdure.lifecycle.tier_policy import ONLY_PEOPLE
 from perdure.lifecycle.write import Plan, PreparedWrite, apply_plan
 from perdure.lifecycle.write_context import WriteBatch
 from perdure.model import (
@@ -196,7 +197,7 @@ def _prepare(services: Services, source: RevertSource) -> PreparedRevert:
     with store.read(source.namespace) as reader:
         plan = source.plan(reader)
         writes, notes = plan_writes(plan, source.operation, reader)
-        _require_permission(services, reader, writes)
+        _require_permission(services, reader, plan, writes)
     prepared = {write.record.number: PreparedWrite(entry_of(write.record, services.tokens.count)) for write in writes}
     indexed = {
         prepared[write.record.number].entry.passage_hash for write in writes if write.record.state in INDEXED_STATES
@@ -215,7 +216,7 @@ def _prepare(services: Services, source: RevertSource) -> PreparedRevert:
 
 def _apply(services: Services, writer: Writer, prepared: PreparedRevert, batch: WriteBatch) -> PreparedRevert:
     writes, notes = plan_writes(prepared.plan, prepared.source.operation, writer)
-    _require_permission(services, writer, writes)
+    _require_permission(services, writer, prepared.plan, writes)
     for plan in writes:
         if plan.previous and plan.previous.key is not None and plan.previous.key != plan.record.key:
             writer.release_key(plan.record.number)
@@ -228,17 +229,15 @@ def _apply(services: Services, writer: Writer, prepared: PreparedRevert, batch: 
     return replace(prepared, writes=writes, notes=prepared.notes or notes)
 
 
-def _require_permission(services: Services, reader: Reader, writes: Iterable[Plan]) -> None:
+def _require_permission(services: Services, reader: Reader, reverted: RevertPlan, writes: Iterable[Plan]) -> None:
     for plan in () if services.context.is_person else writes:
+        number = plan.record.number
         records = [record for record in (plan.previous, plan.record) if record]
         binding = any(record.tier == ONLY_PEOPLE and record.state == "active" for record in records)
         if binding and len({_agreed(record) for record in records}) > 1:
-            raise NotAllowed(
-                f"Memory #{plan.record.number} is or was constitutional, and only a person may change that."
-            )
-        before, after = plan.previous, plan.record
-        if before and after.state == "active" and is_lower(after.tier, before):
-            require_own_tier(before, reader.revisions(before.number))
+            raise NotAllowed(f"Memory #{number} is or was constitutional, and only a person may change that.")
+        target = reverted.targets[number]
+        require_no_person(reader.revisions(number), number, since=0 if target is None else target.seq)
 
 
 def _result(batch: str | None, prepared: Sequence[PreparedRevert]) -> RevertResult:

@@ -1,18 +1,18 @@
-"""Who may give which tier and which trust, and when a tier makes a memory expire. Only a person makes a memory
-constitutional.
+"""Who may give which tier, importance, trust and source, and when a tier makes a memory expire. Only a person makes a
+memory constitutional.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Final, cast
 
 from perdure import tiers
 from perdure.errors import NotAllowed
 from perdure.ids import content_hash
-from perdure.lifecycle.write_context import set_by_person
-from perdure.model import TRUSTS, Json, Record, Revision
+from perdure.lifecycle.model_rights import as_model_s, changed_fields, lowered, require_standing
+from perdure.model import TRUSTS, Json, Record
 from perdure.validation import RecordFields, changes_content
 
 if TYPE_CHECKING:
@@ -33,8 +33,8 @@ def apply_tier(
 ) -> tuple[RecordFields, tuple[str, ...]]:
     """The fields of a write as they will be stored, and notes for the writer. `before` is the record that they change,
     if there is one. A tier that is named begins its term now, unless the fields say when the memory expires. A model
-    may propose a constitutional memory, and change neither its words nor its tier or times; it may give any other tier,
-    and take none back that a person gave.
+    may propose a constitutional memory, and change neither its words nor its tier or times; it may give any other tier
+    and importance, and lowers none that a person gave.
     """
     is_person = services.context.is_person
     notes: tuple[str, ...] = ()
@@ -50,45 +50,31 @@ def apply_tier(
     if "metadata" in fields:
         fields, notes = keep_proposal(fields, before)
     if before:
-        fields, kept = keep_trust(fields, before)
+        fields, kept = keep_trust(fields, before, is_person=is_person)
         notes += kept
+    if not is_person:
+        fields = as_model_s(fields, before)
     if before and not is_person and before.tier == ONLY_PEOPLE and before.state == "active":
-        changed = {name: value for name, value in fields.items() if getattr(before, name, None) != value}
-        if before.key is None and "text" in fields and content_hash(fields["text"]) == before.content_hash:
-            changed.pop("text", None)
+        changed = changed_fields(fields, before)
         if changes_content(changed) or any(name in changed for name in _AGREED):
             raise NotAllowed(
                 f"Memory #{before.number} is constitutional, and only a person may change it.",
                 remedy="Remember your wording as a memory of its own, or ask a person; nothing was changed.",
             )
+    if before and not is_person and lowered(fields, before):
+        with services.store.read(before.namespace) as reader:
+            require_standing(reader, before, fields)
     if "tier" not in fields:
         return fields, notes
     if fields["tier"] == ONLY_PEOPLE and not is_person:
         demoted = demote_to_proposal(fields, before)
         return demoted, (*notes, PROPOSAL) if tiers.PROPOSED in (demoted.get("metadata") or {}) else notes
-    if before and not is_person and is_lower(fields["tier"], before):
-        with services.store.read(before.namespace) as reader:
-            require_own_tier(before, reader.revisions(before.number))
     applied = fields if "expires_at" in fields else fields | {"expires_at": tiers.expiry(fields["tier"], at)}
     metadata = _metadata(fields, before)
     if is_person and tiers.PROPOSED in metadata:
         rest = {name: value for name, value in metadata.items() if name != tiers.PROPOSED}
         applied = applied | {"metadata": rest}
     return applied, notes
-
-
-def is_lower(tier: str, before: Record) -> bool:
-    """Whether this tier would be lower than the one that an active memory has."""
-    return before.state == "active" and tiers.TIERS[tier].boost < tiers.TIERS[before.tier].boost
-
-
-def require_own_tier(record: Record, lines: Sequence[Revision]) -> None:
-    """A model never lowers the tier that a person gave; `lines` are the memory's lines of the log."""
-    if set_by_person(lines, "tier"):
-        raise NotAllowed(
-            f"A person made memory #{record.number} {record.tier}, and a model may not lower that.",
-            remedy="Leave the tier out, or ask a person; nothing was changed.",
-        )
 
 
 def keep_proposal(fields: RecordFields, before: Record | None) -> tuple[RecordFields, tuple[str, ...]]:
@@ -102,19 +88,21 @@ def keep_proposal(fields: RecordFields, before: Record | None) -> tuple[RecordFi
     return kept, (NO_PROPOSAL,) if tiers.PROPOSED in given else ()
 
 
-def keep_trust(fields: RecordFields, before: Record) -> tuple[RecordFields, tuple[str, ...]]:
+def keep_trust(fields: RecordFields, before: Record, *, is_person: bool) -> tuple[RecordFields, tuple[str, ...]]:
     """Pure: the fields without a trust that is higher than that of a memory with the same words. Otherwise a text of a
-    stranger would be trusted as soon as somebody repeats it.
+    stranger would be trusted as soon as somebody repeats it. A person may trust it less.
     """
     if before.state != "active" or "trust" not in fields or "text" not in fields:
         return fields, ()
-    higher = TRUSTS.index(fields["trust"]) < TRUSTS.index(before.trust)
-    if not higher or content_hash(fields["text"]) != before.content_hash:
+    given, own = TRUSTS.index(fields["trust"]), TRUSTS.index(before.trust)
+    is_kept = given != own and (given < own or not is_person)
+    if not is_kept or content_hash(fields["text"]) != before.content_hash:
         return fields, ()
     rest = fields.copy()
     del rest["trust"]
     update = f"`perdure update {before.number} --trust {fields['trust']}` changes that"
-    return rest, (f"Its trust stays {before.trust}, because saying it again is no reason for more: {update}.",)
+    reason = "more" if given < own else "less"
+    return rest, (f"Its trust stays {before.trust}, because saying it again is no reason for {reason}: {update}.",)
 
 
 def demote_to_proposal(fields: RecordFields, before: Record | None = None) -> RecordFields:

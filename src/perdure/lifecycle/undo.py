@@ -103,13 +103,18 @@ def undo(
 
 def _later_changes(reader: Reader, own: Sequence[Revision], current: Record | None) -> list[Revision]:
     """The lines of others that undoing would overrule. Changes that were taken back again do not count, nor do keywords
-    that were chosen for words which are taken back.
+    that were chosen for words which are taken back. An eviction is nobody's decision, and often follows from what is
+    taken back.
     """
     first, last = own[0], own[-1]
     if current is not None and current.seq == last.seq and len(own) == 1:
         return []
     seqs = {line.seq for line in own}
-    others = [line for line in reader.revisions(first.number) if line.seq > first.seq and line.seq not in seqs]
+    others = [
+        line
+        for line in reader.revisions(first.number)
+        if line.seq > first.seq and line.seq not in seqs and line.change.operation != "evict"
+    ]
     if any(line.change.operation in _WRITING for line in own):
         others = [one for one in others if one.change.operation != "annotate" or CHOSEN_BY not in one.change.provenance]
     unchanged = current is not None and last.record is not None and same_history(current, last.record)

@@ -310,7 +310,7 @@ def make_room(
         plan = Plan(record, replace_record(record, state="evicted"), "evict", "updated")
         evicted.append(apply_plan(services, writer, plan, batch).record)
         point("evict: put")
-        if not services.grace:
+        if not services.grace and services.context.is_person:
             writer.erase(record.number, batch.change("erase"), traceless=False)
             point("evict: erased")
     return tuple(evicted)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import datetime
@@ -12,12 +12,10 @@ from typing import Final
 from perdure.clock import Clock, aware, system_clock
 from perdure.errors import InvalidInput, UnknownChoice, shown
 from perdure.ids import is_id, new_id
-from perdure.model import NOTHING, Change, Json, Operation, Revision
+from perdure.model import BY_MODEL, NOTHING, Change, Json, Operation
 from perdure.validation import check_single_line, optional
 from perdure.values import value_class
 
-# In the log, behind the surface of a change that a model made.
-_BY_MODEL: Final = " (model)"
 # In the provenance of a line: who chose the keywords that it brought, when nobody gave them.
 CHOSEN_BY: Final = "keywords_chosen_by"
 
@@ -74,27 +72,13 @@ class WriteBatch:
         self, operation: Operation, request: str | None = None, provenance: Mapping[str, Json] = NOTHING
     ) -> Change:
         context = self.context
-        surface = context.surface if context.is_person else f"{context.surface}{_BY_MODEL}"
+        surface = context.surface if context.is_person else f"{context.surface}{BY_MODEL}"
         who = (context.actor, surface, self.session)
         return Change(operation, self.at, self.id, *who, request, provenance)
 
 
-def set_by_person(lines: Sequence[Revision], field: str) -> bool:
-    """Whether a person gave a memory with these lines in the log the value that this field has now. When it cannot be
-    known, because the payload is gone, a person did.
-    """
-    setter: Revision | None = None
-    for line in reversed(lines):
-        if line.record is None:
-            return True
-        if setter and setter.record and getattr(line.record, field) != getattr(setter.record, field):
-            break
-        setter = line
-    return setter is None or is_by_person(setter.change)
-
-
 def is_by_person(change: Change) -> bool:
-    return not change.surface.endswith(_BY_MODEL)
+    return not change.surface.endswith(BY_MODEL)
 
 
 # The batch that the running thread or task has opened, if any.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from perdure.ids import CAPTURED
 from perdure.mcp import schemas
 from perdure.mcp.tool import (
     LIMIT,
@@ -27,8 +28,6 @@ _FACTS: Final = (
 TIERS: Final = ("constitutional", "critical", "important", "normal", "temporary", "deprecated")
 _TEXT_ALIASES: Final = ("content", "memory", "fact", "note", "body", "observation", "message")
 ID_ALIASES: Final = ("number", "memory", "memoryId", "ref", "reference", "key")
-# What a model learned in a session, in the words of S1.
-_SOURCE: Final = "session-capture"
 # So many tasks may be open in one process; the token itself is always understood.
 _MOST_TASKS: Final = 64
 
@@ -37,8 +36,8 @@ def remember(call: ToolCall, *, text: str, merge: bool = False, role: str | None
     from perdure.mcp.views import saved_answer, written_answer
 
     if merge or role:
-        return saved_answer(call.memory.save_memory(text, role=role, source=_SOURCE, **call.origin.fields, **fields))
-    return written_answer(call.memory.remember(text, source=_SOURCE, **call.origin.fields, **fields))
+        return saved_answer(call.memory.save_memory(text, role=role, source=CAPTURED, **call.origin.fields, **fields))
+    return written_answer(call.memory.remember(text, source=CAPTURED, **call.origin.fields, **fields))
 
 
 def store_memory(call: ToolCall, *, name: str, description: str, reasoning: str, **fields: Any) -> ToolAnswer:
@@ -53,7 +52,7 @@ def store_memory(call: ToolCall, *, name: str, description: str, reasoning: str,
         title=name,
         reasoning=reasoning,
         confidence="medium",
-        source=_SOURCE,
+        source=CAPTURED,
         **call.origin.fields,
         **fields,
     )

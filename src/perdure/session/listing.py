@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from perdure.clock import parse_time
+from perdure.errors import NotAllowed
 from perdure.ids import EPISODE
 from perdure.model import Record, RevertResult
 from perdure.session.kept import discard_start, kept_starts
@@ -118,7 +119,11 @@ def changes_by_session(memory: Memory) -> tuple[dict[str, list[datetime]], set[s
 
 
 def is_taken_back(memory: Memory, session: str) -> bool:
-    return not has_changes(memory.undo(session=session, all_namespaces=True, force=True, dry_run=True))
+    try:
+        return not has_changes(memory.undo(session=session, all_namespaces=True, force=True, dry_run=True))
+    except NotAllowed:
+        # There is something, which only a person takes back.
+        return False
 
 
 def has_changes(result: RevertResult) -> bool:

@@ -19,11 +19,14 @@ class Load:
 
 @value_class
 class EvictionRule:
-    """Importance from `high` on, and these tiers, are protected; importance below `low` goes first."""
+    """Importance from `high` on, and these tiers, are protected; importance below `low` goes first. `models_only`:
+    nothing goes that a person said, corrected, judged or brought back, nor what was merged from such a memory.
+    """
 
     low: float
     high: float
     protected_tiers: tuple[str, ...] = ("constitutional", "critical")
+    models_only: bool = False
 
 
 @value_class

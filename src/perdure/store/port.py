@@ -487,8 +487,10 @@ class Maintenance(Protocol):
         """Active memories whose `expires_at` has come."""
         ...
 
-    def purgeable(self, until: datetime, limit: int) -> list[Record]:
-        """Memories that were evicted at or before this moment."""
+    def purgeable(self, until: datetime, limit: int, *, by_models: bool = False) -> list[Record]:
+        """Memories that were evicted at or before this moment. Those that a model evicted, or changed since, are left
+        out, unless `by_models` is given.
+        """
         ...
 
     def write_times_after(self, moment: datetime) -> list[datetime]:

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from perdure.embed.port import Generation
 from perdure.ids import content_hash, new_id
-from perdure.model import Change, Operation, Record
+from perdure.model import BY_MODEL, Change, Operation, Record
 from perdure.store.port import Reader, Store, Writer
 from perdure.text.entry import entry_of, passage_hash
 
@@ -19,8 +19,11 @@ NOON = datetime(2026, 3, 14, 12, tzinfo=UTC)
 GENERATION = Generation("testing", "words", 4, "1")
 
 
-def change(operation: Operation = "insert", *, request: str | None = None, batch: str | None = None) -> Change:
-    return Change(operation, NOON, batch or new_id(), "tester", "test", "session-1", request)
+def change(
+    operation: Operation = "insert", *, request: str | None = None, batch: str | None = None, by_model: bool = False
+) -> Change:
+    surface = f"test{BY_MODEL}" if by_model else "test"
+    return Change(operation, NOON, batch or new_id(), "tester", surface, "session-1", request)
 
 
 def draft(text: str, namespace: str = NAMESPACE, **fields: Any) -> Record:

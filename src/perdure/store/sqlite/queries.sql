@@ -698,7 +698,8 @@ SELECT checksum, data FROM vector WHERE namespace = ? AND generation = ? AND pas
 -- name: evictable
 -- Of one class, what may go, least recently used first. Nothing was used before it was changed: so the oldest few by
 -- change, in the order of an index, mostly hold those that are wanted. `edge` is the last of these few, NULL when they
--- were all there are. The tokens are read only for what is answered.
+-- were all there are. The tokens are read only for what is answered. `by_model` ends the surface of what models did;
+-- with it, nothing goes that a person had a hand in, nor what was merged from such a memory.
 SELECT chosen.slot & 4294967295, chosen.importance, chosen.tier, chosen.state, coalesce(entry.tokens, 0),
        chosen.last_used, chosen.edge
 FROM (
@@ -712,6 +713,22 @@ FROM (
             WHERE namespace = :namespace AND state = :state AND state IN ('active', 'superseded')
                 AND importance >= :from AND importance < :below
                 AND tier NOT IN (SELECT value FROM json_each(:tiers))
+                AND (:by_model IS NULL OR NOT EXISTS (
+                    WITH RECURSIVE origin (slot) AS (
+                        SELECT memory.slot
+                        UNION
+                        SELECT source.slot
+                        FROM origin
+                        CROSS JOIN link ON link.slot = origin.slot AND link.kind = 'merged_from'
+                        CROSS JOIN memory AS source ON source.namespace = :namespace AND source.id = link.target
+                    )
+                    SELECT 1
+                    FROM origin
+                    CROSS JOIN revision INDEXED BY revision_version
+                    ON revision.namespace = :namespace AND revision.number = origin.slot & 4294967295
+                    WHERE revision.operation IN ('insert', 'observe', 'update', 'validate', 'promote', 'restore')
+                        AND substr(revision.surface, -length(:by_model)) <> :by_model
+                ))
             ORDER BY updated_at
             LIMIT :window
         )
@@ -752,24 +769,28 @@ SELECT count(*) FROM (
 -- Active memories that have expired. The caller stops reading at its limit.
 SELECT namespace.name, memory.slot
 FROM memory INDEXED BY memory_expiry JOIN namespace ON namespace.id = memory.namespace
-WHERE memory.expires_at <= ? AND memory.state = 'active'
+WHERE memory.expires_at <= :moment AND memory.state = 'active'
 ORDER BY memory.expires_at, memory.slot;
 
 -- name: purgeable
 -- Memories evicted long enough ago, by their newest line: a change since then puts it off. The lines before it show
--- whether the clock had gone back by then.
-SELECT name, slot
-FROM (
-    SELECT namespace.name AS name, memory.slot AS slot, (
-        SELECT max(revision.at) FROM revision
-        WHERE revision.namespace = memory.namespace AND revision.seq BETWEEN memory.seq - 1000 AND memory.seq
-    ) AS evicted_at
+-- whether the clock had gone back by then; they are read only as far as the caller reads on. `by_model` ends the surface
+-- of what models did: with it, what a model changed last is left out.
+WITH evicted AS MATERIALIZED (
+    SELECT namespace.name AS name, memory.namespace AS namespace, memory.slot AS slot, memory.seq AS seq
     FROM namespace
     CROSS JOIN memory INDEXED BY memory_evicted ON memory.namespace = namespace.id
-    WHERE memory.state = 'evicted'
+    CROSS JOIN revision ON revision.namespace = memory.namespace AND revision.seq = memory.seq
+    WHERE memory.state = 'evicted' AND revision.at <= :moment
+        AND (:by_model IS NULL OR substr(revision.surface, -length(:by_model)) <> :by_model)
+    ORDER BY revision.at, memory.slot
 )
-WHERE evicted_at <= ?
-ORDER BY evicted_at, slot;
+SELECT name, slot
+FROM evicted
+WHERE :moment >= (
+    SELECT max(revision.at) FROM revision
+    WHERE revision.namespace = evicted.namespace AND revision.seq BETWEEN evicted.seq - 1000 AND evicted.seq
+);
 
 -- name: times_after
 -- The first and the last write of each hour: no gap between two of them is longer than it was.

@@ -17,7 +17,7 @@ from perdure.clock import from_micros, to_micros
 from perdure.embed.port import Generation
 from perdure.errors import StoreDamaged
 from perdure.ids import MemoryId, Reference
-from perdure.model import NOTHING, Change, EvictionCandidate, Filter, Identity, Record, Revision
+from perdure.model import BY_MODEL, NOTHING, Change, EvictionCandidate, Filter, Identity, Record, Revision
 from perdure.store.capacity import CapacityStats, EvictionRule, Load
 from perdure.store.port import LINK_KINDS, KeywordSearch, Link, LinkKind, LogFilter, NumberSearch
 from perdure.store.sqlite.apsw_types import Database, Row, Value
@@ -359,7 +359,11 @@ class SqliteReader:
             ("active", -inf, min(rule.low, rule.high)),
             ("active", rule.low, rule.high),
         )
-        shared: dict[str, Value] = {"namespace": self.namespace_id, "tiers": json.dumps(rule.protected_tiers)}
+        shared: dict[str, Value] = {
+            "namespace": self.namespace_id,
+            "tiers": json.dumps(rule.protected_tiers),
+            "by_model": BY_MODEL if rule.models_only else None,
+        }
         candidates: list[EvictionCandidate] = []
         for state, low, high in classes:
             missing = limit - len(candidates)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Generator, Iterator, Sequence
+from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
@@ -14,7 +14,7 @@ from perdure.buggify import point
 from perdure.clock import Clock, from_micros, system_clock, to_micros
 from perdure.embed.port import Generation
 from perdure.errors import PerdureError, StoreFull, StoreReadOnly, StoreReplaced
-from perdure.model import Checkpoint, Finding, Record
+from perdure.model import BY_MODEL, Checkpoint, Finding, Record
 from perdure.store.port import IndexChanges, IndexRow, Pending, Position, Progress, Review, Use, UseCount
 from perdure.store.sqlite import fork, index_feed, scrub
 from perdure.store.sqlite.apsw_types import Database
@@ -372,16 +372,17 @@ class SqliteStore:
             return [name for _, name in connection.execute(SQL["namespace_names"])]
 
     def due(self, now: datetime, limit: int) -> list[Record]:
-        return self._sound_records(SQL["due"], now, limit)
+        return self._sound_records(SQL["due"], {"moment": to_micros(now)}, limit)
 
-    def purgeable(self, until: datetime, limit: int) -> list[Record]:
-        return self._sound_records(SQL["purgeable"], until, limit)
+    def purgeable(self, until: datetime, limit: int, *, by_models: bool = False) -> list[Record]:
+        bindings = {"moment": to_micros(until), "by_model": None if by_models else BY_MODEL}
+        return self._sound_records(SQL["purgeable"], bindings, limit)
 
-    def _sound_records(self, sql: str, moment: datetime, limit: int) -> list[Record]:
+    def _sound_records(self, sql: str, bindings: Mapping[str, int | str | None], limit: int) -> list[Record]:
         """Damaged memories are left out, and others take their place."""
         records: list[Record] = []
         with self._pool.reading() as connection:
-            for name, slot in connection.execute(sql, (to_micros(moment),)):
+            for name, slot in connection.execute(sql, bindings):
                 if len(records) >= limit:
                     break
                 if record := SqliteReader(connection, slot >> NUMBER_BITS, name).sound(slot):

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import closing
+from dataclasses import replace
 from datetime import timedelta
-from typing import Any
+from typing import Any, Final
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from perdure.errors import InvalidInput
-from perdure.model import INDEXED_STATES, STATES, TIERS, EvictionCandidate
+from perdure.model import INDEXED_STATES, STATES, TIERS, EvictionCandidate, Operation, Record
 from perdure.store.capacity import EvictionRule, Load
 from perdure.store.port import Store, Use
 from perdure.testing.conformance.store_fixture import RELAXED, StoreTestBase
@@ -23,6 +24,9 @@ from perdure.tiers import last_used
 
 RULE = EvictionRule(0.3, 0.7)
 HOUR = timedelta(hours=1)
+# What of all that a person may do to a memory is a hand in what it says, and what is not.
+_BY_HAND: Final[tuple[Operation, ...]] = ("observe", "update", "validate", "promote", "restore")
+_IN_PASSING: Final[tuple[Operation, ...]] = ("annotate", "expire", "evict", "undo", "rewind")
 USES = st.none() | st.integers(-3, 3).map(lambda hours: NOON + hours * HOUR)
 MEMORIES = st.fixed_dictionaries(
     {
@@ -133,6 +137,28 @@ class CapacityTests(StoreTestBase):
             stats = read_once(store).capacity(RULE)
             assert stats.protected == sum(one.state in INDEXED_STATES for one in standings) - len(expected)
             assert stats.evicted == sum(one.state == "evicted" for one in standings)
+
+    def test_for_a_model_nothing_goes_that_a_person_had_a_hand_in(self, store: Store) -> None:
+        def said(text: str, *operations: tuple[Operation, bool], **fields: Any) -> Record:
+            with store.write(NAMESPACE) as writer:
+                record = replace(draft(text, **fields), number=writer.next_number())
+                for operation, by_model in operations:
+                    record = writer.put(record, change(operation, by_model=by_model), entry_of(record))
+            return record
+
+        theirs, juice = said("tea", ("insert", True), ("update", True)), said("juice", ("insert", True))
+        handed = [said(f"coffee {one}", ("insert", True), (one, False)) for one in _BY_HAND]
+        noticed = [said(f"milk {one}", ("insert", True), (one, False)) for one in _IN_PASSING]
+        own = said("water", ("insert", False))
+        merged = said("tea and juice", ("insert", True), merged_from=(theirs.id, juice.id))
+        joined = said("tea and water", ("insert", True), merged_from=(theirs.id, own.id))
+        again = said("tea and water, twice", ("insert", True), merged_from=(joined.id,))
+        found = read_once(store).eviction_candidates(replace(RULE, models_only=True), 99)
+        models = {one.number for one in (theirs, juice, merged, *noticed)}
+        assert {one.number for one in found} == models
+        assert read_once(store).eviction_candidates(replace(RULE, models_only=True), 2) == found[:2]
+        everybody = {one.number for one in read_once(store).eviction_candidates(RULE, 99)}
+        assert everybody == models | {one.number for one in (own, joined, again, *handed)}
 
     def test_of_two_that_are_as_old_the_lower_number_goes_first_whatever_its_importance(self, store: Store) -> None:
         for importance in (0.6, 0.5):

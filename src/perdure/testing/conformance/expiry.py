@@ -8,7 +8,8 @@ from datetime import timedelta
 from perdure.store.port import Store
 from perdure.testing.conformance.store_fixture import StoreTestBase
 from perdure.testing.conformance.time_travel import say
-from perdure.testing.records import NAMESPACE, NOON, amend, remember
+from perdure.testing.records import NAMESPACE, NOON, amend, change, remember
+from perdure.text.entry import entry_of
 
 HOUR = timedelta(hours=1)
 
@@ -37,6 +38,16 @@ class ExpiryTests(StoreTestBase):
         assert len(store.purgeable(NOON + 3 * HOUR, 1)) == 1
         say(store, first, "restore", at=NOON + 3 * HOUR)
         assert [record.namespace for record in store.purgeable(NOON + 3 * HOUR, 9)] == ["other"]
+
+    def test_what_a_model_evicted_is_left_out_unless_it_is_asked_for(self, store: Store) -> None:
+        first, second = remember(store, "tea"), remember(store, "coffee")
+        with store.write(NAMESPACE) as writer:
+            for record, by_model in ((first, True), (second, False)):
+                gone = replace(record, state="evicted")
+                writer.put(gone, change("evict", by_model=by_model), entry_of(gone))
+        assert [record.number for record in store.purgeable(NOON, 9)] == [second.number]
+        assert [record.number for record in store.purgeable(NOON, 9, by_models=True)] == [first.number, second.number]
+        assert store.purgeable(NOON - HOUR, 9, by_models=True) == []
 
     def test_the_times_at_which_something_was_written_are_known_to_the_hour(self, store: Store) -> None:
         record = remember(store, "tea")
