@@ -28,7 +28,7 @@ def test_what_an_agent_remembers_is_saved_and_merged(model: Memory):
     assert remember("Bob is a fan of green tea") == "Known already as #1, said 2 times."
     merged = remember("Bob likes green tea a lot").splitlines()
     assert merged[0] == "Merged with #1 into #3."
-    assert merged[-2].endswith("#3: Bob is a fan of green tea. Bob likes green tea a lot")
+    assert merged[-2].endswith("#3 (session-capture): Bob is a fan of green tea. Bob likes green tea a lot")
     assert "A person will decide about proposal #" in remember("Bob does not like green tea a lot")
     assert "user: I have a cat" in tools.recall_detail(model, int(remember("I have a cat", "user")[-2]))
 
@@ -43,7 +43,7 @@ def test_what_an_agent_recalls_is_data_with_numbers_to_refer_to(model: Memory):
     mark = re.fullmatch(r"<memories ([0-9a-f]{16})>", opening)
     assert mark
     assert closing == f"</memories {mark[1]}>"
-    assert re.fullmatch(r"- \d{4}-\d\d-\d\d #1(?: \(abridged\))?: Bob likes tea.*", first)
+    assert re.fullmatch(r"- \d{4}-\d\d-\d\d #1 \(session-capture(?:; abridged)?\): Bob likes tea.*", first)
     assert all(line.startswith("  | ") for line in rest)
     assert "\x1b" not in answer
     assert tools.recall(model, "zeppelin maintenance schedules").startswith("No memory fits.")

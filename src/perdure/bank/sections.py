@@ -221,6 +221,6 @@ def write_section(memory: Memory, section: Section, existing: Record | None, tru
     try:
         return memory.upsert(section.key, section.text, expected_version=version, **fields)
     except NotAllowed:
-        # A person gave it a higher tier or importance than its file does.
-        rest = {name: value for name, value in fields.items() if name not in {"tier", "importance"}}
+        # A person gave it a higher tier or importance than its file does, or a server knows the session better.
+        rest = {name: value for name, value in fields.items() if name not in {"tier", "importance", "session_id"}}
         return memory.upsert(section.key, section.text, expected_version=version, **rest)

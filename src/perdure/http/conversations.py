@@ -49,7 +49,8 @@ def messages(
     answer=Imported,
 )  # fmt: skip
 def add_messages(caller: Asking, id: str, body: NewMessages) -> Response:
-    return json_response(caller.memory.conversation(id).add_messages(body.messages))
+    messages = map(caller.own_session, body.messages)
+    return json_response(caller.memory.conversation(id).add_messages(messages))
 
 
 @CONVERSATIONS.add(
@@ -67,7 +68,8 @@ def import_messages(caller: Asking, body: MessagesImport) -> Response:
     summary="Store what somebody said", answer=Remembered,
 )  # fmt: skip
 def add_message(caller: Asking, id: str, body: Message, idempotency_key: Key = None) -> Response:
-    done = caller.memory.conversation(id).add_message(**body.given(), idempotency_key=header_text(idempotency_key))
+    message = caller.own_session(body.given())
+    done = caller.memory.conversation(id).add_message(**message, idempotency_key=header_text(idempotency_key))
     return json_response(done, 201, version_tag(done.record))
 
 

@@ -60,7 +60,7 @@ def facts_by(caller: Asking, body: FactQuestion) -> Response:
 @LEARNING.add("POST", "/v1/save", "write", summary="Store a memory, and merge it with what says the same", answer=Saved)
 def save(caller: Asking, body: SavedMemory) -> Response:
     """What contradicts it is never merged. One undo takes everything back."""
-    return json_response(caller.memory.save_memory(**body.given()))
+    return json_response(caller.memory.save_memory(**caller.own_session(body.given())))
 
 
 @LEARNING.add(

@@ -41,7 +41,7 @@ def remember(caller: Asking, body: NewMemory, idempotency_key: Key = None) -> Re
     """The same text again is one more observation of the same memory (200); under the same `key` another text makes a
     new version.
     """
-    fields = body.given("text")
+    fields = caller.own_session(body.given("text"))
     return _written(caller.memory.remember(body.text, idempotency_key=header_text(idempotency_key), **fields))
 
 
@@ -136,7 +136,7 @@ def upsert(
     if if_none_match not in (None, "*"):
         raise BadRequest("If-None-Match can only be *.")
     expected = 0 if if_none_match else _expected(if_match)
-    fields: Any = body.given("text")
+    fields: Any = caller.own_session(body.given("text"))
     return _written(
         caller.memory.upsert(
             key, body.text, expected_version=expected, idempotency_key=header_text(idempotency_key), **fields

@@ -22,7 +22,7 @@ from starlette.responses import Response
 from perdure.auth.authorise import AccessToken, Action, Scope, Writer, authorise
 from perdure.auth.token_file import TokenFile
 from perdure.clock import Clock, system_clock
-from perdure.errors import BadRequest, PerdureError, UnknownChoice, shown
+from perdure.errors import BadRequest, NotAllowed, PerdureError, UnknownChoice, shown
 from perdure.http.answers import Answer, schema_of
 from perdure.http.guard import TOKEN
 from perdure.http.metrics import Metrics
@@ -84,6 +84,20 @@ class Caller:
     @property
     def is_person(self) -> bool:
         return self.writer == "person"
+
+    def own_session(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """What a body says about a memory. For a model it is of the session that the header names, which its program
+        sends: one that a model chooses itself would put its writes under somebody else's.
+        """
+        told = given.get("session_id")
+        if self.is_person or (told is None and self.session is None):
+            return dict(given)
+        if told not in (None, self.session):
+            raise NotAllowed(
+                f"A model cannot choose the session_id {shown(told)}: it is the session of the request.",
+                remedy="Send it as the header Perdure-Session, or leave it out; nothing was changed.",
+            )
+        return {**given, "session_id": self.session}
 
     def authorise(self, namespace: str | None) -> None:
         """For what a body asks for beyond the request's own namespace; None is the whole store."""
