@@ -12,6 +12,7 @@ import pytest
 from providers.audit import network_events
 
 from perdure import Memory
+from perdure.embed.port import import_runtime
 
 # The ways of the command line through the embedder.
 COMMANDS = [
@@ -44,6 +45,17 @@ def test_without_a_provider_no_command_opens_a_socket(tmp_path: Path, embedder: 
         done = subprocess.run(words, capture_output=True, encoding="utf-8", check=False)
         assert done.returncode == 0, done.stderr
         assert done.stderr.splitlines()[-1] == "events [] loaded []", command
+
+
+def test_what_runs_a_model_is_forbidden_to_report_its_use_whatever_the_environment_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    (tmp_path / "stand_in_runtime.py").write_text(
+        "import os\nforbidden = os.environ.get('ORT_DISABLE_TELEMETRY')\n", encoding="utf-8"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("ORT_DISABLE_TELEMETRY", "0")
+    assert import_runtime("stand_in_runtime").forbidden == "1"
 
 
 def test_without_a_provider_the_system_sees_no_socket_of_the_internet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

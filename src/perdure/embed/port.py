@@ -110,10 +110,10 @@ def check_embedder(value: object) -> Embedder:
 
 
 def import_runtime(name: str) -> Any:
-    """A package that runs models here. onnxruntime reports its use to its maker unless the environment forbids it: it
-    keeps what it will send in a database below the cache directory, and sends it when it can.
+    """A package that runs models here. onnxruntime reports its use to its maker unless the environment forbids it when
+    it is imported: it keeps what it will send in a database below the cache directory, and sends it when it can.
     """
-    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
+    os.environ["ORT_DISABLE_TELEMETRY"] = "1"
     return import_module(name)
 
 

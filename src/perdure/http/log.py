@@ -10,7 +10,7 @@ from starlette.responses import Response
 from perdure.http.bodies import MAX_LIMIT, CheckpointRestore, NewCheckpoint, UndoRequest
 from perdure.http.routing import Asking, Caller, Routes, json_response
 from perdure.jsonable import list_document, log_document, revert_document
-from perdure.lifecycle.checkpoint import MAX_LISTED
+from perdure.lifecycle.checkpoint import MAX_LISTED, no_checkpoint
 from perdure.model import Checkpoint, Operation, RevertResult, Revision
 from perdure.remote.decoding import hints_of
 
@@ -69,7 +69,10 @@ def undo(caller: Asking, body: UndoRequest) -> Response:
 def checkpoints(
     caller: Asking, spec_folder: str | None = None, limit: Annotated[int, Query(ge=1, le=MAX_LIMIT)] = 50
 ) -> Response:
-    return json_response(list_document("checkpoints", caller.memory.checkpoints(spec_folder=spec_folder, limit=limit)))
+    """Those of all namespaces are for a token that is good for all."""
+    listed = caller.memory.checkpoints(spec_folder=spec_folder, limit=MAX_LISTED)
+    shown = [each for each in listed if each.namespace is not None or caller.token.namespaces is None]
+    return json_response(list_document("checkpoints", shown[:limit]))
 
 
 @LOG.add(
@@ -87,8 +90,7 @@ def create_checkpoint(caller: Asking, body: NewCheckpoint) -> Response:
 )
 def restore_checkpoint(caller: Asking, name: str, body: CheckpointRestore) -> Response:
     """What came later stays, unless `clear_existing` removes it. The answer's batch undoes it."""
-    if _is_of_everything(caller, name):
-        caller.authorise(None)
+    require_visible(caller, name)
     return json_response(revert_document(caller.memory.restore_checkpoint(name, **body.given())))
 
 
@@ -100,11 +102,13 @@ def restore_checkpoint(caller: Asking, name: str, body: CheckpointRestore) -> Re
     answer=Checkpoint,
 )
 def delete_checkpoint(caller: Asking, name: str) -> Response:
-    if _is_of_everything(caller, name):
-        caller.authorise(None)
+    require_visible(caller, name)
     return json_response(caller.memory.delete_checkpoint(name))
 
 
-def _is_of_everything(caller: Caller, name: str) -> bool:
-    """Such a checkpoint leads back in all namespaces."""
-    return any(each.name == name and each.namespace is None for each in caller.memory.checkpoints(limit=MAX_LISTED))
+def require_visible(caller: Caller, name: str) -> None:
+    """A checkpoint that leads back in all namespaces is not there for a token of some."""
+    if caller.token.namespaces is not None:
+        found = (each for each in caller.memory.checkpoints(limit=MAX_LISTED) if each.name == name)
+        if any(each.namespace is None for each in found):
+            raise no_checkpoint(name)

@@ -129,8 +129,12 @@ def find(store: Store, namespace: str, name: str) -> Checkpoint:
     name = check_name(name)
     checkpoint = next((each for each in store.checkpoints(namespace) if each.name == name), None)
     if checkpoint is None:
-        raise NotFound(f"There is no checkpoint {name[:80]!r}.", remedy="`perdure checkpoint list` shows them.")
+        raise no_checkpoint(name)
     return checkpoint
+
+
+def no_checkpoint(name: str) -> NotFound:
+    return NotFound(f"There is no checkpoint {name[:80]!r}.", remedy="`perdure checkpoint list` shows them.")
 
 
 def restore(services: Services, namespace: str, name: str, *, clear: bool, dry_run: bool) -> RevertResult:
