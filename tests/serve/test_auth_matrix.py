@@ -2,28 +2,34 @@
 
 from __future__ import annotations
 
+import os
 import re
+import sys
+from dataclasses import dataclass
 from datetime import timedelta
 from itertools import combinations
 from typing import TYPE_CHECKING
+from urllib.parse import urlencode
+from uuid import uuid4
 
 import pytest
 from clocks import NOON, HandClock
 from fastapi import FastAPI
 
 from perdure import Memory
-from perdure.auth.authorise import SCOPES, Scope
+from perdure.auth.authorise import SCOPES, AccessToken, Scope
 from perdure.auth.token_file import TokenFile
 from perdure.http.app import TABLES, build_app
 from perdure.http.guard import PUBLIC
 from perdure.http.routing import AuthorisedRoute, Routes, Row, Serving, add_routes
 
 if TYPE_CHECKING:
-    from serve.running import RunningServer
+    from serve.running import Reply, RunningServer
 
 ROWS = [row for table in TABLES for row in table.rows]
 SETS: list[tuple[Scope, ...]] = [chosen for size in range(1, 5) for chosen in combinations(SCOPES, size)]
 REFUSED = {"unauthenticated", "access_denied"}
+COMBINATIONS = int(os.environ.get("PERDURE_COMBINATIONS", "300"))
 
 
 @pytest.fixture(scope="module")
@@ -51,20 +57,24 @@ def granted(shared: RunningServer) -> dict[tuple[Scope, ...], str]:
     return {scopes: file.create("-".join(scopes), scopes=scopes, namespaces=("ours",))[1] for scopes in SETS}
 
 
-def ask(shared: RunningServer, row: Row, token: str | None, namespace: str | None = "ours") -> tuple[int, str]:
-    """The status and the code. The body is empty, so that what is allowed changes nothing."""
-    path = row.path.replace("{n}", "1")
-    path = re.sub(r"{\w+(:\w+)?}", "99999", path)
-    query = "" if namespace is None else f"?namespace={namespace}"
+def ask(shared: RunningServer, row: Row, token: str | None, namespace: str = "ours") -> tuple[int, str]:
+    """The status and the code."""
     if row.path == "/v1/events":
-        with shared.stream(path + query, token) as response:
+        with shared.stream(f"{row.path}?namespace={namespace}", token) as response:
             body = b"" if response.status == 200 else response.read()
             return (
                 response.status,
                 "unauthenticated" if b'"unauthenticated"' in body else "access_denied" if body else "",
             )
-    reply = shared(row.method, path + query, {} if row.method != "GET" else None, token=token)
+    reply = ask_row(shared, row, token, namespace)
     return reply.status, reply.code
+
+
+def ask_row(shared: RunningServer, row: Row, token: str | None, namespace: str | None) -> Reply:
+    """The body is empty, so that what is allowed changes nothing."""
+    path = re.sub(r"{\w+(:\w+)?}", "99999", row.path.replace("{n}", "1"))
+    query = "" if namespace is None else f"?{urlencode({'namespace': namespace})}"
+    return shared(row.method, path + query, {} if row.method != "GET" else None, token=token)
 
 
 def test_the_table_is_what_the_server_serves(shared: RunningServer):
@@ -96,6 +106,73 @@ def test_a_route_is_open_to_exactly_the_scopes_that_it_names(
         assert (code in REFUSED) == (not allowed), (scopes, status, code)
     assert ask(shared, row, shared.owner)[1] not in REFUSED
     assert ask(shared, row, granted[SCOPES], "theirs")[1] == "access_denied"
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of token: what it is good for, or None where nobody should take it; and what is shown."""
+
+    grant: AccessToken | None
+    shown: str | None
+
+
+@pytest.fixture(scope="module")
+def kinds(
+    shared: RunningServer, tokens: dict[str, str | None], granted: dict[tuple[Scope, ...], str]
+) -> dict[str, Kind]:
+    file = TokenFile(shared.store)
+    wider: dict[str, tuple[tuple[Scope, ...], tuple[str, ...] | None, str]] = {
+        "a person of ours": (SCOPES, ("ours",), "person"),
+        "of ours and theirs": (SCOPES, ("ours", "theirs"), "model"),
+        "of theirs alone": (SCOPES, ("theirs",), "person"),
+        "a reader of all": (("read",), None, "model"),
+        "a model of all": (SCOPES, None, "model"),
+        "a person of all": (SCOPES, None, "person"),
+    }
+    made = {
+        name: file.create(name, scopes=scopes, namespaces=names, writer=writer)
+        for name, (scopes, names, writer) in wider.items()
+    }
+    good = [(name, shown) for name, (_, shown) in made.items()]
+    good += [(" ".join(scopes), shown) for scopes, shown in granted.items()]
+    refused = {name: Kind(None, shown) for name, shown in tokens.items() if name != "foreign"}
+    return {**refused, **{name: Kind(file.find(shown), shown) for name, shown in good}}
+
+
+@pytest.mark.soak
+def test_every_kind_of_token_reaches_exactly_what_it_is_good_for_in_every_namespace(
+    shared: RunningServer, kinds: dict[str, Kind]
+):
+    """`make soak` asks all of it; CI some of each."""
+    places = ("ours", "theirs", "third", "never made", None)
+    planted = {name: f"Canary of {name}: {uuid4().hex}" for name in ("ours", "theirs", "third", "default")}
+    for name, text in planted.items():
+        assert shared("POST", "/v1/memories", {"text": text}, namespace=name).status == 201
+    rows = [row for row in ROWS if row.path != "/v1/events"]
+    every = [(row, kind, place) for row in rows for kind in kinds for place in places]
+    asked = every[:: max(1, len(every) // COMBINATIONS)]
+    for row, kind, place in asked:
+        expected, meant = expected_of(row, kinds[kind].grant, place)
+        reply = ask_row(shared, row, kinds[kind].shown, place)
+        met = reply.code if reply.code in REFUSED else ""
+        assert met == expected, (row.path, kind, place, reply)
+        assert reply.status == {"unauthenticated": 401, "access_denied": 403}.get(expected, reply.status)
+        assert reply.status < 500, (row.path, kind, place, reply)
+        foreign = [name for name, text in planted.items() if text.encode() in reply.body and name != meant]
+        assert foreign == [], (row.path, kind, place)
+    sys.stdout.write(
+        f"{len(asked)} of {len(every)} combinations of token, route and namespace: none beyond its rights\n"
+    )
+
+
+def expected_of(row: Row, grant: AccessToken | None, place: str | None) -> tuple[str, str]:
+    """The refusal, or nothing, by the words of docs/serve.md; and the namespace that is meant."""
+    if grant is None:
+        return "unauthenticated", ""
+    only = grant.namespaces[0] if grant.namespaces and len(grant.namespaces) == 1 else "default"
+    meant = only if place is None else place
+    reaches = grant.namespaces is None or (meant in grant.namespaces and not row.whole_store)
+    return "" if reaches and set(row.scopes) <= set(grant.scopes) else "access_denied", meant
 
 
 def test_what_a_body_names_is_authorised_too(shared: RunningServer, granted: dict[tuple[Scope, ...], str]):
