@@ -94,8 +94,13 @@ $(API)/.ready: requirements/api.txt
 	@$(API)/bin/python $(PIP) --require-hashes -r $<
 	@touch $@
 
-soak: setup  ## Kill writers 1,000 times (KILLS=n) and count what survived; 20,000 malformed messages, 50 orphaned servers
-	PERDURE_KILLS=$(KILLS) PERDURE_MESSAGES=20000 PERDURE_CALLS=50 PERDURE_SECONDS=60 PERDURE_ORPHANS=50 PYTHONWARNDEFAULTENCODING=1 $(BIN)/pytest -m soak -s
+# Each at least so often as when Perdure was last attacked from outside: combinations of token, route and namespace;
+# requests made of the description; writers that do everything, killed, with what they acknowledged and erased; and
+# operations that a disk refuses.
+soak: COUNTS = PERDURE_COMBINATIONS=5175 PERDURE_REQUESTS=12000 PERDURE_MIXED_KILLS=56 PERDURE_MIXED_CALLS=13577 \
+	PERDURE_MIXED_ERASED=1049 PERDURE_POINTS=508
+soak: setup  ## Kill writers 1,000 times (KILLS=n) and count what survived; tokens, made-up requests, failing disks in full
+	PERDURE_KILLS=$(KILLS) PERDURE_MESSAGES=20000 PERDURE_CALLS=50 PERDURE_SECONDS=60 PERDURE_ORPHANS=50 $(COUNTS) PYTHONWARNDEFAULTENCODING=1 $(BIN)/pytest -m soak -s
 
 bench: setup  ## Measure Perdure on this machine; LOCOMO=path names the texts
 	$(BIN)/python -m bench

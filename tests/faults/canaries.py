@@ -13,7 +13,11 @@ from pathlib import Path
 
 CONSONANTS = "bcdfghjklmnpqrstvwxz"
 PIECE = 6
-WINDOW = re.compile(rb"(?=([%s]{%d}))" % (CONSONANTS.encode(), PIECE))
+
+
+def window(piece: int = PIECE) -> re.Pattern[bytes]:
+    """Matches every run of so many consonants, also those that overlap."""
+    return re.compile(rb"(?=([%s]{%d}))" % (CONSONANTS.encode(), piece))
 
 
 class Words:
@@ -34,17 +38,18 @@ class Words:
         return " ".join("".join(self.source.choices("aeiouy", k=self.source.randint(2, 9))) for _ in range(count))
 
 
-def pieces(canary: str) -> Iterator[bytes]:
-    for at in range(len(canary) - PIECE + 1):
-        yield canary[at : at + PIECE].encode()
+def pieces(canary: str, piece: int = PIECE) -> Iterator[bytes]:
+    for at in range(len(canary) - piece + 1):
+        yield canary[at : at + piece].encode()
 
 
-def found_in(directory: Path, canaries: list[str]) -> dict[str, set[bytes]]:
+def found_in(directory: Path, canaries: list[str], piece: int = PIECE) -> dict[str, set[bytes]]:
     """Every file, every byte; capital letters count as small ones."""
-    wanted = {piece for canary in canaries for piece in pieces(canary.lower())}
+    wanted = {part for canary in canaries for part in pieces(canary.lower(), piece)}
+    runs = window(piece)
     found: dict[str, set[bytes]] = {}
     for path in sorted(each for each in directory.rglob("*") if each.is_file()):
-        hits = wanted & set(WINDOW.findall(path.read_bytes().lower()))
+        hits = wanted & set(runs.findall(path.read_bytes().lower()))
         if hits:
             found[path.name] = hits
     return found

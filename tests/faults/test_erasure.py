@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from faults.canaries import WINDOW, Words, found_in, pieces
+from faults.canaries import Words, found_in, pieces, window
 from faults.writers import start
 from store.behind import behind
 
@@ -144,7 +144,7 @@ def test_while_another_process_reads_the_answer_says_that_bytes_wait_and_later_t
             done = memory.erase(each.numbers, confirm=True)
             assert done.scrub_pending
             made = memory.backup(tmp_path / "copy")
-            assert not set(pieces(each.canaries[0])) & set(WINDOW.findall(Path(made.path).read_bytes()))
+            assert not set(pieces(each.canaries[0])) & set(window().findall(Path(made.path).read_bytes()))
             assert "memory.db-wal" in found_in(tmp_path, each.canaries)
             other.execute("COMMIT")
     assert found_in(tmp_path, each.canaries) == {}
