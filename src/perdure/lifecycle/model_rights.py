@@ -117,11 +117,11 @@ def last_given(lines: Sequence[Revision], field: str) -> Any:
 
 def require_no_person(lines: Sequence[Revision], number: int, since: int) -> None:
     """A model takes back what models wrote: none of the lines behind this position may be a person's."""
-    if any(line.seq > since and is_deed_of_person(line) for line in lines):
+    if any(line.seq > since and is_decision_of_person(line) for line in lines):
         raise NotAllowed(f"A person wrote or changed memory #{number}, and a model takes back only what models did.")
 
 
-def is_deed_of_person(line: Revision) -> bool:
+def is_decision_of_person(line: Revision) -> bool:
     """Whether a person decided it; keywords that Perdure chose are nobody's decision."""
     change = line.change
     return is_by_person(change) and change.operation not in _NOBODY_S and CHOSEN_BY not in change.provenance
