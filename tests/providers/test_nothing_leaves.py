@@ -53,7 +53,7 @@ def test_what_runs_a_model_is_forbidden_to_report_its_use_whatever_the_environme
     (tmp_path / "stand_in_runtime.py").write_text(
         "import os\nforbidden = os.environ.get('ORT_DISABLE_TELEMETRY')\n", encoding="utf-8"
     )
-    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
     monkeypatch.setenv("ORT_DISABLE_TELEMETRY", "0")
     assert import_runtime("stand_in_runtime").forbidden == "1"
 
