@@ -93,17 +93,36 @@ def test_a_connection_may_rest_between_requests(hurried: RunningServer):
         assert resting.sock is kept
 
 
-def test_beyond_so_many_connections_new_ones_are_closed_and_the_others_live(tmp_path: Path):
+def test_beyond_so_many_connections_the_one_that_rests_longest_gives_way(tmp_path: Path):
     with RunningServer(tmp_path / "memory.db", before=HURRIED) as server, ExitStack() as stack:
         several = [stack.enter_context(closing(HTTPConnection(server.address, timeout=WAIT))) for _ in range(MOST)]
         for connection in several:
             connection.request("GET", "/healthz")
             assert connection.getresponse().read()
-        with closing(connect(server)) as one_too_many:
-            assert drip(one_too_many, SMUGGLED) == b""
-        for connection in several:
+        kept = [connection.sock for connection in several]
+        assert server("GET", "/v1/stats").status == 200
+        assert kept[0].recv(1) == b""
+        for connection, sock in list(zip(several, kept, strict=True))[1:]:
             connection.request("GET", "/healthz")
             assert connection.getresponse().read()
+            assert connection.sock is sock
+
+
+def test_a_reader_who_asks_for_more_streams_than_there_are_connections_keeps_nobody_out(tmp_path: Path):
+    with RunningServer(tmp_path / "memory.db", before=HURRIED) as server, ExitStack() as stack:
+        head = f"GET /v1/events HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {server.owner}\r\n\r\n"
+        for _ in range(3 * MOST):
+            stack.enter_context(closing(connect(server))).sendall(head.encode())
+        assert server("GET", "/v1/stats").status == 200
+
+
+def test_where_all_connections_are_being_answered_a_new_one_is_closed(long_store: Path):
+    with RunningServer(long_store, before=HURRIED) as server, ExitStack() as stack:
+        for path in ("/v1/events", "/v1/export"):
+            for _ in range(MOST // 2):
+                stack.enter_context(closing(stop_reading(server, path)))
+        with closing(connect(server)) as one_too_many:
+            assert drip(one_too_many, SMUGGLED) == b""
 
 
 # As JSON three times as long, and together more than the system keeps for a reader.

@@ -40,12 +40,33 @@ class Connection(H11Protocol):
     _patience: Callable[[], None] | None = None
     _reader_patience: Callable[[], None] | None = None
     _unread_since: float = 0
+    _resting_since: float = 0
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
+        self._resting_since = self.loop.time()
         if len(self.connections) > MOST_CONNECTIONS:
-            transport.abort()
+            self._make_room()
         self._watch()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        self._resting_since = self.loop.time()
+
+    @property
+    def is_resting(self) -> bool:
+        """Whether nothing that was asked is being answered."""
+        is_answered = cast("Any", self.cycle) is None or self.cycle.response_complete
+        return is_answered and not self.transport.get_write_buffer_size()
+
+    def _make_room(self) -> None:
+        """One too many: whoever has rested longest gives way, so that nobody keeps others out by doing nothing. If all
+        are being answered, it is the new one.
+        """
+        every = cast("set[Connection]", self.connections)
+        opened = [each for each in every if not each.transport.is_closing()]
+        if len(opened) > MOST_CONNECTIONS:
+            min((each for each in opened if each.is_resting), key=attrgetter("_resting_since")).transport.abort()
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
