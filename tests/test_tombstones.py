@@ -45,7 +45,7 @@ def test_an_old_export_does_not_bring_back_what_was_ended_since(
     if ending == "forget":
         memory.forget(1)
     elif ending == "erase":
-        memory.erase(1)
+        memory.erase(1, confirm=True)
     else:
         memory.update(1, text="Alice lives in Tokyo")
     before = texts(memory)

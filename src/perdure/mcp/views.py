@@ -213,15 +213,18 @@ def forgotten_answer(done: Forgotten, confirm: str = "") -> ToolAnswer:
         "numbers": [record.number for record in done.records],
         "understood": done.understood,
         **_filled(batch=done.batch, notes=list(done.notes)),
+        **_filled(stays=[f"#{each.record.number}: {each.reason}" for each in done.near_misses]),
         **(_filled(confirm=confirm, notice=NOTICE, memories=[item_values(each) for each in shown]) if waits else {}),
     }
     if waits:
-        count = len(done.records)
+        count, left = len(done.records), data.get("stays")
+        stays = [f"It does not mean {'; '.join(left)}."] if left else []
         first = f"Nothing was changed. {count} {'memory' if count == 1 else 'memories'} would be forgotten"
         return answer(
             data,
             f"{first} ({done.understood}): {numbers(done.records)}.",
             enclosed(shown),
+            *stays,
             f"To go ahead, call again with confirm {confirm}.",
         )
     batch = f"; batch {done.batch}" if done.batch else ""
