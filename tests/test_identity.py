@@ -417,7 +417,7 @@ def test_what_is_restored_together_does_not_evict_each_other(clock: HandClock):
 
 def test_an_answer_that_did_nothing_has_no_batch(memory: Memory):
     memory.remember("one", tier="important")
-    forgotten = memory.forget("everything about nothing at all", dry_run=True)
+    forgotten = memory.forget("everything about zebras at all", dry_run=True)
     answers: list[Any] = [
         memory.update(1),
         memory.promote(1, "important"),
