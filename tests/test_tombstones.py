@@ -246,7 +246,7 @@ def test_what_was_forgotten_after_it_had_ended_stays_forgotten(clock: HandClock,
         if ending == "evicted":
             memory.remember("Tokyo")
         else:
-            memory.work()
+            memory.work(purge=True)
         assert [record.number for record in memory.list(states=ending)] == [1]
         memory.forget(1)
         assert memory.import_(old).skipped_deleted == 1
