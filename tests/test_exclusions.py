@@ -104,9 +104,9 @@ def alive(memory: Memory) -> list[int]:
 @pytest.mark.parametrize("sentence", SENTENCES)
 def test_a_sentence_that_says_what_is_to_stay_is_refused_and_says_what_to_do(memory: Memory, sentence: str):
     for verb in (memory.forget, memory.erase):
-        for how in ({"confirm": True}, {"dry_run": True}, {}):
+        for confirm, dry_run in ((True, False), (False, True), (False, False)):
             with pytest.raises(errors.InvalidInput) as refused:
-                verb(sentence, **how)
+                verb(sentence, confirm=confirm, dry_run=dry_run)
             assert "says" in refused.value.sentence
             assert "number or key" in refused.value.remedy
             assert "double quotes" in refused.value.remedy

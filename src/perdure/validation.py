@@ -234,8 +234,9 @@ def check_references(refs: object, most: int) -> list[int | str]:
 def check_path(path: object) -> str:
     if not path or not isinstance(path, str | os.PathLike):
         raise BackupFailed(f"{shown(path)} is not a path.")
-    refuse_address(path, "The path")
-    return os.fsdecode(cast("str | os.PathLike[str]", path))
+    text = os.fsdecode(cast("str | os.PathLike[str]", path))
+    refuse_address(text, "The path")
+    return text
 
 
 def refuse_address(path: object, name: str) -> None:

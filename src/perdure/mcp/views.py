@@ -208,23 +208,22 @@ def forgotten_answer(done: Forgotten, confirm: str = "") -> ToolAnswer:
     confirm = confirm or done.token
     waits = bool(done.records) and not done.done
     shown = [one(record, abstract(record)) for record in (*done.records, *done.suggested)] if waits else []
+    stays = [f"#{each.record.number}: {each.reason}" for each in done.near_misses]
     data = {
         "done": done.done,
         "numbers": [record.number for record in done.records],
         "understood": done.understood,
-        **_filled(batch=done.batch, notes=list(done.notes)),
-        **_filled(stays=[f"#{each.record.number}: {each.reason}" for each in done.near_misses]),
+        **_filled(batch=done.batch, stays=stays, notes=list(done.notes)),
         **(_filled(confirm=confirm, notice=NOTICE, memories=[item_values(each) for each in shown]) if waits else {}),
     }
     if waits:
-        count, left = len(done.records), data.get("stays")
-        stays = [f"It does not mean {'; '.join(left)}."] if left else []
+        count = len(done.records)
         first = f"Nothing was changed. {count} {'memory' if count == 1 else 'memories'} would be forgotten"
         return answer(
             data,
             f"{first} ({done.understood}): {numbers(done.records)}.",
             enclosed(shown),
-            *stays,
+            f"It does not mean {'; '.join(stays)}." if stays else "",
             f"To go ahead, call again with confirm {confirm}.",
         )
     batch = f"; batch {done.batch}" if done.batch else ""
