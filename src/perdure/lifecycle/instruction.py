@@ -48,6 +48,14 @@ class Instruction:
     def held_by(self, record: Record) -> bool:
         return (self.wanted is None or self.wanted.held_by(record)) and has_phrases(record, self.phrases)
 
+    def why_not(self, record: Record) -> str:
+        """What keeps a memory that a sentence names in part from being meant."""
+        wanted = self.wanted.written if self.wanted else ()
+        missing = [f"'{word}'" for word in wanted if not WantedWords(word).held_by(record)]
+        if missing:
+            return f"does not hold {' and '.join(missing)}"
+        return "is of another time" if self.held_by(record) else "does not hold the quoted words in that order"
+
 
 _MAX_CHARACTERS: Final = 8192
 _MARKS: Final = " \t\r\n.,;!\"'`"

@@ -17,7 +17,6 @@ from perdure.lifecycle.lookup import find
 from perdure.model import INDEXED_STATES, STATES, Filter, NearMiss, Record, State, replace_record
 from perdure.store.capacity import EvictionRule
 from perdure.store.paging import records
-from perdure.text.wanted import WantedWords
 from perdure.text.words import MAX_QUERY_WORDS
 from perdure.validation import check_filters
 from perdure.visibility import where_in_words
@@ -87,7 +86,10 @@ def select(scope: SelectionScope, what: object, now: datetime, keep: object = No
         instruction, references = None, [instruction.reference]
     if references is not None and narrowed:
         raise InvalidInput("A memory that is named needs no filter.", remedy="Leave one of the two out.")
-    kept = _by_references(scope, named) if (named := _kept(keep)) else None
+    named = _references(keep)
+    if named is None and keep is not None:
+        named = [reference_of(keep)]
+    kept = _by_references(scope, named) if named else None
     if instruction is None:
         selection = _by_references(scope, references or ())
     else:
@@ -106,13 +108,6 @@ def _references(what: object) -> list[Reference] | None:
     if isinstance(what, list | tuple | range):
         return [reference_of(item) for item in cast("Sequence[object]", what)]
     return None
-
-
-def _kept(keep: object) -> list[Reference]:
-    if keep is None:
-        return []
-    named = _references(keep)
-    return [reference_of(keep)] if named is None else named
 
 
 def _by_instruction(
@@ -163,16 +158,7 @@ def near_misses(scope: SelectionScope, selection: Selection, without: Iterable[R
         records = reader.fetch(ordered[:_NEAR_MISSES])
     by_number = {record.number: record for record in records}
     found = [by_number[number] for number in ordered if number in by_number]
-    return [NearMiss(record, _why_not(instruction, record)) for record in found], len(ordered) - len(found)
-
-
-def _why_not(instruction: Instruction, record: Record) -> str:
-    """What keeps a memory that an instruction names in part from being meant."""
-    wanted = instruction.wanted.written if instruction.wanted else ()
-    missing = [f"'{word}'" for word in wanted if not WantedWords(word).held_by(record)]
-    if missing:
-        return f"does not hold {' and '.join(missing)}"
-    return "does not hold the quoted words in that order" if not instruction.held_by(record) else "is of another time"
+    return [NearMiss(record, instruction.why_not(record)) for record in found], len(ordered) - len(found)
 
 
 def matching_earlier_versions(scope: SelectionScope, selection: Selection) -> Iterator[Record]:
