@@ -205,7 +205,7 @@ def numbers(memory: Memory, prompt: str = "please save context") -> list[int]:
 def test_a_memory_that_was_erased_is_not_brought_up(memory: Memory):
     memory.remember("one", trigger_phrases=["save context"])
     assert numbers(memory) == [1]
-    memory.erase(1)
+    memory.erase(1, confirm=True)
     assert numbers(memory) == []
 
 

@@ -231,7 +231,7 @@ def test_forgotten_and_erased_messages_leave_the_others_where_they_are(memory: M
     talk = memory.conversation("c")
     talk.add_messages(TALK)
     memory.forget("message:c/00000001")
-    memory.erase("message:c/00000002")
+    memory.erase("message:c/00000002", confirm=True)
     talk.add_message("user", "next")
     assert keys(talk.messages()) == ["message:c/00000003", "message:c/00000004"]
     memory.restore("message:c/00000001")
@@ -363,7 +363,7 @@ def test_what_was_forgotten_or_erased_does_not_come_back(memory: Memory, clock: 
     clock.forward(hours=1)
     memory.forget("message:c/00000001")
     for position in (2, 4, 5):
-        memory.erase(f"message:c/{position:08}")
+        memory.erase(f"message:c/{position:08}", confirm=True)
     done = memory.import_messages(file)
     assert (done.inserted, done.present, done.skipped_deleted) == (0, 1, 4)
     assert texts(memory.conversation("c").messages()) == ["third"]

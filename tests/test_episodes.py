@@ -170,7 +170,7 @@ def test_a_forgotten_message_is_left_out_of_a_new_episode(memory: Memory):
     fill(memory, 1, 2)
     first, second, *_ = memory.conversation("c0").messages()
     memory.forget(second.number)
-    memory.erase(first.number)
+    memory.erase(first.number, confirm=True)
     assert memory.work().episodes_made == 1
     assert covered(memory, "c0") == list(range(3, 9))
     [episode] = memory.list(key_type="episode").records

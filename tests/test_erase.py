@@ -68,7 +68,7 @@ def test_not_a_byte_of_it_is_left_in_any_file(memory: Memory, path: Path):
     memory.remember("kept", tags=["kept"])
     plant(memory, "Kanarienvogel")
     assert left_in_files(path, "Kanarienvogel")
-    done = memory.erase("secret:Kanarienvogel")
+    done = memory.erase("secret:Kanarienvogel", confirm=True)
     assert (done.done, done.deletion, done.scrub_pending, done.remaining) == (True, "hard", False, 1)
     assert left_in_files(path, "Kanarienvogel") == []
     assert [hit.record.text for hit in memory.recall("kept")] == ["kept"]
@@ -86,7 +86,7 @@ def test_two_hundred_canaries_are_gone_to_the_last_byte(memory: Memory, path: Pa
 
 def test_the_history_keeps_that_it_happened_and_not_what_it_said(memory: Memory):
     plant(memory, "Kanarienvogel")
-    memory.erase(1)
+    memory.erase(1, confirm=True)
     lines = memory.history(1)
     assert [line.change.operation for line in lines] == ["insert", "update", "erase"]
     assert [line.record for line in lines] == [None, None, None]
@@ -98,7 +98,7 @@ def test_what_is_erased_is_found_on_no_path_and_nothing_brings_it_back(memory: M
     batches = [line.change.batch for line in memory.history(1)]
     for _ in range(4):
         memory.recall("second")
-    memory.forget(1, mode="hard")
+    memory.forget(1, mode="hard", confirm=True)
     assert not memory.recall("second Kanarienvogel")
     assert len(memory.list(states=STATES)) == 0
     for reference in (1, made.id, made.content_hash, "secret:Kanarienvogel"):
@@ -118,7 +118,7 @@ def test_a_forgotten_memory_can_be_erased_by_name_and_by_sentence(memory: Memory
     for text in ("Kanarienvogel one", "Kanarienvogel two"):
         memory.remember(text)
     memory.forget([1, 2])
-    assert memory.erase(1).done
+    assert memory.erase(1, confirm=True).done
     assert [record.number for record in memory.erase("everything about Kanarienvogel", confirm=True).records] == [2]
     assert left_in_files(path, "Kanarienvogel") == []
 
@@ -131,10 +131,10 @@ def test_what_was_forgotten_long_ago_can_be_erased_together(memory: Memory):
     assert [record.number for record in memory.list()] == [2]
 
 
-def test_all_but_a_single_memory_that_is_named_needs_a_yes(memory: Memory):
+def test_erasing_always_needs_a_yes_also_for_one_memory_that_is_named(memory: Memory):
     memory.remember("Osaka")
     memory.remember("Tokyo")
-    for what in ("osaka", "oldest", [1, 2], "before:2030-01-01"):
+    for what in (1, "#1", [1], "osaka", "oldest", [1, 2], "before:2030-01-01"):
         with pytest.raises(errors.NeedsConfirmation) as asked:
             memory.erase(what)
         assert not asked.value.preview.done
@@ -147,9 +147,9 @@ def test_a_model_may_forget_but_not_erase(path: Path):
     with opened(path, writer="model") as memory:
         memory.remember("tea")
         with pytest.raises(errors.NotAllowed):
-            memory.erase(1)
+            memory.erase(1, confirm=True)
         with pytest.raises(errors.NotAllowed):
-            memory.forget(1, mode="hard")
+            memory.forget(1, mode="hard", confirm=True)
         assert memory.forget(1).done
 
 
@@ -172,16 +172,16 @@ def test_a_preview_of_an_erasure_changes_nothing(memory: Memory, path: Path):
 
 def test_it_says_that_copies_made_before_are_not_reached(memory: Memory):
     memory.remember("tea")
-    assert any("Exports" in note for note in memory.erase(1).notes)
+    assert any("Exports" in note for note in memory.erase(1, confirm=True).notes)
 
 
 def test_it_names_the_backups_that_may_still_hold_it(memory: Memory, tmp_path: Path):
     memory.remember("tea")
     memory.remember("cake")
     memory.backup(str(tmp_path / "copy.db"))
-    assert any("copy.db" in note for note in memory.erase(1).notes)
+    assert any("copy.db" in note for note in memory.erase(1, confirm=True).notes)
     (tmp_path / "copy.db").unlink()
-    assert not any("copy.db" in note for note in memory.erase(2).notes)
+    assert not any("copy.db" in note for note in memory.erase(2, confirm=True).notes)
 
 
 def test_while_another_process_reads_the_bytes_wait_and_go_later(path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -199,7 +199,7 @@ def test_while_another_process_reads_the_bytes_wait_and_go_later(path: Path, mon
 
         reader = Child(read)
         os.read(ready[0], 1)
-        done = memory.erase(1)
+        done = memory.erase(1, confirm=True)
         assert (done.done, done.scrub_pending) == (True, True)
         assert any("another process" in note for note in done.notes)
         assert not memory.recall("Kanarienvogel")
@@ -251,7 +251,7 @@ def test_a_damaged_memory_can_be_erased_by_its_number(path: Path):
     with opened(path) as memory:
         with pytest.raises(errors.StoreDamaged):
             memory.get(1)
-        assert memory.erase(1).done
+        assert memory.erase(1, confirm=True).done
         assert left_in_files(path, "Kanarienvogel") == []
 
 
@@ -269,9 +269,9 @@ def test_nothing_of_it_is_held_in_memory_by_who_erased_it(path: Path, verb: str)
             assert one.recall("canary", known_at=then)
             assert one.match_triggers("canary song")
         if verb == "erase":
-            memory.erase(1)
+            memory.erase(1, confirm=True)
         else:
-            memory.forget(1, mode="hard")
+            memory.forget(1, mode="hard", confirm=True)
         services = memory._services
         pasts, triggers = services.recaller()._pasts, services.triggers()
         assert {key.namespace for key in pasts._indexes} == set(triggers._indexes) == {"other"}

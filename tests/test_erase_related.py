@@ -248,7 +248,7 @@ def test_nothing_brings_anything_of_it_back(memory: Memory, tmp_path: Path):
 def test_with_none_only_the_memory_itself_goes_and_the_answer_names_the_others(memory: Memory, path: Path):
     message = plant(memory)
     [episode] = episodes(memory)
-    done = memory.erase(message.number, related="none")
+    done = memory.erase(message.number, related="none", confirm=True)
     assert (done.related, [record.number for record in done.records]) == ((), [message.number])
     assert any(f"#{episode.number}" in note for note in done.notes)
     assert episodes(memory) == [episode]

@@ -127,17 +127,64 @@ def test_writing_every_day_is_enough_for_a_single_run_at_the_end(memory: Memory,
     assert memory.work().expired == 1
 
 
-def test_after_a_pause_what_is_due_expires_without_asking(memory: Memory, clock: HandClock):
-    """A weekend, a holiday, a year: what is expired can be restored, so nobody has to confirm it."""
+def test_after_a_pause_what_is_due_is_hidden_and_waits_until_the_clock_is_confirmed(memory: Memory, clock: HandClock):
+    """A weekend, a holiday, a year: nobody sees it, and it is marked as expired later."""
     memory.remember("gone in a week", tier="temporary")
     memory.remember("gone in ninety days", tier="normal")
     memory.work()
-    for days, expired in ((3, 0), (5, 1), (365, 1)):
+    for days, held, shown in ((3, 0, 2), (5, 1, 1), (365, 2, 0)):
         clock.forward(days=days)
         worked = memory.work()
-        assert (worked.expired, worked.held) == (expired, 0)
+        assert (worked.expired, worked.held, len(memory.list())) == (0, held, shown)
+        assert ("past expiry and hidden" in " ".join(worked.notes)) == (held > 0)
+    assert memory.work(purge=False).held == 2
+    worked = memory.work(purge=True)
+    assert (worked.expired, worked.held, worked.notes) == (2, 0, ())
     assert states(memory) == {1: "expired", 2: "expired"}
     assert memory.restore(1).record.state == "active"
+
+
+def test_expiring_goes_on_by_itself_when_a_week_of_writes_has_followed_a_pause(memory: Memory, clock: HandClock):
+    memory.remember("gone in a week", tier="temporary")
+    clock.forward(days=30)
+    expired: list[int] = []
+    for day in range(9):
+        memory.remember(f"day {day}")
+        expired.append(memory.work().expired)
+        clock.forward(days=1)
+    assert expired == [0, 0, 0, 0, 0, 0, 0, 1, 0]
+
+
+@pytest.mark.parametrize("days", [2, 365, 3650])
+def test_a_clock_that_leaps_expires_nothing_and_shows_everything_again_when_it_comes_back(
+    memory: Memory, clock: HandClock, days: int
+):
+    memory.remember("gone in a week", tier="temporary")
+    memory.remember("gone soon", expires_at=START + timedelta(days=1))
+    memory.work()
+    clock.forward(days=days)
+    for _ in range(3):
+        memory.remember("written in the wrong year")
+        worked = memory.work()
+        assert worked.expired == 0
+        assert worked.held == (1 if days < 7 else 2)
+    clock.forward(days=-days)
+    assert memory.work().held == 0
+    assert states(memory) == {1: "active", 2: "active", 3: "active"}
+    assert {1, 2} <= {record.number for record in memory.list()}
+
+
+def test_what_was_written_while_the_clock_was_behind_is_not_expired_when_it_is_right_again(
+    memory: Memory, clock: HandClock
+):
+    clock.forward(days=-3650)
+    memory.remember("gone in a week", tier="temporary")
+    memory.work()
+    clock.forward(days=3650)
+    worked = memory.work()
+    assert (worked.expired, worked.held) == (0, 1)
+    assert memory.restore(1).record.expires_at is None
+    assert len(memory.list()) == 1
 
 
 def evicted(clock: HandClock) -> Memory:
@@ -200,11 +247,11 @@ def test_a_clock_that_comes_back_destroyed_nothing(clock: HandClock):
         clock.forward(days=365)
         memory.update(2, add_tags=["written in the wrong year"])
         worked = memory.work()
-        assert (worked.expired, worked.purged) == (1, 0)
+        assert (worked.expired, worked.purged, worked.held) == (0, 0, 2)
         clock.forward(days=-365)
         worked = memory.work()
         assert (worked.expired, worked.purged, worked.held) == (0, 0, 0)
-        assert memory.namespace("other").restore(1).record.state == "active"
+        assert memory.namespace("other").get(1).state == "active"
         for _ in range(31):
             clock.forward(days=1)
             memory.update(2, add_tags=[f"{clock.now:%d-%m}"])
@@ -271,7 +318,7 @@ def test_an_expired_memory_can_be_brought_back_and_stays(memory: Memory, clock: 
     memory.remember("the canary sings", tier="temporary")
     clock.forward(days=8)
     if worked:
-        assert memory.work().expired == 1
+        assert memory.work(purge=True).expired == 1
     assert memory.restore(1).record.expires_at is None
     assert memory.get(1).state == "active"
     assert memory.work().expired == 0
@@ -283,7 +330,7 @@ def test_what_expired_may_be_said_again(memory: Memory, clock: HandClock, worked
     memory.remember("the canary sings", tier="temporary")
     clock.forward(days=8)
     if worked:
-        memory.work()
+        memory.work(purge=True)
     memory.remember("the canary sings")
     assert len(memory.recall("canary")) == 1
 
@@ -292,7 +339,7 @@ def test_every_namespace_is_looked_after_in_one_batch(memory: Memory, clock: Han
     memory.remember("ours", tier="temporary")
     memory.namespace("other").remember("theirs", tier="temporary")
     clock.forward(days=8)
-    assert memory.work().expired == 2
+    assert memory.work(purge=True).expired == 2
     lines = [space.history(1)[-1].change for space in (memory, memory.namespace("other"))]
     assert {line.operation for line in lines} == {"expire"}
     assert len({line.batch for line in lines}) == 1
@@ -302,7 +349,7 @@ def test_more_than_one_page_expires_in_one_run(memory: Memory, clock: HandClock)
     for number in range(600):
         memory.remember(f"fact {number}", tier="temporary")
     clock.forward(days=8)
-    assert memory.work().expired == 600
+    assert memory.work(purge=True).expired == 600
 
 
 def test_a_purge_empties_the_files(clock: HandClock, tmp_path: Path):
@@ -320,7 +367,7 @@ def test_without_versioning_an_expired_memory_keeps_only_its_last_words(clock: H
     with opened(clock, versioning=False) as memory:
         memory.remember("the canary sings", tier="temporary")
         clock.forward(days=8)
-        memory.work()
+        memory.work(purge=True)
         assert [line.record is None for line in memory.history(1)] == [True, False]
         assert memory.restore(1).record.text == "the canary sings"
 
@@ -334,7 +381,7 @@ def test_a_damaged_memory_stays_while_the_others_expire(clock: HandClock, tmp_pa
         raw.execute("UPDATE memory SET text = 'tampered' WHERE slot = (1 << 32 | 2)")
     clock.forward(days=8)
     with opened(clock, path) as memory:
-        assert memory.work().expired == 2
+        assert memory.work(purge=True).expired == 2
 
 
 @pytest.mark.parametrize("label", ["expire: put", "purge: erased"])
@@ -382,6 +429,6 @@ def test_what_was_true_before_it_expired_was_true_all_the_same(clock: HandClock)
         memory.upsert("city:alice", "Alice lives in Osaka", tier="temporary")
         asked = clock.forward(days=1)
         clock.forward(days=10)
-        assert memory.work().expired == 1
+        assert memory.work(purge=True).expired == 1
         memory.upsert("city:alice", "Alice lives in Tokyo")
         assert [hit.record.text for hit in memory.recall("Alice", as_of=asked)] == ["Alice lives in Osaka"]

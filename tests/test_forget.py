@@ -131,9 +131,8 @@ def test_a_sentence_without_a_word_to_search_for_or_a_time_that_can_be_read_is_r
 @pytest.mark.parametrize(
     "sentence",
     [
-        "everything about peanuts", "peanuts", "don't forget the peanuts", "forget all but the peanuts",
-        "did I forget the peanuts?", "forget what I told you today about peanuts", "forget the last peanuts",
-        "everything that is not about the Osaka flat", "what I told you yesterday", "the oldest flat",
+        "everything about peanuts", "peanuts", "forget what I told you today about peanuts", "the oldest flat",
+        "forget the last peanuts", "what I told you yesterday", '"no peanuts"',
     ],
 )  # fmt: skip
 def test_a_sentence_is_never_carried_out_without_a_yes(known: Memory, sentence: str):
@@ -353,7 +352,7 @@ def test_soft_forgetting_can_be_switched_off(tmp_path: Path):
         with pytest.raises(errors.Conflict) as refused:
             memory.forget(1)
         assert "memory.erase(…)" in refused.value.remedy
-        assert memory.forget(1, mode="hard").done
+        assert memory.forget(1, mode="hard", confirm=True).done
 
 
 def test_what_undo_and_checkpoints_remove_is_kept_also_without_soft_forgetting(tmp_path: Path):

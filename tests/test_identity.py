@@ -86,7 +86,7 @@ def test_what_is_forgotten_in_one_conversation_may_come_into_another(memory: Mem
 def test_what_is_erased_in_one_file_does_not_come_back_into_it(memory: Memory):
     for name in ("a.md", "b.md"):
         memory.remember(TOKYO, file_path=name)
-    memory.erase(1)
+    memory.erase(1, confirm=True)
     done = memory.import_([{"text": TOKYO, "file_path": name} for name in ("a.md", "b.md")])
     assert (done.present, done.skipped_deleted, done.inserted) == (1, 1, 0)
 
@@ -169,7 +169,7 @@ def test_where_it_was_said_again_is_erased_with_it(clock: HandClock, tmp_path: P
     with Memory(path, embedder="none", clock=clock) as memory:
         memory.remember(TOKYO)
         memory.remember(TOKYO, source_project="Kanarienvogel")
-        memory.erase(1)
+        memory.erase(1, confirm=True)
         assert [line.change.provenance for line in memory.history(1)] == [{}, {}, {}]
     assert all(b"Kanarienvogel" not in file.read_bytes() for file in tmp_path.iterdir())
 
@@ -417,7 +417,7 @@ def test_what_is_restored_together_does_not_evict_each_other(clock: HandClock):
 
 def test_an_answer_that_did_nothing_has_no_batch(memory: Memory):
     memory.remember("one", tier="important")
-    forgotten = memory.forget("everything about nothing at all", dry_run=True)
+    forgotten = memory.forget("everything about zebras at all", dry_run=True)
     answers: list[Any] = [
         memory.update(1),
         memory.promote(1, "important"),
@@ -432,7 +432,7 @@ def test_an_answer_that_did_nothing_has_no_batch(memory: Memory):
 
 def test_an_idempotency_key_of_an_erased_memory_says_so(memory: Memory):
     memory.remember("one", idempotency_key="k")
-    memory.erase(1)
+    memory.erase(1, confirm=True)
     with pytest.raises(errors.Conflict, match="#1, which was erased since") as refused:
         memory.remember("one", idempotency_key="k")
     assert "new key" in refused.value.remedy

@@ -276,7 +276,7 @@ def test_what_is_forgotten_or_erased_meanwhile_gets_none(opened: Open, server: F
         if "SQLITE_BUSY" in received.body.decode():
             memory.forget(forgotten.number)
         else:
-            memory.erase(erased.number)
+            memory.erase(erased.number, confirm=True)
         return message('{"keywords": ["SQLITE_BUSY", "payment", "pool"]}')
 
     server.always(answering(meanwhile))

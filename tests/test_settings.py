@@ -125,11 +125,11 @@ def test_whoever_decides_what_is_written_can_be_said_in_the_environment(
     with Memory(tmp_path / "agent.db", embedder="none") as memory:
         number = memory.remember("The staging server is in Oslo").record.number
         with pytest.raises(NotAllowed):
-            memory.erase(number)
+            memory.erase(number, confirm=True)
         with pytest.raises(NotAllowed):
             memory.writing_as(writer="person")
     with Memory(tmp_path / "agent.db", embedder="none", writer="person") as memory:
-        assert memory.erase(number).records
+        assert memory.erase(number, confirm=True).records
     monkeypatch.setenv("PERDURE_WRITER", "robot")
     with pytest.raises(SettingsInvalid, match="writer"):
         Memory(tmp_path / "agent.db", embedder="none")

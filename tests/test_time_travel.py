@@ -248,7 +248,7 @@ def test_what_was_erased_is_not_found_in_the_past_either_and_the_answer_says_so(
     memory.remember("tea on monday")
     then = days.pass_one()
     assert len(memory.recall("tea", known_at=then)) == 2
-    memory.erase(1)
+    memory.erase(1, confirm=True)
     answer = memory.recall("tea", known_at=then)
     assert found(answer) == {"tea on monday"}
     assert LOST.format(1) in answer.notes
@@ -261,7 +261,7 @@ def test_what_was_forgotten_before_it_was_erased_is_not_missed(memory: Memory, d
     days.pass_one()
     memory.forget(1)
     then = days.pass_one()
-    memory.erase(1)
+    memory.erase(1, confirm=True)
     assert not any("cannot be shown" in note for note in memory.recall("tea", known_at=then).notes)
 
 

@@ -45,7 +45,7 @@ def test_an_old_export_does_not_bring_back_what_was_ended_since(
     if ending == "forget":
         memory.forget(1)
     elif ending == "erase":
-        memory.erase(1)
+        memory.erase(1, confirm=True)
     else:
         memory.update(1, text="Alice lives in Tokyo")
     before = texts(memory)
@@ -246,7 +246,7 @@ def test_what_was_forgotten_after_it_had_ended_stays_forgotten(clock: HandClock,
         if ending == "evicted":
             memory.remember("Tokyo")
         else:
-            memory.work()
+            memory.work(purge=True)
         assert [record.number for record in memory.list(states=ending)] == [1]
         memory.forget(1)
         assert memory.import_(old).skipped_deleted == 1

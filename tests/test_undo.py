@@ -44,7 +44,7 @@ def filled(memory: Memory) -> Memory:
 
 def expire(memory: Memory, clock: HandClock) -> None:
     clock.forward(days=8)
-    assert memory.work().expired == 1
+    assert memory.work(purge=True).expired == 1
 
 
 def promote(memory: Memory, _: HandClock) -> None:

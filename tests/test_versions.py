@@ -176,7 +176,7 @@ def test_without_versioning_only_the_present_words_are_kept(clock: HandClock):
 
 def test_an_erased_memory_has_a_history_by_number_and_by_id_but_no_words(memory: Memory):
     record = memory.remember("Alice lives in Osaka", key="person:alice").record
-    memory.erase(1)
+    memory.erase(1, confirm=True)
     for ref in (1, record.id):
         lines = memory.history(ref)
         assert [one.change.operation for one in lines] == ["insert", "erase"]

@@ -16,6 +16,10 @@ JSON_KEYS: Final[dict[str, dict[str, tuple[str, str]]]] = {
         "constitutional": ("array of objects", "the memories that are always surfaced"),
         "sources": ("array of objects", "the memories that a summary was made from"),
         "suggested": ("array of objects", "memories that may have been meant as well; they are never touched"),
+        "near_misses": (
+            "array of objects",
+            "memories that hold some of the words of a sentence: each a `record`, with the `reason` why it stays",
+        ),
         "related": ("array of numbers", "memories that nobody named, erased because they were made of the others"),
         "copies": ("array of objects", "what Markdown files hold of what is erased: a path and what became of it"),
         "restored": ("array of objects", "memories that `restore` brought back"),

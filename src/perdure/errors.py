@@ -8,6 +8,7 @@ Whoever raises one may give a sharper sentence and must leave a remedy: what the
     │   ├── TextTooLong         text_too_long
     │   ├── UnknownChoice       unknown_choice  a category, tier, state … that does not exist
     │   ├── InvalidReference    bad_reference
+    │   ├── NotAFile            not_a_file      an address such as postgresql://… where a file is needed
     │   └── BadRequest          bad_request     what a server got is not a request that it can read
     │       └── BodyTooLarge    body_too_large
     ├── NotFound                not_found
@@ -130,6 +131,16 @@ class InvalidReference(InvalidInput):
 
     code = "bad_reference"
     default_remedy = "Give a number, an id, a content hash or a key such as person:alice."
+
+
+class NotAFile(InvalidInput):
+    """That is an address, and a file is needed. The address may hold a password, so it is shown nowhere."""
+
+    code = "not_a_file"
+    default_remedy = (
+        "Give the path of a file, without `file:`. A store may also be the https:// address of a `perdure serve`, and "
+        "no other. Nothing was made or changed."
+    )
 
 
 class BadRequest(InvalidInput):

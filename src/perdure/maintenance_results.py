@@ -38,10 +38,10 @@ class BackupRestored:
 class MaintenanceResult:
     """What `work` did. `vectors_pending` are left, because of a limit or because no model is there.
 
-    `purged` are evicted memories whose grace period was over. `held` are due to be purged, but wait, because the clock
-    leapt. `keywords_added` are memories that got keywords. `episodes_made` are new, `episodes_reviewed` were retrieved
-    since their last review, `episodes_consolidated` are those of which facts were made; `facts_changed` counts the
-    facts that are new, reinforced, updated or invalidated.
+    `purged` are evicted memories whose grace period was over. `held` are due to expire or to be purged, but wait,
+    because the clock leapt. `keywords_added` are memories that got keywords. `episodes_made` are new,
+    `episodes_reviewed` were retrieved since their last review, `episodes_consolidated` are those of which facts were
+    made; `facts_changed` counts the facts that are new, reinforced, updated or invalidated.
     """
 
     embedded: int

@@ -136,6 +136,7 @@ class Memory(LearningMemory):
         what: References | None = None,
         *,
         mode: Literal["soft", "hard"] = "soft",
+        keep: References | None = None,
         confirm: bool | str = False,
         dry_run: bool = False,
         **filters: Unpack[Filters],
@@ -143,15 +144,15 @@ class Memory(LearningMemory):
         """Forget memories: they leave every list and every search at once, and `restore` or `undo` brings them back.
 
         `what` is a reference, several of them, `oldest`, `least important`, `before:2026-03-14`, or a sentence such as
-        "everything about the Osaka flat". Filters narrow it, or say alone what goes. Whatever a sentence finds, and
-        more than one memory that a time or a filter finds, needs `confirm=True` or the token of a preview:
-        `NeedsConfirmation.preview`, or what `dry_run` answers.
+        "everything about the Osaka flat". Filters narrow it, or say alone what goes; `keep` names what stays, which a
+        sentence cannot say. Whatever a sentence finds, and more than one memory that a time or a filter finds, needs
+        `confirm=True` or the token of a preview: `NeedsConfirmation.preview`, or what `dry_run` answers.
         """
         if mode == "hard":
-            return self.erase(what, confirm=confirm, dry_run=dry_run, **filters)
+            return self.erase(what, keep=keep, confirm=confirm, dry_run=dry_run, **filters)
         if mode != "soft":
             raise UnknownChoice(f"There is no way to forget called {shown(mode)}.", remedy="Use 'soft' or 'hard'.")
-        request = lifecycle.forget.ForgetRequest(what, confirm, validation.check_bool(dry_run, "dry_run"))
+        request = lifecycle.forget.ForgetRequest(what, keep, confirm, validation.check_bool(dry_run, "dry_run"))
         return lifecycle.forget.forget(lifecycle.selection.scope(self._services, self._namespace, filters), request)
 
     def erase(
@@ -159,21 +160,22 @@ class Memory(LearningMemory):
         what: References | None = None,
         *,
         related: Literal["derived", "all", "none"] = "derived",
+        keep: References | None = None,
         confirm: bool | str = False,
         dry_run: bool = False,
         **filters: Unpack[Filters],
     ) -> model.Forgotten:
         """Erase memories for ever, with all their versions, from every file of the store. Nothing brings them back.
 
-        `what` is as in `forget`, in whatever state the memories are. What was made of them and holds their words goes
-        as well, or is made anew without them; with `related="all"` also what they were made of, with "none" nothing
-        else. Their Markdown copies in knowledge banks and memory files go too, as `copies` tells. All but a single
-        memory that is named needs `confirm`.
+        `what` and `keep` are as in `forget`, in whatever state the memories are. What was made of them and holds their
+        words goes as well, or is made anew without them; with `related="all"` also what they were made of, with "none"
+        nothing else. Their Markdown copies in knowledge banks and memory files go too, as `copies` tells. It always
+        needs `confirm`, also for one memory.
         """
         from perdure.bank.copies import CopySearch
         from perdure.learn.erase_related import related_search
 
-        request = lifecycle.forget.ForgetRequest(what, confirm, validation.check_bool(dry_run, "dry_run"))
+        request = lifecycle.forget.ForgetRequest(what, keep, confirm, validation.check_bool(dry_run, "dry_run"))
         scope = lifecycle.selection.scope(self._services, self._namespace, filters, every_state=True)
         copies = CopySearch(self._services, self._namespace)
         return lifecycle.erase.erase(scope, request, related_search(self._services, related), copies)

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from perdure.results import FieldChange as FieldChange
     from perdure.results import Forgotten as Forgotten
     from perdure.results import MarkdownCopy as MarkdownCopy
+    from perdure.results import NearMiss as NearMiss
     from perdure.results import RevertResult as RevertResult
     from perdure.results import Skipped as Skipped
     from perdure.results import Summary as Summary

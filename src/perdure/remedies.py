@@ -13,7 +13,7 @@ from typing import Final, Literal, TypeAlias
 Words: TypeAlias = Literal["cli", "python", "mcp", "http"]
 
 # A command with its arguments: numbers, ids, names in capitals, options, and the values of some of these.
-_WITH_VALUE: Final = ("--tier", "--trust", "--store", "--related", "--erased")
+_WITH_VALUE: Final = ("--tier", "--trust", "--store", "--related", "--erased", "--scope")
 _VALUED: Final = rf"(?:{'|'.join(_WITH_VALUE)}) [\w./~-]*[\w/~-]"
 _ARGUMENT: Final = rf"{_VALUED}|--[a-z-]+|[0-9a-f]{{8}}(?:-[0-9a-f]{{4,12}}){{4}}|\d+\b|[A-Z]{{2,}}\b"
 _NAME: Final = "config unset [a-z_]+|(?:bank|checkpoint|config|session|token) [a-z]+|[a-z][a-z-]*"

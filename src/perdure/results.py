@@ -70,12 +70,21 @@ class MarkdownCopy:
 
 
 @dataclass(frozen=True, slots=True)
+class NearMiss:
+    """A memory that a sentence to forget names in part, and that stays; `reason` says why."""
+
+    record: Record
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Forgotten:
     """What `forget` or `erase` did, or would do: while `done` is false nothing has happened.
 
     `understood` says how the instruction was read, `token` confirms exactly these memories. `related` are the numbers
     of those that nobody named, and that go because they were made of the others. `suggested` may have been meant as
-    well, and are never touched. `scrub_pending` says that erased bytes wait in a log, or in an unfinished copy, that
+    well, and are never touched; `near_misses` hold some of the words of a sentence, but not all, or are of another
+    time: these stay too. `scrub_pending` says that erased bytes wait in a log, or in an unfinished copy, that
     another process holds. `copies` are those in Markdown files.
     """
 
@@ -91,6 +100,7 @@ class Forgotten:
     scrub_pending: bool = False
     notes: tuple[str, ...] = ()
     copies: tuple[MarkdownCopy, ...] = ()
+    near_misses: tuple[NearMiss, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,8 +24,9 @@ from perdure.store.port import Store
 from perdure.tiers import last_used
 from perdure.validation import Fields, Filters, Reference, StrPath, check_query
 
-# The instructions that say exactly what is to go, and so need no yes. A key names one item and needs none anyway;
-# whatever else is said is a sentence, and may be misunderstood.
+# The instructions that say exactly what is to go, and so need no yes; whatever else is said is a sentence, and may be
+# misunderstood.
+_KEY: Final = re.compile(r"\s*key:\S+:.*", re.IGNORECASE | re.DOTALL)
 _EXPLICIT: Final = re.compile(r"\s*(?:oldest|least\s+important|before:\s*[-+:.\dTZ ]+)\s*", re.IGNORECASE)
 # So many calls the turn trace holds.
 MAX_TRACE: Final = 1000
@@ -248,13 +249,16 @@ class SemanticMemoryStore:
     ) -> ForgetResult:
         """Remove items: `key:type:identifier`, `oldest`, `least important`, `before:timestamp`, or a sentence.
 
-        A sentence that may mean several items is answered with what would go, until it is confirmed.
+        A sentence that may mean several items is answered with what would go, until it is confirmed; so is a key, if
+        what was made of its item would go for ever, too.
         """
         explicit = _EXPLICIT.fullmatch(check_query(forget_instructions)) is not None
         try:
             done = self._memory.forget(forget_instructions, mode=mode, confirm=explicit or confirm)
         except NeedsConfirmation as asked:
             done: Forgotten = asked.preview
+            if len(done.records) == 1 and _KEY.fullmatch(forget_instructions):
+                done = self._memory.forget(forget_instructions, mode=mode, confirm=done.token)
         self._traced("forget", forget_instructions, *(done.records if done.done else ()))
         items = tuple(map(self._item, done.records))
         return ForgetResult(done.done, items, done.remaining, done.deletion, done.understood, done.token, done.notes)

@@ -10,10 +10,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, Literal, TypeGuard
 
-from perdure.errors import SettingsInvalid, StoreRemote, shown
+from perdure.errors import InvalidInput, SettingsInvalid, StoreRemote, shown
 from perdure.model import CATEGORIES, CONTEXT_TYPES, TIERS
 from perdure.text.patterns import pattern
-from perdure.validation import ABOVE_ZERO, number_in
+from perdure.validation import ABOVE_ZERO, number_in, refuse_address
 from perdure.values import field, replace, value_class
 
 # The variables from which keys are read, and nowhere else.
@@ -64,7 +64,8 @@ SETTINGS: Final = (
         "store",
         "path",
         "the user's data directory",
-        "The file that holds the memories, or the URL of a server, such as `https://memory.example.org`.",
+        "The file that holds the memories, or the URL of a server, such as `https://memory.example.org`; no other "
+        "address.",
     ),
     Setting("namespace", "text", "default", "Namespace to use, such as one for each user. Namespaces never mix."),
     Setting(
@@ -318,6 +319,15 @@ def is_url(store: object) -> TypeGuard[str]:
     return isinstance(store, str) and _URL.match(store) is not None
 
 
+def refuse_userinfo(url: str) -> None:
+    """A password in the address of a server would stand in files, on screens and in the list of processes."""
+    if "@" in url:
+        raise InvalidInput(
+            "The URL of the store holds a user name or a password.",
+            remedy="Write https://host, or on this machine http://127.0.0.1:8733; the token stands apart.",
+        )
+
+
 def given(name: str, argument: object = None, environment: Mapping[str, str] | None = None) -> object:
     """What somebody says about one setting: the argument, else the variable, else the file. None: nobody."""
     if argument is not None:
@@ -461,6 +471,7 @@ def _directory(platform: str, kind: Literal["data", "cache", "config"], user: st
 def settings_file(environ: Mapping[str, str]) -> Path:
     """The settings file. Never in the working directory: a foreign project must not choose where memories go."""
     named = environ.get("PERDURE_CONFIG")
+    refuse_address(named, "PERDURE_CONFIG")
     return Path(named) if named else directory("config", environ) / "perdure.toml"
 
 
@@ -527,7 +538,7 @@ def typed(setting: Setting, value: Any) -> Any:
     kind = setting.kind
     try:
         if kind == "path" and str(value):
-            return Path(value).expanduser()
+            return _typed_path(setting, value)
         if kind == "switch":
             return value if isinstance(value, bool) else _SWITCH[str(value).lower()]
         if kind == "words":
@@ -559,6 +570,15 @@ def typed(setting: Setting, value: Any) -> Any:
     if checked is None:
         raise SettingsInvalid(f"{setting.name} (or {setting.variable}) cannot be {shown(value)}.")
     return checked
+
+
+def _typed_path(setting: Setting, value: Any) -> Path:
+    """A path, or for the store the URL of a server; no other address, and none that may hold a password."""
+    if setting.name == "store" and is_url(value):
+        refuse_userinfo(value)
+    else:
+        refuse_address(value, f"{setting.name} (or {setting.variable})")
+    return Path(value).expanduser()
 
 
 # By kind: whether it is a whole number, the least and the most it may be.

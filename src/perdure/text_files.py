@@ -11,11 +11,13 @@ from pathlib import Path
 from typing import TextIO, cast
 
 from perdure.errors import ExportFailed, ImportFailed, shown
+from perdure.validation import refuse_address
 
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Generator[TextIO]:
     """A file that takes the place of `path` when all of it is on disk; on any failure `path` stays as it was."""
+    refuse_address(path, "The path")
     try:
         target = Path(path)
         with tempfile.NamedTemporaryFile(
@@ -44,6 +46,7 @@ def replacing(path: str | os.PathLike[str]) -> Generator[TextIO]:
 @contextmanager
 def rereadable(source: str | os.PathLike[str] | TextIO) -> Generator[TextIO]:
     """The source as a file that can be read twice: once to check everything, once to store it."""
+    refuse_address(source, "The path")
     with ExitStack() as stack:
         try:
             if isinstance(source, str | os.PathLike):

@@ -13,7 +13,7 @@ from math import inf, isfinite
 from typing import Any, Final, Literal, TypeAlias, TypedDict, TypeVar, cast
 
 from perdure.clock import Clock, format_local, parse_time
-from perdure.errors import BackupFailed, InvalidInput, TextTooLong, UnknownChoice, shown
+from perdure.errors import BackupFailed, InvalidInput, NotAFile, TextTooLong, UnknownChoice, shown
 from perdure.ids import MAX_NUMBER, ON_REQUEST, ContentHash, check_key
 from perdure.model import (
     CATEGORIES,
@@ -46,6 +46,8 @@ ABOVE_ZERO: Final = 5e-324
 _KEY_TYPE = pattern(r"[A-Za-z][A-Za-z0-9_.-]{0,63}")
 _METADATA_KEY = pattern(r"[A-Za-z_][A-Za-z0-9_.-]{0,63}")
 _NAMESPACE = pattern(r"[^\s\x00-\x1f\x7f][^\x00-\x1f\x7f]{0,199}")
+# Also what a `Path` leaves of an address, with one slash. A single letter is a drive of Windows.
+_ADDRESS = pattern(r"\s*((?:[A-Za-z][A-Za-z0-9+.-]+:)+(?=/)|[Ff][Ii][Ll][Ee]:)")
 _CONTENT: Final = ("text", "title", "abstract", "summary", "reasoning")
 
 T = TypeVar("T")
@@ -232,7 +234,16 @@ def check_references(refs: object, most: int) -> list[int | str]:
 def check_path(path: object) -> str:
     if not path or not isinstance(path, str | os.PathLike):
         raise BackupFailed(f"{shown(path)} is not a path.")
-    return os.fsdecode(cast("str | os.PathLike[str]", path))
+    text = os.fsdecode(cast("str | os.PathLike[str]", path))
+    refuse_address(text, "The path")
+    return text
+
+
+def refuse_address(path: object, name: str) -> None:
+    """An address such as `postgresql://ann@db` is no path, and a file of that name would be in nobody's interest."""
+    text = os.fspath(cast("os.PathLike[str]", path)) if isinstance(path, os.PathLike) else path
+    if isinstance(text, str) and (found := _ADDRESS.match(text)):
+        raise NotAFile(f"{name} is an address that begins with {found[1].lower()}, and a file is needed.")
 
 
 def number_in(value: object, least: float, most: float, *, whole: bool = False) -> float | None:

@@ -57,7 +57,8 @@ def test_a_refusal_says_what_is_missing_and_never_whether_a_namespace_exists():
     reader = replace(OWNER, scopes=("read",), namespaces=("ours",))
     with pytest.raises(AccessDenied, match="needs the scope delete, and the token has read") as scope:
         authorise(reader, Action("DELETE /v1/memories/{ref}", ("delete",)), "ours", NOON)
-    assert "perdure token create" in scope.value.remedy
+    assert "`perdure token create NAME --scope read --scope delete`" in scope.value.remedy
+    assert "`perdure token create NAME --scope read --scope delete`" in scope.value.remedy_for("http")
     with pytest.raises(AccessDenied, match="not good for the namespace 'theirs'"):
         authorise(reader, Action("GET /v1/memories", ("read",)), "theirs", NOON)
     with pytest.raises(AccessDenied, match="about all namespaces"):

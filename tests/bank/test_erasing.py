@@ -57,7 +57,7 @@ def test_an_erased_learning_leaves_the_project_and_the_global_bank(memory: Memor
     assert [(copy.path, copy.line_number, copy.outcome) for copy in planned.copies] == sorted(found)
     assert SAMPLES in bank(project, "heuristics").read_text("utf-8")
 
-    done = memory.erase(content_hash(SAMPLES))
+    done = memory.erase(content_hash(SAMPLES), confirm=True)
 
     assert {copy.outcome for copy in done.copies} == {"removed"}
     assert bank(project, "heuristics").read_text("utf-8") == "# Heuristics\n"
@@ -71,7 +71,7 @@ def test_an_erased_learning_leaves_the_project_and_the_global_bank(memory: Memor
 
 def test_a_template_in_a_comment_behind_the_entry_stays(memory: Memory, project: Path):
     import_bank(memory, project)
-    memory.erase(1)
+    memory.erase(1, confirm=True)
     start = LOCAL["anti-patterns"].partition("### Anti-Pattern: Guessing")[0]
     template = LOCAL["anti-patterns"][LOCAL["anti-patterns"].index("<!--") :]
     assert bank(project, "anti-patterns").read_text("utf-8") == start + template
@@ -94,20 +94,20 @@ def test_another_namespace_and_another_store_do_not_reach_the_files(memory: Memo
     import_bank(memory, project)
     other = memory.namespace("somebody")
     other.remember(SAMPLES, category="heuristics", source="import")
-    assert other.erase(1).copies == ()
+    assert other.erase(1, confirm=True).copies == ()
     with Memory(tmp_path / "other.db", embedder="none") as elsewhere:
         elsewhere.remember(SAMPLES, category="heuristics", source="import")
-        assert elsewhere.erase(1).copies == ()
+        assert elsewhere.erase(1, confirm=True).copies == ()
     assert SAMPLES in bank(project, "heuristics").read_text("utf-8")
 
 
 def test_a_process_that_dies_between_file_and_store_is_finished_by_erasing_again(memory: Memory, project: Path):
     import_bank(memory, project)
     with buggified("erase: copies removed"), pytest.raises(Buggified):
-        memory.erase(1)
+        memory.erase(1, confirm=True)
     assert "Guessing the encoding" not in bank(project, "anti-patterns").read_text("utf-8")
     assert memory.get(1).state == "active"
-    assert memory.erase(1).done
+    assert memory.erase(1, confirm=True).done
 
 
 def test_what_sessions_were_told_is_gone_before_the_memory_is(memory: Memory, stranger: Path):
@@ -116,7 +116,7 @@ def test_what_sessions_were_told_is_gone_before_the_memory_is(memory: Memory, st
     told.parent.mkdir(parents=True)
     told.write_text("Alice prefers dark mode", "utf-8")
     with buggified("erase: committed"), pytest.raises(Buggified):
-        memory.erase(1)
+        memory.erase(1, confirm=True)
     assert not told.exists()
 
 
@@ -124,7 +124,7 @@ def test_a_link_is_not_followed_and_what_cannot_be_written_is_named(memory: Memo
     import_bank(memory, project, private=True)
     outside = bank(project, "patterns").rename(tmp_path / "mine.md")
     bank(project, "patterns").symlink_to(outside)
-    (copy,) = memory.erase(2).copies
+    (copy,) = memory.erase(2, confirm=True).copies
     assert (copy.outcome, copy.line_number) == ("kept", 3)
     assert "link" in (copy.reason or "")
     assert outside.read_text("utf-8") == LOCAL["patterns"]
@@ -133,7 +133,7 @@ def test_a_link_is_not_followed_and_what_cannot_be_written_is_named(memory: Memo
 def test_a_project_that_is_gone_is_named(memory: Memory, project: Path):
     import_bank(memory, project, private=True)
     project.rename(project.with_name("moved"))
-    (copy,) = memory.erase(1).copies
+    (copy,) = memory.erase(1, confirm=True).copies
     assert (copy.path, copy.outcome) == (str(project / "docs" / "knowledge-bank"), "kept")
     assert "not there" in (copy.reason or "")
 
@@ -142,7 +142,7 @@ def test_of_a_file_in_git_it_is_said_that_the_history_still_holds_it(memory: Mem
     git(project, "init")
     git(project, "add", ".")
     import_bank(memory, project, private=True)
-    (copy,) = memory.erase(1).copies
+    (copy,) = memory.erase(1, confirm=True).copies
     assert (copy.outcome, copy.reason) == ("removed", "git tracks the file, and its history still holds it.")
 
 
@@ -151,17 +151,17 @@ def test_a_section_leaves_its_memory_file_and_the_others_stay(memory: Memory, tm
     options = ImportOptions("site", trusted=True)
     scan_memory_files(memory, tmp_path / "site", options)
     decision = next(record for record in memory.list() if record.anchor_id == "decision")
-    (copy,) = memory.erase(decision.number).copies
+    (copy,) = memory.erase(decision.number, confirm=True).copies
     assert (copy.path, copy.outcome) == (str(tmp_path / "site" / OAUTH_PATH), "removed")
     start, end = OAUTH.index("<!-- ANCHOR:decision -->"), OAUTH.index("<!-- /ANCHOR:decision -->")
     assert file.read_text("utf-8") == OAUTH[:start] + OAUTH[end + len("<!-- /ANCHOR:decision -->") :]
     assert scan_memory_files(memory, tmp_path / "site", options).inserted == 0
     rest = next(record for record in memory.list() if record.anchor_id is None)
-    memory.erase(rest.number)
+    memory.erase(rest.number, confirm=True)
     assert "Expired codes" in file.read_text("utf-8")
     assert not {"left open", "oauth callback,"} & set(file.read_text("utf-8").lower().split("\n"))
     assert "trigger_phrases" not in file.read_text("utf-8")
-    memory.erase(memory.list().records[0].number)
+    memory.erase(memory.list().records[0].number, confirm=True)
     assert not file.exists()
 
 
@@ -171,7 +171,7 @@ def test_a_section_that_says_something_else_by_now_stays_and_is_named(memory: Me
     changed = OAUTH.replace("Expired codes are", "Old codes are")
     file.write_text(changed, "utf-8")
     errors = next(record for record in memory.list() if record.anchor_id == "errors")
-    (copy,) = memory.erase(errors.number).copies
+    (copy,) = memory.erase(errors.number, confirm=True).copies
     assert (copy.outcome, file.read_text("utf-8")) == ("kept", changed)
 
 
@@ -179,7 +179,7 @@ def test_a_file_that_is_no_bank_stays_and_is_named(memory: Memory, tmp_path: Pat
     path = tmp_path / AGENT_FILES[0]
     path.write_text("# Style\nTabs, never spaces.\n", "utf-8")
     import_source(memory, recognise(path), ImportOptions("site"))
-    (copy,) = memory.erase(1).copies
+    (copy,) = memory.erase(1, confirm=True).copies
     assert (copy.path, copy.outcome) == ("CLAUDE.md", "kept")
     assert "Tabs" in path.read_text("utf-8")
     import_source(memory, recognise(path), ImportOptions("site"))

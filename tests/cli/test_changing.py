@@ -84,7 +84,7 @@ def test_if_one_cannot_be_restored_none_is(known: User):
     assert "#2 is active" in known.fails(4, "restore", "1", "2").err
     known.fails(3, "restore", "1", "99")
     known.fails(3, "show", "1")
-    known.done("erase", "2")
+    known.done("erase", "2", "--yes")
     assert "#2 was erased" in known.fails(3, "restore", "1", "2").err
 
 

@@ -144,8 +144,20 @@ def test_erase_asks_on_a_terminal_even_for_one(known: User):
     assert alive(known) == ["1", "2"]
 
 
+@pytest.mark.parametrize("words", [("erase", "3"), ("erase", "person:alice"), ("forget", "3", "--hard")])
+def test_in_a_pipe_erasing_one_memory_waits_for_a_yes_and_says_how(known: User, words: tuple[str, ...]):
+    answer = known(*words)
+    assert (answer.code, answer.out) == (4, "Would erase #3  Alice prefers dark mode\n")
+    assert "1 memory would be erased for ever" in answer.err
+    assert alive(known) == ["1", "2", "3"]
+    failure = json.loads(known.fails(4, *words, "--json").err)
+    assert (failure["code"], failure["preview"]["done"]) == ("needs_confirmation", False)
+    hint = answer.err.split("Go ahead: perdure ")[1].strip()
+    assert known.done(*shlex.split(hint)).out == "Erased #3\n"
+
+
 def test_erase_says_the_number_and_not_the_words(known: User, store: Path):
-    answer = known.done("erase", "person:alice")
+    answer = known.done("erase", "person:alice", "--yes")
     assert answer.out == "Erased #3\n"
     assert "dark" not in answer.err
     assert "Exports" in answer.err
@@ -153,7 +165,7 @@ def test_erase_says_the_number_and_not_the_words(known: User, store: Path):
 
 
 def test_forget_hard_is_erase(known: User):
-    assert known.done("forget", "3", "--hard").out == "Erased #3\n"
+    assert known.done("forget", "3", "--hard", "--yes").out == "Erased #3\n"
     known.fails(3, "show", "3")
 
 
@@ -169,7 +181,7 @@ def test_what_was_forgotten_can_be_erased_by_its_state(known: User):
 
 
 def test_erase_in_json_says_all_of_the_answer(known: User):
-    done = known.done("erase", "3", "--json").json
+    done = known.done("erase", "3", "--yes", "--json").json
     assert (done["deletion"], done["done"], done["scrub_pending"], done["remaining"]) == ("hard", True, False, 2)
 
 
@@ -187,3 +199,46 @@ def test_erase_lists_what_was_made_of_a_memory_and_takes_the_choice_along(user: 
     assert "Made of it, and kept as it is: #2" in alone.err
     assert json.loads(user.done("erase", "1", "--yes", "--json").out)["related"] == [2]
     assert user.done("list").out == ""
+
+
+# -- sentences that say what is to stay -------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def teller(user: User) -> User:
+    for text in ("Bob likes tea", "Alice likes coffee", "Never call Bob, not before nine"):
+        user.done("remember", text)
+    return user
+
+
+@pytest.mark.parametrize("sentence", ["everything but Bob", "don't forget that Bob likes tea", "alles außer Bob"])
+def test_the_command_line_refuses_it_whatever_is_confirmed(teller: User, sentence: str):
+    for verb in ("forget", "erase"):
+        for option in ((), ("--yes",), ("--dry-run",)):
+            failed = teller.fails(2, verb, sentence, *option)
+            assert "could remove what is to stay" in failed.err
+            assert "Nothing was changed" in failed.err
+    code, _, err = teller.on_a_terminal(b"y\n", "erase", sentence)
+    assert (code, "could remove" in err) == (2, True)
+    assert len(teller.done("list").rows) == 3
+
+
+def test_the_command_line_takes_quotes_and_exceptions(teller: User):
+    assert teller.done("forget", '"not before nine"', "--dry-run").out.startswith("Would forget #3")
+    waiting = teller("forget", "everything about Bob", "--except", "3")
+    assert waiting.out == "Would forget #1  Bob likes tea\n"
+    hint = waiting.err.split("Go ahead: perdure ")[1].strip()
+    assert "--except 3" in hint
+    assert teller.done(*shlex.split(hint)).out == "Forgot #1  Bob likes tea\n"
+    assert teller.done("erase", "--min-importance", "0", "--except", "3", "--except", "1", "--yes").out == "Erased #2\n"
+
+
+def test_the_command_line_shows_what_stays(teller: User):
+    answer = teller("erase", "Bob likes")
+    assert answer.out == "Would erase #1  Bob likes tea\n"
+    assert "stays #2  Alice likes coffee (does not hold 'bob')" in answer.err
+    assert "stays #3  Never call Bob, not before nine (does not hold 'likes')" in answer.err
+    told = json.loads(teller.fails(4, "erase", "Bob likes", "--json").err)["preview"]["near_misses"]
+    assert [(each["record"]["number"], each["reason"]) for each in told] == [
+        (2, "does not hold 'bob'"), (3, "does not hold 'likes'"),
+    ]  # fmt: skip

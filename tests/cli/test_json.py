@@ -81,7 +81,7 @@ checkpoint list
 namespaces
 remember "After the checkpoint"
 checkpoint restore all --dry-run
-checkpoint restore all --clear-existing
+checkpoint restore all --clear-existing --yes
 checkpoint delete before
 checkpoint delete before
 undo

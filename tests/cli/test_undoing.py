@@ -158,10 +158,10 @@ def test_a_checkpoint_is_made_listed_restored_and_deleted(known: User, store: Pa
     assert (row[0], row[2:]) == ("before", ["default", "2", "ana", "try"])
     batch(known)
     known.done("remember", "younger")
-    kept = known.done("checkpoint", "restore", "before")
+    kept = known.done("checkpoint", "restore", "before", "--yes")
     assert kept.rows == [["reverted", "1"]]
     assert "--clear-existing would remove" in kept.err.replace(") ", " ")
-    assert known.done("checkpoint", "restore", "before", "--clear-existing").rows == [["removed", "3"]]
+    assert known.done("checkpoint", "restore", "before", "--clear-existing", "--yes").rows == [["removed", "3"]]
     assert "nothing to restore" in known.done("checkpoint", "restore", "before", "--clear-existing").err
     assert known.done("checkpoint", "delete", "before").out.startswith("Deleted the checkpoint before")
     known.fails(3, "checkpoint", "restore", "before")
@@ -171,10 +171,31 @@ def test_a_checkpoint_is_made_listed_restored_and_deleted(known: User, store: Pa
 def test_a_restore_can_be_undone_from_the_command_line(known: User):
     known.done("checkpoint", "create", "before")
     batch(known)
-    answer = known.done("checkpoint", "restore", "before", "--json").json
+    answer = known.done("checkpoint", "restore", "before", "--yes", "--json").json
     assert text(known) == "Alice prefers dark mode"
     known.done("undo", answer["batch"])
     assert text(known) == "Alice prefers light mode"
+
+
+def test_in_a_pipe_a_restore_waits_for_a_yes_and_says_how(known: User):
+    known.done("checkpoint", "create", "before")
+    batch(known)
+    waiting = known.fails(4, "checkpoint", "restore", "before")
+    assert "1 memory would become what it was at the checkpoint." in waiting.err
+    failure = json.loads(known.fails(4, "checkpoint", "restore", "before", "--json").err)
+    assert (failure["code"], failure["preview"]["reverted"]) == ("needs_confirmation", [1])
+    assert text(known) == "Alice prefers light mode"
+    known.done(*shlex.split(waiting.err.split("Go ahead: perdure ")[1]))
+    assert text(known) == "Alice prefers dark mode"
+
+
+@pytest.mark.parametrize(("key", "word"), [(b"y\n", "dark"), (b"n\n", "light")])
+def test_on_a_terminal_a_restore_asks(known: User, key: bytes, word: str):
+    known.done("checkpoint", "create", "before")
+    batch(known)
+    code, _, err = known.on_a_terminal(key, "checkpoint", "restore", "before")
+    assert (code, "Make 1 memory what it was at the checkpoint? [y/N]" in err) == (0, True)
+    assert text(known) == f"Alice prefers {word} mode"
 
 
 def test_a_dry_run_of_a_restore_changes_nothing(known: User):

@@ -201,7 +201,7 @@ def test_the_log_can_be_narrowed_and_paged(moved: User):
 
 
 def test_the_versions_of_what_was_erased_hint_at_no_difference(moved: User):
-    moved.done("erase", "1")
+    moved.done("erase", "1", "--yes")
     assert moved.done("versions", "1").err == ""
 
 

@@ -51,7 +51,7 @@ ACTIONS = {
     "upsert a change": Action(lambda memory: memory.upsert("person:ada", "Ada likes cocoa now")),
     "make room": Action(lambda memory: memory.namespace("small").remember("the newest of all")),
     "set limits": Action(lambda memory: memory.capacity(max_items=50, max_tokens=5000), 3),
-    "expire": Action(lambda memory: memory.work(), several=True),
+    "expire": Action(lambda memory: memory.work(purge=True), several=True),
 }
 
 

@@ -185,7 +185,7 @@ class Lives(RuleBasedStateMachine):
     @rule(data=st.data())
     def erase(self, data: st.DataObject) -> None:
         number = self._some(data)
-        self._do(lambda plain: plain.erase(number), lambda memory: memory.erase(number))
+        self._do(lambda plain: plain.erase(number), lambda memory: memory.erase(number, confirm=True))
 
     @precondition(lambda self: self._in("active"))
     @rule(data=st.data(), useful=st.booleans())

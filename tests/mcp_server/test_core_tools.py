@@ -93,6 +93,26 @@ def test_what_a_query_finds_is_forgotten_only_after_a_second_call(host: Host):
     assert host.call("recall", query="Osaka flat")["memories"] == []
 
 
+@pytest.mark.parametrize("query", ["everything but Bob", "don't forget Bob", "tout sauf Bob", "Bob 以外すべて"])
+def test_a_query_that_says_what_is_to_stay_is_refused(model: Host, query: str):
+    model.call("remember", text="Bob likes tea")
+    for confirm in ({}, {"confirm": "0123456789abcdef"}):
+        with pytest.raises(ToolFailed, match="could remove what is to stay") as failed:
+            model.call("forget", query=query, **confirm)
+        assert failed.value.code == "bad_input"
+    assert len(model.call("memory_list")["memories"]) == 1
+
+
+def test_a_query_may_leave_out_memories_that_are_named_and_the_preview_says_what_stays(model: Host):
+    for text in ("Bob likes tea", "Bob likes tea with milk", "Alice likes coffee"):
+        model.call("remember", text=text)
+    preview = model.call("forget", query="the tea that Bob likes", keep=[2])
+    assert (preview["done"], preview["numbers"]) == (False, [1])
+    assert preview["stays"] == ["#3: does not hold 'tea' and 'bob'"]
+    done = model.call("forget", query="the tea that Bob likes", keep=["#2"], confirm=preview["confirm"])
+    assert (done["done"], done["numbers"]) == (True, [1])
+
+
 def test_a_model_cannot_forget_what_only_a_person_may(store: Path):
     with Memory(store) as memory:
         memory.remember("Never deploy on Fridays", tier="constitutional")

@@ -124,6 +124,22 @@ def test_a_folder_is_deleted_only_with_confirm(reference: Host):
             reference.call("memory_delete", **arguments)
 
 
+@pytest.mark.parametrize("arguments", [{}, {"confirm": False}, {"dryRun": True}, {"confirm": True, "dryRun": True}])
+def test_a_folder_with_one_memory_is_deleted_only_with_confirm_as_well(reference: Host, arguments: dict[str, Any]):
+    reference.call("memory_delete", id=3)
+    preview = reference.call("memory_delete", specFolder="049-auth", **arguments)
+    assert (preview["done"], preview["numbers"], preview["confirm"]) == (False, [1], "true")
+    assert numbers(reference.call("memory_list")) == [4, 2, 1]
+    assert reference.call("memory_delete", specFolder="049-auth", confirm=True)["numbers"] == [1]
+
+
+@pytest.mark.parametrize("id", ["oldest", "least important", "before:2030-01-01", "everything about OAuth"])
+def test_the_id_of_what_is_deleted_is_no_instruction(reference: Host, id: str):
+    with pytest.raises(ToolFailed):
+        reference.call("memory_delete", id=id, confirm=True)
+    assert numbers(reference.call("memory_list")) == [4, 3, 2, 1]
+
+
 def test_the_counts_are_of_one_namespace(specs: Path):
     with Memory(specs, namespace="somebody-else") as memory:
         memory.remember("Not for you", category="goal")

@@ -354,7 +354,7 @@ def test_a_name_that_nobody_bears_any_more_is_a_word_like_any_other(memory: Memo
     tell(memory, TALK)
     memory.remember("Blue tiles by the window", conversation_id="c", metadata={"speaker": "Zoltan"})
     memory.recall("Zoltan blue")
-    memory.erase(len(TALK) + 1)
+    memory.erase(len(TALK) + 1, confirm=True)
     warm = memory.recall("what is blue for Zoltan in the window")
     cold = Memory(memory._services.store, embedder=WordEmbedder(), clock=lambda: NOW)
     assert [(hit.record.number, hit.score) for hit in warm] == [

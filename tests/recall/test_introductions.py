@@ -136,7 +136,7 @@ def test_a_name_is_gone_at_once_with_the_message_that_gave_it(memory: Memory, wa
     if way == "update":
         memory.update(1, text="Good morning")
     else:
-        memory.forget(1) if way == "forget" else memory.erase(1)
+        memory.forget(1) if way == "forget" else memory.erase(1, confirm=True)
     assert named(memory.recall("Where does Jonas live?", min_relevance=0)) == set()
 
 

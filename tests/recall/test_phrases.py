@@ -16,8 +16,8 @@ from perdure import Memory
 from perdure.model import Recall
 from perdure.recall import query as parsing
 from perdure.recall import recaller
-from perdure.recall.phrases import contains_phrase, fold, split_phrases
 from perdure.testing.embedder import WordEmbedder
+from perdure.text.phrases import contains_phrase, fold, split_phrases
 
 
 @pytest.fixture(params=["hybrid", "from disk", "in memory", "without numpy"])

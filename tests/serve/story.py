@@ -117,7 +117,7 @@ def going_back(memory: Memory) -> Iterable[object]:
     yield memory.log(batch=batch)
     yield memory.restore_checkpoint("before", clear_existing=True)
     yield memory.delete_checkpoint("before")
-    yield memory.erase("doc:a/history")
+    yield memory.erase("doc:a/history", confirm=True)
     yield memory.capacity(max_items=50)
     yield memory.capacity(max_items=None)
 

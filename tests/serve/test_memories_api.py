@@ -228,9 +228,33 @@ def test_what_looks_like_a_sentence_in_an_address_selects_nothing(client: Client
 
 def test_erasing_is_for_ever(client: Client):
     client.remember("A canary that must go")
-    assert client("POST", "/v1/erase", {"what": 1}).json["done"] is True
+    asked = client("POST", "/v1/erase", {"what": 1})
+    assert (asked.status, asked.code) == (409, "needs_confirmation")
+    assert client("GET", "/v1/memories/1").status == 200
+    done = client("POST", "/v1/erase", {"what": 1, "confirm": asked.json["preview"]["token"]})
+    assert done.json["done"] is True
     assert client("GET", "/v1/memories/1").code == "not_found"
     assert client("POST", "/v1/memories/1/restore").code == "not_found"
+
+
+@pytest.mark.parametrize("path", ["/v1/forget", "/v1/erase"])
+def test_a_sentence_that_says_what_is_to_stay_is_refused(client: Client, path: str):
+    client.remember("Bob likes tea")
+    for how in ({"confirm": True}, {"dry_run": True}, {}):
+        refused = client("POST", path, {"what": "everything but Bob", **how})
+        assert (refused.status, refused.code) == (422, "bad_input")
+        assert "what is to stay" in refused.json["detail"]
+    assert len(client("GET", "/v1/memories").json["records"]) == 1
+
+
+def test_what_is_to_stay_is_named_and_a_preview_says_what_stays_besides(client: Client):
+    for text in ("Bob likes tea", "Bob likes tea with milk", "Alice likes coffee"):
+        client.remember(text)
+    preview = client("POST", "/v1/erase", {"what": "tea that Bob likes", "keep": 2, "dry_run": True}).json
+    assert [record["number"] for record in preview["records"]] == [1]
+    assert [(miss["record"]["number"], miss["reason"]) for miss in preview["near_misses"]] == [
+        (3, "does not hold 'tea' and 'bob'")
+    ]
 
 
 def test_checkpoints_and_undo(client: Client):

@@ -19,7 +19,7 @@ TIERS = ("constitutional", "critical", "important", "normal", "temporary", "depr
 def test_a_memory_has_a_whole_number(memory: Memory):
     """S3 schema id: an integer of its own, which is never given again."""
     assert [memory.remember(text).record.number for text in ("one", "two")] == [1, 2]
-    memory.erase(2)
+    memory.erase(2, confirm=True)
     assert memory.remember("three").record.number == 3
     assert memory.get(1).text == "one"
 
@@ -167,7 +167,7 @@ def test_history_goes_with_an_erased_memory(memory: Memory):
     """S3 schema history cascade: what a memory said goes from its history when it is erased."""
     memory.remember("one")
     memory.update(1, text="two")
-    memory.erase(1)
+    memory.erase(1, confirm=True)
     lines = memory.history(1)
     assert [line.record for line in lines] == [None] * len(lines)
     assert lines[-1].change.operation == "erase"

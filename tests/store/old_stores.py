@@ -82,7 +82,7 @@ def make(path: Path) -> None:
         taken_back = memory.remember("The model made this up")
         memory.undo(taken_back.batch)
     with opened(actor="alice") as memory:
-        memory.erase(memory.remember(ERASED_TEXT, key="secret:door").record.number)
+        memory.erase(memory.remember(ERASED_TEXT, key="secret:door").record.number, confirm=True)
         memory.recall("where does Alice live")
         memory.get("city:alice")
 

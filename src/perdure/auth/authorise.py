@@ -56,7 +56,11 @@ def authorise(token: AccessToken | None, action: Action, namespace: str | None, 
     missing = [scope for scope in action.scopes if scope not in token.scopes]
     if missing:
         has = ", ".join(token.scopes) or "none"
-        raise AccessDenied(f"{action.name} needs the scope {missing[0]}, and the token has {has}.")
+        wanted = " ".join(f"--scope {scope}" for scope in SCOPES if scope in {*token.scopes, *action.scopes})
+        raise AccessDenied(
+            f"{action.name} needs the scope {missing[0]}, and the token has {has}.",
+            remedy=f"Use a token that has it: `perdure token create NAME {wanted}` makes one.",
+        )
     if token.namespaces is None:
         return token
     if namespace is None:

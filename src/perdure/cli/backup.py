@@ -6,7 +6,7 @@ from typing import Final
 
 import click
 
-from perdure.cli.command import Target, command, option
+from perdure.cli.command import FilePath, Target, command, option
 from perdure.cli.progress import Bar
 from perdure.cli.render import View
 from perdure.cli.terminal import count_memories, dim, safe
@@ -15,7 +15,7 @@ _EXAMPLES: Final = ("perdure backup memories.backup", "perdure backup /media/dis
 
 
 @command("backup", examples=_EXAMPLES)
-@click.argument("file", type=click.Path(dir_okay=False))
+@click.argument("file", type=FilePath(dir_okay=False))
 @option("--overwrite", "-f", is_flag=True, help="Replace FILE if it exists.")
 def main(target: Target, *, file: str, overwrite: bool) -> View:
     """Copy the whole store to a file, and check the copy.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from perdure.cli.command import Group, Target
+from perdure.cli.command import FilePath, Group, Target
 from perdure.cli.confirm import DRY_RUN
 from perdure.cli.imported_view import imported_view, source_file
 from perdure.cli.progress import Bar
@@ -33,7 +33,7 @@ def main(ctx: click.Context) -> None:
     ),
     creates=True,
 )
-@click.argument("file", type=click.Path(dir_okay=False, allow_dash=True))
+@click.argument("file", type=FilePath(dir_okay=False, allow_dash=True))
 @DRY_RUN
 def import_(target: Target, *, file: str, dry_run: bool) -> View:
     """Read the messages of conversations from a file.

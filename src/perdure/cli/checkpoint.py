@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Final
 
 import click
 
 from perdure.cli import stored_names
 from perdure.cli.command import Group, Target, option
-from perdure.cli.confirm import DRY_RUN
+from perdure.cli.confirm import DRY_RUN, YES, require_agreement
 from perdure.cli.field_options import given_fields
 from perdure.cli.render import Column, Table, View, empty_answer
 from perdure.cli.revert_view import revert_view
@@ -101,20 +102,33 @@ def list_(target: Target, *, spec_folder: str | None, limit: int) -> View:
     "restore",
     examples=(
         "perdure checkpoint restore before-refactor --dry-run",
-        "perdure checkpoint restore before-refactor --clear-existing",
+        "perdure checkpoint restore before-refactor --clear-existing --yes",
     ),
 )
 @click.argument("name", shell_complete=stored_names.checkpoints)
 @option("--clear-existing", is_flag=True, help="Also remove the memories that came later.")
 @DRY_RUN
-def restore(target: Target, *, name: str, clear_existing: bool, dry_run: bool) -> View:
+@YES
+def restore(target: Target, *, name: str, clear_existing: bool, dry_run: bool, yes: bool) -> View:
     """Make everything as it was at a checkpoint.
 
-    What was erased since does not come back. In a pipe each memory is one line: reverted, removed or skipped, its
-    number, and why it was skipped.
+    On a terminal you are asked first; a script needs --yes. What was erased since does not come back. In a pipe each
+    memory is one line: reverted, removed or skipped, its number, and why it was skipped.
     """
     with target.memory() as memory:
-        result = memory.restore_checkpoint(name, clear_existing=clear_existing, dry_run=dry_run)
+        restore = partial(memory.restore_checkpoint, name, clear_existing=clear_existing)
+        if not yes and not dry_run:
+            preview = restore(dry_run=True)
+            if count := len(preview.reverted) + len(preview.removed):
+                these, was = count_memories(count), "it was" if count == 1 else "they were"
+                require_agreement(
+                    target,
+                    preview,
+                    f"{these} would become what {was} at the checkpoint.",
+                    f"Make {these} what {was} at the checkpoint?",
+                    target.hint("checkpoint", "restore", name, clear_existing=clear_existing, yes=True),
+                )
+        result = restore(dry_run=dry_run)
     return revert_view(target, result, dry_run=dry_run)
 
 

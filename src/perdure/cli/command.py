@@ -195,6 +195,16 @@ def value_in_force(setting: str) -> str:
     return f"~{value.removeprefix(home)}" if home and value.startswith(f"{home}{os.sep}") else value
 
 
+class FilePath(click.Path):
+    """The path of a file or a folder. An address is refused before a sentence could show it."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        from perdure.validation import refuse_address
+
+        refuse_address(value, "The path")
+        return super().convert(value, param, ctx)
+
+
 class WithHelp(click.Command):
     """Click makes a command's help option once, from the names of the first context that asks: ours are always the
     same, whoever asks first.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from difflib import get_close_matches
@@ -26,6 +27,7 @@ from perdure.settings import API_KEYS, SETTINGS, Setting, SettingInForce, check_
 from perdure.text.secrets import redact
 from perdure.text_files import replacing
 
+_USERINFO: Final = re.compile(r"//[^/\s@]+@")
 _ACTIONS: Final = ("show", "path", "get", "set", "unset")
 _WORDS_NEEDED: Final = {"show": "", "path": "", "get": "NAME", "set": "NAME VALUE", "unset": "NAME"}
 _NAMES: Final = tuple(setting.name for setting in SETTINGS)
@@ -129,9 +131,11 @@ def _everything(target: Target, path: Path) -> View:
 def _shown(target: Target) -> Sequence[SettingInForce]:
     namespace = target.namespaces[0] if target.namespaces else None
     project = project_directory(os.environ)
-    # A password in a URL does not belong there, and still less on a screen or in a report.
+    # A password in a URL does not belong there, and still less on a screen or in a report. A name may be a key.
     return [
-        replace(setting, value=redact(setting.value).text) if isinstance(setting.value, str) else setting
+        replace(setting, value=_USERINFO.sub("//[REDACTED:url_password]@", redact(setting.value).text))
+        if isinstance(setting.value, str)
+        else setting
         for setting in in_force(os.environ, project=project, store=target.store, namespace=namespace)
     ]
 
@@ -160,7 +164,8 @@ def _write(path: Path, setting: Setting, value: str | None) -> bool:
         before = ""
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsInvalid(f"{path} cannot be read: {error}.") from error
-    if value is not None and (setting.kind == "text" or is_url(value)) and redact(value).text != value:
+    is_open = value is None or (redact(value).text == value and not _USERINFO.search(value))
+    if value is not None and (setting.kind == "text" or is_url(value)) and not is_open:
         raise SettingsInvalid(f"This value of {setting.name} holds a secret.", remedy=_KEY_REMEDY)
     if value is not None and setting.name in _PROVIDERS and ":" in value:
         require_provider(_PROVIDERS[setting.name], value.partition(":")[0])

@@ -9,6 +9,8 @@ import click
 
 from perdure.cli.command import Target, option
 from perdure.cli.terminal import err, is_terminal, safe
+from perdure.errors import NeedsConfirmation
+from perdure.model import RevertResult
 
 _YES: Final = ("y", "yes")
 _NO: Final = ("", "n", "no")
@@ -22,6 +24,15 @@ CONFIRM: Final = option(
 def can_ask(target: Target) -> bool:
     """Whether somebody sits there who can answer."""
     return not target.json and is_terminal(sys.stdin)
+
+
+def require_agreement(target: Target, preview: RevertResult, needed: str, question: str, go_ahead: str) -> None:
+    """Ask before much becomes what it was; where nobody can answer, `needed` and the command that goes ahead."""
+    if not can_ask(target):
+        refusal = NeedsConfirmation(needed, remedy=f"Go ahead: {go_ahead}")
+        refusal.preview = preview
+        raise refusal
+    require_yes(question)
 
 
 def require_yes(question: str) -> None:

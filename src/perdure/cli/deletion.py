@@ -7,21 +7,24 @@ from typing import Final
 
 import click
 
-from perdure.cli.command import Function, Target
+from perdure.cli.command import Function, Target, option
 from perdure.cli.confirm import CONFIRM, DRY_RUN, YES, can_ask, require_yes
 from perdure.cli.record_view import confirmation_line
 from perdure.cli.render import View, render
 from perdure.cli.terminal import dim, glyphs, note, number_label, safe, width
 from perdure.cli.text_layout import clip
 from perdure.errors import InvalidReference, NeedsConfirmation
-from perdure.model import Forgotten
+from perdure.model import Forgotten, Record
 
 _VERBS: Final = {"soft": "forget", "hard": "erase"}
 _OF_A_COPY: Final = {"found": "Goes with it: {}.", "removed": "Removed from {}.", "kept": "Not changed: {}."}
 
 
-def confirm_options(function: Function) -> Function:
-    for decorate in (DRY_RUN, CONFIRM, YES):
+_EXCEPT: Final = option("--except", "keep", multiple=True, metavar="REF", help="Keep this memory. Repeatable.")
+
+
+def deletion_options(function: Function) -> Function:
+    for decorate in (DRY_RUN, CONFIRM, YES, _EXCEPT):
         function = decorate(function)
     return function
 
@@ -53,15 +56,12 @@ def delete(
     yes: bool,
     token: str | None,
     dry_run: bool,
-    always_ask: bool,
 ) -> View:
-    """`call` forgets or erases with what the user agreed to; `again` is the command to paste, with a token.
-    `always_ask`: on a terminal even one memory that was named is shown first.
-    """
+    """`call` forgets or erases with what the user agreed to; `again` is the command to paste, with a token."""
     agreed = token if token is not None else yes
     asking = not agreed and not dry_run and can_ask(target)
     try:
-        answer = call(confirm=agreed, dry_run=dry_run or (asking and always_ask))
+        answer = call(confirm=agreed, dry_run=dry_run)
     except NeedsConfirmation as needed:
         answer: Forgotten = needed.preview
         if not asking:
@@ -84,7 +84,8 @@ def delete(
         # Without its words: they should not stay on a screen or in somebody's log either.
         numbers = sorted(record.number for record in answer.records)
         lines = [f"Erased {number_label(number)}" for number in numbers]
-        return View(json=answer, lines=lines, after=[*copy_lines(answer), *map(note, answer.notes)])
+        after = [*copy_lines(answer), *_near_misses(answer), *map(note, answer.notes)]
+        return View(json=answer, lines=lines, after=after)
     single = len(answer.records) == 1
     back = target.hint("restore", answer.records[0].number) if single else target.hint("undo", answer.batch)
     # Several were shown before. One may have been found by words that were meant for another.
@@ -93,14 +94,13 @@ def delete(
         json=answer,
         lines=[confirmation_line("Forgot", "", record) for record in answer.records],
         before=[dim(f"understood: {safe(answer.understood)}")] if unsure else [],
-        after=[dim(f"take it back: {back}")],
+        after=[*_near_misses(answer), dim(f"take it back: {back}")],
     )
 
 
 def _preview(answer: Forgotten, *last: str) -> View:
-    """What would happen. What may have been meant as well is said beside it."""
-    shown = ((each.number, clip(each.title or each.text, width() - 20, glyphs().more)) for each in answer.suggested)
-    suggested = [f"perhaps #{number}  {dim(safe(text))}" for number, text in shown]
+    """What would happen. What stays, and what may have been meant as well, is said beside it."""
+    suggested = [f"perhaps #{each.number}  {dim(_clipped(each, 20))}" for each in answer.suggested]
     return View(
         json=answer,
         lines=[
@@ -110,8 +110,20 @@ def _preview(answer: Forgotten, *last: str) -> View:
             for record in answer.records
         ],
         before=[dim(f"understood: {safe(answer.understood)}")],
-        after=[*copy_lines(answer), *suggested, *map(note, answer.notes), *last],
+        after=[*copy_lines(answer), *_near_misses(answer), *suggested, *map(note, answer.notes), *last],
     )
+
+
+def _near_misses(answer: Forgotten) -> list[str]:
+    """What a sentence names in part, and why it stays."""
+    return [
+        f"stays #{each.record.number}  {dim(_clipped(each.record, len(each.reason) + 20))} ({safe(each.reason)})"
+        for each in answer.near_misses
+    ]
+
+
+def _clipped(record: Record, margin: int) -> str:
+    return safe(clip(record.title or record.text, max(width() - margin, 20), glyphs().more))
 
 
 def copy_lines(answer: Forgotten) -> Iterator[str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import click
 
 from perdure.cli.command import Target, command, option
-from perdure.cli.deletion import confirm_options, delete, references_or_sentence
+from perdure.cli.deletion import delete, deletion_options, references_or_sentence
 from perdure.cli.filter_options import filter_options, given_options
 from perdure.cli.render import View
 from perdure.errors import PerdureError
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from perdure.memory import Memory
 
 _EXAMPLES: Final = (
-    "perdure erase 7",
+    "perdure erase 7 --yes",
     'perdure erase "everything about the Osaka flat" --dry-run',
-    "perdure erase 7 --related all",
+    "perdure erase 7 --related all --dry-run",
     "perdure erase --state deleted --until 2026-03-14 --yes",
 )
 
@@ -34,13 +34,14 @@ _EXAMPLES: Final = (
     default="derived",
     help="What else goes: what was made of it (derived), also what it was made of (all), or nothing (none).",
 )
-@confirm_options
+@deletion_options
 @filter_options(STATES, default="any")
 def main(
     target: Target,
     *,
     what: tuple[str, ...],
     related: Literal["derived", "all", "none"],
+    keep: tuple[str, ...],
     yes: bool,
     token: str | None,
     dry_run: bool,
@@ -50,18 +51,20 @@ def main(
 
     WHAT is as in `perdure forget`; forgotten memories can be erased too. This removes all versions, with their index
     entries, vectors and links; the history keeps who erased the memory and when, and none of its words. Nothing brings
-    it back, so on a terminal you are always asked. Exports and backups that were made before still hold it.
+    it back, so you are always asked, and a script needs --yes or --confirm also for one memory. Exports and backups
+    that were made before still hold it.
 
     What was made of a memory goes with it: an episode is made anew of the messages that are left, and a fact goes when
     nothing else says it. So do its copies in the knowledge banks and memory files that it was read from or written to;
     whatever else stands there stays.
     """
     chosen = {} if related == "derived" else {"related": related}
-    meant, again = references_or_sentence(what), partial(target.hint, "erase", *what, **chosen, **options)
+    meant = references_or_sentence(what)
+    again = partial(target.hint, "erase", *what, **chosen, **options, **{"except": keep})
     with target.memory() as memory:
         store_waiting(target, memory)
-        call = partial(memory.erase, meant, related=related, **given_options(options))
-        return delete(target, call, again, yes=yes, token=token, dry_run=dry_run, always_ask=True)
+        call = partial(memory.erase, meant, related=related, keep=list(keep), **given_options(options))
+        return delete(target, call, again, yes=yes, token=token, dry_run=dry_run)
 
 
 def store_waiting(target: Target, memory: Memory) -> None:

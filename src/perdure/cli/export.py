@@ -7,7 +7,7 @@ from typing import Final, cast
 
 import click
 
-from perdure.cli.command import Target, command, option
+from perdure.cli.command import FilePath, Target, command, option
 from perdure.cli.field_options import completing
 from perdure.cli.progress import Bar
 from perdure.cli.render import View
@@ -27,7 +27,7 @@ _LEFT_OUT: Final = "What other memories took the place of is not in the file; wi
 
 
 @command("export", examples=_EXAMPLES)
-@click.argument("file", type=click.Path(dir_okay=False, allow_dash=True))
+@click.argument("file", type=FilePath(dir_okay=False, allow_dash=True))
 @option("--state", multiple=True, metavar="NAME", shell_complete=completing(STATES),
         help=f"Memories in this state: {', '.join(STATES)}. Repeatable.  [default: active]")  # fmt: skip
 @option("--all-namespaces", is_flag=True, help="All namespaces, in one file; every line says which is its own.")

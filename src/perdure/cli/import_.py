@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from perdure.cli.command import Target, command, option
+from perdure.cli.command import FilePath, Target, command, option
 from perdure.cli.confirm import DRY_RUN
 from perdure.cli.imported_view import imported_view, source_file
 from perdure.cli.progress import Bar
@@ -40,7 +40,7 @@ _MOST_UNREAD: Final = 20
 
 
 @command("import", examples=_EXAMPLES, creates=True)
-@click.argument("path", required=False, type=click.Path(allow_dash=True))
+@click.argument("path", required=False, type=FilePath(allow_dash=True))
 @option("--from", "tool", type=click.Choice(_TOOLS), help="Import what this tool keeps, from where it keeps it.")
 @option(
     "--trusted", is_flag=True, help="The file is your own: keep the sources, trust, tiers, times and counts it names."

@@ -11,9 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-import click
-
-from perdure.cli.command import Target, option
+from perdure.cli.command import FilePath, Target, option
 from perdure.errors import NotAllowed
 
 if TYPE_CHECKING:
@@ -27,7 +25,7 @@ if TYPE_CHECKING:
 PROJECT: Final = option(
     "--project",
     "-p",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    type=FilePath(exists=True, file_okay=False, path_type=Path),
     metavar="FOLDER",
     help="A folder of the project.  [default: where you are]",
 )

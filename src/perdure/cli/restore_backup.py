@@ -6,7 +6,7 @@ from typing import Final
 
 import click
 
-from perdure.cli.command import Target, command, option
+from perdure.cli.command import FilePath, Target, command, option
 from perdure.cli.confirm import YES, can_ask, require_yes
 from perdure.cli.progress import Bar
 from perdure.cli.render import View
@@ -21,9 +21,9 @@ _EXAMPLES: Final = (
 
 
 @command("restore-backup", examples=_EXAMPLES, creates=True)
-@click.argument("file", type=click.Path(exists=True, dir_okay=False))
+@click.argument("file", type=FilePath(exists=True, dir_okay=False))
 @option("--no-keep", is_flag=True, help="Keep no copy of what the store holds now.")
-@option("--erased", type=click.Path(dir_okay=False), help="Erase what another store's list names: OLD.db-erased.")
+@option("--erased", type=FilePath(dir_okay=False), help="Erase what another store's list names: OLD.db-erased.")
 @YES
 def main(target: Target, *, file: str, no_keep: bool, erased: str | None, yes: bool) -> View:
     """Make the store what a backup was.

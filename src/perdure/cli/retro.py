@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 import click
 
-from perdure.cli.command import Target, command, option
+from perdure.cli.command import FilePath, Target, command, option
 from perdure.cli.confirm import DRY_RUN, can_ask
 from perdure.cli.field_options import given_fields
 from perdure.cli.project_options import PROJECT, open_retro
@@ -30,7 +30,7 @@ _MOST_BYTES: Final = 1 << 22
 
 
 @command("retro", examples=_EXAMPLES, creates=True)
-@click.argument("file", required=False, type=click.Path(dir_okay=False, allow_dash=True))
+@click.argument("file", required=False, type=FilePath(dir_okay=False, allow_dash=True))
 @option("--name", section=_LEARNING, help="A short title.")
 @option("--description", section=_LEARNING, help="What was learned.")
 @option("--reasoning", section=_LEARNING, help="Why it matters, and how it was found out.")

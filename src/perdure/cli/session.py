@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from perdure.cli.command import Group, Target, option
+from perdure.cli.command import FilePath, Group, Target, option
 from perdure.cli.confirm import DRY_RUN, YES, can_ask, require_yes
 from perdure.cli.render import Column, Table, View, empty_answer
 from perdure.cli.terminal import count_memories, dim, note, safe
@@ -26,7 +26,7 @@ _SESSIONS: Final = ("PERDURE_SESSION", "CLAUDE_CODE_SESSION_ID")
 _SECONDS: Final = 10.0
 
 _PROJECT: Final = option(
-    "--project", "-p", metavar="FOLDER", default=".", type=click.Path(file_okay=False, exists=True),
+    "--project", "-p", metavar="FOLDER", default=".", type=FilePath(file_okay=False, exists=True),
     help="The project.  [default: this folder]",
 )  # fmt: skip
 _ID: Final = click.argument("session", required=False)

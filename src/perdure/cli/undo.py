@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from perdure.cli.command import Target, command, option
-from perdure.cli.confirm import DRY_RUN, YES, can_ask, require_yes
+from perdure.cli.confirm import DRY_RUN, YES, require_agreement
 from perdure.cli.render import View
 from perdure.cli.revert_view import revert_view
 from perdure.cli.terminal import count_memories, dim
 from perdure.cli.time_options import age, time_option
-from perdure.errors import NeedsConfirmation
 
 if TYPE_CHECKING:
     from perdure.memory import Memory
@@ -59,13 +58,14 @@ def main(target: Target, *, batch: str | None, dry_run: bool, yes: bool, **optio
             if not preview.reverted and not preview.removed:
                 return revert_view(target, preview, dry_run=True)
             these = count_memories(len(preview.reverted) + len(preview.removed))
-            if not can_ask(target):
-                go_ahead = target.hint("undo", batch or "--yes", **options)
-                undone = "It would be taken back." if last_change else f"What was done to {these} would be taken back."
-                needed = NeedsConfirmation(f"{last_change} {undone}".strip(), remedy=f"Go ahead: {go_ahead}")
-                needed.preview = preview
-                raise needed
-            require_yes(f"{last_change} Take it back?" if last_change else f"Take back what was done to {these}?")
+            undone = "It would be taken back." if last_change else f"What was done to {these} would be taken back."
+            require_agreement(
+                target,
+                preview,
+                f"{last_change} {undone}".strip(),
+                f"{last_change} Take it back?" if last_change else f"Take back what was done to {these}?",
+                target.hint("undo", batch or "--yes", **options),
+            )
         before = [dim(last_change)] if sure and last_change else []
         return revert_view(target, undo(dry_run=dry_run), dry_run=dry_run, before=before)
 

@@ -14,7 +14,7 @@ from perdure.cli.terminal import note
     "--limit", "-l", type=int, metavar="COUNT", help="Maximum number of memories to embed, or to find keywords for."
 )
 @option("--purge/--no-purge", default=None,
-        help="Purge evicted memories even though the system clock jumped; or purge nothing.")  # fmt: skip
+        help="Expire and purge even though the system clock jumped; or purge nothing.")  # fmt: skip
 @option("--drop-old-vectors", is_flag=True, help="Delete the vectors of models that were in use before.")
 def main(target: Target, *, limit: int | None, purge: bool | None, drop_old_vectors: bool) -> View:
     """Do outstanding work, such as missing vectors.

@@ -157,20 +157,23 @@ class SummaryQuestion(FilterFields):
 
 
 class Deletion(FilterFields):
-    """Which memories: a reference, several, or a sentence. What a sentence finds needs `confirm`, the token of the
-    preview that the first answer holds.
+    """Which memories: a reference, several, or a sentence; `keep` names those that stay. What a sentence finds needs
+    `confirm`, the token of the preview that the first answer holds.
     """
 
     model_config = ConfigDict(
         json_schema_extra={"examples": [{"what": "everything about the Osaka flat"}, {"what": [7]}]}
     )
     what: Reference | list[Reference] | None = None
+    keep: Reference | list[Reference] | None = None
     confirm: bool | str = False
     dry_run: bool = False
 
 
 class EraseRequest(Deletion):
-    """The same, for ever. `related`: also what was made of them, `all`: and what they were made of."""
+    """The same, for ever; it always needs `confirm`. `related`: also what was made of them, `all`: and what they were
+    made of.
+    """
 
     related: Literal["derived", "all", "none"] = "derived"
 

@@ -115,7 +115,9 @@ def forget(caller: Asking, body: Deletion) -> Response:
     "POST", "/v1/erase", "delete", "admin", summary="Remove memories for ever, from every file", answer=Forgotten
 )
 def erase(caller: Asking, body: EraseRequest) -> Response:
-    """Only a person may. Nothing brings them back."""
+    """Only a person may. Nothing brings them back, so the first answer is a problem with a `preview`, also for one
+    memory, and its `token` as `confirm` erases exactly that.
+    """
     return json_response(caller.memory.erase(**body.given()))
 
 

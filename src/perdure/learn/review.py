@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 from perdure.buggify import point
-from perdure.errors import Conflict, InvalidInput, NotAllowed, NotFound
+from perdure.errors import Conflict, InvalidInput, NotAllowed, NotFound, shown
 from perdure.learn.joined import join_texts, joined_record
 from perdure.learn.merge import faithfulness, neighbour_score
 from perdure.learn.proposals import ACCEPTED, DECISION, REJECTED, kind_of, open_proposal
@@ -124,7 +124,10 @@ def find_open(
 ) -> tuple[Record, Proposal]:
     """The memory that holds the proposal, and the proposal as it is now."""
     ref = proposal.number if isinstance(proposal, Proposal) else proposal
-    record = resolve(reader, namespace, ref)
+    try:
+        record = resolve(reader, namespace, ref)
+    except NotFound as error:
+        raise NotFound(f"There is no proposal {shown(ref)}.", remedy="`perdure review` lists what waits.") from error
     if kind_of(record) is None:
         raise NotFound(f"Memory #{record.number} is no proposal.", remedy="`perdure review` lists what waits.")
     opened = open_proposal(reader, record, services.context.clock())

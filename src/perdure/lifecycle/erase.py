@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final, Protocol, TypeAlias, cast
 
 from perdure.buggify import point
-from perdure.errors import NotAllowed, StoreError
+from perdure.errors import Conflict, NotAllowed, StoreError
 from perdure.lifecycle.forget import (
     ATTEMPTS,
     ForgetRequest,
@@ -120,21 +120,23 @@ def erase(
         raise NotAllowed("A model cannot erase memories.", remedy="Forget it instead, or ask a person to erase it.")
     for _ in range(ATTEMPTS):
         now = services.context.clock()
-        selection = select(scope, request.what, now)
-        preview = preview_of(scope, selection, "hard")
-        selected = {record.number for record in selection.records}
-        matching = matching_earlier_versions(scope, request.what, now)
-        earlier = [record for record in matching if record.number not in selected]
-        if earlier:
-            preview = replace(preview, suggested=tuple(earlier), notes=(*preview.notes, _EARLIER_VERSIONS))
+        selection = select(scope, request.what, now, request.keep)
+        earlier = tuple(matching_earlier_versions(scope, selection))
+        notes = (_EARLIER_VERSIONS,) if earlier else ()
+        preview = preview_of(scope, selection, "hard", suggested=earlier, notes=notes)
         with services.store.read(scope.namespace) as reader:
             found = follow(reader, selection.records, now) if follow else RelatedChanges()
             kept = () if follow else note_on_derived(reader, selection.records)
+        if both := sorted(selection.kept & {record.number for record in found.records}):
+            raise Conflict(
+                f"{numbers_in_words(both)} is to be kept, and was made of what is to be erased.",
+                remedy="Keep what it was made of as well; `perdure erase --related none` erases nothing made of it. "
+                "Nothing was changed.",
+            )
         preview = with_related(scope, preview, found, kept)
         preview = replace(preview, copies=copies(preview.records, dry_run=True) if copies else ())
-        certain = selection.kind == "reference" and len(preview.records) == 1
-        if not is_confirmed(scope, preview, request, certain=certain):
-            return suggest(scope, with_remaining(scope, preview), request.what)
+        if not is_confirmed(scope, preview, request, certain=False):
+            return suggest(scope, with_remaining(scope, preview), selection)
         batch = services.context.batch()
         if copies:
             preview = replace(preview, copies=copies(preview.records, dry_run=False))

@@ -1,14 +1,15 @@
 """Expiring memories whose time has come, and purging evicted ones after their grace period.
 
-Expiring can be taken back, so it follows the clock. Purging cannot: a clock that is suddenly a year ahead must not
-decide about it. For purging, time is trusted as far as writes prove it: from a known moment over every write after it,
-in steps of a day at most. A longer step counts once the writes after it have gone on for a week. What is due later than
-that waits, or until a person confirms that the clock is right; so does what had to go for what a model wrote.
+A clock that is suddenly a year ahead must decide about neither. Time is trusted as far as writes prove it: from a known
+moment over every write after it, in steps of a day at most. A longer step counts once the writes after it have gone on
+for a week. What is due later than that waits, or until a person confirms that the clock is right; so does purging what
+had to go for what a model wrote. Nobody misses the mark meanwhile: whatever reads hides a memory by the clock once its
+time is over, and shows it again if the clock goes back.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -67,7 +68,7 @@ def trusted(start: datetime, times: Iterable[datetime], now: datetime) -> dateti
 
 def expire_and_purge(services: Services, *, purge: bool | None) -> ExpiryResult:
     """Expire and purge what is due, in every namespace. `purge` says that the clock is right (True), or that nothing is
-    to be purged now (False).
+    to be purged now (False). `held` counts what is due by the clock, and waits.
     """
     store, now = services.store, services.context.clock()
     try:
@@ -95,31 +96,39 @@ def expire_and_purge(services: Services, *, purge: bool | None) -> ExpiryResult:
         writer.erase(record.number, batch.change("erase"), traceless=False)
         point("purge: erased")
 
-    expired = _each_page(services, lambda: store.due(now, _PAGE), prepare, expire)
-    purged = held = 0
+    expired = _each_page(services, lambda: store.due(until, _PAGE), prepare, expire)
+    purged = 0
+    held = dict[str, int]()
     notes: list[str] = []
+    if until < now:
+        held["past expiry and hidden"] = len(store.due(now, _MAX_HELD))
     if purge is not False:
         evicted_until = _back(until, services.grace)
         # A person who says that the clock is right has looked at what is there.
         due = partial(store.purgeable, evicted_until, by_models=purge is True)
         purged = _each_page(services, lambda: due(_PAGE), lambda _: None, erase)
-        held = len(store.purgeable(_back(now, services.grace), _MAX_HELD)) if until < now else 0
+        if until < now:
+            held["evicted and due to be purged"] = len(store.purgeable(_back(now, services.grace), _MAX_HELD))
         if purge is None and services.context.is_person and store.purgeable(evicted_until, 1, by_models=True):
             notes.append(_BY_MODELS)
     if noted is None or abs(until - noted) > _WORTH_NOTING:
         # A store that is read-only was not changed either, so nothing depends on the note.
         with suppress(StoreReadOnly):
             store.put_note(_CLOCK_NOTE, format_time(until))
-    notes += [clock_jump_note(held, until, now)] if held else []
-    return ExpiryResult(expired, purged, held, tuple(notes))
+    count = sum(held.values())
+    notes += [clock_jump_note(held, until, now)] if count else []
+    return ExpiryResult(expired, purged, count, tuple(notes))
 
 
-def clock_jump_note(held: int, until: datetime, now: datetime) -> str:
-    what = "1 evicted memory is" if held == 1 else f"{held:,} evicted memories are"
+def clock_jump_note(held: Mapping[str, int], until: datetime, now: datetime) -> str:
+    """What waits, by what it is, and why."""
+    waiting = (
+        f"{count:,} {'memory is' if count == 1 else 'memories are'} {what}" for what, count in held.items() if count
+    )
     return (
-        f"{what} due to be purged, but after {local_day(until)} nothing was written for more than a day, and it is "
-        f"{local_day(now)} now. Purging goes on when a week of writes has followed. If the clock is right, it need not "
-        "wait: perdure work --purge"
+        f"{'; '.join(waiting)}. But after {local_day(until)} nothing was written for more than a day, and it is "
+        f"{local_day(now)} now: expiring and purging go on when a week of writes has followed. If the clock is right, "
+        "they need not wait: perdure work --purge"
     )
 
 

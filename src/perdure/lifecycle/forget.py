@@ -11,8 +11,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Final, Literal, TypeVar
 
 from perdure.errors import Conflict, InvalidInput, NeedsConfirmation, NotAllowed, StoreFull, shown
-from perdure.lifecycle.instruction import parse
-from perdure.lifecycle.selection import Selection, SelectionScope, select
+from perdure.lifecycle.selection import Selection, SelectionScope, near_misses, select
 from perdure.lifecycle.tier_policy import ONLY_PEOPLE
 from perdure.lifecycle.write import Plan, PreparedWrite, apply_plan, is_unchanged
 from perdure.model import INDEXED_STATES, Filter, Forgotten, Record, replace_record
@@ -32,9 +31,12 @@ _LISTED: Final = 10
 
 @dataclass(frozen=True, slots=True)
 class ForgetRequest:
-    """Which memories to forget or to erase. `confirm` is True or the token of a preview; `dry_run` only previews."""
+    """Which memories to forget or to erase, and which of them to `keep`. `confirm` is True or the token of a preview;
+    `dry_run` only previews.
+    """
 
     what: object
+    keep: object = None
     confirm: object = False
     dry_run: bool = False
 
@@ -48,7 +50,7 @@ def forget(scope: SelectionScope, request: ForgetRequest) -> Forgotten:
             remedy="Erase them for ever with `perdure erase` (mode hard), or switch it on; nothing was changed.",
         )
     for _ in range(ATTEMPTS):
-        selection = select(scope, request.what, services.context.clock())
+        selection = select(scope, request.what, services.context.clock(), request.keep)
         for record in selection.records:
             if record.tier == ONLY_PEOPLE and record.state == "active" and not services.context.is_person:
                 raise NotAllowed(f"Memory #{record.number} is constitutional: only a person may forget it.")
@@ -59,24 +61,38 @@ def forget(scope: SelectionScope, request: ForgetRequest) -> Forgotten:
                 )
         records = tuple(record for record in selection.records if record.state != "deleted")
         selection = replace(selection, records=records)
-        preview = preview_of(scope, selection, "soft")
+        with services.store.read(scope.namespace) as reader:
+            derived = tuple(note_on_derived(reader, records))
+        preview = preview_of(scope, selection, "soft", notes=derived)
         single = selection.kind != "sentence" and len(records) == 1
         if not is_confirmed(scope, preview, request, certain=selection.kind == "reference" or single):
-            return suggest(scope, with_remaining(scope, preview), request.what)
+            return suggest(scope, with_remaining(scope, preview), selection)
         done = retry_when_full(partial(_apply, scope, preview))
         if done is not None:
             return done
     raise others_keep_changing()
 
 
-def preview_of(scope: SelectionScope, selection: Selection, deletion: Literal["soft", "hard"]) -> Forgotten:
+def preview_of(
+    scope: SelectionScope,
+    selection: Selection,
+    deletion: Literal["soft", "hard"],
+    *,
+    suggested: tuple[Record, ...] = (),
+    notes: tuple[str, ...] = (),
+) -> Forgotten:
+    found, more = near_misses(scope, selection, suggested) if selection.records else ([], 0)
+    if more:
+        notes += (f"{more:,} more {'holds' if more == 1 else 'hold'} some of these words, and stay.",)
     return Forgotten(
         records=selection.records,
         deletion=deletion,
         done=False,
         understood=selection.understood,
         token=confirmation_token(scope.namespace, deletion, selection.records),
-        notes=() if selection.records else ("Nothing matches, so nothing was changed.",),
+        suggested=suggested,
+        near_misses=tuple(found),
+        notes=notes if selection.records else (*notes, "Nothing matches, so nothing was changed."),
     )
 
 
@@ -173,16 +189,17 @@ def numbers_in_words(numbers: Sequence[int]) -> str:
     return ", ".join(f"#{number}" for number in numbers[:_LISTED]) + (f" and {more:,} more" if more > 0 else "")
 
 
-def suggest(scope: SelectionScope, answer: Forgotten, what: object) -> Forgotten:
+def suggest(scope: SelectionScope, answer: Forgotten, selection: Selection) -> Forgotten:
     """When no memory holds all the words of a sentence, recall may find what was meant; it is named and left alone."""
-    if answer.records or not isinstance(what, str):
+    wanted = selection.instruction.wanted if selection.instruction else None
+    if answer.records:
         return answer
     services, filter = scope.services, scope.filter or Filter(states=())
-    wanted = parse(what, services.context.clock(), scoped=True).wanted
     suggested = {record.number: record for record in answer.suggested}
     if wanted:
         states = tuple(state for state in INDEXED_STATES if not filter.states or state in filter.states)
         searched = replace(filter, states=states or INDEXED_STATES)
         for hit in services.search(" ".join(wanted.words), scope.namespace, searched, limit=_SUGGESTED):
-            suggested.setdefault(hit.record.number, hit.record)
+            if hit.record.number not in selection.kept:
+                suggested.setdefault(hit.record.number, hit.record)
     return replace(answer, suggested=tuple(suggested.values()))

@@ -1,7 +1,8 @@
 """Parsing an instruction to forget: a reference, `oldest`, `least important`, `before:…`, or a sentence. Pure.
 
 A sentence is only searched for by its words and its time. It is not understood beyond that, so whatever it finds needs
-a confirmation.
+a confirmation, and one that says what is to stay is refused. What stands in double quotes is a text that a memory holds
+word for word; no word in it is an instruction.
 """
 
 from __future__ import annotations
@@ -15,6 +16,9 @@ from typing import Final, Literal, TypeAlias
 from perdure.clock import format_local, parse_time
 from perdure.errors import InvalidInput, InvalidReference, shown
 from perdure.ids import Reference, parse_reference
+from perdure.model import Record
+from perdure.text.exclusions import exclusion_in
+from perdure.text.phrases import has_phrases, spellings, split_phrases
 from perdure.text.stopwords import STOPWORDS
 from perdure.text.time_expressions import find_time_ranges, without_mentions
 from perdure.text.wanted import WantedWords
@@ -26,18 +30,31 @@ Kind: TypeAlias = Literal["reference", "oldest", "least important", "scope", "se
 class Instruction:
     """One parsed instruction. `scope` means all memories of a time or of the filters that the caller gives.
 
-    `wanted`: a match holds every one of these words. `since`, `until`: a match was created in [since, until).
+    `wanted`: a match holds every one of these words, and each of the `phrases`, given in its spellings, as it stands.
+    `since`, `until`: a match was created in [since, until).
     """
 
     kind: Kind
     reference: Reference | None = None
     wanted: WantedWords | None = None
+    phrases: tuple[tuple[str, ...], ...] = ()
     since: datetime | None = None
     until: datetime | None = None
     understood: str
 
     def covers(self, moment: datetime) -> bool:
         return (self.since is None or self.since <= moment) and (self.until is None or moment < self.until)
+
+    def held_by(self, record: Record) -> bool:
+        return (self.wanted is None or self.wanted.held_by(record)) and has_phrases(record, self.phrases)
+
+    def why_not(self, record: Record) -> str:
+        """What keeps a memory that a sentence names in part from being meant."""
+        wanted = self.wanted.written if self.wanted else ()
+        missing = [f"'{word}'" for word in wanted if not WantedWords(word).held_by(record)]
+        if missing:
+            return f"does not hold {' and '.join(missing)}"
+        return "is of another time" if self.held_by(record) else "does not hold the quoted words in that order"
 
 
 _MAX_CHARACTERS: Final = 8192
@@ -102,7 +119,8 @@ def parse(what: object, now: datetime, *, scoped: bool = False) -> Instruction:
                 f"key:before:{time[:60]}. Nothing was changed.",
             ) from error
         return Instruction(kind="scope", until=moment, understood=f"every memory created before {format_local(moment)}")
-    for candidate in dict.fromkeys((text, _ORDER.sub("", text, count=1).strip(_MARKS))):
+    ordered = _ORDER.sub("", text, count=1).strip(_MARKS)
+    for candidate in () if split_phrases(text).phrases else dict.fromkeys((text, ordered)):
         if least := _LEAST.fullmatch(" ".join(re.findall(r"\w+", candidate.lower()))):
             kind, which = ("oldest", "least recently used") if least[1] else ("least important", "least important")
             return Instruction(kind=kind, understood=f"the {which} memory")
@@ -136,9 +154,16 @@ def _everything(text: str, *, scoped: bool) -> Instruction:
 
 
 def _sentence(text: str, now: datetime, *, scoped: bool) -> Instruction:
+    quoted = split_phrases(text)
+    if said := exclusion_in(quoted.unquoted):
+        raise InvalidInput(
+            f"The instruction says {shown(said)}. Its words are only searched for, so it could remove what is to stay.",
+            remedy="Say only what is to go, or name it by number or key. Put a text that holds such a word in double "
+            'quotes, as in "not before nine". Nothing was changed.',
+        )
     # Nothing was stored in times to come: there, `the trip next week` is what a memory speaks of.
-    ranges = tuple(each for each in find_time_ranges(text, now) if each.since is None or each.since <= now)
-    rest = without_mentions(text, ranges)
+    ranges = tuple(each for each in find_time_ranges(quoted.unquoted, now) if each.since is None or each.since <= now)
+    rest = without_mentions(quoted.unquoted, ranges)
     subject = _SUBJECT.search(rest)
     # Behind `about`, a word of time is a word like any other.
     if len(ranges) > 1 or _UNREAD_TIME.search(rest) or (_TIME_WORD.search(rest) and not subject):
@@ -153,7 +178,7 @@ def _sentence(text: str, now: datetime, *, scoped: bool) -> Instruction:
             "The instruction says 'or', and a memory to forget holds all of the words that are named.",
             remedy="Give one instruction for each, without 'or'. Nothing was changed.",
         )
-    if not wanted:
+    if not wanted and not quoted.phrases:
         # `everything about IT from yesterday` must not mean everything from yesterday.
         if subject or any(token.lower() not in _FILLER | _NOUNS for token in _TOKEN.findall(rest)):
             raise InvalidInput(
@@ -163,13 +188,17 @@ def _sentence(text: str, now: datetime, *, scoped: bool) -> Instruction:
         if not ranges:
             return _everything(text, scoped=scoped)
     understood = "every memory"
-    if wanted:
-        understood += " that holds " + " and ".join(f"'{word}'" for word in wanted.written)
+    held = [*(f"'{word}'" for word in (wanted.written if wanted else ())), *(f'"{each}"' for each in quoted.phrases)]
+    if held:
+        understood += f" that holds {' and '.join(held)}"
+    if quoted.phrases:
+        wanted = WantedWords(" ".join((*([wanted.text] if wanted else ()), *quoted.phrases)))
     if ranges:
         understood += f", created {ranges[0].dates} {ranges[0].zone_name} ('{ranges[0].words}')"
     return Instruction(
         kind="sentence",
         wanted=wanted,
+        phrases=tuple(map(spellings, quoted.phrases)),
         since=ranges[0].since if ranges else None,
         until=ranges[0].until if ranges else None,
         understood=understood,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from itertools import islice
@@ -13,7 +14,7 @@ from perdure.errors import InvalidInput, StoreDamaged
 from perdure.ids import Reference
 from perdure.lifecycle.instruction import Instruction, Kind, parse, reference_of
 from perdure.lifecycle.lookup import find
-from perdure.model import INDEXED_STATES, STATES, Filter, Record, State, replace_record
+from perdure.model import INDEXED_STATES, STATES, Filter, NearMiss, Record, State, replace_record
 from perdure.store.capacity import EvictionRule
 from perdure.store.paging import records
 from perdure.text.words import MAX_QUERY_WORDS
@@ -27,6 +28,7 @@ MAX_SELECTED: Final = 10_000
 # More than any namespace has.
 _ALL: Final = 1_000_000
 _LISTED: Final = 20
+_NEAR_MISSES: Final = 5
 # A person may forget by `oldest` what eviction must leave alone.
 _NOTHING_PROTECTED: Final = EvictionRule(low=0, high=2, protected_tiers=())
 _NO_STATES: Final[tuple[State, ...]] = ()
@@ -46,11 +48,18 @@ class SelectionScope:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The memories that were found, by number, and the kind of instruction that found them."""
+    """The memories that were found, by number, and the instruction that found them; None if it was references.
+    `kept` are the numbers of those that stay in any case.
+    """
 
     records: tuple[Record, ...]
     understood: str
-    kind: Kind
+    instruction: Instruction | None = None
+    kept: frozenset[int] = frozenset()
+
+    @property
+    def kind(self) -> Kind:
+        return self.instruction.kind if self.instruction else "reference"
 
 
 def scope(
@@ -65,54 +74,103 @@ def scope(
     return SelectionScope(services, namespace, filter, every_state)
 
 
-def select(scope: SelectionScope, what: object, now: datetime) -> Selection:
+def select(scope: SelectionScope, what: object, now: datetime, keep: object = None) -> Selection:
+    """Find the memories that `what` means; `keep` names those that stay, whatever it means."""
     filter = scope.filter or Filter(states=_NO_STATES)
     # A filter that names states which recall sees does not restrict anything.
     hidden = filter.states != _NO_STATES and not set(filter.states) & set(INDEXED_STATES)
     narrowed = hidden or replace(filter, states=_NO_STATES) != Filter(states=_NO_STATES)
-    # Bytes are a sequence of numbers too, but hardly meant as such.
-    if isinstance(what, list | tuple | range):
-        instruction, references = None, [reference_of(item) for item in cast("Sequence[object]", what)]
+    references = _references(what)
+    instruction = parse(what, now, scoped=narrowed) if references is None else None
+    if instruction and instruction.reference:
+        instruction, references = None, [instruction.reference]
+    if references is not None and narrowed:
+        raise InvalidInput("A memory that is named needs no filter.", remedy="Leave one of the two out.")
+    named = _references(keep)
+    if named is None and keep is not None:
+        named = [reference_of(keep)]
+    kept = _by_references(scope, named) if named else None
+    if instruction is None:
+        selection = _by_references(scope, references or ())
     else:
-        instruction = parse(what, now, scoped=narrowed)
-        references = [instruction.reference] if instruction.reference else []
-    if instruction is None or references:
-        if narrowed:
-            raise InvalidInput("A memory that is named needs no filter.", remedy="Leave one of the two out.")
-        return _by_references(scope, references)
-    understood = instruction.understood
+        selection = _by_instruction(scope, instruction, filter, kept)
+    if kept is None:
+        return selection
+    numbers = frozenset(record.number for record in kept.records)
+    records = tuple(record for record in selection.records if record.number not in numbers)
+    return replace(
+        selection, records=records, understood=f"{selection.understood}, but {kept.understood}", kept=numbers
+    )
+
+
+def _references(what: object) -> list[Reference] | None:
+    """The references of a list. Bytes are a sequence of numbers too, but hardly meant as such."""
+    if isinstance(what, list | tuple | range):
+        return [reference_of(item) for item in cast("Sequence[object]", what)]
+    return None
+
+
+def _by_instruction(
+    scope: SelectionScope, instruction: Instruction, filter: Filter, kept: Selection | None
+) -> Selection:
+    understood, kind = instruction.understood, instruction.kind
     for name, value in asdict(filter).items():
         if value not in (None, (), False):
             text = format_time(value) if isinstance(value, datetime) else value
             text = where_in_words(filter.where) if name == "where" else text
             text = ", ".join(cast("tuple[str, ...]", text)) if isinstance(text, tuple) else text
             understood += f", of {name.replace('_', ' ')} {text}"
-    kind = instruction.kind
     if kind in {"oldest", "least important"}:
         # The least recently used or the least important active memory; of equal ones the one with the lowest number.
         with scope.services.store.read(scope.namespace) as reader:
             allowed = set(reader.numbers(replace(scope.filter or Filter(), states=("active",))))
+            allowed -= {record.number for record in kept.records} if kept else set()
             least = min(
                 (each for each in reader.eviction_candidates(_NOTHING_PROTECTED, _ALL) if each.number in allowed),
                 key=lambda each: (each.last_used if kind == "oldest" else each.importance, each.number),
                 default=None,
             )
-            return Selection(tuple(reader.fetch([least.number])) if least else (), understood, kind)
+            return Selection(tuple(reader.fetch([least.number])) if least else (), understood, instruction)
     matches = list(islice(_matches(scope, instruction), MAX_SELECTED + 1))
     if len(matches) > MAX_SELECTED:
         raise _too_many()
-    return Selection(tuple(sorted(matches, key=lambda record: record.number)), understood, kind)
+    return Selection(tuple(sorted(matches, key=lambda record: record.number)), understood, instruction)
 
 
-def matching_earlier_versions(scope: SelectionScope, what: object, now: datetime) -> Iterator[Record]:
-    """Memories that held all the words of a sentence in an earlier version, whether they do so now or not."""
-    instruction = parse(what, now, scoped=True) if isinstance(what, str) else None
+def near_misses(scope: SelectionScope, selection: Selection, without: Iterable[Record]) -> tuple[list[NearMiss], int]:
+    """Memories that a sentence names in part and leaves alone, those that hold most of its words first; and how many
+    more there are. A memory that was named to be kept, or is among those `without`, is none.
+    """
+    instruction = selection.instruction
+    if instruction is None or instruction.kind != "sentence" or instruction.wanted is None:
+        return [], 0
+    held = Counter[int]()
+    with scope.services.store.read(scope.namespace) as reader:
+        for word in instruction.wanted.words[:MAX_QUERY_WORDS]:
+            numbers = reader.numbers_with_all((word,)).numbers
+            # A word that nearly all memories hold names none of them.
+            held.update(numbers if len(numbers) <= MAX_SELECTED else ())
+        others = {record.number for record in (*selection.records, *without)} | selection.kept
+        filter = replace(scope.filter or Filter(), numbers=tuple(held.keys() - others))
+        states = filter.states if scope.filter and filter.states != _NO_STATES else INDEXED_STATES
+        allowed = reader.numbers(replace(filter, states=states)) if filter.numbers else ()
+        ordered = sorted(allowed, key=lambda number: (-held[number], number))
+        records = reader.fetch(ordered[:_NEAR_MISSES])
+    by_number = {record.number: record for record in records}
+    found = [by_number[number] for number in ordered if number in by_number]
+    return [NearMiss(record, instruction.why_not(record)) for record in found], len(ordered) - len(found)
+
+
+def matching_earlier_versions(scope: SelectionScope, selection: Selection) -> Iterator[Record]:
+    """Memories that held all the words of a sentence in an earlier version alone."""
+    instruction = selection.instruction
     if instruction is None or instruction.wanted is None:
         return
+    selected = {record.number for record in selection.records} | selection.kept
     with scope.services.store.read(scope.namespace) as reader:
-        for record in reader.fetch(reader.with_several_versions()):
+        for record in reader.fetch([number for number in reader.with_several_versions() if number not in selected]):
             versions = (line.record for line in reader.revisions(record.number) if line.record)
-            if instruction.covers(record.created_at) and any(map(instruction.wanted.held_by, versions)):
+            if instruction.covers(record.created_at) and any(map(instruction.held_by, versions)):
                 yield record
 
 
@@ -138,7 +196,7 @@ def _by_references(scope: SelectionScope, references: Sequence[Reference]) -> Se
     numbers = ", ".join(f"#{number}" for number in list(selected)[:_LISTED])
     more = f" and {len(selected) - _LISTED:,} more" if len(selected) > _LISTED else ""
     noun = "memory" if len(selected) == 1 else "memories"
-    return Selection(tuple(selected.values()), f"{noun} {numbers}{more}", "reference")
+    return Selection(tuple(selected.values()), f"{noun} {numbers}{more}")
 
 
 def _matches(scope: SelectionScope, instruction: Instruction) -> Iterator[Record]:
@@ -160,7 +218,7 @@ def _matches(scope: SelectionScope, instruction: Instruction) -> Iterator[Record
             filters = [replace(filter, states=indexed, numbers=tuple(search.numbers))] if indexed else []
             filters += [replace(filter, states=others)] if others else []
     for part in filters:
-        yield from (record for record in records(store, namespace, part) if wanted is None or wanted.held_by(record))
+        yield from (record for record in records(store, namespace, part) if instruction.held_by(record))
 
 
 def _too_many() -> InvalidInput:

@@ -87,7 +87,12 @@ def memory_update(call: ToolCall, *, id: int | str, **changes: Any) -> ToolAnswe
 
 
 def forget(
-    call: ToolCall, *, ids: list[int | str] | None = None, query: str | None = None, confirm: str | None = None
+    call: ToolCall,
+    *,
+    ids: list[int | str] | None = None,
+    query: str | None = None,
+    keep: list[int | str] | None = None,
+    confirm: str | None = None,
 ) -> ToolAnswer:
     from perdure.errors import InvalidInput, NeedsConfirmation
     from perdure.mcp.views import forgotten_answer
@@ -95,7 +100,7 @@ def forget(
     if (ids is None) == (query is None):
         raise InvalidInput("Give either ids or query.", remedy="ids name memories, a query says what they are about.")
     try:
-        return forgotten_answer(call.memory.forget(query if ids is None else ids, confirm=confirm or False))
+        return forgotten_answer(call.memory.forget(query if ids is None else ids, keep=keep, confirm=confirm or False))
     except NeedsConfirmation as needed:
         return forgotten_answer(needed.preview)
 
@@ -281,9 +286,10 @@ CORE_TOOLS: Final = (
             Parameter(
                 "query",
                 TEXT,
-                "What they are about: everything about the Osaka flat.",
+                "What they are about, never what is to stay: everything about the Osaka flat.",
                 aliases=("what", "about", "text"),
             ),
+            Parameter("keep", NUMBERS, "Memories that stay, whatever the query finds.", reference=True),
             Parameter("confirm", TEXT, "What the first call answered as confirm.", aliases=("token",)),
         ),
         schemas.FORGOTTEN,

@@ -168,18 +168,18 @@ def _all(memory: Memory, spec_folder: str | None) -> Iterator[Record]:
 def memory_delete(
     call: ToolCall, *, confirm: bool, dry_run: bool, id: int | str | None = None, spec_folder: str | None = None
 ) -> ToolAnswer:
-    from perdure.errors import InvalidInput, NeedsConfirmation
+    from perdure.errors import InvalidInput
     from perdure.mcp.views import forgotten_answer
 
     if (id is None) == (spec_folder is None):
         raise InvalidInput("Give either id or specFolder.", remedy="With specFolder, confirm must be true as well.")
-    try:
-        if id is not None:
-            return forgotten_answer(call.memory.forget(id, dry_run=dry_run), confirm="true")
-        done = call.memory.forget(spec_folder=spec_folder, confirm=confirm, dry_run=dry_run)
-        return forgotten_answer(done, confirm="true")
-    except NeedsConfirmation as needed:
-        return forgotten_answer(needed.preview, confirm="true")
+    if id is not None:
+        # In a list it can only name a memory: `oldest` alone would be an instruction.
+        done = call.memory.forget([id], dry_run=dry_run)
+    else:
+        # However many there are: one memory that a filter finds would go at once.
+        done = call.memory.forget(spec_folder=spec_folder, confirm=confirm, dry_run=dry_run or not confirm)
+    return forgotten_answer(done, confirm="true")
 
 
 def memory_validate(call: ToolCall, *, id: int | str, was_useful: bool) -> ToolAnswer:

@@ -93,6 +93,7 @@ FORGOTTEN: Final = object_of(
     confirm=TEXT,
     notice=TEXT,
     memories=list_of(MEMORY),
+    stays=TEXTS,
     notes=TEXTS,
 )
 CONSOLIDATION: Final = object_of(

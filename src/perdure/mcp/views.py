@@ -208,11 +208,12 @@ def forgotten_answer(done: Forgotten, confirm: str = "") -> ToolAnswer:
     confirm = confirm or done.token
     waits = bool(done.records) and not done.done
     shown = [one(record, abstract(record)) for record in (*done.records, *done.suggested)] if waits else []
+    stays = [f"#{each.record.number}: {each.reason}" for each in done.near_misses]
     data = {
         "done": done.done,
         "numbers": [record.number for record in done.records],
         "understood": done.understood,
-        **_filled(batch=done.batch, notes=list(done.notes)),
+        **_filled(batch=done.batch, stays=stays, notes=list(done.notes)),
         **(_filled(confirm=confirm, notice=NOTICE, memories=[item_values(each) for each in shown]) if waits else {}),
     }
     if waits:
@@ -222,6 +223,7 @@ def forgotten_answer(done: Forgotten, confirm: str = "") -> ToolAnswer:
             data,
             f"{first} ({done.understood}): {numbers(done.records)}.",
             enclosed(shown),
+            f"It does not mean {'; '.join(stays)}." if stays else "",
             f"To go ahead, call again with confirm {confirm}.",
         )
     batch = f"; batch {done.batch}" if done.batch else ""

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, Final
 from perdure.clock import parse_time
 from perdure.ids import LEARNED, PROPOSAL
 from perdure.model import INDEXED_STATES, MIN_RELEVANCE, Filter, Record, State
-from perdure.recall.phrases import has_phrases, spellings, split_phrases
 from perdure.recall.recipe import Recipe, recipe_named
 from perdure.text.entry import term_hash
 from perdure.text.patterns import pattern
+from perdure.text.phrases import has_phrases, spellings, split_phrases
 from perdure.text.stopwords import STOPWORDS
 from perdure.text.wanted import HeldWords, WantedWords
 from perdure.text.words import MAX_QUERY_CHARACTERS, MAX_QUERY_WORDS, all_words, clean, query_stems, query_words

@@ -36,6 +36,7 @@ from perdure.providers.address import Endpoint, parse_url
 from perdure.providers.answer import Answer, one_line, retry_after
 from perdure.providers.connections import Connections, ExchangeFailed, explained, headers_of
 from perdure.remote.decoding import Undecodable, decode
+from perdure.settings import refuse_userinfo
 
 Method: TypeAlias = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 
@@ -182,12 +183,12 @@ class ServerConnection:
 
 def checked_endpoint(url: str) -> Endpoint:
     """The server that a URL names, if what is sent to it cannot be read on the way."""
+    refuse_userinfo(url)
     try:
         endpoint = parse_url(url)
     except EgressForbidden as error:
-        named = "The URL of the store holds a user name or a password." if "@" in url else f"{shown(url)} is no URL."
         raise InvalidInput(
-            named, remedy="Write https://host, or on this machine http://127.0.0.1:8733; the token stands apart."
+            f"{shown(url)} is no URL.", remedy="Write https://host, or on this machine http://127.0.0.1:8733."
         ) from error
     if endpoint.scheme != "https" and not endpoint.is_loopback:
         raise StoreUnsafe(

@@ -101,15 +101,16 @@ class RemoteMemory(RemoteLearning):
         what: References | None = None,
         *,
         mode: Literal["soft", "hard"] = "soft",
+        keep: References | None = None,
         confirm: bool | str = False,
         dry_run: bool = False,
         **filters: Unpack[Filters],
     ) -> model.Forgotten:
         if mode == "hard":
-            return self.erase(what, confirm=confirm, dry_run=dry_run, **filters)
+            return self.erase(what, keep=keep, confirm=confirm, dry_run=dry_run, **filters)
         if mode != "soft":
             raise UnknownChoice(f"There is no way to forget called {shown(mode)}.", remedy="Use 'soft' or 'hard'.")
-        body = given({"what": what, "confirm": confirm, "dry_run": dry_run, **filters})
+        body = given({"what": what, "keep": keep, "confirm": confirm, "dry_run": dry_run, **filters})
         return self._remote.ask(model.Forgotten, "POST", "/v1/forget", body)
 
     def erase(
@@ -117,11 +118,14 @@ class RemoteMemory(RemoteLearning):
         what: References | None = None,
         *,
         related: Literal["derived", "all", "none"] = "derived",
+        keep: References | None = None,
         confirm: bool | str = False,
         dry_run: bool = False,
         **filters: Unpack[Filters],
     ) -> model.Forgotten:
-        body = given({"what": what, "related": related, "confirm": confirm, "dry_run": dry_run, **filters})
+        body = given({
+            "what": what, "related": related, "keep": keep, "confirm": confirm, "dry_run": dry_run, **filters
+        })  # fmt: skip
         return self._remote.ask(model.Forgotten, "POST", "/v1/erase", body, slow=True)
 
     def conversation(self, id: str) -> Conversation:
