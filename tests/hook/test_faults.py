@@ -382,3 +382,18 @@ def test_a_hook_loads_no_more_than_its_event_needs(project: Path, known: Path):
     session.turn = 2
     kept = modules_loaded([session.stop("Every Friday.")])
     assert not kept & {"perdure.recall.recaller", "numpy", "tokenizers", "click", "rich", "asyncio"}
+
+
+@pytest.mark.parametrize("umask", ["0", "022", "077"])
+def test_whatever_the_umask_nobody_else_reads_what_a_hook_keeps(project: Path, stranger: Path, umask: str):
+    """The hook may come before everything else."""
+    bank(project, Sampling="Read real samples before you write a parser")
+    prefix = ["sh", "-c", f'umask {umask}; exec "$@"', "sh"]
+    session = HostSession("claude", project)
+    for event in [*events(session), session.start("resume")]:
+        run_hook(json.dumps(event).encode(), *UNHURRIED, environment=session.environment, prefix=prefix)
+    data = stranger / ".local/share/perdure"
+    kept = [data, *data.rglob("*")]
+    assert {path.name for path in kept} >= {"memory.db", "sessions", "latest", "taken-in", "bank-imports"}
+    modes = {str(path): oct(path.stat().st_mode & 0o777) for path in kept}
+    assert modes == {str(path): "0o700" if path.is_dir() else "0o600" for path in kept}

@@ -20,6 +20,7 @@ from perdure.bank.entries import BankEntry, SkippedEntry, global_bank, local_ban
 from perdure.bank.plain import without_duplicates
 from perdure.bank.sections import name_in_keys
 from perdure.errors import PerdureError
+from perdure.files import private_folder
 from perdure.model import LEARNING_CATEGORIES, STATES, Record
 from perdure.settings import directory
 from perdure.validation import MAX_ITEMS, check_fields, check_text
@@ -71,7 +72,7 @@ def import_if_empty(
     if not is_first_run(memory, root, name):
         return NOTHING_IMPORTED
     mark = _unfinished_mark(root)
-    mark.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    private_folder(mark.parent)
     mark.touch(mode=0o600)
     done = import_bank(memory, root, private=private, budget=budget, name=name)
     if not done.unfinished:

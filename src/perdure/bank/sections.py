@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from perdure.clock import format_time
 from perdure.errors import NotAllowed, PerdureError, VersionConflict
+from perdure.files import open_private, private_folder
 from perdure.lifecycle.tier_policy import ONLY_PEOPLE
 from perdure.model import STATES, Record, Remembered
 from perdure.project import project_root
@@ -119,8 +120,8 @@ def name_in_keys(project: Path | None, name: str | None) -> str:
     folder = directory("data", os.environ) / "project-names"
     path = folder / sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:32]
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with suppress(FileExistsError), path.open("xb") as file:
+        private_folder(folder)
+        with suppress(FileExistsError), open_private(path, "xb") as file:
             file.write(os.fsencode(root))
         owner = os.fsdecode(path.read_bytes())
         if owner != root and not Path(owner).is_dir():

@@ -12,6 +12,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
+from perdure.files import private_folder, write_private
+
 # Which session went on with one that was cleared.
 CONTINUED: Final = "continued"
 _MOST_BYTES: Final = 4096
@@ -50,7 +52,7 @@ def has_marks(folder: Path) -> bool:
 
 def set_mark(folder: Path, what: str) -> bool:
     """Whether it is new."""
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    private_folder(folder)
     try:
         descriptor = os.open(folder / mark_name(what), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
@@ -71,11 +73,7 @@ def remove_mark(folder: Path, what: str) -> bool:
 
 def put_note(folder: Path, about: str, text: str) -> None:
     """Note a text about something, in the place of what was noted before."""
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    path = folder / mark_name(about)
-    staged = path.with_suffix(f".{os.getpid()}")
-    staged.write_bytes(text.encode("utf-8", "surrogatepass"))
-    staged.replace(path)
+    write_private(folder / mark_name(about), text.encode("utf-8", "surrogatepass"))
 
 
 def noted(folder: Path, about: str) -> str:

@@ -15,6 +15,7 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias, TypeVar
 
+from perdure.files import write_private
 from perdure.project import project_root
 from perdure.session.asked import AskedBefore
 from perdure.session.configuration import FILE, SessionConfiguration, read_configuration, session_settings
@@ -222,7 +223,7 @@ class SessionStart:
         seen = session_folder(self.environ) / "taken-in" / mark_name(f"{self.project}\n{place.namespace}")
         sources = self.state_of_sources(store)
         with suppress(OSError):
-            if seen.read_text(encoding="utf-8") == sources:
+            if seen.read_bytes() == sources.encode("utf-8", "surrogatepass"):
                 return
         from perdure.bank.first_access import on_first_access
         from perdure.bank.importing import import_if_empty
@@ -233,8 +234,7 @@ class SessionStart:
         looked = in_time(take, share)
         if looked is not None and not imported.unfinished:
             with suppress(OSError):
-                seen.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-                seen.write_text(sources, encoding="utf-8")
+                write_private(seen, sources.encode("utf-8", "surrogatepass"))
 
     def state_of_sources(self, store: Path) -> str:
         """What there is to take in, and where to: files that changed or were replaced have another state. Memory files
