@@ -12,6 +12,7 @@ from cli.user import User
 from perdure import Memory, settings
 from perdure.bank.memory_files import save_is_due, save_phrase
 from perdure.errors import SettingsInvalid
+from perdure.trusted_projects import trust
 
 PLACE = ".opencode/memory/config.jsonc"
 # The example of the specification.
@@ -69,6 +70,7 @@ def test_the_file_of_the_specification_is_read_whole(tmp_path: Path):
 
 def test_the_users_own_settings_count_more(tmp_path: Path):
     config = {"semantic": {"model": "openai", "dimensions": 256}, "memory": {"defaultTier": "important"}}
+    trust(tmp_path, {"HOME": str(tmp_path)})
     found = loaded(tmp_path, config)
     assert (found.embedder, found.embedder_dimensions) == ("openai:text-embedding-3-small", 256)
     own = loaded(tmp_path, config, PERDURE_EMBEDDER="none", PERDURE_DEFAULT_TIER="critical")

@@ -108,7 +108,7 @@ def test_sessions_and_retros_in_a_strange_repository_run_nothing_of_it(tmp_path:
         shop = Workshop(folder, tmp_path / f"{folder.name}.db")
         assert shop.retro({**LEARNING})["done"]
         assert shop("bank", "import", "--trusted").code == 0
-        assert shop("session", "private").code == 0
+        assert shop("session", "private", "--project", str(folder)).code == 0
         assert shop("erase", "1", "--yes").code == 0
         assert trap.caught == ""
 

@@ -207,7 +207,8 @@ def import_source(memory: Memory, source: Source, options: ImportOptions) -> Imp
         and record.file_path in files
         and record.key == key_of_section(DOCUMENT, name, record.file_path or "", anchor=record.anchor_id)
     ]
-    return store_sections(memory, sections, known, replace(report, unread=tuple(unread)), options, gone)
+    placed = replace(options, project=source.root if source.kind == "document" else None)
+    return store_sections(memory, sections, known, replace(report, unread=tuple(unread)), placed, gone)
 
 
 def import_memory_files(memory: Memory, path: Path, project: Path, options: ImportOptions) -> ImportReport:

@@ -111,7 +111,7 @@ def _origin(packed: ContextItem, style: Style) -> str:
     if len(record.evidence) > 1:
         parts.append(f"sources: {len(record.evidence)}{' conversations' if is_learned else ''}")
     if record.trust == "low":
-        parts.append("low trust")
+        parts.append(f"low trust, from {_word(record.source_project)}" if record.source_project else "low trust")
     if packed.form != "full":
         parts.append("abridged")
     return "; ".join(filter(None, parts))

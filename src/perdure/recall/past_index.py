@@ -6,6 +6,7 @@ records of the past carry none, and asking about the past counts as none.
 
 from __future__ import annotations
 
+import json
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
@@ -21,7 +22,7 @@ from perdure.store.port import IndexRow, Position, Reader, Store
 from perdure.text.entry import entry_of
 from perdure.text.names_and_times import name_share
 from perdure.text.question_share import question_share
-from perdure.visibility import kind_of, matches_filter
+from perdure.visibility import kind_of, matches_filter, places_of
 
 if TYPE_CHECKING:
     from perdure.recall.index import Snapshot
@@ -72,6 +73,8 @@ class PastRecord(NamedTuple):
             name_share=0.0 if record.conversation_id is None else name_share(record.text),
             stability=stability if isinstance(stability, int | float) and not isinstance(stability, bool) else None,
             trigger_phrases=record.trigger_phrases,
+            has_low_trust=record.trust == "low",
+            told_in=None if (places := places_of(record)) is None else json.dumps(places, ensure_ascii=False),
         )
 
 

@@ -14,7 +14,8 @@ from typing import Final
 from zlib import crc32
 
 from perdure.files import private_folder, write_private
-from perdure.session.places import mark_name, session_folder
+from perdure.marks import mark_name
+from perdure.session.places import session_folder
 
 _FOLDER: Final = "asked"
 # With ten thousand learnings each takes 120 kB.

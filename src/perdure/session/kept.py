@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from perdure.files import write_private
-from perdure.session.places import mark_name, session_folder
+from perdure.marks import mark_name
+from perdure.session.places import session_folder
 from perdure.values import field, field_values, value_class
 
 if TYPE_CHECKING:

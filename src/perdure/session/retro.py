@@ -25,6 +25,7 @@ from perdure.model import LEARNING_CATEGORIES, SCOPE_FIELDS, Record
 from perdure.session.branch import FeatureWork, code_references
 from perdure.session.retro_request import Learning, RetroRequest
 from perdure.text.keywords import usable_keywords
+from perdure.trusted_projects import is_trusted, project_id
 from perdure.validation import MAX_ITEMS, MAX_KEYWORDS, check_fields, check_text
 
 if TYPE_CHECKING:
@@ -305,7 +306,8 @@ class Retro:
     def _require_record(self, memory: Memory, target: _Target) -> Record:
         """The memory that is confirmed or challenged. An entry that is only in the Markdown is stored now."""
         if target.record is None and target.entry is not None:
-            fields, _ = checked_fields([target.entry], self.name, trusted=False)
+            told_in = None if is_trusted(self.project) else project_id(self.project)
+            fields, _ = checked_fields([target.entry], self.name, told_in=told_in)
             import_entries(memory, fields, BankImport(), None, None, revive=True)
             return memory.get(target.entry.content_hash)
         return memory.get(target.record.number if target.record else target.name)

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from perdure.files import private_folder
-from perdure.session.places import CONTINUED, mark_name, session_folder
+from perdure.marks import mark_name
+from perdure.session.places import CONTINUED, session_folder
 from perdure.values import field, field_values, value_class
 
 _FOLDER: Final = "running"

@@ -53,7 +53,8 @@ class IndexRow(NamedTuple):
     `valid_from` and `valid_until` are the times between which it is true; `dated` is when it became true, else when it
     was made. Of a turn in a conversation, `question_share` is the share of its text that asks, and `name_share` says
     how many names it holds. `stability` is the number that its metadata gives for it, if any. `kind` is what
-    `perdure.visibility.kind_of` says of its key, and `passage` the hash that its vector is stored under.
+    `perdure.visibility.kind_of` says of its key, and `passage` the hash that its vector is stored under. `told_in` is
+    what `perdure.visibility.places_of` says, as a JSON list.
     """
 
     number: int
@@ -80,6 +81,8 @@ class IndexRow(NamedTuple):
     stability: float | None
     trigger_phrases: tuple[str, ...]
     passage: bytes = b""
+    has_low_trust: bool = False
+    told_in: str | None = None
 
 
 @value_class
