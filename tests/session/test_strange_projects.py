@@ -15,6 +15,7 @@ from cli.user import User
 from hook.hosts import HostSession, tell
 from mcp_server.host import served
 from specs.projects import bank, git, learn
+from specs.workshop import LEARNING, Workshop
 
 from perdure import Memory
 from perdure.bank.importing import import_bank
@@ -223,3 +224,18 @@ def test_an_untrusted_file_claims_no_importance_and_no_project(tmp_path: Path, g
     user.done("import", str(records), "--trusted", *own)
     (record,) = user.done("list", "--json", *own).json["records"]
     assert (record["importance"], record["confidence"]) == (1.0, 1.0)
+
+
+def test_a_link_in_a_repository_has_nothing_written_elsewhere(evil: Path, tmp_path: Path, stranger: Path):
+    mine = stranger / ".bashrc"
+    mine.write_text("# mine\n", encoding="utf-8")
+    path = evil / "docs" / "knowledge-bank" / "anti-patterns.md"
+    path.symlink_to(mine)
+    shop = Workshop(evil, tmp_path / "m.db")
+    refused = shop("retro", "-", stdin=json.dumps({"learnings": [LEARNING]}))
+    assert (refused.code != 0, "leads out of the project" in refused.err) == (True, True)
+    assert mine.read_text(encoding="utf-8") == "# mine\n"
+    assert not shop.store.exists() or shop.json("list")["records"] == []
+    path.unlink()
+    path.symlink_to("patterns.md")
+    assert shop.retro(LEARNING)["done"]

@@ -98,6 +98,7 @@ class Retro:
         edits = self._edits(learnings, confirmed, challenged)
         planned = [edit_file(path, changes, dry_run=True) for path, changes in edits.items()]
         for path in edits:
+            self._require_own(path)
             _require_writable(path)
         stored, batch, notes = [self._planned(learning) for learning in learnings], None, list[str]()
         if self.memory and not dry_run:
@@ -141,6 +142,17 @@ class Retro:
             check_fields({"title": learning.name, "reasoning": learning.reasoning, "references": learning.references})
         except PerdureError as error:
             raise InvalidInput(f"Learning {shown(learning.name)}: {error.sentence}", remedy=error.cli_remedy) from error
+
+    def _require_own(self, path: Path) -> None:
+        """A repository may hold links that lead anywhere, and what is learned must not be written there."""
+        own, root = local_bank(self.project), os.path.realpath(self.project)
+        if path.is_relative_to(own) and not Path(os.path.realpath(path)).is_relative_to(root):
+            if is_trusted(self.project):
+                return
+            raise ExportFailed(
+                f"{path} leads out of the project, so nothing was written.",
+                remedy="Put a file in its place; or, if you made the link, trust the project: `perdure session trust`.",
+            )
 
     def _known(self) -> list[BankEntry]:
         shared = () if self.private else read_bank(self.shared, is_global=True).entries
