@@ -89,6 +89,7 @@ class ImportOptions:
     it is `trusted`, a source counts as written by a model: it may propose a constitutional memory, and makes none; and
     what it says is told in its own project alone. `force` writes what did not
     change, or was forgotten; without `remove` nothing is forgotten. `place` says where a session's messages belong.
+    `begun` is told the batch before its first memory is stored, so that one that is killed can be taken back.
     """
 
     project_name: str | None = None
@@ -99,6 +100,7 @@ class ImportOptions:
     place: Place | None = None
     progress: Progress | None = None
     project: Path | None = None
+    begun: Callable[[str], None] | None = None
 
     def fields(self) -> dict[str, Any]:
         """What memories get that nobody vouches for: neither now nor for their project."""

@@ -83,6 +83,8 @@ def store_foreign(
         return replace(report, inserted=len(records) - known, present=known)
     writing = memory.writing_as(writer="person" if options.trusted else "model", surface=SURFACE)
     with writing.batch() as batch:
+        if options.begun and records:
+            options.begun(batch)
         done = writing.import_(records, trusted=True, progress=options.progress)
         if found.kind == "memory index" and done.inserted:
             notes += proposals_note(records, trusted=options.trusted)
