@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 from cli.user import User
+from mcp_server.host import started
 
 from perdure import Memory, settings
 from perdure.bank.memory_files import save_is_due, save_phrase
 from perdure.errors import SettingsInvalid
+from perdure.session.start import session_block
+from perdure.trusted_projects import trust
 
 PLACE = ".opencode/memory/config.jsonc"
 # The example of the specification.
@@ -69,6 +73,7 @@ def test_the_file_of_the_specification_is_read_whole(tmp_path: Path):
 
 def test_the_users_own_settings_count_more(tmp_path: Path):
     config = {"semantic": {"model": "openai", "dimensions": 256}, "memory": {"defaultTier": "important"}}
+    trust(tmp_path, {"HOME": str(tmp_path)})
     found = loaded(tmp_path, config)
     assert (found.embedder, found.embedder_dimensions) == ("openai:text-embedding-3-small", 256)
     own = loaded(tmp_path, config, PERDURE_EMBEDDER="none", PERDURE_DEFAULT_TIER="critical")
@@ -79,6 +84,86 @@ def test_a_project_cannot_choose_where_memories_go(tmp_path: Path):
     found = loaded(tmp_path, {"semantic": {"indexPath": "/elsewhere.db"}, "store": "/x.db", "egress": ["evil.example"]})
     assert found.store == tmp_path / ".local/share/perdure/memory.db"
     assert found.egress == ()
+
+
+# What a project may not choose: code, a folder, a server, a package that somebody installed; and which of these it may
+# when a person trusts it.
+CHOICES = {
+    "sentence-transformers:/proc/self/cwd/model": False,
+    "fastembed:/usr/lib": False,
+    "someone-s-plugin:x": False,
+    "openai": True,
+    "ollama:nomic-embed-text": True,
+    "gemini:gemini-embedding-001": True,
+}
+
+
+@pytest.mark.parametrize(("model", "trustable"), CHOICES.items())
+def test_which_model_is_asked_is_for_the_user_to_say(tmp_path: Path, model: str, *, trustable: bool):
+    found = loaded(tmp_path, {"semantic": {"model": model, "dimensions": 256}, "memory": {"defaultTier": "important"}})
+    assert (found.embedder, found.embedder_dimensions, found.egress) == ("local", 0, ())
+    assert found.default_tier == "important"
+    user = User({"HOME": str(tmp_path), "CLAUDE_PROJECT_DIR": str(tmp_path), "PERDURE_STORE": str(tmp_path / "m.db")})
+    user.done("remember", "Alice prefers dark mode")
+    told = user("doctor", "--json").json["findings"]
+    (finding,) = (each for each in told if each["check"] == "configuration")
+    assert (finding["level"], PLACE in finding["sentence"]) == ("warning", True)
+    assert "perdure config set embedder" in finding["remedy"]
+    assert ("perdure session trust" in finding["remedy"]) is trustable
+    user.done("session", "trust", "--project", str(tmp_path))
+    again = settings.load({"HOME": str(tmp_path)}, project=tmp_path)
+    assert again.embedder.startswith(model if trustable else "local")
+    assert any(each["check"] == "configuration" for each in user("doctor", "--json").json["findings"]) is not trustable
+
+
+@pytest.mark.parametrize("file", [PLACE, ".claude/iflow-dev.local.md"])
+def test_a_session_is_told_that_a_choice_is_not_a_project_s(tmp_path: Path, file: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("PERDURE_STORE", str(tmp_path / "m.db"))
+    with Memory(embedder="none") as memory:
+        memory.remember("Never deploy on Friday", title="Fridays", category="anti-patterns")
+    text = "---\nmemory_embedding_provider: gemini\nmemory_keyword_provider: ollama\n---\n"
+    project(tmp_path, {"semantic": {"model": "openai"}} if file == PLACE else text, file)
+    told = session_block(None, tmp_path, budget=50)
+    assert "Never deploy on Friday" in told.text
+    line = told.text.splitlines()[-2]
+    assert line == (
+        "*Memory: A file of the project chooses its embedder, which only its user may: `perdure doctor` says how. "
+        "The defaults are in use.*"
+    )
+    assert "session trust" not in told.text
+
+
+def test_the_model_of_a_project_is_not_loaded_by_the_server(tmp_path: Path):
+    """A stand-in for the library tells whether somebody loads a model with it."""
+    library = tmp_path / "packages" / "sentence_transformers.py"
+    library.parent.mkdir()
+    library.write_text(f"open({str(tmp_path / 'loaded')!r}, 'w').close()\nclass SentenceTransformer: pass\n", "utf-8")
+    folder = project(tmp_path / "project", {"semantic": {"model": "sentence-transformers:/proc/self/cwd/model"}})
+    (folder / "model").mkdir()
+    (folder / "model" / "modules.json").write_text("[]", "utf-8")
+    environment = {"PYTHONPATH": str(library.parent), "CLAUDE_PROJECT_DIR": str(folder), "PERDURE_EMBEDDER": ""}
+    with started("--store", str(tmp_path / "m.db"), environment=environment, folder=folder) as host:
+        host.result("remember", text="Alice prefers dark mode")
+        assert "dark mode" in host.text("recall", query="dark mode")
+    assert not (tmp_path / "loaded").exists()
+
+
+@pytest.mark.parametrize("what", ["large", "pipe", "device"])
+def test_a_file_without_an_end_is_not_read(tmp_path: Path, what: str):
+    path = project(tmp_path, "{}") / PLACE
+    path.unlink()
+    if what == "pipe":
+        os.mkfifo(path)
+    elif what == "device":
+        path.symlink_to("/dev/zero")
+    else:
+        with path.open("wb") as file:
+            file.truncate(6 << 40)
+    if what == "large":
+        with pytest.raises(SettingsInvalid, match="has more than"):
+            settings.load({"HOME": str(tmp_path)}, project=tmp_path)
+    else:
+        assert settings.load({"HOME": str(tmp_path)}, project=tmp_path).embedder == "local"
 
 
 def test_search_by_meaning_can_be_switched_off_in_a_project(tmp_path: Path):

@@ -21,7 +21,7 @@ from perdure.store.sqlite.store import SqliteStore
 from perdure.testing.records import NAMESPACE, remember
 from perdure.tiers import PROPOSED
 from perdure.validation import check_where
-from perdure.visibility import is_visible, matches_filter
+from perdure.visibility import TOLD_IN, is_visible, matches_filter
 
 NOON = datetime(2026, 3, 14, 12, tzinfo=UTC)
 
@@ -55,7 +55,8 @@ memories: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries({
     **named,
     "tags": tags,
     "category": maybe,
-    "source": st.sampled_from(["a", "b"]),
+    "source": st.sampled_from(["a", "b", "import"]),
+    "trust": st.sampled_from(["normal", "low"]),
     "context_type": kinds,
     "tier": tiers,
     "state": st.sampled_from(STATES),
@@ -66,7 +67,9 @@ memories: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries({
     "validation_count": st.sampled_from([0, 7]),
     "key": st.none() | keys,
     "importance": shares,
-    "metadata": st.sampled_from([{PROPOSED: "critical"}, {PROPOSED: "nonsense"}]) | st.dictionaries(names, entries),
+    "metadata": st.sampled_from([{PROPOSED: "critical"}, {PROPOSED: "nonsense"}])
+    | st.dictionaries(names, entries)
+    | st.fixed_dictionaries({TOLD_IN: entries | st.lists(st.sampled_from(["here", "/a", 1]), max_size=2)}),
 })  # fmt: skip
 some = st.lists(st.sampled_from(["a", "b"]), unique=True).map(tuple)
 filters = st.builds(
@@ -89,6 +92,7 @@ filters = st.builds(
     offered=st.booleans(),
     numbers=st.none() | st.lists(st.integers(0, 8), unique=True).map(tuple),
     hidden=st.sampled_from([(), ON_REQUEST, ON_REQUEST[:1], ON_REQUEST[1:]]),
+    told_in=st.sampled_from([(), ("here",), ("here", "/a"), ("elsewhere", "/b"), ("1",)]),
     states=st.lists(st.sampled_from(STATES), min_size=1, unique=True).map(tuple) | st.just(("active",)),
 )
 
@@ -122,7 +126,7 @@ def test_a_search_shows_what_may_be_shown_from_memory_and_from_disk(some: list[d
             remember(store, f"tea {which}", **fields | dict[str, Any](key=key_of(fields["key"], which), state="active"))
             for which, fields in enumerate(some)
         ]
-        filter = Filter(key_type=one.key_type, hidden=one.hidden)
+        filter = Filter(key_type=one.key_type, hidden=one.hidden, told_in=one.told_in)
         shown = {each.number for each in records if is_visible(each, filter, NOON) and matches_filter(each, filter)}
         with store.read(NAMESPACE) as reader:
             found = reader.keyword_search(["tea"], filter, NOON, 99).best

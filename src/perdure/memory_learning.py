@@ -131,14 +131,17 @@ class LearningMemory(OpenMemory):
         namespaces: Sequence[str] | None = None,
         recipe: str = "learnings",
         asked: AskedVectors | None = None,
+        told_in: Sequence[str] = (),
     ) -> LearningsFound:
         """Find the learnings for somebody who starts to work, each with its reasons: patterns, anti-patterns and
         heuristics. Without a query they are ordered by prominence alone. It counts as no use until `injected` says so.
-        `asked` keeps the vectors of queries, so that one that was asked before needs no model.
+        `asked` keeps the vectors of queries, so that one that was asked before needs no model. `told_in` are the names
+        of the project that asks: what was imported from another that nobody trusts is left out.
         """
         from perdure.recall.learnings import find_learnings
 
-        return find_learnings(self._services, query, namespaces or [self._namespace], limit, recipe, asked)
+        names = namespaces or [self._namespace]
+        return find_learnings(self._services, query, names, limit, recipe, asked, tuple(told_in))
 
     def injected(self, records: Sequence[Record]) -> None:
         """Count that these memories were put before a model without being asked for, best first: each is one recall."""

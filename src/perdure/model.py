@@ -234,7 +234,8 @@ class Revision:
 class Filter:
     """Which memories a read may see. Times are of the memory itself: when it became true, else when it was made.
     `where` are entries of metadata, each with the values that it may have, as JSON: 1 and True are two of them.
-    `hidden` are kinds, of `ids.KINDS`, that are left out.
+    `hidden` are kinds, of `ids.KINDS`, that are left out. `told_in` are the names of a place, of
+    `visibility.places_of`: what may be told elsewhere alone is left out.
     """
 
     tags: tuple[str, ...] = ()
@@ -257,6 +258,7 @@ class Filter:
     unexpired_at: datetime | None = None
     numbers: tuple[int, ...] | None = None
     hidden: tuple[str, ...] = ()
+    told_in: tuple[str, ...] = ()
     states: tuple[State, ...] = ("active",)
 
 

@@ -109,11 +109,18 @@ class OpenMemory:
             self._services.search("memory", self._namespace, Filter(), limit=1)
 
     def suggest(
-        self, prompt: str, *, limit: int = 5, namespaces: Sequence[str] | None = None, without: Container[str] = ()
+        self,
+        prompt: str,
+        *,
+        limit: int = 5,
+        namespaces: Sequence[str] | None = None,
+        without: Container[str] = (),
+        told_in: Sequence[str] = (),
     ) -> tuple[Record, ...]:
         """Find what a prompt brings to mind: the memories of which a trigger phrase stands in it, then those that fit
-        it. Messages of conversations, constitutional memories and those whose ids are in `without` are left out. What
-        is answered counts as recalled.
+        it. Messages of conversations, constitutional memories and those whose ids are in `without` are left out; with
+        `told_in`, the names of the project that asks, also what was imported from another that nobody trusts. What is
+        answered counts as recalled.
         """
         from perdure.recall.query import check_request
 
@@ -121,8 +128,9 @@ class OpenMemory:
         request = check_request(
             services, self._namespace, prompt, {}, limit=most + _SPARE, namespaces=namespaces, for_model=True
         )
-        triggered = services.triggers().match(prompt, request.namespaces, most + _SPARE, request.now)
-        request = replace(request, filter=Filter(hidden=KINDS), is_question=False)
+        places = tuple(told_in)
+        triggered = services.triggers().match(prompt, request.namespaces, most + _SPARE, request.now, places)
+        request = replace(request, filter=Filter(hidden=KINDS, told_in=places), is_question=False)
         fitting = services.recaller().recall(request).hits
         found = {one.record.id: one.record for one in (*triggered, *fitting)}
         chosen = [record for id, record in found.items() if id not in without and record.tier != "constitutional"]

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
+from perdure.files import read_regular
+
 _MOST_BYTES: Final = 4096
 _PROJECT: Final = ("PERDURE_PROJECT", "CLAUDE_PROJECT_DIR")
 
@@ -41,7 +43,7 @@ def project_root(folder: str | os.PathLike[str]) -> Path:
 def main_worktree(git_file: Path) -> Path | None:
     """`.git` of a linked worktree is a file: `gitdir: /main/.git/worktrees/NAME`."""
     try:
-        line = git_file.read_text(encoding="utf-8", errors="replace")[:_MOST_BYTES].strip()
+        line = read_regular(git_file, _MOST_BYTES)[:_MOST_BYTES].decode("utf-8", "replace").strip()
     except OSError:
         return None
     inside = Path(os.path.realpath(git_file.parent / line.removeprefix("gitdir:").strip()))

@@ -1,6 +1,7 @@
 """What the project says that an agent works in: S3's `config.jsonc`, in the words of our own settings.
 
-It counts less than the user's own settings, and it cannot choose where memories go: a foreign project must not.
+It counts less than the user's own settings, and a foreign project chooses neither where memories go, nor code, nor who
+is asked.
 """
 
 from __future__ import annotations
@@ -11,7 +12,9 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 from perdure.errors import SettingsInvalid, shown
+from perdure.files import read_regular
 from perdure.model import CONTEXT_TYPES, TIERS
+from perdure.trusted_projects import Refused, may_choose
 from perdure.validation import number_in
 from perdure.values import field, value_class
 
@@ -25,28 +28,38 @@ _MAX_BYTES: Final = 1 << 20
 @value_class
 class ProjectSettings:
     """`path` is the file that they were read from, None where there is none. `index_path` is the database of the tool
-    whose file it is; nothing is written to it.
+    whose file it is; nothing is written to it. `refused` is what it may not choose.
     """
 
     path: Path | None
     index_path: Path
     values: Mapping[str, object] = field(default_factory=dict[str, object])
+    refused: tuple[Refused, ...] = ()
 
 
-def read_project_settings(project: Path) -> ProjectSettings:
+def read_project_settings(project: Path, environ: Mapping[str, str] | None = None) -> ProjectSettings:
     """SettingsInvalid names the file, the line and what to do."""
     index = project / INDEX_FILE
     for name in CONFIG_FILES:
         path = project / name
+        if not path.is_file():
+            continue
         try:
-            text = path.read_bytes()[: _MAX_BYTES + 1].decode("utf-8-sig") if path.is_file() else None
+            content = read_regular(path, _MAX_BYTES)
+            text = content.decode("utf-8-sig") if len(content) <= _MAX_BYTES else None
         except (OSError, UnicodeDecodeError) as error:
             raise SettingsInvalid(
                 f"{path} cannot be read as text.", remedy="Save it as UTF-8, or remove it."
             ) from error
-        if text is not None:
-            config = ConfigFile(path, text)
-            return ProjectSettings(path, config.index_path(project) or index, config.settings())
+        if text is None:
+            raise SettingsInvalid(f"{path} has more than {_MAX_BYTES:,} bytes.", remedy="Shorten or remove it.")
+        config = ConfigFile(path, text)
+        values = config.settings()
+        model = str(values.get("embedder", "local"))
+        if may_choose(model, project, environ):
+            return ProjectSettings(path, config.index_path(project) or index, values)
+        kept = {name: value for name, value in values.items() if not name.startswith("embedder")}
+        return ProjectSettings(path, config.index_path(project) or index, kept, (Refused(path, "embedder", model),))
     return ProjectSettings(None, index)
 
 

@@ -488,7 +488,7 @@ def _sources(
         return own
     from perdure.project_settings import read_project_settings
 
-    found = read_project_settings(project)
+    found = read_project_settings(project, environ)
     if any("embedder" in values for _, values in own):
         # Its dimensions are those of its model, and the user has chosen another.
         found_values = {name: value for name, value in found.values.items() if name != "embedder_dimensions"}

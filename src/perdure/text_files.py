@@ -7,10 +7,12 @@ import shutil
 import tempfile
 from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
+from io import TextIOWrapper
 from pathlib import Path
 from typing import TextIO, cast
 
 from perdure.errors import ExportFailed, ImportFailed, shown
+from perdure.files import open_regular
 from perdure.validation import refuse_address
 
 
@@ -50,7 +52,7 @@ def rereadable(source: str | os.PathLike[str] | TextIO) -> Generator[TextIO]:
     with ExitStack() as stack:
         try:
             if isinstance(source, str | os.PathLike):
-                stream = stack.enter_context(Path(source).open(encoding="utf-8-sig"))
+                stream = stack.enter_context(TextIOWrapper(open_regular(source), encoding="utf-8-sig"))
             else:
                 spool = stack.enter_context(tempfile.SpooledTemporaryFile(1 << 24, "w+", encoding="utf-8"))
                 shutil.copyfileobj(source, spool)

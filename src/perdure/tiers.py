@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Final
 
-from perdure.model import Record
+from perdure.model import CONFIDENCE_LABELS, Record
 from perdure.values import value_class
 
 
@@ -31,12 +31,25 @@ TIERS: Final[Mapping[str, Tier]] = {
 }
 MAX_BOOST: Final = 3.0
 
+# What a memory of low trust may say about itself: more is not believed.
+MOST_BELIEVED_OBSERVATIONS: Final = 10
+MOST_BELIEVED_CONFIDENCE: Final = CONFIDENCE_LABELS["medium"]
+
 # A memory that was judged this often, and this confidently, may become critical; somebody has to say so.
 PROMOTION_VALIDATIONS: Final = 5
 PROMOTION_CONFIDENCE: Final = 0.9
 PROMOTED_TO: Final = "critical"
 # In a memory's metadata: the tier a model would give it, if a person agreed.
 PROPOSED: Final = "proposed_tier"
+
+
+def believed_observations(record: Record) -> int:
+    count = record.observation_count
+    return min(count, MOST_BELIEVED_OBSERVATIONS) if record.trust == "low" else count
+
+
+def believed_confidence(record: Record) -> float:
+    return min(record.confidence, MOST_BELIEVED_CONFIDENCE) if record.trust == "low" else record.confidence
 
 
 def last_used(record: Record) -> datetime:

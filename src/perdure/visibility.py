@@ -6,6 +6,7 @@ Two mirrors of it exist for speed: `store/sqlite/filters.py` says it in SQL, and
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from datetime import datetime
 from typing import Final
 
@@ -16,6 +17,9 @@ from perdure.tiers import offered_tier
 from perdure.validation import scalar_json
 
 GONE_STATES: Final = frozenset({"deleted", "evicted", "expired"})
+
+# In the metadata of what was imported from a project: the ids of the projects that say it.
+TOLD_IN: Final = "told_in"
 
 _KIND: Final = pattern(rf"({'|'.join(KINDS)}):.*/[0-9]{{8}}", re.DOTALL)
 
@@ -28,18 +32,38 @@ def kind_of(key: str) -> str | None:
     return kind[1] if kind else None
 
 
+def places_of(record: Record) -> tuple[str, ...] | None:
+    """The projects in which alone a memory is told without being asked for: what was imported from one that nobody has
+    vouched for stays there. Its metadata has their ids; the name of one, after a slash, is all that is known of what
+    was imported by an earlier version. None: everywhere.
+    """
+    if record.trust != "low" or record.source != "import":
+        return None
+    ids = record.metadata.get(TOLD_IN)
+    if isinstance(ids, list | tuple):
+        return tuple(id for id in ids if isinstance(id, str))
+    return None if record.source_project is None else (f"/{record.source_project}",)
+
+
+def is_told_in(record: Record, places: Collection[str]) -> bool:
+    own = places_of(record) if places else None
+    return own is None or not set(own).isdisjoint(places)
+
+
 def has_expired(record: Record, moment: datetime) -> bool:
     return record.expires_at is not None and record.expires_at <= moment
 
 
 def is_visible(record: Record, filter: Filter, moment: datetime) -> bool:
-    """Whether a read with this filter may show the memory: it is in a state that the filter names and of no kind that
-    it hides, deprecated only when the filter asks for that tier, and true and unexpired at this moment where it asks
-    for active memories alone.
+    """Whether a read with this filter may show the memory: it is in a state that the filter names, of no kind that it
+    hides, told where it asks for that, deprecated only when the filter asks for that tier, and true and unexpired at
+    this moment where it asks for active memories alone.
     """
     if record.state not in filter.states or (record.tier == "deprecated" and filter.tier != "deprecated"):
         return False
     if record.key and filter.hidden and kind_of(record.key) in filter.hidden:
+        return False
+    if not is_told_in(record, filter.told_in):
         return False
     if filter.states != ("active",):
         return True
@@ -83,5 +107,6 @@ def matches_filter(record: Record, filter: Filter) -> bool:
         and (filter.created_until is None or record.created_at < filter.created_until)
         and (filter.unexpired_at is None or not has_expired(record, filter.unexpired_at))
         and (filter.numbers is None or record.number in filter.numbers)
+        and is_told_in(record, filter.told_in)
         and (not filter.offered or offered_tier(record) is not None)
     )

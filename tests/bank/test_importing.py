@@ -26,7 +26,7 @@ def test_every_field_of_an_entry_has_its_place(memory: Memory, project: Path):
     assert first.text == "Guessing the encoding of a text file corrupts names; ask for it."
     assert (first.observation_count, first.source, first.source_project) == (3, "import", "shop")
     assert first.references == ("Feature #002", "Feature #018 (twice, in the importer)")
-    assert first.metadata == {
+    assert {name: value for name, value in first.metadata.items() if name != "told_in"} == {
         "observed_in": "Feature #002, Feature #018 (twice, in the importer)",
         "cost": "Two days of repair",
         "last_observed": "Feature #018",
@@ -42,7 +42,7 @@ def test_lines_for_the_reasoning_and_the_keywords_are_read_where_somebody_wrote_
     text = (
         "### Ask\nAsk first.\n- Reasoning: It saves\n  a day.\n- Keywords: question, code, first answer\n- Cost: none\n"
     )
-    import_bank(memory, make_project(tmp_path / "site", {"heuristics": text}), private=True)
+    import_bank(memory, make_project(tmp_path / "site", {"heuristics": text}), private=True, trusted=True)
     ask = memory.get(1)
     assert (ask.reasoning, ask.keywords) == ("It saves\na day.", ("question", "first answer"))
     assert ask.metadata == {"cost": "none"}
@@ -135,7 +135,7 @@ def test_a_dry_run_counts_and_stores_nothing(memory: Memory, project: Path):
 
 def test_a_field_that_goes_on_in_the_next_line_is_one_field(memory: Memory, tmp_path: Path):
     text = "### Rule\nText.\n- Example: first line\n  second line\n- Cost: 1\n- Cost: 2\n- 7 wonders: listed\n"
-    import_bank(memory, make_project(tmp_path / "shop", {"heuristics": text}), private=True)
+    import_bank(memory, make_project(tmp_path / "shop", {"heuristics": text}), private=True, trusted=True)
     assert memory.get(1).metadata == {
         "example": "first line\nsecond line", "cost": ["1", "2"], "field_7_wonders": "listed",
     }  # fmt: skip

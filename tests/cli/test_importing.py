@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -186,3 +187,67 @@ def test_one_undo_takes_an_import_back(user: User, store: Path, tmp_path: Path):
     (report,) = user.done("import", str(path), "--json").json["imports"]
     user.done("undo", report["batch"], "--yes")
     assert said(store, SESSION) == []
+
+
+@pytest.mark.parametrize("name", ["x.jsonl", "x.csv", "x.md", "x"])
+@pytest.mark.parametrize("what", ["pipe", "device"])
+def test_what_is_no_file_is_said_so_at_once(user: User, tmp_path: Path, name: str, what: str):
+    path = tmp_path / name
+    if what == "pipe":
+        os.mkfifo(path)
+    else:
+        path.symlink_to("/dev/zero")
+    refused = user("import", str(path))
+    assert refused.code != 0
+    assert f"{path} is not a regular file." in refused.err
+    assert "perdure import -" in refused.err
+
+
+@pytest.mark.parametrize("beginning", [b"", b"{", b" ", b'{"text": "x"}\n{'])
+def test_a_file_of_zeros_is_judged_by_its_beginning(user: User, tmp_path: Path, beginning: bytes):
+    path = tmp_path / "zeros.jsonl"
+    with path.open("wb") as file:
+        file.write(beginning)
+        file.truncate(1 << 40)
+    refused = user("import", str(path))
+    assert refused.code != 0
+    assert "neither JSON" in refused.err or "not JSON" in refused.err or "longer than" in refused.err
+
+
+def test_a_pipe_among_transcripts_is_left_alone(user: User, tmp_path: Path):
+    lines(tmp_path / "transcripts" / "one.jsonl", claude_transcript())
+    os.mkfifo(tmp_path / "transcripts" / "two.jsonl")
+    assert imported(user, str(tmp_path / "transcripts"))["inserted"] == 5
+
+
+GENERATED = (
+    "ALTER TABLE memory_index ADD COLUMN bomb TEXT GENERATED ALWAYS AS "
+    "(replace(hex(zeroblob(100000000)), '0', 'aa')) VIRTUAL"
+)
+DEFAULT = f"ALTER TABLE memory_index ADD COLUMN bomb TEXT DEFAULT '{'x' * 1_000_000}'"
+LARGE = "UPDATE memory_index SET content = zeroblob(17000000)"
+
+
+@pytest.mark.parametrize(
+    ("statement", "count", "said"),
+    [(GENERATED, 30, "30 new"), (DEFAULT, 200, "says more than its file has room for"), (LARGE, 1, "of more than 16")],
+    ids=["generated", "default", "large"],
+)
+def test_a_small_database_does_not_fill_the_memory(user: User, tmp_path: Path, statement: str, count: int, said: str):
+    path = tmp_path / "project" / ".opencode/memory/database/memory-index.sqlite"
+    rows = [indexed(n) for n in range(count)]
+    make(path, MEMORY_INDEX, "memory_index", rows, statement)
+    answer = user("import", str(path))
+    assert said in answer.out + answer.err
+    assert ("bomb" in user("list", "--json").out) is False
+
+
+def test_a_large_import_says_first_how_it_is_taken_back(user: User, tmp_path: Path):
+    """So that it is known also of one that is killed in the middle."""
+    path = make(tmp_path / "other" / "memory.db", LEARNINGS, "entries", [learning(n) for n in range(5)])
+    told = user.done("import", str(path)).err.splitlines()
+    first, *_, last = [line for line in told if "perdure undo" in line or "undo" in line]
+    assert "if it is interrupted" in first
+    assert first.split()[-1] == last.split()[-1]
+    user.done("undo", first.split()[-1])
+    assert user.done("list", "--json").json["records"] == []

@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from embed.wires import Open
 
 # https://sbert.net/docs/package_reference/sentence_transformer/SentenceTransformer.html, version 5: a path or a name,
-# `local_files_only`; `encode_query` and `encode_document` put the model's own prompts before the texts.
+# `local_files_only`, `trust_remote_code`; `encode_query` and `encode_document` put the model's own prompts before it.
 SENTENCE_TRANSFORMERS = """
 import numpy, pathlib
 asked = []
 class SentenceTransformer:
-    def __init__(self, model_name_or_path, *, local_files_only=False):
-        assert local_files_only and pathlib.Path(model_name_or_path).is_dir()
+    def __init__(self, model_name_or_path, *, local_files_only=False, trust_remote_code=None):
+        assert local_files_only and trust_remote_code is False and pathlib.Path(model_name_or_path).is_dir()
         self.size = int(pathlib.Path(model_name_or_path, "size").read_text("utf-8"))
         asked.append("load")
     def encode_query(self, sentences, *, show_progress_bar=None, convert_to_numpy=True):
@@ -207,6 +207,66 @@ def test_a_folder_without_a_model_and_a_model_that_cannot_run_are_said_so(
     (folder / "size").write_text("many", "utf-8")
     with pytest.raises(EmbedderUnavailable, match="ValueError: invalid literal"):
         _ = opened(settings.load(embedder=f"{provider}:{folder}")).generation
+
+
+@each_library
+def test_without_its_library_a_folder_is_not_looked_through(
+    provider: str, tmp_path: Path, opened: Open, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setitem(sys.modules, PROVIDERS[provider], None)
+    with pytest.raises(EmbedderUnavailable, match="cannot be imported"):
+        _ = opened(settings.load(embedder=f"{provider}:{tmp_path}")).generation
+
+
+@each_library
+@pytest.mark.parametrize("what", ["many files", "many folders", "a large file"])
+def test_a_folder_that_is_no_model_s_is_not_read(
+    provider: str, what: str, library: Library, folder: Path, opened: Open
+):
+    asked = library(provider)
+    if what == "a large file":
+        with (folder / "zeros").open("wb") as file:
+            file.truncate(65 << 30)
+    for number in range(0 if what == "a large file" else 1001):
+        path = folder / str(number)
+        path.mkdir() if what == "many folders" else path.touch()
+    with pytest.raises(EmbedderUnavailable, match="is no folder of a model"):
+        _ = opened(settings.load(embedder=f"{provider}:{folder}")).generation
+    assert asked == []
+
+
+def test_a_pipe_and_a_device_are_no_part_of_a_model(library: Library, folder: Path, opened: Open):
+    library("sentence-transformers")
+    os.mkfifo(folder / "pipe")
+    (folder / "zero").symlink_to("/dev/zero")
+    (folder / "itself").symlink_to(folder)
+    assert opened(settings.load(embedder=f"sentence-transformers:{folder}")).generation.dimensions == 6
+
+
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [
+        ("modules.json", [{"type": "sentence_transformers.models.Transformer"}, {"type": "modeling_own.Own"}]),
+        ("modules.json", [{"type": "sentence_transformers_of_mine.Own"}]),
+        ("modules.json", {"nonsense": 1}),
+        ("1_Router/router_config.json", {"types": {"query_0_Own": "own.Own"}}),
+    ],
+    ids=str,
+)
+def test_a_model_with_code_of_its_own_is_refused_before_it_is_loaded(
+    file: str, content: Any, library: Library, folder: Path, opened: Open
+):
+    asked = library("sentence-transformers")
+    (folder / file).parent.mkdir(exist_ok=True)
+    (folder / file).write_text(json.dumps(content), "utf-8")
+    with pytest.raises(EmbedderUnavailable, match=file) as refused:
+        _ = opened(settings.load(embedder=f"sentence-transformers:{folder}")).generation
+    assert "no code of its own" in refused.value.remedy
+    assert asked == []
+    usual = [{"type": f"sentence_transformers.models.{name}"} for name in ("Transformer", "Pooling", "Normalize")]
+    (folder / file).unlink()
+    (folder / "modules.json").write_text(json.dumps(usual), "utf-8")
+    assert opened(settings.load(embedder=f"sentence-transformers:{folder}")).generation.dimensions == 6
 
 
 def test_fastembed_needs_an_onnx_file(library: Library, folder: Path, opened: Open):

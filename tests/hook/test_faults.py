@@ -122,7 +122,7 @@ def test_on_a_full_disk_a_session_is_told_what_the_knowledge_bank_says(project: 
     run = run_hook(content, *UNHURRIED, environment=session.environment, script=full + ARMED)
     assert is_valid(run, "claude")
     assert "Read real samples" in run.context
-    assert run.context.endswith("semantic: disabled*")
+    assert run.context.splitlines()[-2].endswith("semantic: disabled*")
 
 
 def test_a_store_that_does_not_exist_yet_begins_with_what_was_said(project: Path, store: Path):
@@ -240,8 +240,8 @@ def test_a_session_starts_with_the_user_s_memories_whatever_a_file_of_the_projec
     session = HostSession("claude", project)
     told = tell(session, session.start()).context
     assert "Never deploy on Friday" in told
-    assert f"*Memory: {path}, line 1, is not JSON" in told.splitlines()[-1]
-    assert told.endswith(" The defaults are in use.*")
+    assert f"*Memory: {path}, line 1, is not JSON" in told.splitlines()[-2]
+    assert told.splitlines()[-2].endswith(" The defaults are in use.*")
 
 
 def a_file(place: Path) -> None:
@@ -382,3 +382,18 @@ def test_a_hook_loads_no_more_than_its_event_needs(project: Path, known: Path):
     session.turn = 2
     kept = modules_loaded([session.stop("Every Friday.")])
     assert not kept & {"perdure.recall.recaller", "numpy", "tokenizers", "click", "rich", "asyncio"}
+
+
+@pytest.mark.parametrize("umask", ["0", "022", "077"])
+def test_whatever_the_umask_nobody_else_reads_what_a_hook_keeps(project: Path, stranger: Path, umask: str):
+    """The hook may come before everything else."""
+    bank(project, Sampling="Read real samples before you write a parser")
+    prefix = ["sh", "-c", f'umask {umask}; exec "$@"', "sh"]
+    session = HostSession("claude", project)
+    for event in [*events(session), session.start("resume")]:
+        run_hook(json.dumps(event).encode(), *UNHURRIED, environment=session.environment, prefix=prefix)
+    data = stranger / ".local/share/perdure"
+    kept = [data, *data.rglob("*")]
+    assert {path.name for path in kept} >= {"memory.db", "sessions", "latest", "taken-in", "bank-imports"}
+    modes = {str(path): oct(path.stat().st_mode & 0o777) for path in kept}
+    assert modes == {str(path): "0o700" if path.is_dir() else "0o600" for path in kept}

@@ -265,7 +265,8 @@ def test_of_more_memories_than_vectors_are_compared_one_by_one_each_is_still_wei
     texts = [f"learning {'x' * (n % 97)} {n}" for n in range(6000)]
     sure = np.array([n * 37 % 100 / 100 for n in range(6000)])
     with Memory(":memory:", embedder=embedder, clock=clock) as memory:
-        memory.import_({"text": text, "confidence": one} for text, one in zip(texts, sure.tolist(), strict=True))
+        records = ({"text": text, "confidence": one} for text, one in zip(texts, sure.tolist(), strict=True))
+        memory.import_(records, trusted=True)
         memory.work()
         found = [hit.score for hit in memory.recall("???", recipe="learnings", limit=20)]
         near = embedder.embed_passages(["".join(passage(memory.get(1))).replace(texts[0], text) for text in texts])

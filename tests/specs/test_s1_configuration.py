@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 import pytest
 from embed.wires import WIRES
 from providers.server import FaultServer, answering
-from specs.projects import configure, git, learn, repository, told
+from specs.projects import configure, git, inside, learn, repository, told
 
 from perdure import Memory
 from perdure.errors import SettingsInvalid
 from perdure.session.configuration import read_configuration, session_settings
 from perdure.testing.embedder import WordEmbedder
+from perdure.trusted_projects import trust
 
 if TYPE_CHECKING:
     from clocks import HandClock
@@ -51,6 +52,7 @@ def learned(clock: HandClock) -> Iterator[Memory]:
 def test_the_front_matter_is_read_with_its_comments_and_quotes(project: Path):
     """S1 configuration file: only what stands between its two lines, and in folders below as well."""
     configure(project).write_text(EXAMPLE, encoding="utf-8")
+    trust(project)
     (project / "src").mkdir()
     for folder in (project, project / "src"):
         read = read_configuration(folder)
@@ -82,7 +84,7 @@ def test_weights_that_do_not_sum_to_one_are_refused(project: Path, learned: Memo
     assert "iflow-dev.local.md" in str(refusal.value)
     block = told(project, learned)
     assert len(block.entries) == 12
-    assert "must each be from 0 to 1 and sum to 1.0" in block.text.splitlines()[-1]
+    assert "must each be from 0 to 1 and sum to 1.0" in inside(block)[-1]
     assert sum(signal.weight for signal in block.entries[0].explain.values()) == pytest.approx(1)
 
 
@@ -98,8 +100,11 @@ def test_weights_that_do_not_sum_to_one_are_refused(project: Path, learned: Memo
 def test_a_provider_in_the_user_s_file_is_leave_to_ask_it(
     project: Path, provider: str, embedder: str, host: str | None
 ):
-    """S1 configuration provider: its own host may be asked from then on, and nobody else."""
+    """S1 configuration provider: in a project that the user trusts, its own host may be asked, and nobody else."""
     configure(project, memory_embedding_provider=provider)
+    stranger_s = session_settings(project)
+    assert (stranger_s.embedder, stranger_s.egress) == ("local", ())
+    trust(project)
     chosen = session_settings(project)
     assert chosen.embedder == embedder
     assert chosen.egress == ((host,) if host else ())
@@ -119,6 +124,8 @@ def test_a_file_that_git_tracks_is_no_leave(project: Path):
 def test_what_the_user_set_for_perdure_counts_first(project: Path, monkeypatch: pytest.MonkeyPatch):
     """S1 configuration one store: all projects share it, and one model makes its vectors."""
     configure(project, memory_embedding_provider="gemini", memory_keyword_provider="haiku")
+    assert session_settings(project).keywords == "auto"
+    trust(project)
     monkeypatch.setenv("PERDURE_EMBEDDER", "none")
     chosen = session_settings(project)
     assert (chosen.embedder, chosen.egress, chosen.keywords) == ("none", (), "haiku")
@@ -128,6 +135,7 @@ def test_the_model_of_the_file_is_asked(project: Path, monkeypatch: pytest.Monke
     """S1 configuration model: by the session's memory, at the provider's server."""
     wire = WIRES["gemini"]
     configure(project, memory_embedding_provider="gemini", memory_embedding_model="gemini-embedding-001")
+    trust(project)
     with FaultServer() as server:
         server.always(answering(wire.answer))
         monkeypatch.setenv("PERDURE_EMBEDDER_URL", f"{server.url}/v1beta")

@@ -14,6 +14,7 @@ from specs.workshop import LEARNING, Workshop
 
 from perdure import Memory
 from perdure.text.keywords import same_word
+from perdure.trusted_projects import trust
 
 SECRET = "ghp_" + "a1B2c3D4e5" * 3 + "F6g7H8"
 GENERIC = """
@@ -102,6 +103,7 @@ def test_the_embedding_is_made_by_the_configured_provider(
     server.always(answering(WIRES["ollama"].answer))
     shop = Workshop(make_feature(tmp_path / "shop"), tmp_path / "m.db", embedder=None)
     shop.configure("memory_embedding_provider: ollama")
+    trust(shop.project)
     assert shop.retro(LEARNING)["vectors_pending"] == 0
     assert LEARNING["description"] in str(server.requests[0].json["input"])
     assert server.requests[0].json["model"] == "nomic-embed-text"
@@ -150,6 +152,7 @@ def test_vectors_are_made_up_fifty_at_a_time(tmp_path: Path, server: FaultServer
     with Memory(shop.store, embedder="none") as memory:
         memory.import_([{"text": f"Learning number {n}"} for n in range(70)])
     shop.configure("memory_embedding_provider: ollama")
+    trust(shop.project)
     first, second = shop.retro(), shop.retro()
     assert (first["embedded"], first["vectors_pending"]) == (50, 20)
     assert (second["embedded"], second["vectors_pending"]) == (20, 0)

@@ -16,7 +16,7 @@ from embed.wires import WIRES
 from mcp_server.host import served
 from providers.server import Behaviour, FaultServer, answering, hang
 from specs.entries import TOPICS
-from specs.projects import bank, configure, feature, learn, repository, told
+from specs.projects import bank, configure, feature, inside, learn, repository, told
 
 from perdure import Memory, settings
 from perdure.bank.plain import plain_block
@@ -26,6 +26,7 @@ from perdure.session.configuration import session_settings
 from perdure.session.start import MOST_CHARACTERS
 from perdure.store.sqlite.store import SqliteStore
 from perdure.testing.embedder import WordEmbedder
+from perdure.trusted_projects import trust
 
 if TYPE_CHECKING:
     from clocks import HandClock
@@ -117,7 +118,7 @@ def test_a_resume_in_the_same_state_gets_the_same_text_and_counts_nothing(own: P
 def test_the_line_of_a_block_from_the_store(project: Path, learned: Memory):
     """S1 diagnostics active: how many of how many, found by what, asked what, by which model."""
     feature(project, spec="Build a parser for real file samples that never fails")
-    line = told(project, learned).text.splitlines()[-1]
+    line = inside(told(project, learned))[-1]
     assert line == (
         '*Memory: 3 entries from 3 | semantic: active (vector=3, fts5=1) | context: "parser: Build a parser for real '
         'file samples that never fail..." | model: words*'
@@ -130,13 +131,13 @@ def test_the_line_of_a_block_from_the_files(project: Path, stranger: Path):
     store = stranger / "data.db"
     store.write_bytes(b"no database")
     block = told(project, environ={"HOME": str(stranger), "PERDURE_STORE": str(store)})
-    assert block.text.splitlines()[-1] == "*Memory: 2 entries (2 local, 0 global) | semantic: disabled*"
+    assert inside(block)[-1] == "*Memory: 2 entries (2 local, 0 global) | semantic: disabled*"
 
 
 def test_the_block_has_a_heading_for_each_category(project: Path, learned: Memory):
     """S1 diagnostics block: the line extends the block that sessions know."""
     learned.remember("Answer in British English", tier="constitutional")
-    lines = told(project, learned).text.splitlines()
+    lines = inside(told(project, learned))
     assert lines[0] == TITLE
     assert [line for line in lines if line.startswith("###")] == [
         "### Constitution",
@@ -189,6 +190,7 @@ def late(connection: Connection, request: Received) -> None:
 def test_a_provider_far_away_is_waited_for(project: Path, monkeypatch: pytest.MonkeyPatch):
     """S1 criterion 9b: three tenths of a second leave time for everything, within the two seconds of a start."""
     configure(project, memory_embedding_provider="gemini")
+    trust(project)
     feature(project, spec="Parse real file samples")
     with FaultServer() as server:
         server.always(answering(WIRES["gemini"].answer))
@@ -254,7 +256,7 @@ def test_without_the_database_the_files_are_told(
             monkeypatch.setattr(SqliteStore, "open", wait)
         block = told(project, budget=0.8 if fault == "slow" else 50.0)
     assert block.mode == "plain"
-    assert block.text == f"{plain}\n{block.diagnostics}"
+    assert inside(block) == [*plain.splitlines(), block.diagnostics]
 
 
 def test_whatever_is_broken_a_session_starts(project: Path, stranger: Path):

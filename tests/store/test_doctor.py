@@ -379,6 +379,27 @@ def test_a_file_that_others_may_read_is_a_warning_with_the_command_that_mends_it
     assert str(finding.remedy).startswith(f"Run: chmod 600 {sound}")
 
 
+@pytest.mark.parametrize(("mode", "may"), [(0o770, "put files into"), (0o1777, None), (0o755, None)])
+def test_a_folder_that_others_may_write_to_is_a_warning(sound: Path, mode: int, may: str | None):
+    sound.parent.chmod(mode)
+    with closing(SqliteStore.open(sound)) as store:
+        finding = next(f for f in store.check() if f.check == "permissions")
+    assert finding.level == ("warning" if may else "ok")
+    assert finding.remedy == (f"Run: chmod 700 {sound.parent}" if may else None)
+    assert may is None or may in finding.sentence
+
+
+def test_the_folder_of_our_own_data_is_nobody_else_s(stranger: Path, sound: Path):
+    data = stranger / ".local/share/perdure"
+    data.mkdir(parents=True)
+    data.chmod(0o755)
+    with closing(SqliteStore.open(sound)) as store:
+        finding = next(f for f in store.check() if f.check == "permissions")
+        assert (finding.level, finding.remedy) == ("warning", f"Run: chmod 700 {data}")
+        data.chmod(0o700)
+        assert next(f for f in store.check() if f.check == "permissions").level == "ok"
+
+
 def test_a_table_that_cannot_be_read_is_a_finding_and_not_a_crash(sound: Path):
     break_it(sound, "DROP TABLE payload")
     with closing(SqliteStore.open(sound)) as store:

@@ -36,6 +36,7 @@ from perdure.errors import (
     Unauthenticated,
     shown,
 )
+from perdure.files import private_folder
 from perdure.validation import check_choice, check_namespaces, check_single_line
 
 # A token is `perdure_<id>_<secret>`: the id is no secret, and says which line of the file to compare with.
@@ -183,7 +184,7 @@ class TokenFile:
 
     @contextmanager
     def _writing(self, path: Path) -> Generator[int]:
-        self._store.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        private_folder(self._store.parent)
         with _opened(path, os.O_RDWR | os.O_CREAT | os.O_APPEND) as descriptor:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
             yield descriptor

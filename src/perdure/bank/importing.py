@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
@@ -20,9 +20,13 @@ from perdure.bank.entries import BankEntry, SkippedEntry, global_bank, local_ban
 from perdure.bank.plain import without_duplicates
 from perdure.bank.sections import name_in_keys
 from perdure.errors import PerdureError
+from perdure.files import private_folder
+from perdure.ids import content_hash
 from perdure.model import LEARNING_CATEGORIES, STATES, Record
 from perdure.settings import directory
+from perdure.trusted_projects import is_trusted, project_id
 from perdure.validation import MAX_ITEMS, check_fields, check_text
+from perdure.visibility import TOLD_IN, places_of
 
 if TYPE_CHECKING:
     from perdure.memory import Memory
@@ -44,7 +48,8 @@ _FORGOTTEN: Final = "Forgotten or corrected here since; --revive imports it anyw
 @dataclass(frozen=True, slots=True)
 class BankImport:
     """What an import of a bank did. `present` were stored already. `skipped` were left out, or taken otherwise than
-    they stand, and why. `unfinished` wait for the next run, because the time was up. One undo of `batch` takes it back.
+    they stand, and why. `unfinished` wait for the next run, because the time was up. `low_trust` of the entries are
+    told in their project alone. One undo of `batch` takes it back.
     """
 
     inserted: int = 0
@@ -55,6 +60,7 @@ class BankImport:
     folders: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     evicted: tuple[Record, ...] = ()
+    low_trust: int = 0
 
 
 NOTHING_IMPORTED: Final = BankImport()
@@ -68,12 +74,13 @@ def import_if_empty(
     of a `private` project is imported alone: `memory` is its own namespace. `name` is what memories call the project.
     """
     root, name = Path(project), name or project_name(Path(project))
+    trusted = is_trusted(root)
     if not is_first_run(memory, root, name):
         return NOTHING_IMPORTED
     mark = _unfinished_mark(root)
-    mark.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    private_folder(mark.parent)
     mark.touch(mode=0o600)
-    done = import_bank(memory, root, private=private, budget=budget, name=name)
+    done = import_bank(memory, root, private=private, trusted=trusted, budget=budget, name=name)
     if not done.unfinished:
         _done_mark(root).touch(mode=0o600)
         mark.unlink(missing_ok=True)
@@ -124,8 +131,8 @@ def import_bank(  # noqa: PLR0913 - one for each thing a caller may decide
 ) -> BankImport:
     """Import the bank of a project, and the global one unless the project is `private`. `shared` is where that is.
 
-    A project's bank comes with its repository, which others may have written: its memories are of low trust unless it
-    is `trusted`. The global one is the user's own.
+    A project's bank comes with its repository, which others may have written: its memories are of low trust, and told
+    in this project alone, unless it is `trusted`. The global one is the user's own.
     """
     end = None if budget is None else monotonic() + budget
     folders = ([] if project is None else [local_bank(project)]) + ([] if private else [Path(shared or global_bank())])
@@ -138,16 +145,19 @@ def import_bank(  # noqa: PLR0913 - one for each thing a caller may decide
         skipped += [*bank.skipped, *_other_files(folder)]
     if not dry_run:
         memory.note_markdown(None if project is None else Path(project), None if private else folders[-1])
-    fields, refused = checked_fields(without_duplicates(entries), name, trusted=trusted)
+    told_in = None if trusted or project is None else project_id(project)
+    fields, refused = checked_fields(without_duplicates(entries), name, told_in=told_in)
     skipped += refused
     found = tuple(str(folder) for folder in folders if folder.is_dir())
     if dry_run:
         known = _known(memory)
         new = sum(entry.content_hash not in known for entry, _ in fields)
         return BankImport(new, len(fields) - new, skipped=tuple(skipped), folders=found)
-    return import_entries(
+    done = import_entries(
         memory, fields, BankImport(skipped=tuple(skipped), folders=found), end, progress, revive=revive
     )
+    low = sum(each["trust"] == "low" for _, each in fields)
+    return replace(done, low_trust=low)
 
 
 def import_entries(
@@ -174,26 +184,47 @@ def import_entries(
             done += len(portion)
             if progress:
                 progress(done, len(entries))
+        # What is known already may be told elsewhere alone.
+        waits = present > 0 and end is not None and monotonic() >= end
+        if present and not waits:
+            _tell_here(memory, [fields for _, fields in entries[:done]])
     skipped = list(report.skipped)
     if deleted:
         known = _known(memory)
         gone = (entry for entry, _ in entries[:done] if entry.content_hash not in known)
         skipped += [SkippedEntry(entry.path, entry.line_number, entry.name, _FORGOTTEN) for entry in gone]
+    unfinished = len(entries) - done or int(waits)
     return BankImport(
-        inserted, present, len(entries) - done, batch if inserted else None, tuple(skipped), report.folders,
-        tuple(notes), tuple(evicted),
+        inserted, present, unfinished, batch if inserted else None, tuple(skipped), report.folders, tuple(notes),
+        tuple(evicted),
     )  # fmt: skip
 
 
-def _known(memory: Memory) -> set[str]:
-    """The content of all learnings that are active here."""
-    found: set[str] = set()
+def _known(memory: Memory) -> dict[str, Record]:
+    """All learnings that are active here, by their content."""
+    found: dict[str, Record] = {}
     after: int | None = None
     while True:
         page = memory.list(limit=1000, after=after, category=LEARNING_CATEGORIES)
-        found.update(record.content_hash for record in page)
+        found |= {record.content_hash: record for record in page}
         if (after := page.next) is None:
             return found
+
+
+def _tell_here(memory: Memory, entries: Sequence[Mapping[str, Any]]) -> None:
+    """What was imported from another project that nobody trusts is told in this one as well, if its own bank says it;
+    and everywhere, if a person vouches for this bank.
+    """
+    known = _known(memory)
+    for fields in entries:
+        record = known.get(content_hash(fields["text"]))
+        places = None if record is None else places_of(record)
+        if record is None or places is None:
+            continue
+        if fields["trust"] != "low":
+            memory.update(record.number, trust=fields["trust"])
+        elif not set(fields["metadata"][TOLD_IN]) <= set(places) and f"/{fields['source_project']}" not in places:
+            memory.update(record.number, metadata={TOLD_IN: [*places, *fields["metadata"][TOLD_IN]]})
 
 
 def _other_files(folder: Path) -> list[SkippedEntry]:
@@ -205,14 +236,17 @@ def _other_files(folder: Path) -> list[SkippedEntry]:
 
 
 def checked_fields(
-    entries: Sequence[BankEntry], project: str | None, *, trusted: bool
+    entries: Sequence[BankEntry], project: str | None, *, told_in: str | None
 ) -> tuple[list[tuple[BankEntry, dict[str, Any]]], list[SkippedEntry]]:
-    """Each entry with the fields of its memory; and those that can be none."""
+    """Each entry with the fields of its memory; and those that can be none. `told_in` is the id of the project where
+    alone those of its own bank are told; None, if a person vouches for it.
+    """
     good: list[tuple[BankEntry, dict[str, Any]]] = []
     skipped: list[SkippedEntry] = []
     for entry in entries:
-        trust = "normal" if trusted or entry.is_global else "low"
-        fields = entry_fields(entry, None if entry.is_global else project) | {"trust": trust}
+        fields = entry_fields(entry, None if entry.is_global else project) | {"trust": "normal"}
+        if told_in is not None and not entry.is_global:
+            fields |= {"trust": "low", "metadata": {**fields["metadata"], TOLD_IN: [told_in]}}
         try:
             check_text(fields["text"])
             written = {name: value for name, value in fields.items() if name not in {"text", *_TIMES, _OBSERVATIONS}}
@@ -268,6 +302,6 @@ def metadata_of(entry: BankEntry) -> dict[str, str | list[str]]:
     found: dict[str, list[str]] = {}
     for name, value in entry.fields:
         key = re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")[:60]
-        if name.lower() not in _MAPPED and value:
+        if name.lower() not in _MAPPED and value and key != TOLD_IN:
             found.setdefault(key if key[:1].isalpha() else f"field_{key}".rstrip("_"), []).append(value)
     return {key: values[0] if len(values) == 1 else values for key, values in found.items()}

@@ -335,6 +335,7 @@ def _store(
     covered: str | None = None,
 ) -> ImportReport:
     """`covered` is where all files were looked for; one that could not be read now is not gone."""
+    options = replace(options, project=project)
     name = name_in_keys(project, options.project_name)
     sections: list[Section] = []
     notes: list[str] = []

@@ -17,10 +17,13 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from perdure.clock import format_time
 from perdure.errors import NotAllowed, PerdureError, VersionConflict
+from perdure.files import open_private, private_folder
 from perdure.lifecycle.tier_policy import ONLY_PEOPLE
 from perdure.model import STATES, Record, Remembered
 from perdure.project import project_root
 from perdure.settings import directory
+from perdure.trusted_projects import is_trusted, project_id
+from perdure.visibility import TOLD_IN
 
 if TYPE_CHECKING:
     from perdure.memory import Memory
@@ -82,9 +85,11 @@ class ImportReport:
 
 @dataclass(frozen=True, slots=True)
 class ImportOptions:
-    """How something is imported. `project_name` is that of the project it belongs to. Unless it is `trusted`, a source
-    counts as written by a model: it may propose a constitutional memory, and makes none. `force` writes what did not
+    """How something is imported. `project_name` is that of the project it belongs to, and `project` its folder. Unless
+    it is `trusted`, a source counts as written by a model: it may propose a constitutional memory, and makes none; and
+    what it says is told in its own project alone. `force` writes what did not
     change, or was forgotten; without `remove` nothing is forgotten. `place` says where a session's messages belong.
+    `begun` is told the batch before its first memory is stored, so that one that is killed can be taken back.
     """
 
     project_name: str | None = None
@@ -94,6 +99,14 @@ class ImportOptions:
     remove: bool = True
     place: Place | None = None
     progress: Progress | None = None
+    project: Path | None = None
+    begun: Callable[[str], None] | None = None
+
+    def fields(self) -> dict[str, Any]:
+        """What memories get that nobody vouches for: neither now nor for their project."""
+        if self.trusted or (self.project is not None and is_trusted(self.project)):
+            return {}
+        return {"trust": "low", "metadata": {TOLD_IN: [project_id(self.project)]} if self.project else {}}
 
 
 UNTRUSTED: Final = ImportOptions()
@@ -119,8 +132,8 @@ def name_in_keys(project: Path | None, name: str | None) -> str:
     folder = directory("data", os.environ) / "project-names"
     path = folder / sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:32]
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with suppress(FileExistsError), path.open("xb") as file:
+        private_folder(folder)
+        with suppress(FileExistsError), open_private(path, "xb") as file:
             file.write(os.fsencode(root))
         owner = os.fsdecode(path.read_bytes())
         if owner != root and not Path(owner).is_dir():
@@ -156,6 +169,7 @@ def store_sections(
 ) -> ImportReport:
     """Write what is new or changed, and forget `gone`, as one batch; a dry run only counts."""
     writing = memory.writing_as(writer="person" if options.trusted else "model", surface=SURFACE)
+    untrusted = options.fields()
     counts = {"inserted": 0, "updated": 0, "present": 0, "kept_forgotten": 0}
     numbers: list[int] = []
     unread, notes = list(report.unread), list(report.notes)
@@ -168,7 +182,7 @@ def store_sections(
                 counts["updated" if existing else "inserted"] += 1
             else:
                 try:
-                    done = write_section(writing, section, existing, trust=None if options.trusted else "low")
+                    done = write_section(writing, section, existing, untrusted)
                 except VersionConflict:
                     # Another process, such as a hook beside a server, has read the same file.
                     counts["present"] += 1
@@ -210,11 +224,13 @@ def standing_of(memory: Memory, existing: Record | None, section: Section) -> st
     return None if last.surface.startswith(SURFACE) else "kept_forgotten"
 
 
-def write_section(memory: Memory, section: Section, existing: Record | None, trust: str | None) -> Remembered:
-    own = {**(existing.metadata if existing else {}), **section.fields.get("metadata", {})}
-    fields: dict[str, Any] = {"source": "import", **section.fields, "metadata": {**own, FILE_HASH: section.hash}}
-    if trust:
-        fields["trust"] = trust
+def write_section(
+    memory: Memory, section: Section, existing: Record | None, untrusted: Mapping[str, Any]
+) -> Remembered:
+    parts = (existing.metadata if existing else {}, section.fields.get("metadata", {}), untrusted.get("metadata", {}))
+    own = {name: value for part in parts for name, value in part.items()}
+    fields: dict[str, Any] = {"source": "import", **section.fields, **untrusted}
+    fields["metadata"] = {**own, FILE_HASH: section.hash}
     if section.at and existing is None:
         fields["valid_at"] = format_time(section.at)
     version = existing.version if existing and existing.state == "active" else 0

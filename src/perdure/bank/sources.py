@@ -26,6 +26,7 @@ from perdure.bank.tables import SUFFIXES
 from perdure.bank.takeover import known_databases, take_over
 from perdure.bank.transcripts import Agent, import_transcripts, objects_in
 from perdure.errors import ImportFailed
+from perdure.files import NOT_REGULAR, read_regular
 
 if TYPE_CHECKING:
     from perdure.memory import Memory
@@ -38,6 +39,8 @@ TRANSCRIPTS: Final[Mapping[str, Agent]] = {"claude-code transcripts": "claude-co
 TOOLS: Final = ("claude-code", "codex", "iflow", "opencode")
 _SQLITE: Final = b"SQLite format 3\0"
 _LOOKED_AT: Final = 200
+_BEGINNING: Final = 64 << 10
+_LOOKED_THROUGH: Final = 64 << 20
 _PLAIN_LINES: Final = (
     "Lines of text: `perdure remember --lines < FILE` makes each a memory. JSON: an object with a `text` on each line, "
     "or an array of them. A table: name it .csv, with a column `text`. Markdown: name it .md. Nothing was stored."
@@ -63,6 +66,8 @@ def recognise(path: Path) -> Source:
     """What a path is, by its place, its name or what stands in it; ImportFailed says what was expected."""
     if path.is_dir():
         return recognise_folder(path.absolute())
+    if path.exists() and not path.is_file():
+        raise ImportFailed(f"{path} is {NOT_REGULAR}.", remedy="Pipe what it says instead: `… | perdure import -`.")
     project = project_around(path.absolute())
     if path.suffix == ".md":
         if project is not None and is_memory_file(path.absolute().relative_to(project).as_posix()):
@@ -74,17 +79,24 @@ def recognise(path: Path) -> Source:
         around = path.absolute().parents
         return Source("document", (path,), next((each for each in around if (each / ".git").exists()), around[0]))
     try:
-        with path.open("rb") as stream:
-            if stream.read(len(_SQLITE)) == _SQLITE:
-                return Source("database", (path,), project)
+        is_database = read_regular(path, len(_SQLITE))[: len(_SQLITE)] == _SQLITE
     except OSError as error:
         raise ImportFailed(f"{path} cannot be read: {error.strerror}.") from error
+    if is_database:
+        return Source("database", (path,), project)
     return Source("table" if path.suffix.lower() in SUFFIXES else kind_of_lines(path), (path,))
 
 
 def kind_of_lines(path: Path) -> Kind:
-    """Of a file of JSON lines; what is nothing else is an export, whose reader says what is wrong."""
-    for count, (_, line) in enumerate(objects_in(path)):
+    """Of a file of JSON lines, by its beginning; what is nothing else is an export, whose reader says what is wrong."""
+    try:
+        content = read_regular(path, _BEGINNING)
+    except OSError as error:
+        raise ImportFailed(f"{path} cannot be read: {error.strerror}.") from error
+    beginning = content.removeprefix(codecs.BOM_UTF8).strip()
+    if not beginning.startswith((b"{", b"[")) and (beginning or len(content) > _BEGINNING):
+        raise ImportFailed(f"{path} is neither JSON nor a table nor Markdown.", remedy=_PLAIN_LINES)
+    for count, (_, line) in enumerate(objects_in(path, most=_LOOKED_THROUGH)):
         if "conversation_id" in line and "role" in line:
             return "messages"
         kind = str(line.get("type"))
@@ -96,10 +108,6 @@ def kind_of_lines(path: Path) -> Kind:
             return "claude-code transcripts"
         if "perdure_export" in line or "text" in line or count >= _LOOKED_AT:
             return "records"
-    with path.open("rb") as stream:
-        beginning = stream.read(_LOOKED_AT).removeprefix(codecs.BOM_UTF8).strip()
-    if beginning and not beginning.startswith((b"{", b"[")):
-        raise ImportFailed(f"{path} is neither JSON nor a table nor Markdown.", remedy=_PLAIN_LINES)
     return "records"
 
 
@@ -111,7 +119,7 @@ def recognise_folder(path: Path) -> Source:
         return Source("memory files", (path / SPECS,), path)
     if is_agent_memory(path):
         return Source("agent memory", tuple(sorted(path.glob("*.md"))), directory_of(path.parent))
-    files = tuple(sorted(path.rglob("*.jsonl")))
+    files = tuple(file for file in sorted(path.rglob("*.jsonl")) if file.is_file())
     kinds: list[tuple[Kind, Path]] = [(kind_of_lines(file), file) for file in files]
     for kind, _ in kinds:
         if kind in {"claude-code transcripts", "codex transcripts"}:
@@ -207,7 +215,8 @@ def import_source(memory: Memory, source: Source, options: ImportOptions) -> Imp
         and record.file_path in files
         and record.key == key_of_section(DOCUMENT, name, record.file_path or "", anchor=record.anchor_id)
     ]
-    return store_sections(memory, sections, known, replace(report, unread=tuple(unread)), options, gone)
+    placed = replace(options, project=source.root if source.kind == "document" else None)
+    return store_sections(memory, sections, known, replace(report, unread=tuple(unread)), placed, gone)
 
 
 def import_memory_files(memory: Memory, path: Path, project: Path, options: ImportOptions) -> ImportReport:

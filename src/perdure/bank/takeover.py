@@ -73,14 +73,18 @@ def store_foreign(
 
     records, unread = records_of(found, project, options.project_name)
     notes = notes_on(found)
-    if not options.trusted:
-        records = [{**record, "trust": "low"} for record in records] if found.kind == "memory index" else records
+    # The learnings are those of the user's own home; an index comes with its project.
+    untrusted = replace(options, project=project).fields() if found.kind == "memory index" else {}
+    if untrusted:
+        records = [{**each, **untrusted, "metadata": each["metadata"] | untrusted["metadata"]} for each in records]
     report = ImportReport(found.kind, str(path), unread=tuple(unread), notes=tuple(notes))
     if options.dry_run:
         known = sum(is_known(memory, record) for record in records)
         return replace(report, inserted=len(records) - known, present=known)
     writing = memory.writing_as(writer="person" if options.trusted else "model", surface=SURFACE)
     with writing.batch() as batch:
+        if options.begun and records:
+            options.begun(batch)
         done = writing.import_(records, trusted=True, progress=options.progress)
         if found.kind == "memory index" and done.inserted:
             notes += proposals_note(records, trusted=options.trusted)
@@ -89,7 +93,10 @@ def store_foreign(
             kept_forgotten=done.skipped_deleted, notes=(*notes, *done.notes), batch=batch,
         )  # fmt: skip
         state = ".".join(map(str, state_of(path)))
-        writing.upsert(key_of_takeover(path), told(report, found), **marker(state, found, options.project_name))
+        about = marker(state, found, options.project_name)
+        if untrusted:
+            about |= {**untrusted, "metadata": about["metadata"] | untrusted["metadata"]}
+        writing.upsert(key_of_takeover(path), told(report, found), **about)
     return report
 
 

@@ -9,12 +9,14 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast
 
 from perdure.bank.sections import UNTRUSTED, ImportOptions, ImportReport, Unread
 from perdure.clock import parse_time
 from perdure.errors import ImportFailed, PerdureError
+from perdure.files import open_regular
 from perdure.ids import content_hash
 from perdure.validation import MAX_TEXT_BYTES
 
@@ -103,13 +105,17 @@ def read_transcript(path: Path, agent: Agent) -> Transcript:
     return Transcript(agent, path, messages, reading.directory, reading.unreadable, reading.too_long)
 
 
-def objects_in(path: Path, reading: TranscriptReading | None = None) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """The objects of a file of JSON lines, with the numbers of their lines. The last one may be half written."""
+def objects_in(
+    path: Path, reading: TranscriptReading | None = None, most: float = inf
+) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """The objects of a file of JSON lines, with the numbers of their lines, until `most` bytes were read. The last one
+    may be half written.
+    """
     try:
-        with path.open("rb") as stream:
-            number = 0
-            while line := stream.readline(_MAX_LINE):
-                number += 1
+        with open_regular(path) as stream:
+            number = size = 0
+            while size <= most and (line := stream.readline(_MAX_LINE)):
+                number, size = number + 1, size + len(line)
                 try:
                     value: Any = json.loads(line) if line.strip() else None
                 except (ValueError, RecursionError):

@@ -70,6 +70,9 @@ def import_(target: Target, *, trusted: bool, revive: bool, project: Path | None
     after = [*evictions(done.evicted), *map(note, done.notes)]
     if not done.folders:
         after += empty_answer("There is no knowledge bank here.", f"Begin one: {target.hint('retro', '--name', '…')}")
+    if done.low_trust:
+        trusting = target.hint("session", "trust")
+        after.append(dim(f"{done.low_trust:,} are told in this project alone, until you trust it: {trusting}"))
     if done.batch:
         after.append(dim(f"take it back: {target.hint('undo', done.batch)}"))
         after.append(dim(f"found by words now; by meaning after: {target.hint('work')}"))

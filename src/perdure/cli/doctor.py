@@ -117,6 +117,7 @@ def findings_of_project(project: Path | None) -> Iterator[Finding]:
         remedy = "Correct the file, or remove the line. Sessions use the default in its place."
         yield Finding("configuration", "problem", f"{configuration.file}: {problem}", remedy)
     try:
-        read_project_settings(project)
+        refused = (*configuration.refused, *read_project_settings(project).refused)
+        yield from (Finding("configuration", "warning", each.detail, each.remedy) for each in refused)
     except SettingsInvalid as error:
         yield Finding(_PROJECT, "problem", error.sentence, error.cli_remedy)

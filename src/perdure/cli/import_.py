@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -14,7 +15,7 @@ from perdure.cli.confirm import DRY_RUN
 from perdure.cli.imported_view import imported_view, source_file
 from perdure.cli.progress import Bar
 from perdure.cli.render import View
-from perdure.cli.terminal import dim, note, safe
+from perdure.cli.terminal import dim, err, note, safe
 from perdure.jsonable import list_document
 
 if TYPE_CHECKING:
@@ -113,7 +114,7 @@ def import_sources(target: Target, sources: Sequence[Source], *, trusted: bool, 
     with target.memory(dry_run=dry_run) as memory:
         for source in sources:
             with Bar(f"Importing {source.kind}") as bar:
-                options = ImportOptions(trusted=trusted, dry_run=dry_run, progress=bar)
+                options = ImportOptions(trusted=trusted, dry_run=dry_run, progress=bar, begun=partial(begun, target))
                 try:
                     own = place_of(memory, source, options)
                     reports.append(import_source(own[0], source, own[1]))
@@ -129,6 +130,11 @@ def import_sources(target: Target, sources: Sequence[Source], *, trusted: bool, 
     if any(report.batch for report in reports):
         after.append(dim(f"found by words now; by meaning after: {target.hint('work')}"))
     return View(json=list_document("imports", reports), lines=lines, after=after)
+
+
+def begun(target: Target, batch: str) -> None:
+    """A database may be large: whoever ends the import in the middle knows how to take back what is stored by then."""
+    err(dim(f"as one batch; if it is interrupted, take it back: {target.hint('undo', batch)}"))
 
 
 def place_of(memory: Memory, source: Source, options: ImportOptions) -> tuple[Memory, ImportOptions]:

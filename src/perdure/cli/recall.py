@@ -20,6 +20,7 @@ from perdure.cli.time_options import age
 from perdure.clock import format_time
 from perdure.jsonable import brief_document, past_document
 from perdure.model import Hit, Recall, Record
+from perdure.recall.envelope import doubt_about
 
 if TYPE_CHECKING:
     from perdure.memory import Memory
@@ -151,7 +152,7 @@ def _below(recall: Recall, *, explain: bool) -> list[Hit]:
 def _heading(record: Record, relevance: str, version: str | None = None, *, several: bool) -> str:
     marks, state = glyphs(), record.state if record.state != "active" else None
     when = age(record.valid_at or record.created_at)
-    facts = (version, record.category, ", ".join(record.tags), record.key, when, state)
+    facts = (version, record.category, ", ".join(record.tags), record.key, when, state, doubt_about(record))
     shown = clip(f" {marks.dot} ".join(safe(fact) for fact in facts if fact), width() - 24, marks.more)
     namespace = f"{safe(record.namespace)} " if several else ""
     return f"{namespace}{number_label(record.number)}  {relevance}  {dim(shown)}"

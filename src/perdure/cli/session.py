@@ -1,9 +1,9 @@
-"""`perdure session`: start, explain, list, forget, off, on, private, shared."""
+"""`perdure session`: start, explain, list, forget, off, on, private, shared, trust, distrust."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -18,6 +18,7 @@ from perdure.clock import format_time
 from perdure.jsonable import list_document
 
 if TYPE_CHECKING:
+    from perdure.bank.vouching import Vouched
     from perdure.memory import Memory
     from perdure.session.listing import SessionSeen
     from perdure.session.start import SessionBlock
@@ -250,6 +251,36 @@ def shared(target: Target, *, project: str) -> View:  # noqa: ARG001
     return _said(f"{safe(str(root))} is shared.{kept}", project=str(root), private=False)
 
 
+@main.part("trust", examples=("perdure session trust", "perdure session trust --project ~/website"))
+@_PROJECT
+def trust(target: Target, *, project: str) -> View:
+    """Trust the files of a project, because you know who writes them.
+
+    A project that came from somebody else is a stranger: what was imported from its files is of low trust and told in
+    its own sessions alone, and its settings choose no model that asks a server. From now on they count as yours: what
+    is and will be imported is told in all projects. Only a person can do this.
+    """
+    from perdure.bank.vouching import vouch
+
+    done = _vouched(target, project, vouch)
+    state = "" if done.is_new else " already"
+    return _with_undo(target, done, f"{safe(done.root)} is trusted{state}: what it says is told in all projects.")
+
+
+@main.part("distrust", examples=("perdure session distrust",))
+@_PROJECT
+def distrust(target: Target, *, project: str) -> View:
+    """Trust the files of a project no longer.
+
+    What you trusted is of low trust again, and told in its own sessions alone. What was imported while it was trusted
+    stays as it is.
+    """
+    from perdure.bank.vouching import vouch_no_longer
+
+    done = _vouched(target, project, vouch_no_longer)
+    return _with_undo(target, done, f"{safe(done.root)} is not trusted: what it says is told in its own sessions.")
+
+
 _COLUMNS: Final[tuple[Column[SessionSeen], ...]] = (
     Column("session", lambda one: one.session, "bold cyan", fold=True),
     Column("last seen", lambda one: age(one.last_at), "dim"),
@@ -259,6 +290,29 @@ _COLUMNS: Final[tuple[Column[SessionSeen], ...]] = (
     Column("changes", lambda one: str(one.change_count), number=True),
     Column("", lambda one: "off the record" if one.off_record else "", optional=True),
 )
+
+
+def _vouched(target: Target, project: str, vouching: Callable[[list[Memory], str], Vouched]) -> Vouched:
+    """In the namespaces of the project, if there is a store."""
+    from perdure.errors import NotAllowed, StoreMissing
+    from perdure.session.privacy import where
+
+    if target.own_settings.writer != "person":
+        raise NotAllowed("Only a person may say which projects are trusted.", remedy="Ask your user to do it.")
+    try:
+        common = target.namespaces[0] if target.namespaces else target.own_settings.namespace
+        with target.memory() as memory:
+            names = where(project, namespace=common).read_namespaces
+            return vouching([memory.namespace(name) for name in names], project)
+    except StoreMissing:
+        return vouching([], project)
+
+
+def _with_undo(target: Target, done: Vouched, sentence: str) -> View:
+    after = [dim(f"Another trust now: {count_memories(done.memories)}.")] if done.memories else []
+    if done.batch:
+        after.append(dim(f"take that back: {target.hint('undo', done.batch, all_namespaces=True)}"))
+    return View(json=done, lines=[sentence], after=after)
 
 
 def _project(folder: str) -> str:

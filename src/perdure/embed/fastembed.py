@@ -33,7 +33,7 @@ _PROMPTS: Final = {"query": ("query",), "passage": ("document", "passage", "corp
 
 
 def open_embedder(model: str, options: Options) -> Embedder:
-    return FolderEmbedder("fastembed", model, options.cache, load_model)
+    return FolderEmbedder("fastembed", model, options.cache, load_model, "fastembed", _NEEDED)
 
 
 def load_model(folder: Path) -> Encode:

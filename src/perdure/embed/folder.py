@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from hashlib import file_digest, sha256
+from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock
 from typing import Any, Final, Literal, TypeAlias
@@ -12,9 +13,13 @@ from typing import Any, Final, Literal, TypeAlias
 from perdure.embed.model_cache import read_cached, write_cached
 from perdure.embed.port import Generation, Progress, Vectors, import_runtime
 from perdure.errors import EmbedderUnavailable
+from perdure.files import open_regular
 
 # So many texts are embedded between two reports of progress.
 _BATCH: Final = 64
+# No model has more: a folder with more is something else, and looking through it would take for ever.
+MAX_FILES: Final = 1000
+MAX_BYTES: Final = 64 << 30
 _DIGITS: Final = 12
 
 # Texts, and what they are for, to vectors.
@@ -22,9 +27,13 @@ Encode: TypeAlias = Callable[[Sequence[str], Literal["query", "passage"]], Vecto
 
 
 class FolderEmbedder:
-    """Runs a model in this process. `load` opens the model; it is called when the first text comes."""
+    """Runs a model in this process, by a library that is not installed with Perdure: `module` of the package `needed`.
+    `load` opens the model; it is called when the first text comes.
+    """
 
-    def __init__(self, provider: str, model: str, cache: Path, load: Callable[[Path], Encode]) -> None:
+    def __init__(
+        self, provider: str, model: str, cache: Path, load: Callable[[Path], Encode], module: str, needed: str
+    ) -> None:
         folder = Path(model).expanduser()
         if not folder.is_absolute():
             raise EmbedderUnavailable(
@@ -35,6 +44,7 @@ class FolderEmbedder:
         self._folder = folder
         self._cache = cache
         self._load = load
+        self._library = (module, needed)
         self._lock = Lock()
         self._process = os.getpid()
         self._encode: Encode | None = None
@@ -44,7 +54,11 @@ class FolderEmbedder:
     def generation(self) -> Generation:
         """What is in the folder belongs to it: another model in the same place makes other vectors."""
         if self._generation is None:
-            stamps = [f"{name} {stat.st_size} {stat.st_mtime_ns}" for name, stat in self._files()]
+            if find_spec(self._library[0]) is None:
+                # Said before the folder is looked through, which may be any.
+                import_package(*self._library)
+            files = self._files()
+            stamps = [f"{name} {stat.st_size} {stat.st_mtime_ns}" for name, stat in files]
             if not stamps:
                 raise EmbedderUnavailable(
                     f"There is no model in {self._folder}.", remedy="Put one there, then run `perdure work`."
@@ -52,11 +66,12 @@ class FolderEmbedder:
             place = f"{self._provider}:{self._folder}\n" + "\n".join(stamps)
             known = read_cached(self._cache, place)
             if known is None:
+                dimensions = len(self._run(["How long?"], "passage")[0])
                 digest = sha256()
-                for name, _ in self._files():
-                    with (self._folder / name).open("rb") as file:
+                for name, _ in files:
+                    with open_regular(self._folder / name) as file:
                         digest.update(f"{name}\n{file_digest(file, 'sha256').hexdigest()}\n".encode())
-                known = f"{len(self._run(['How long?'], 'passage')[0])} {digest.hexdigest()[:_DIGITS]}"
+                known = f"{dimensions} {digest.hexdigest()[:_DIGITS]}"
                 write_cached(self._cache, place, known)
             dimensions, version = known.split(" ")
             self._generation = Generation(self._provider, str(self._folder), int(dimensions), version)
@@ -94,10 +109,23 @@ class FolderEmbedder:
                     remedy="Check what is in the folder; `perdure work` then makes the vectors that are missing.",
                 ) from error
 
-    def _files(self) -> Iterator[tuple[str, os.stat_result]]:
-        for path in sorted(self._folder.rglob("*")):
-            if path.is_file():
-                yield path.relative_to(self._folder).as_posix(), path.stat()
+    def _files(self) -> list[tuple[str, os.stat_result]]:
+        """The regular files of the folder, in the order of their names."""
+        found: list[tuple[str, os.stat_result]] = []
+        seen = size = 0
+        for directory, folders, names in os.walk(self._folder):
+            seen += len(folders) + len(names)
+            for path in map(Path(directory).joinpath, names if seen <= MAX_FILES else ()):
+                if path.is_file():
+                    found.append((path.relative_to(self._folder).as_posix(), path.stat()))
+                    size += found[-1][1].st_size
+            if seen > MAX_FILES or size > MAX_BYTES:
+                raise EmbedderUnavailable(
+                    f"{self._folder} is no folder of a model: it has more than {MAX_FILES:,} files, or "
+                    f"{MAX_BYTES >> 30} GiB.",
+                    remedy="Name the folder that holds the model alone.",
+                )
+        return sorted(found)
 
 
 def import_package(module: str, package: str) -> Any:

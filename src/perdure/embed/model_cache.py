@@ -12,6 +12,8 @@ from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 
+from perdure.files import private_folder
+
 
 def read_cached(cache: Path, model: str) -> str | None:
     try:
@@ -28,7 +30,7 @@ def write_cached(cache: Path, model: str, value: str | None) -> None:
         if value is None:
             file.unlink()
             return
-        cache.mkdir(mode=0o700, parents=True, exist_ok=True)
+        private_folder(cache)
         handle, temporary = tempfile.mkstemp(prefix=file.name + ".", suffix=".tmp", dir=cache)
         with os.fdopen(handle, "wb") as written:
             written.write(json.dumps({"model": model, "value": value}).encode())

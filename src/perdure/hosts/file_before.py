@@ -15,6 +15,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from perdure.files import write_private
 from perdure.hosts.json_text import JsonPath, empty_parts
 from perdure.settings import directory
 from perdure.text.jsonc import parse_jsonc
@@ -53,10 +54,9 @@ def note_file(path: Path, before: FileBefore | None, environ: Mapping[str, str])
         if before is None:
             note.unlink(missing_ok=True)
             return
-        note.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         spaces = [[list(names), space] for names, space in before.spaces.items()]
         told = {"path": str(path), "spaces": spaces, "blank": before.blank, "open_end": before.open_end}
-        note.write_text(json.dumps(told), encoding="utf-8")
+        write_private(note, json.dumps(told).encode())
 
 
 def noted_file(path: Path, environ: Mapping[str, str]) -> FileBefore | None:

@@ -254,19 +254,23 @@ class NewMessages(Body):
 
 
 class LearningsQuestion(Body):
-    """Without a query, by prominence alone."""
+    """Without a query, by prominence alone. `told_in` are the names of the project that asks: what was imported from
+    another that nobody trusts is left out.
+    """
 
     query: str | None = None
     limit: Limit = 20
     namespaces: list[str] | None = None
     recipe: str = "learnings"
+    told_in: list[str] = []
 
 
 class Suggestion(Prompt):
-    """`without` are ids of memories that are left out."""
+    """`without` are ids of memories that are left out, `told_in` the names of the project that asks."""
 
     limit: Limit = 5
     without: list[str] = []
+    told_in: list[str] = []
 
 
 class ParkedIds(Body):

@@ -44,6 +44,7 @@ from perdure.store.port import LINK_KINDS, Progress, Reader, Use, Writer
 from perdure.text.entry import entry_of
 from perdure.text_files import replacing, rereadable
 from perdure.validation import MAX_ITEMS, Fields, RecordFields, check_int, check_namespace
+from perdure.visibility import TOLD_IN
 
 if TYPE_CHECKING:
     from perdure.services import Services
@@ -61,6 +62,8 @@ _WHAT_IS_READ: Final = (
 # An export has these fields too; only a trusted import takes them over.
 _HISTORY: Final = ("observation_count", "validation_count", "created_at", "updated_at")
 _USE: Final = ("recall_count", "recalled_at", "access_count", "accessed_at")
+# What an untrusted record may say of its importance and its confidence.
+_MOST_CLAIMED: Final = 0.5
 _LINKS: Final = ("supersedes", "merged_from")
 # What another memory took the place of: it is part of what that one says about itself.
 _REPLACED: Final[tuple[State, ...]] = ("superseded", "merged")
@@ -381,6 +384,7 @@ def _check(
                     fields["evidence"] += further["evidence"]
                 fields |= cast("RecordFields", kept)
             else:
+                fields |= cast("RecordFields", claims_of_strangers(fields))
                 fields |= {"source": _IMPORTED, "trust": "low"}
             if trusted and not services.context.is_person:
                 # A file that a model calls trusted says nothing of itself that a model may not say.
@@ -393,6 +397,15 @@ def _check(
             yield ImportRecord(own, fields, stated_at, kept_state, bool(notes), use, id)
         except PerdureError as error:
             raise ImportFailed(f"{place}: {error.sentence}") from error
+
+
+def claims_of_strangers(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Pure: what a record that nobody vouches for says about itself, as far as it is believed: it is no more important
+    or sure than any other, and says of no project that it comes from there.
+    """
+    capped = {name: min(fields[name], _MOST_CLAIMED) for name in ("importance", "confidence") if name in fields}
+    own = {name: value for name, value in fields.get("metadata", {}).items() if name != TOLD_IN}
+    return {**capped, **({"metadata": own} if "metadata" in fields else {})}
 
 
 def _id_of(record: Mapping[str, Any]) -> MemoryId | None:

@@ -238,7 +238,7 @@ class Retriever:
         if filter.conversation_id is not None:
             allowed = allowed & snapshot.of_conversation(filter.conversation_id)
         # Whether it asks for more than was looked at.
-        rest = replace(filter, states=("active",), hidden=(), conversation_id=None)
+        rest = replace(filter, states=("active",), hidden=(), told_in=(), conversation_id=None)
         if filter not in _NO_FILTERS and rest not in _NO_FILTERS:
             filter = replace(request.filter, states=request.states)
             allowed = allowed & snapshot.passing(filter, lambda: partition.numbers(self.store, filter))
@@ -400,9 +400,14 @@ class ArrayFeatures:
         return column_of(self.parts, "observations")
 
     @property
-    def most_observed(self) -> int:
-        snapshots = [partition.snapshot for partition, _ in self.parts]
-        return max(int(each.columns.observations[each.alive].max(initial=0)) for each in snapshots)
+    def most_observed(self) -> NDArray[np.int64]:
+        """For each row the highest count; counts of low trust make no other memory count less."""
+        own = low = 0
+        for partition, _ in self.parts:
+            columns, alive = partition.snapshot.columns, partition.snapshot.alive
+            own = max(own, int(columns.observations[alive & ~columns.has_low_trust].max(initial=0)))
+            low = max(low, int(columns.observations[alive & columns.has_low_trust].max(initial=0)))
+        return np.where(column_of(self.parts, "has_low_trust"), max(own, low, 1), max(own, 1))
 
     @property
     def confidence(self) -> NDArray[np.float64]:

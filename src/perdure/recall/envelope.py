@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from perdure.clock import local_day
 from perdure.ids import LEARNED
-from perdure.model import ContextItem, Format
+from perdure.model import ContextItem, Format, Record
 from perdure.text.preview import clip, one_line, when
 from perdure.text.unsafe_characters import UNSAFE_CHARACTERS
 
@@ -110,11 +110,17 @@ def _origin(packed: ContextItem, style: Style) -> str:
         parts.append(f"conversation {_word(record.conversation_id, _ID)}")
     if len(record.evidence) > 1:
         parts.append(f"sources: {len(record.evidence)}{' conversations' if is_learned else ''}")
-    if record.trust == "low":
-        parts.append("low trust")
+    parts.append(doubt_about(record))
     if packed.form != "full":
         parts.append("abridged")
     return "; ".join(filter(None, parts))
+
+
+def doubt_about(record: Record) -> str:
+    """That the origin of a memory is trusted less than others, and which it is."""
+    if record.trust != "low":
+        return ""
+    return f"low trust, from {_word(record.source_project)}" if record.source_project else "low trust"
 
 
 @lru_cache(maxsize=256)

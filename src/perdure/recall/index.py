@@ -6,6 +6,7 @@ threads can read it while rows are added behind it.
 
 from __future__ import annotations
 
+import json
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
@@ -24,6 +25,7 @@ from perdure.recall.signals import DEFAULT_STABILITY, is_stability
 from perdure.recall.vectors import VectorBuilder, Vectors
 from perdure.store.port import IndexRow, Position, Store
 from perdure.text.entry import TERM_BYTES
+from perdure.tiers import MOST_BELIEVED_CONFIDENCE, MOST_BELIEVED_OBSERVATIONS
 from perdure.values import field, replace, value_class
 
 if TYPE_CHECKING:
@@ -75,6 +77,8 @@ class Columns:
     group: NDArray[np.int32]
     speaker: NDArray[np.int32]
     introduction: NDArray[np.int32]
+    has_low_trust: Mask
+    told_in: NDArray[np.int32]
 
 
 _DTYPES: Final[dict[str, Any]] = {
@@ -82,8 +86,8 @@ _DTYPES: Final[dict[str, Any]] = {
     "expires_at": np.int64, "dated": np.int64, "updated_at": np.int64, "observations": np.int64,
     "confidence": np.float64, "importance": np.float64, "stability": np.float64, "question_share": np.float32,
     "name_share": np.float32, "tier": np.int32, "kind": np.int32, "category": np.int32, "anchor": np.int32,
-    "conversation": np.int32, "group": np.int32, "speaker": np.int32,
-    "introduction": np.int32,
+    "conversation": np.int32, "group": np.int32, "speaker": np.int32, "introduction": np.int32,
+    "has_low_trust": np.bool_, "told_in": np.int32,
 }  # fmt: skip
 
 
@@ -120,12 +124,13 @@ class Vocabulary:
         self.groups = Codes()
         self.speakers = SpeakerIndex()
         self.names = SpeakerIndex()
+        self.told_in = Codes()
 
     def columns(self, rows: Sequence[IndexRow]) -> Columns:
         (
             numbers, _, _, active, tiers, kinds, valid_from, valid_until, expires_at, dated, updated_at, categories,
             observations, confidence, importance, anchors, conversations, sessions, speakers, question_shares,
-            name_shares, stabilities, _, _, introductions,
+            name_shares, stabilities, _, _, introductions, low_trusts, told_in,
         ) = zip(*rows, strict=True)  # fmt: skip
         sittings: Sequence[tuple[str, str | None] | None] = conversations
         if conversations.count(None) < len(rows):
@@ -142,8 +147,8 @@ class Vocabulary:
             "expires_at": _filled(expires_at, _FOREVER),
             "dated": dated,
             "updated_at": updated_at,
-            "observations": observations,
-            "confidence": confidence,
+            "observations": _believed(observations, low_trusts, MOST_BELIEVED_OBSERVATIONS),
+            "confidence": _believed(confidence, low_trusts, MOST_BELIEVED_CONFIDENCE),
             "importance": importance,
             "stability": _filled(
                 stabilities, DEFAULT_STABILITY, lambda given: given if is_stability(given) else DEFAULT_STABILITY
@@ -160,8 +165,17 @@ class Vocabulary:
             "introduction": _filled(
                 introductions, NOBODY, lambda given: 2 * self.names.code(given.name) + given.corrects
             ),
+            "has_low_trust": low_trusts,
+            "told_in": self.told_in.encode(told_in),
         }
         return Columns(**{name: _column(values[name], dtype) for name, dtype in _DTYPES.items()})
+
+
+def _believed(values: Sequence[Any], low_trusts: Sequence[bool], most: float) -> Sequence[Any]:
+    """What a file of strangers says about itself counts up to a limit."""
+    if True not in low_trusts:
+        return values
+    return [min(value, most) if low else value for value, low in zip(values, low_trusts, strict=True)]
 
 
 def _column(values: Sequence[Any], dtype: type[np.generic]) -> NDArray[Any]:
@@ -274,6 +288,9 @@ class Snapshot:
         for code, kind in enumerate(self.vocabulary.kinds.values):
             if kind in filter.hidden:
                 visible = visible & (columns.kind != code)
+        for code, places in enumerate(self.vocabulary.told_in.values if filter.told_in else ()):
+            if not any(place in json.loads(places) for place in filter.told_in):
+                visible = visible & (columns.told_in != code)
         if self.timed and (filter.states == ("active",) or request.as_of is not None):
             moment, known = to_micros(request.true_at), to_micros(request.known_by)
             visible = visible & (columns.valid_from <= moment) & (columns.valid_until > moment)

@@ -33,6 +33,7 @@ from perdure.store.port import Store
 from perdure.text.bm25 import WordCounts
 from perdure.text.entry import unpack_terms
 from perdure.text.preview import when
+from perdure.tiers import believed_observations
 from perdure.values import replace
 from perdure.visibility import is_visible
 
@@ -223,7 +224,9 @@ def rank_records(
     """
     recipe = request.recipe
     weights = effective_weights(recipe, keyword=bool(scores), vector=False)
-    most_observed = max((record.observation_count for record in fetched.values()), default=1)
+    counts = [(record.trust == "low", believed_observations(record)) for record in fetched.values()]
+    # Counts of low trust make no other memory count less.
+    own, every = max((count for low, count in counts if not low), default=1), max((n for _, n in counts), default=1)
     by_words = sorted(scores, key=lambda key: (-scores[key], -key[1], key[0]))
     scored: list[tuple[float, int, int, dict[str, SignalColumn], str | None, float]] = []
     for position, key in enumerate(by_words or fetched, 1):
@@ -244,6 +247,7 @@ def rank_records(
             weight = recipe.scale * weights["keyword"]
             columns["keyword"] = SignalColumn(scores[key], rounded(share), weight, position)
         if record is not None:
+            most_observed = max(every if record.trust == "low" else own, 1)
             features = RecordFeatures.of(record, request.now, most_observed, query.stems)
             columns |= weigh(request, weights, features)
             if recipe.forgets:

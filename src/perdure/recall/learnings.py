@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from perdure.model import LEARNING_CATEGORIES, Recall
 from perdure.recall.query import SearchRequest, check_request, parse_query
-from perdure.values import value_class
+from perdure.values import replace, value_class
 
 if TYPE_CHECKING:
     from perdure.embed.port import Generation
@@ -40,9 +40,11 @@ def find_learnings(
     limit: int,
     recipe: str,
     asked: AskedVectors | None = None,
+    told_in: tuple[str, ...] = (),
 ) -> LearningsFound:
     filters = {"category": LEARNING_CATEGORIES}
     request = check_request(services, namespaces[0], query, filters, limit=limit, namespaces=namespaces, recipe=recipe)
+    request = replace(request, filter=replace(request.filter, told_in=told_in))
     generation = services.embedders.current().generation if query else None
     if asked is not None and generation is not None:
         recall = _ask_again(services, request, generation, asked)

@@ -6,6 +6,7 @@ records of the past carry none, and asking about the past counts as none.
 
 from __future__ import annotations
 
+import json
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
@@ -22,7 +23,7 @@ from perdure.text.entry import entry_of
 from perdure.text.introductions import find_introduction
 from perdure.text.names_and_times import name_share
 from perdure.text.question_share import question_share
-from perdure.visibility import kind_of, matches_filter
+from perdure.visibility import kind_of, matches_filter, places_of
 
 if TYPE_CHECKING:
     from perdure.recall.index import Snapshot
@@ -74,6 +75,8 @@ class PastRecord(NamedTuple):
             stability=stability if isinstance(stability, int | float) and not isinstance(stability, bool) else None,
             trigger_phrases=record.trigger_phrases,
             introduction=None if record.conversation_id is None else find_introduction(record.text),
+            has_low_trust=record.trust == "low",
+            told_in=None if (places := places_of(record)) is None else json.dumps(places, ensure_ascii=False),
         )
 
 

@@ -10,7 +10,6 @@ from perdure.errors import UnknownChoice, shown
 from perdure.model import LEARNING_CATEGORIES, MIN_RELEVANCE
 from perdure.values import value_class
 
-
 Fusion: TypeAlias = Literal["evidence", "maximum", "rank"]
 
 # With a prominence weight, every match is scored up to this number of matches.

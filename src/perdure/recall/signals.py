@@ -16,7 +16,7 @@ from perdure.model import Record, Signal
 from perdure.recall.query import SearchRequest
 from perdure.recall.recipe import Recipe
 from perdure.text.words import searchable, terms
-from perdure.tiers import MAX_BOOST, TIERS, Tier, last_used
+from perdure.tiers import MAX_BOOST, TIERS, Tier, believed_confidence, believed_observations, last_used
 from perdure.values import value_class
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class SignalColumn(NamedTuple):
 
 def observations(features: Features, _: SearchRequest) -> tuple[Values, Values]:
     count = features.observations
-    return count, _clip(count / max(features.most_observed, 1))
+    return count, _clip(count / features.most_observed)
 
 
 def confidence(features: Features, _: SearchRequest) -> tuple[Values, Values]:
@@ -180,7 +180,8 @@ def explain(columns: Mapping[str, SignalColumn], row: int = 0) -> dict[str, Sign
 @value_class
 class RecordFeatures:
     """The features of one memory, from its record. Ages are in days, and never below 0: a clock may go backwards.
-    `most_observed` is the highest count of observations in the namespaces asked, `anchor_matches` counts the words of
+    `most_observed` is the highest count of observations in the namespaces asked that this one is compared with, at
+    least 1; `anchor_matches` counts the words of
     the query that stand in the anchor, `query_words` all of them.
     """
 
@@ -201,9 +202,9 @@ class RecordFeatures:
         stability: Any = record.metadata.get("stability")
         return cls(
             tier=record.tier,
-            observations=record.observation_count,
+            observations=believed_observations(record),
             most_observed=most_observed,
-            confidence=record.confidence,
+            confidence=believed_confidence(record),
             importance=record.importance,
             stability=float(stability) if is_stability(stability) else DEFAULT_STABILITY,
             recalls=record.recall_count,

@@ -7,10 +7,11 @@ every word of it, as many words at a time as a phrase that begins there has.
 
 from __future__ import annotations
 
+import json
 import threading
 import unicodedata
 from collections import Counter, OrderedDict, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Final, NamedTuple, TypeAlias, TypeVar
 
@@ -21,6 +22,7 @@ from perdure.recall.refresh import read_changes, read_rows
 from perdure.store.port import IndexRow, Position, Store
 from perdure.text.wanted import is_held
 from perdure.text.words import Token, clean, is_identifier, tokens
+from perdure.values import replace
 from perdure.visibility import is_visible
 
 # A phrase that is all of the prompt; one that is in it word for word; and what it loses when every word is inflected.
@@ -95,14 +97,18 @@ class Phrases:
             else:
                 _take_out(self._signs, _sign(phrase.text), phrase)
 
-    def matches(self, prompt: str, now: datetime) -> list[Match]:
-        """The best match of each memory: by confidence, then the longest phrase, the most important, the newest."""
+    def matches(self, prompt: str, now: datetime, told_in: Collection[str] = ()) -> list[Match]:
+        """The best match of each memory: by confidence, then the longest phrase, the most important, the newest. With
+        `told_in`, without what may be told elsewhere alone.
+        """
         moment = to_micros(now)
         best: dict[int, Match] = {}
         for phrase, confidence in self._occurrences(prompt[:_LOOKED_AT]):
             row = phrase.row
             ends = (end for end in (row.valid_until, row.expires_at) if end is not None)
             if (row.valid_from is not None and row.valid_from > moment) or any(end <= moment for end in ends):
+                continue
+            if told_in and row.told_in and not any(place in json.loads(row.told_in) for place in told_in):
                 continue
             match = Match(row.number, phrase.text, confidence, len(phrase.words), row.importance)
             if row.number not in best or _order(match) < _order(best[row.number]):
@@ -141,12 +147,16 @@ class Triggers:
         self._lock = threading.Lock()
         self._indexes: OrderedDict[str, _TriggerIndex] = OrderedDict()
 
-    def match(self, prompt: str, namespaces: Sequence[str], limit: int, now: datetime) -> list[Triggered]:
-        matches = [(_order(match), name, match) for name in namespaces for match in self._matches(name, prompt, now)]
-        matches.sort()
+    def match(
+        self, prompt: str, namespaces: Sequence[str], limit: int, now: datetime, told_in: tuple[str, ...] = ()
+    ) -> list[Triggered]:
+        found = ((name, match) for name in namespaces for match in self._matches(name, prompt, now, told_in))
+        matches = sorted((_order(match), name, match) for name, match in found)
+        shown = replace(_ORDINARY, told_in=told_in)
         triggered: list[Triggered] = []
         for start in range(0, len(matches), limit):
-            triggered += self._still_so([(name, match) for _, name, match in matches[start : start + limit]], now)
+            some = [(name, match) for _, name, match in matches[start : start + limit]]
+            triggered += self._still_so(some, shown, now)
             if len(triggered) >= limit:
                 break
         return triggered[:limit]
@@ -155,7 +165,7 @@ class Triggers:
         with self._lock:
             self._indexes.pop(namespace, None)
 
-    def _still_so(self, matches: Sequence[tuple[str, Match]], now: datetime) -> Iterator[Triggered]:
+    def _still_so(self, matches: Sequence[tuple[str, Match]], shown: Filter, now: datetime) -> Iterator[Triggered]:
         """The index is of a moment ago; the record is as it is."""
         numbers: defaultdict[str, list[int]] = defaultdict(list)
         for name, match in matches:
@@ -166,16 +176,16 @@ class Triggers:
                 records |= {(name, record.number): record for record in reader.fetch(some)}
         for name, match in matches:
             record = records.get((name, match.number))
-            if record and is_visible(record, _ORDINARY, now) and match.phrase in record.trigger_phrases:
+            if record and is_visible(record, shown, now) and match.phrase in record.trigger_phrases:
                 yield Triggered(record, match.phrase, match.confidence)
 
-    def _matches(self, namespace: str, prompt: str, now: datetime) -> list[Match]:
+    def _matches(self, namespace: str, prompt: str, now: datetime, told_in: Collection[str]) -> list[Match]:
         with self._lock:
             index = self._indexes.setdefault(namespace, _TriggerIndex(self._store, namespace))
             self._indexes.move_to_end(namespace)
             if len(self._indexes) > _NAMESPACES:
                 self._indexes.popitem(last=False)
-        return index.matches(prompt, now)
+        return index.matches(prompt, now, told_in)
 
 
 class _TriggerIndex:
@@ -188,12 +198,12 @@ class _TriggerIndex:
         self._position: Position | None = None
         self._phrases = Phrases()
 
-    def matches(self, prompt: str, now: datetime) -> list[Match]:
+    def matches(self, prompt: str, now: datetime, told_in: Collection[str]) -> list[Match]:
         with self._lock:
             position = self._store.position(self._namespace, None)
             if position != self._position:
                 self._refresh(position)
-            return self._phrases.matches(prompt, now)
+            return self._phrases.matches(prompt, now, told_in)
 
     def _refresh(self, position: Position) -> None:
         changes = None

@@ -94,12 +94,13 @@ class RemoteLearning(OpenRemote):
         namespaces: Sequence[str] | None = None,
         recipe: str = "learnings",
         asked: AskedVectors | None = None,
+        told_in: Sequence[str] = (),
     ) -> LearningsFound:
         """The server keeps the vectors of questions itself."""
         del asked
         from perdure.recall.learnings import LearningsFound
 
-        body = {"query": query, "limit": limit, "namespaces": namespaces, "recipe": recipe}
+        body = {"query": query, "limit": limit, "namespaces": namespaces, "recipe": recipe, "told_in": list(told_in)}
         return self._remote.read(LearningsFound, "/v1/learnings", body)
 
     def injected(self, records: Sequence[Record]) -> None:
@@ -115,10 +116,18 @@ class RemoteLearning(OpenRemote):
         del text, key
 
     def suggest(
-        self, prompt: str, *, limit: int = 5, namespaces: Sequence[str] | None = None, without: Container[str] = ()
+        self,
+        prompt: str,
+        *,
+        limit: int = 5,
+        namespaces: Sequence[str] | None = None,
+        without: Container[str] = (),
+        told_in: Sequence[str] = (),
     ) -> tuple[Record, ...]:
         known = list(cast("Iterable[str]", without)) if isinstance(without, Iterable) else []
-        body = {"prompt": prompt, "limit": limit, "namespaces": namespaces, "without": known}
+        body = {
+            "prompt": prompt, "limit": limit, "namespaces": namespaces, "without": known, "told_in": list(told_in),
+        }  # fmt: skip
         found = self._remote.read(dict[str, tuple[Record, ...]], "/v1/suggest", body)["records"]
         return tuple(record for record in found if record.id not in without)
 

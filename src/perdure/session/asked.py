@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import Final
 from zlib import crc32
 
-from perdure.session.places import mark_name, session_folder
+from perdure.files import private_folder, write_private
+from perdure.marks import mark_name
+from perdure.session.places import session_folder
 
 _FOLDER: Final = "asked"
 # With ten thousand learnings each takes 120 kB.
@@ -37,11 +39,12 @@ class AskedBefore:
 
     def put(self, generation: str, question: str, content: bytes) -> None:
         with suppress(OSError):
-            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            private_folder(self._folder)
             files = sorted(os.scandir(self._folder), key=lambda file: file.stat().st_mtime_ns, reverse=True)
             for old in files[_MOST - 1 :]:
                 Path(old.path).unlink(missing_ok=True)
-            self._path(generation, question).write_bytes(content + crc32(content).to_bytes(_CHECKSUM_BYTES))
+            checksum = crc32(content).to_bytes(_CHECKSUM_BYTES)
+            write_private(self._path(generation, question), content + checksum)
 
     def _path(self, generation: str, question: str) -> Path:
         return self._folder / mark_name(f"{generation}\n{question}")

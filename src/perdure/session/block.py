@@ -1,18 +1,23 @@
 """The text that a session starts with: the constitution, then learnings under the heading of their category, then a
-line of diagnostics. It depends on nothing but what it is given, so that the same state has the same text.
+line of diagnostics, all of it data between two marks. It depends on nothing but what it is given, so that the same
+state has the same text.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from hashlib import sha256
+from itertools import count
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from perdure.bank.entries import CATEGORIES, PREFIXES
 from perdure.bank.plain import HEADINGS, TITLE
+from perdure.recall.envelope import enclose, unused_mark
 from perdure.text.patterns import pattern
 from perdure.text.preview import clip, one_line
 from perdure.text.unsafe_characters import UNSAFE_CHARACTERS
+from perdure.tiers import believed_confidence, believed_observations
 
 if TYPE_CHECKING:
     from perdure.model import Hit, Record
@@ -24,11 +29,14 @@ _LENGTHS: Final = (4000, 1200, 600, 300, 150)
 _GUARANTEED: Final = 3
 _TITLE: Final = 120
 _QUERY: Final = 60
+_NAME: Final = 40
+_MARK: Final = 16
+ENVELOPE: Final = len(enclose([""], "0" * _MARK))
 _HIGH: Final = 5 / 6
 _MEDIUM: Final = 0.5
 # A line of a memory that would look like one of the block, or of the host.
 _LOOKS_LIKE_OURS: Final = pattern(
-    r"^(?=\s*(?:#|---+\s*$|\*Memory:|- (?:Observation count|Confidence|Memory):))", re.MULTILINE
+    r"^(?=\s*(?:#|---+\s*$|\*Memory:|- (?:Observation count|Confidence|From|Memory):))", re.MULTILINE
 )
 _TAG: Final = pattern(
     r"<(?=/?(?:system|task|hook|user|human|assistant|command|local-command|memories)\b)", re.IGNORECASE
@@ -91,11 +99,25 @@ def entry(hit: Hit, length: int, own_namespace: str) -> list[str]:
     return [
         f"### {PREFIXES.get(record.category or '', '')}{harmless(name)}",
         harmless(text.strip()),
-        f"- Observation count: {record.observation_count}",
-        f"- Confidence: {confidence_word(record.confidence)}",
+        f"- Observation count: {believed_observations(record)}",
+        f"- Confidence: {confidence_word(believed_confidence(record))}",
+        *([f"- From: {origin}"] if (origin := origin_of(record)) else []),
         *number,
         "",
     ]
+
+
+def origin_of(record: Record) -> str:
+    """Which project it comes from, and whether that is trusted less than others."""
+    project = harmless(clip(one_line(record.source_project), _NAME)) if record.source_project else ""
+    return ", ".join(filter(None, (project, "low trust" if record.trust == "low" else "")))
+
+
+def enclosed(lines: Sequence[str]) -> str:
+    """The lines between two marks that nothing in them holds. The same lines have the same marks."""
+    text = "\n".join(lines)
+    marks = (sha256(f"{number}\n{text}".encode("utf-8", "surrogatepass")).hexdigest()[:_MARK] for number in count())
+    return enclose([text], unused_mark([text], marks.__next__))
 
 
 def harmless(text: str) -> str:
@@ -109,11 +131,11 @@ def confidence_word(confidence: float) -> str:
     return "high" if confidence > _HIGH else "medium" if confidence >= _MEDIUM else "low"
 
 
-def diagnostics(count: int, total: int, by_meaning: int, by_words: int, query: str | None, model: str | None) -> str:
+def diagnostics(told: int, total: int, by_meaning: int, by_words: int, query: str | None, model: str | None) -> str:
     """The line of a block that came from the store, as S1 has it."""
     context = one_line(str(query))[:_QUERY]
     return (
-        f"*Memory: {count} entries from {total} | semantic: active (vector={by_meaning}, fts5={by_words}) | "
+        f"*Memory: {told} entries from {total} | semantic: active (vector={by_meaning}, fts5={by_words}) | "
         f'context: "{context}..." | model: {model or "none"}*'
     )
 
@@ -124,7 +146,7 @@ def plain_diagnostics(local: int, shared: int) -> str:
 
 
 def problem_line(problem: str) -> str:
-    return f"*Memory: {one_line(problem)} The defaults are in use.*"
+    return f"*Memory: {harmless(one_line(problem))} The defaults are in use.*"
 
 
 def units(text: str) -> int:

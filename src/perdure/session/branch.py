@@ -6,12 +6,13 @@ import re
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from perdure.git import git
+from perdure.git import files_in_work, git, index_entries, work_tree
 from perdure.session.signals import active_features
 
 # What a branch may have begun at, the likeliest first.
 _BASES: Final = ("origin/HEAD", "main", "master", "origin/main", "origin/master", "develop")
-_NAMES: Final = ("--name-only", "-z", "--diff-filter=d")
+_NAMES: Final = ("--name-only", "-z", "--diff-filter=d", "--no-renames")
+_BETWEEN: Final = ("diff-tree", "-r", *_NAMES)
 # A person waits for this, and no host.
 _SECONDS: Final = 10.0
 _NUMBER = re.compile(r"(?:^|/)#?(\d{1,9})[-_]")
@@ -55,13 +56,16 @@ def branch_files(project: Path, head: str = "HEAD") -> tuple[str, ...]:
     changed: tuple[str, ...] = ()
     for base in _BASES:
         fork = _asked(project, "merge-base", base, head)
-        if fork and fork != tip and (changed := _names(project, "diff", *_NAMES, fork, head)):
+        if fork and fork != tip and (changed := _names(project, *_BETWEEN, fork, head)):
             break
-    open_files = _names(project, "diff", *_NAMES, "HEAD") or _names(project, "diff", *_NAMES, "--cached")
+    added = _names(project, "diff-index", "--cached", *_NAMES, "HEAD")
+    if not tip:
+        added = tuple(entry.name for entry in index_entries(project, seconds=_SECONDS))
+    open_files = sorted({*added, *files_in_work(project, seconds=_SECONDS)})
     if not changed and not open_files and tip:
-        for command in (("diff", *_NAMES, f"{head}~3", head), ("diff", *_NAMES, f"{head}~1", head)):
-            changed = changed or _names(project, *command)
-        changed = changed or _names(project, "diff-tree", "--root", "--no-commit-id", "-r", *_NAMES, head)
+        for base in (f"{head}~3", f"{head}~1"):
+            changed = changed or _names(project, *_BETWEEN, base, head)
+        changed = changed or _names(project, *_BETWEEN, "--root", "--no-commit-id", head)
     return tuple(dict.fromkeys((*changed, *open_files)))
 
 
@@ -90,5 +94,4 @@ def code_references(files: tuple[str, ...], text: str) -> list[str]:
 
 def checkout(folder: Path) -> Path:
     """The working tree that a folder is in, be it a linked one, else the folder itself."""
-    here = folder.resolve()
-    return next((place for place in (here, *here.parents) if (place / ".git").exists()), here)
+    return work_tree(folder) or folder.resolve()

@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from perdure.bank.front_matter import split_front_matter
+from perdure.files import read_regular
 from perdure.git import is_tracked
 from perdure.project import project_root
+from perdure.trusted_projects import HERE, Refused, is_trusted, may_choose
 from perdure.values import field, replace, value_class
 
 if TYPE_CHECKING:
@@ -32,8 +34,9 @@ HOSTS: Final = {
     "gemini": "generativelanguage.googleapis.com", "voyage": "api.voyageai.com", "openai": "api.openai.com",
 }  # fmt: skip
 KEYWORDS: Final = ("auto", "claude", "haiku", "ollama", "off")
+# Those that ask no model.
+_KEYWORDS_HERE: Final = ("auto", "claude", "off")
 DEFAULT_LIMIT: Final = 20
-_HERE: Final = ("local", "none")
 _MOST_BYTES: Final = 1 << 20
 _MOST_ENTRIES: Final = 1000
 _TOLERANCE: Final = 1e-3
@@ -43,7 +46,8 @@ _SWITCHES: Final = {"true": True, "yes": True, "on": True, "false": False, "no":
 @value_class(kw_only=True)
 class SessionConfiguration:
     """`embedder` and `keywords` are None where the file does not choose, so that Perdure's own settings count.
-    `file` is None where there is none. `project_problem` is what is wrong with another file of the project.
+    `file` is None where there is none. `refused` is what it may not choose; `project_problem` is what is wrong with
+    another file of the project.
     """
 
     semantic: bool = True
@@ -54,12 +58,20 @@ class SessionConfiguration:
     limit: int = DEFAULT_LIMIT
     file: Path | None = None
     problems: tuple[str, ...] = ()
+    refused: tuple[Refused, ...] = ()
     project_problem: str = ""
 
     @property
     def recipe(self) -> str:
         """The recipe that weighs learnings as the file says. `settings` knows it."""
         return RECIPE if self.weights == DEFAULT_WEIGHTS else OWN_RECIPE
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        """What a session is told of these files."""
+        refused = dict.fromkeys(each.sentence for each in self.refused)
+        problems = (f"{FILE}: {problem}" for problem in self.problems)
+        return (*problems, *refused, *([self.project_problem] if self.project_problem else []))
 
     def require_valid(self) -> SessionConfiguration:
         """Where a person asks: the first problem is an error."""
@@ -113,13 +125,12 @@ def session_settings(
 
 def _read(path: Path) -> SessionConfiguration:
     try:
-        with path.open("rb") as file:
-            text = file.read(_MOST_BYTES).decode("utf-8", "replace")
+        text = read_regular(path, _MOST_BYTES)[:_MOST_BYTES].decode("utf-8", "replace")
     except OSError as error:
         return SessionConfiguration(file=path, problems=(f"It cannot be read: {error.strerror}.",))
     given, _ = split_front_matter(text)
     values = _Values({name: value if isinstance(value, str) else ", ".join(value) for name, value in given.items()})
-    return SessionConfiguration(
+    read = SessionConfiguration(
         semantic=values.switch("memory_semantic_enabled"),
         injection=values.switch("memory_injection_enabled"),
         limit=values.count("memory_injection_limit", DEFAULT_LIMIT),
@@ -129,6 +140,11 @@ def _read(path: Path) -> SessionConfiguration:
         file=path,
         problems=tuple(values.problems),
     )
+    if read.keywords and read.keywords not in _KEYWORDS_HERE and not is_trusted(path.parent):
+        read = replace(read, keywords=None, refused=(Refused(path, "keywords", read.keywords),))
+    if read.embedder and not may_choose(read.embedder, path.parent):
+        read = replace(read, embedder=None, refused=(*read.refused, Refused(path, "embedder", read.embedder)))
+    return read
 
 
 @value_class(frozen=False)
@@ -181,12 +197,12 @@ class _Values:
     def embedder(self, path: Path) -> str | None:
         """Provider and model as Perdure names them. A known model tells its provider."""
         model = self.given.get("memory_embedding_model", "")
-        provider = self.choice("memory_embedding_provider", (*MODELS, *_HERE))
+        provider = self.choice("memory_embedding_provider", (*MODELS, *HERE))
         if provider is None and model and "memory_embedding_provider" not in self.given:
             provider = next((name for name, known in MODELS.items() if known == model), None)
             if provider is None:
                 self._wrong("memory_embedding_model", "given together with memory_embedding_provider")
-        if provider is None or provider in _HERE:
+        if provider is None or provider in HERE:
             return provider
         if provider in HOSTS and is_tracked(path):
             self.problems.append(

@@ -12,7 +12,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from perdure.session.places import mark_name, session_folder
+from perdure.files import write_private
+from perdure.marks import mark_name
+from perdure.session.places import session_folder
 from perdure.values import field, field_values, value_class
 
 if TYPE_CHECKING:
@@ -48,12 +50,7 @@ def keep(kept: KeptStart, environ: Mapping[str, str] | None = None) -> None:
     folder = session_folder(environ) / _FOLDER
     path = folder / f"{mark_name(kept.session)}.json"
     with suppress(OSError):
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        staged = path.with_suffix(f".{os.getpid()}")
-        descriptor = os.open(staged, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(descriptor, "w", encoding="utf-8", errors="surrogatepass") as file:
-            file.write(json.dumps(field_values(kept)))
-        staged.replace(path)
+        write_private(path, json.dumps(field_values(kept)).encode("utf-8", "surrogatepass"))
         files = _files(folder)
         for old in files[_MOST:]:
             old.unlink(missing_ok=True)

@@ -1,20 +1,14 @@
-"""Where a session's project begins, and the marks that are kept about projects and sessions.
-
-A mark is a small file in the user's data directory, named by the hash of what it is about: it is made and removed in
-one step, and read without a store, so that privacy holds also while the store is locked or broken.
-"""
+"""Where the marks are kept about the sessions of projects."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
 # Which session went on with one that was cleared.
 CONTINUED: Final = "continued"
-_MOST_BYTES: Final = 4096
 
 
 def session_folder(environ: Mapping[str, str] | None = None) -> Path:
@@ -22,71 +16,3 @@ def session_folder(environ: Mapping[str, str] | None = None) -> Path:
     from perdure.settings import directory
 
     return directory("data", os.environ if environ is None else environ) / "sessions"
-
-
-def mark_name(what: str) -> str:
-    return sha256(what.encode("utf-8", "surrogatepass")).hexdigest()[:32]
-
-
-def is_marked(folder: Path, what: str) -> bool:
-    """Raises OSError where it cannot be told: who asks decides what is safe."""
-    try:
-        (folder / mark_name(what)).stat()
-    except (FileNotFoundError, NotADirectoryError):
-        return False
-    return True
-
-
-def has_marks(folder: Path) -> bool:
-    """Whether anything is marked there: most people mark nothing, and every call of a server asks. Raises OSError where
-    it cannot be told.
-    """
-    try:
-        with os.scandir(folder) as entries:
-            return next(entries, None) is not None
-    except (FileNotFoundError, NotADirectoryError):
-        return False
-
-
-def set_mark(folder: Path, what: str) -> bool:
-    """Whether it is new."""
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    try:
-        descriptor = os.open(folder / mark_name(what), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
-        return False
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(what.encode("utf-8", "surrogatepass"))
-    return True
-
-
-def remove_mark(folder: Path, what: str) -> bool:
-    """Whether there was one."""
-    try:
-        (folder / mark_name(what)).unlink()
-    except (FileNotFoundError, NotADirectoryError):
-        return False
-    return True
-
-
-def put_note(folder: Path, about: str, text: str) -> None:
-    """Note a text about something, in the place of what was noted before."""
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    path = folder / mark_name(about)
-    staged = path.with_suffix(f".{os.getpid()}")
-    staged.write_bytes(text.encode("utf-8", "surrogatepass"))
-    staged.replace(path)
-
-
-def noted(folder: Path, about: str) -> str:
-    """Raises OSError where nothing is noted."""
-    return (folder / mark_name(about)).read_bytes().decode("utf-8", "surrogatepass")
-
-
-def marked(folder: Path) -> list[str]:
-    """Everything that is marked."""
-    try:
-        paths = list(folder.iterdir())
-    except (FileNotFoundError, NotADirectoryError):
-        return []
-    return sorted(path.read_bytes()[:_MOST_BYTES].decode("utf-8", "surrogatepass") for path in paths)

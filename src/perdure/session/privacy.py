@@ -12,19 +12,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from perdure.marks import has_marks, is_marked, mark_name, marked, noted, put_note, remove_mark, set_mark
 from perdure.project import project_root
-from perdure.session.places import (
-    CONTINUED,
-    has_marks,
-    is_marked,
-    mark_name,
-    marked,
-    noted,
-    put_note,
-    remove_mark,
-    session_folder,
-    set_mark,
-)
+from perdure.session.places import CONTINUED, session_folder
+from perdure.trusted_projects import names_of
 from perdure.values import value_class
 
 NOT_RECORDING: Final = "This session is off the record: nothing is stored."
@@ -36,7 +27,7 @@ _CLEARED_SECONDS: Final = 60
 @value_class
 class Place:
     """Where memories of a project are written, and where they are looked for: its own first, then the common ones.
-    Unless `recording`, nothing may be written; `reason` says why.
+    Unless `recording`, nothing may be written; `reason` says why. `project` is a folder of it, if there is one.
     """
 
     namespace: str
@@ -44,6 +35,12 @@ class Place:
     recording: bool = True
     private: bool = False
     reason: str = ""
+    project: Path | None = None
+
+    @property
+    def told_in(self) -> tuple[str, ...]:
+        """The names of the project: what was imported from another one that nobody trusts is not told in it."""
+        return () if self.project is None else names_of(self.project)
 
     def require_recording(self) -> None:
         if not self.recording:
@@ -67,16 +64,16 @@ def where(
         from perdure.settings import load
 
         namespace = load(environ).namespace
-    folder = session_folder(environ)
+    folder, here = session_folder(environ), None if project_dir is None else Path(project_dir)
     try:
         private = None if project_dir is None else _private_root(folder, project_dir)
         off = session is not None and is_marked(folder / "off", session)
     except OSError as error:
         reason = f"Nothing is stored: {folder} cannot be read ({error.strerror})."
-        return Place(namespace, (namespace,), recording=False, reason=reason)
+        return Place(namespace, (namespace,), recording=False, reason=reason, project=here)
     own = (namespace,) if private is None else (private_namespace(private), namespace)
     reason = NOT_RECORDING if off else ""
-    return Place(own[0], own, recording=not off, private=private is not None, reason=reason)
+    return Place(own[0], own, recording=not off, private=private is not None, reason=reason, project=here)
 
 
 def private_namespace(root: Path) -> str:

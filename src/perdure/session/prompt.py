@@ -27,7 +27,7 @@ def prompt_context(memory: Memory, place: Place, session: str, prompt: str) -> s
     asked = prompt if len(prompt) <= _BEGINNING + _END else f"{prompt[:_BEGINNING]}\n{prompt[-_END:]}"
     with session_state(session) as state:
         shown = frozenset(state.shown)
-    found = memory.suggest(asked, limit=_LIMIT, namespaces=place.read_namespaces, without=shown)
+    found = memory.suggest(asked, limit=_LIMIT, namespaces=place.read_namespaces, without=shown, told_in=place.told_in)
     text, inside = render(found, asked, several=len(place.read_namespaces) > 1)
     if inside:
         with session_state(session) as state:

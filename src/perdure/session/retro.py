@@ -25,6 +25,7 @@ from perdure.model import LEARNING_CATEGORIES, SCOPE_FIELDS, Record
 from perdure.session.branch import FeatureWork, code_references
 from perdure.session.retro_request import Learning, RetroRequest
 from perdure.text.keywords import usable_keywords
+from perdure.trusted_projects import is_trusted, project_id
 from perdure.validation import MAX_ITEMS, MAX_KEYWORDS, check_fields, check_text
 
 if TYPE_CHECKING:
@@ -97,6 +98,7 @@ class Retro:
         edits = self._edits(learnings, confirmed, challenged)
         planned = [edit_file(path, changes, dry_run=True) for path, changes in edits.items()]
         for path in edits:
+            self._require_own(path)
             _require_writable(path)
         stored, batch, notes = [self._planned(learning) for learning in learnings], None, list[str]()
         if self.memory and not dry_run:
@@ -140,6 +142,17 @@ class Retro:
             check_fields({"title": learning.name, "reasoning": learning.reasoning, "references": learning.references})
         except PerdureError as error:
             raise InvalidInput(f"Learning {shown(learning.name)}: {error.sentence}", remedy=error.cli_remedy) from error
+
+    def _require_own(self, path: Path) -> None:
+        """A repository may hold links that lead anywhere, and what is learned must not be written there."""
+        own, root = local_bank(self.project), os.path.realpath(self.project)
+        if path.is_relative_to(own) and not Path(os.path.realpath(path)).is_relative_to(root):
+            if is_trusted(self.project):
+                return
+            raise ExportFailed(
+                f"{path} leads out of the project, so nothing was written.",
+                remedy="Put a file in its place; or, if you made the link, trust the project: `perdure session trust`.",
+            )
 
     def _known(self) -> list[BankEntry]:
         shared = () if self.private else read_bank(self.shared, is_global=True).entries
@@ -305,7 +318,8 @@ class Retro:
     def _require_record(self, memory: Memory, target: _Target) -> Record:
         """The memory that is confirmed or challenged. An entry that is only in the Markdown is stored now."""
         if target.record is None and target.entry is not None:
-            fields, _ = checked_fields([target.entry], self.name, trusted=False)
+            told_in = None if is_trusted(self.project) else project_id(self.project)
+            fields, _ = checked_fields([target.entry], self.name, told_in=told_in)
             import_entries(memory, fields, BankImport(), None, None, revive=True)
             return memory.get(target.entry.content_hash)
         return memory.get(target.record.number if target.record else target.name)

@@ -13,7 +13,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
-from perdure.session.places import CONTINUED, mark_name, session_folder
+from perdure.files import private_folder
+from perdure.marks import mark_name
+from perdure.session.places import CONTINUED, session_folder
 from perdure.values import field, field_values, value_class
 
 _FOLDER: Final = "running"
@@ -60,7 +62,7 @@ def session_state(session: str) -> Generator[SessionState]:
     """
     try:
         folder = session_folder() / _FOLDER
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        private_folder(folder)
         descriptor = os.open(
             folder / f"{mark_name(session)}.json", os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600
         )

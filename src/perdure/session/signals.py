@@ -10,6 +10,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Any, Final, cast
 
+from perdure.files import read_regular
 from perdure.git import SECONDS, git
 from perdure.text.patterns import pattern
 from perdure.values import value_class
@@ -17,6 +18,8 @@ from perdure.values import value_class
 MOST_FILES: Final = 20
 MOST_WORDS: Final = 100
 _MOST_BYTES: Final = 1 << 16
+# What `git diff --name-only` lists between two commits, without the settings that it reads.
+_CHANGED: Final = ("diff-tree", "-r", "--find-renames", "--name-only", "-z")
 _HEADING: Final = pattern(r"^##", re.MULTILINE)
 _TITLE: Final = pattern(r"^#\s.*$", re.MULTILINE)
 
@@ -95,15 +98,14 @@ def changed_files(project: Path, *, seconds: float = SECONDS) -> tuple[str, ...]
     """
     end = monotonic() + seconds
     for base in ("HEAD~3", "HEAD~1"):
-        names = git(project, "diff", "--name-only", "-z", f"{base}..HEAD", seconds=max(end - monotonic(), 0.01))
+        names = git(project, *_CHANGED, base, "HEAD", seconds=max(end - monotonic(), 0.01))
         if names is not None:
             return tuple(name for name in names.split("\0") if name)[:MOST_FILES]
     return ()
 
 
 def _head(path: Path) -> str:
-    with path.open("rb") as file:
-        return file.read(_MOST_BYTES).decode("utf-8", "replace")
+    return read_regular(path, _MOST_BYTES)[:_MOST_BYTES].decode("utf-8", "replace")
 
 
 def feature_number(name: str) -> tuple[int, str]:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from perdure.buggify import point
 from perdure.errors import InvalidInput
+from perdure.files import private_folder
 
 if TYPE_CHECKING:
     from perdure.memory import Memory
@@ -76,7 +77,7 @@ class Spool:
         if len(waiting) >= _MOST_WAITING or any(mark in path.name for path in waiting):
             return False
         folder = self.folder
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        private_folder(folder)
         if not is_ours(folder):
             return False
         name = f"{time.time_ns():020}-{mark}"

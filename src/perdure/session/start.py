@@ -15,10 +15,13 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias, TypeVar
 
+from perdure.files import write_private
+from perdure.marks import mark_name
 from perdure.project import project_root
+from perdure.project_settings import INDEX_FILE, read_project_settings
 from perdure.session.asked import AskedBefore
-from perdure.session.configuration import FILE, SessionConfiguration, read_configuration, session_settings
-from perdure.session.places import mark_name, session_folder
+from perdure.session.configuration import SessionConfiguration, read_configuration, session_settings
+from perdure.session.places import session_folder
 from perdure.session.privacy import note_session, where
 from perdure.session.signals import collect_signals
 from perdure.values import field, replace, value_class
@@ -119,7 +122,9 @@ class SessionStart:
         return made.block
 
     def plain(self, *, in_place_of_store: bool = False) -> SessionBlock:
-        """The block of the Markdown pipeline, byte for byte; in the place of the store's, with a line that says so."""
+        """The block of the Markdown pipeline, byte for byte; in the place of the store's, with a line that says so, and
+        between marks.
+        """
         from perdure.bank.entries import global_bank
         from perdure.bank.plain import plain_block, plain_selection, render_block
 
@@ -128,11 +133,11 @@ class SessionStart:
         text = plain_block(self.project, folder, self.configuration.limit) if self.counts else render_block(shown)
         if not text or not in_place_of_store:
             return SessionBlock(text=text, mode="plain" if text else "none")
-        from perdure.session.block import plain_diagnostics
+        from perdure.session.block import enclosed, plain_diagnostics
 
         shared = sum(entry.is_global for entry in shown)
         line = plain_diagnostics(len(shown) - shared, shared)
-        return SessionBlock(text=f"{text}\n{line}", mode="plain", diagnostics=line)
+        return SessionBlock(text=enclosed([text, line]), mode="plain", diagnostics=line)
 
     def from_store(self, *, meaning: bool = True) -> MadeBlock:
         """The block by meaning and words, or by words alone. Raises whatever keeps it from being made."""
@@ -146,12 +151,14 @@ class SessionStart:
             settings = self.given or session_settings(
                 self.project, environ=self.environ, configuration=self.configuration
             )
+            refused = read_project_settings(self.project, self.environ).refused
+            problem = ""
         except SettingsInvalid as error:
             # What is wrong in a file of the project must not cost the user's memories.
             from perdure.settings import load
 
-            told = replace(self.configuration, project_problem=error.sentence)
-            return replace(self, given=load(self.environ), configuration=told).from_store(meaning=meaning)
+            settings, refused, problem = self.given or load(self.environ), (), error.sentence
+        told = replace(self.configuration, refused=(*self.configuration.refused, *refused), project_problem=problem)
         place = where(self.project, self.session, namespace=settings.namespace, environ=self.environ)
         memory = self.open_memory(settings if meaning else replace(settings, embedder="none"), place)
         if memory is None:
@@ -160,7 +167,7 @@ class SessionStart:
             if meaning and self.counts and place.recording:
                 with suppress(Exception):
                     self.take_in(memory, place, settings.store)
-            made = self.of_memory(memory, place, query)
+            made = replace(self, configuration=told).of_memory(memory, place, query)
         except BaseException:
             memory.close()
             raise
@@ -185,8 +192,9 @@ class SessionStart:
         # The embedder gets what is left but for the rest of the work.
         seconds = max(min(settings.provider_seconds, self.left * (1 - _FOR_WORDS - _FOR_PLAIN)), _LEAST)
         hurried = replace(settings, busy_seconds=min(settings.busy_seconds, _BUSY), provider_seconds=seconds)
-        # What is imported on a first run is not the session's own, so it is written in none.
-        opened = partial(Memory, settings=hurried, namespace=place.namespace, surface="hook", writer="model")
+        opened = partial(
+            Memory, settings=hurried, namespace=place.namespace, session=self.session, surface="hook", writer="model"
+        )
         try:
             return opened(create=False)
         except StoreMissing:
@@ -222,7 +230,7 @@ class SessionStart:
         seen = session_folder(self.environ) / "taken-in" / mark_name(f"{self.project}\n{place.namespace}")
         sources = self.state_of_sources(store)
         with suppress(OSError):
-            if seen.read_text(encoding="utf-8") == sources:
+            if seen.read_bytes() == sources.encode("utf-8", "surrogatepass"):
                 return
         from perdure.bank.first_access import on_first_access
         from perdure.bank.importing import import_if_empty
@@ -233,15 +241,13 @@ class SessionStart:
         looked = in_time(take, share)
         if looked is not None and not imported.unfinished:
             with suppress(OSError):
-                seen.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-                seen.write_text(sources, encoding="utf-8")
+                write_private(seen, sources.encode("utf-8", "surrogatepass"))
 
     def state_of_sources(self, store: Path) -> str:
         """What there is to take in, and where to: files that changed or were replaced have another state. Memory files
         lie too deep for that; a project that has them is always looked at.
         """
         from perdure.bank.entries import global_bank, local_bank
-        from perdure.project_settings import INDEX_FILE
 
         shared, local = global_bank(self.environ.get("HOME")), local_bank(self.project)
         states: list[object] = [monotonic()] if (self.project / "specs").is_dir() else []
@@ -330,7 +336,7 @@ def build_block(
     memory: Memory, place: Place, configuration: SessionConfiguration, query: str | None, asked: AskedVectors
 ) -> SessionBlock:
     """What a session would get now. It counts as no use."""
-    from perdure.session.block import diagnostics, fill_block, problem_line
+    from perdure.session.block import ENVELOPE, diagnostics, enclosed, fill_block, problem_line
 
     constitution = [
         record for name in reversed(place.read_namespaces) for record in memory.namespace(name).constitution().records
@@ -338,8 +344,7 @@ def build_block(
     always = {record.id for record in constitution}
     ask = partial(
         memory.learnings, limit=configuration.limit + len(always), namespaces=place.read_namespaces,
-        recipe=configuration.recipe,
-        asked=asked,
+        recipe=configuration.recipe, asked=asked, told_in=place.told_in,
     )  # fmt: skip
     found = ask(query)
     if query is not None and not found.recall and found.total:
@@ -347,16 +352,15 @@ def build_block(
         found = ask(None)
     hits = [hit for hit in found.recall if hit.record.id not in always][: configuration.limit]
     compared = found.recall.compared
-    problems = [problem_line(f"{FILE}: {problem}") for problem in configuration.problems]
-    problems += [problem_line(configuration.project_problem)] if configuration.project_problem else []
+    problems = [problem_line(problem) for problem in configuration.told]
     line = diagnostics(len(hits), found.total, compared.by_meaning, compared.by_words, query, found.model)
-    room = MOST_CHARACTERS - sum(len(each) + 1 for each in (line, *problems)) - _DIGITS
+    room = MOST_CHARACTERS - ENVELOPE - sum(len(each) + 1 for each in (line, *problems)) - _DIGITS
     filled = fill_block(constitution, hits, room, place.namespace)
     if not filled.text:
         return SessionBlock(query=query, notes=found.recall.notes)
     line = diagnostics(len(filled.entries), found.total, compared.by_meaning, compared.by_words, query, found.model)
     return SessionBlock(
-        text="\n".join([filled.text, line, *problems]),
+        text=enclosed([filled.text, line, *problems]),
         entries=filled.entries,
         constitutional=tuple(constitution),
         left_out=filled.left_out,
@@ -370,5 +374,5 @@ def build_block(
 def state_of(memory: Memory, place: Place, configuration: SessionConfiguration, query: str | None) -> str:
     """Everything that decides about the text but the clock and the use of memories."""
     positions = [next((line.seq for line in memory.namespace(name).log(limit=1)), 0) for name in place.read_namespaces]
-    weights, wrong = sorted(configuration.weights.items()), (*configuration.problems, configuration.project_problem)
+    weights, wrong = sorted(configuration.weights.items()), configuration.told
     return repr((query, configuration.limit, weights, wrong, place.read_namespaces, positions))

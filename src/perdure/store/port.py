@@ -55,7 +55,8 @@ class IndexRow(NamedTuple):
     was made. Of a turn in a conversation, `question_share` is the share of its text that asks, `name_share` says how
     many names it holds, and `introduction` which name its speaker bears by it. `stability` is the number that its
     metadata gives for it, if any. `kind` is what `perdure.visibility.kind_of` says of its key, and `passage` the hash
-    that its vector is stored under. Of a long memory `vector` holds those of all its windows.
+    that its vector is stored under. Of a long memory `vector` holds those of all its windows. `told_in` is what
+    `perdure.visibility.places_of` says, as a JSON list.
     """
 
     number: int
@@ -83,6 +84,8 @@ class IndexRow(NamedTuple):
     trigger_phrases: tuple[str, ...]
     passage: bytes = b""
     introduction: Introduction | None = None
+    has_low_trust: bool = False
+    told_in: str | None = None
 
 
 @value_class

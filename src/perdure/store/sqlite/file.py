@@ -21,6 +21,7 @@ from perdure.errors import (
     StoreUnreadable,
     StoreUnsafe,
 )
+from perdure.files import private_folder
 from perdure.store.sqlite.filesystem import detect_file_system
 from perdure.values import value_class
 
@@ -78,13 +79,8 @@ def prepare(path: str | os.PathLike[str], *, create: bool = True) -> StoreFile:
             remedy = f"Did you mean {absolute.with_name(close[0])}?" if close else None
             raise StoreMissing(f"There is no store at {absolute}.", remedy=remedy)
         # What is missing of the path is created for its owner alone, and is on disk before anything is put into it.
-        ancestors = [absolute.parent, *absolute.parent.parents]
-        missing = ancestors[: next(depth for depth, path in enumerate(ancestors) if _exists(str(path)))]
-        for directory in reversed(missing):
-            with suppress(FileExistsError):
-                directory.mkdir(mode=0o700)
-                directory.chmod(0o700)
-                sync_directory(directory.parent)
+        for directory in private_folder(absolute.parent):
+            sync_directory(directory.parent)
         # Links on the way are the user's own business; the last step may not be one.
         real = str(absolute.parent.resolve() / absolute.name)
         if not _exists(real):

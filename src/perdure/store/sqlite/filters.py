@@ -21,7 +21,7 @@ Bindings: TypeAlias = dict[str, Value]
 _ENCODERS: Final[dict[str, Callable[[Any], Value]]] = {
     "context_type": str, "tier": str, "source_project": str, "spec_folder": str, "conversation_id": str,
     "key_type": str, "min_importance": float, "max_importance": float,
-    "categories": json.dumps, "sources": json.dumps, "numbers": json.dumps,
+    "categories": json.dumps, "sources": json.dumps, "numbers": json.dumps, "told_in": json.dumps,
     # An object with a list of values for each entry; the values are JSON already.
     "where": lambda entries: "{" + ", ".join(f'"{name}": [{", ".join(values)}]' for name, values in entries) + "}",
     "since": to_micros, "until": to_micros, "created_since": to_micros, "created_until": to_micros,

@@ -100,7 +100,7 @@ def _index_row(row: Row) -> IndexRow:
     (
         terms, vector, active, tier, kind, valid_from, valid_until, expires_at, dated, updated_at, category,
         observations, confidence, importance, anchor, conversation, session, said, speaker, stability, phrases, passage,
-        number,
+        has_low_trust, told_in, number,
     ) = row  # fmt: skip
     asking, names, introduction = 0.0, 0.0, None
     if said is not None:
@@ -121,4 +121,6 @@ def _index_row(row: Row) -> IndexRow:
         tuple(map(str, json.loads(phrases.decode("utf-8", "replace")))) if phrases else (),
         passage,
         introduction,
+        has_low_trust == 1,
+        None if told_in is None else told_in.decode("utf-8", "replace"),
     ))  # fmt: skip

@@ -521,6 +521,15 @@ CASE WHEN json_valid(memory.metadata) THEN NOT EXISTS (
     )
 ) ELSE FALSE END
 
+-- name: where_told_in
+-- As `perdure.visibility.places_of` decides: what was imported from a project that nobody vouches for is told there alone.
+(memory.trust <> 'low' OR memory.source <> 'import' OR CASE
+    WHEN json_valid(memory.metadata) AND json_type(memory.metadata, '$.told_in') = 'array' THEN EXISTS (
+        SELECT 1 FROM json_each(memory.metadata, '$.told_in') AS place, json_each(:told_in) AS asked
+        WHERE place.atom = asked.atom
+    )
+    ELSE coalesce('/' || memory.source_project IN (SELECT asked.atom FROM json_each(:told_in) AS asked), TRUE) END)
+
 -- name: where_since
 -- The time of a memory is when it became true, else when it was made.
 coalesce(valid_at, created_at) >= :since
@@ -928,7 +937,11 @@ SELECT entry.terms, CASE WHEN :vectors THEN vector.data WHEN vector.id IS NOT NU
            THEN memory.metadata ->> '$.stability' END,
        CASE WHEN json_valid(memory.trigger_phrases) AND json_type(memory.trigger_phrases) = 'array'
            THEN CAST(memory.trigger_phrases AS BLOB) END,
-       memory.passage_hash,
+       memory.passage_hash, memory.trust = 'low',
+       CASE WHEN memory.trust = 'low' AND memory.source = 'import' THEN CAST(CASE
+           WHEN json_valid(memory.metadata) AND json_type(memory.metadata, '$.told_in') = 'array'
+           THEN memory.metadata -> '$.told_in'
+           WHEN memory.source_project IS NOT NULL THEN json_array('/' || memory.source_project) END AS BLOB) END,
 
 -- name: index_rows
 -- How a recall index is filled, in the order of the slots.

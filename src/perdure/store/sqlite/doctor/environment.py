@@ -11,6 +11,7 @@ from typing import Final
 import apsw
 
 from perdure.model import Finding
+from perdure.settings import directory
 from perdure.store.sqlite.connection import WAL_LIMIT
 from perdure.store.sqlite.file import StoreFile, size_of
 from perdure.store.sqlite.filesystem import is_local
@@ -59,9 +60,26 @@ def check_permissions(path: str) -> Finding:
     others = stat.S_IRWXG | stat.S_IRWXO
     files = [path + side for side in ("", "-wal", "-shm", "-head", "-erased") if Path(path + side).exists()]
     loose = " ".join(file for file in files if stat.S_IMODE(os.lstat(file).st_mode) & others)
-    if not loose:
-        return Finding("permissions", "ok", "Only you can read the store.")
-    return Finding("permissions", "warning", f"Other users may read {loose}.", f"Run: chmod 600 {loose}")
+    if loose:
+        return Finding("permissions", "warning", f"Other users may read {loose}.", f"Run: chmod 600 {loose}")
+    data = directory("data", os.environ)
+    for folder in dict.fromkeys((Path(path).parent, data)):
+        if may := open_to_others(folder, is_ours=folder == data):
+            return Finding("permissions", "warning", f"Other users may {may} {folder}.", f"Run: chmod 700 {folder}")
+    return Finding("permissions", "ok", "Only you can read the store.")
+
+
+def open_to_others(folder: Path, *, is_ours: bool) -> str:
+    """What others may do with a folder that they should not. One that a person chose, others may look into: its files
+    are closed to them.
+    """
+    try:
+        mode = folder.stat().st_mode
+    except OSError:
+        return ""
+    if mode & (stat.S_IWGRP | stat.S_IWOTH) and not mode & stat.S_ISVTX:
+        return "put files into"
+    return "look into" if is_ours and mode & (stat.S_IRWXG | stat.S_IRWXO) else ""
 
 
 def check_wal(size: int) -> Finding:

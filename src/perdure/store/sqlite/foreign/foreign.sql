@@ -7,7 +7,7 @@ PRAGMA query_only = ON;
 PRAGMA cell_size_check = ON;
 
 -- name: tables
--- The tables, with their columns: a view could compute for ever.
+-- The tables, with their columns: a view could compute for ever, and so could a generated column, which is not listed.
 SELECT main.name, info.name
 FROM sqlite_schema AS main, pragma_table_info(main.name) AS info
 WHERE main.type = 'table' AND main.sql NOT LIKE 'CREATE VIRTUAL%' AND main.name NOT LIKE 'sqlite!_%' ESCAPE '!'
@@ -18,9 +18,9 @@ ORDER BY main.name, info.cid;
 SELECT rowid FROM %TABLE% ORDER BY rowid;
 
 -- name: rows
--- All columns, whatever this version of the tool has, in the order in which they were written.
-SELECT * FROM %TABLE% ORDER BY rowid;
+-- The columns that this version of the tool wrote, whatever these are, in the order in which the rows were written.
+SELECT %COLUMNS% FROM %TABLE% ORDER BY rowid;
 
 -- name: one_row
 -- A single row of a table that is damaged elsewhere.
-SELECT * FROM %TABLE% WHERE rowid = ?;
+SELECT %COLUMNS% FROM %TABLE% WHERE rowid = ?;

@@ -28,6 +28,10 @@ _PATIENCE: Final = 1.0
 _STEPS: Final = 1_000_000
 _MOST_STEPS: Final = 20_000
 _MAX_ROWS: Final = 1_000_000
+_MAX_VALUE: Final = 16 << 20
+# A file of some kilobytes can say that every row of it has a value of megabytes.
+_SPARE_BYTES: Final = 64 << 20
+_TIMES_THE_FILE: Final = 2
 # By kind: the table's name where the tool's specification gives one, and the columns by which it is known.
 _KNOWN: Final[tuple[tuple[ForeignKind, str | None, frozenset[str]], ...]] = (
     ("memory index", "memory_index", frozenset({"id", "spec_folder", "file_path"})),
@@ -57,7 +61,7 @@ def read_foreign(path: Path) -> ForeignDatabase:
     try:
         before = state_of(path)
         with closing(connect_foreign(path)) as connection:
-            found = read_tables(cast("Database", connection), path)
+            found = ForeignReader(cast("Database", connection), path).read()
         if state_of(path) != before:
             raise ImportFailed(f"{path} is being written.", remedy="Close the tool that writes it, and try again.")
     except OSError as error:
@@ -66,6 +70,8 @@ def read_foreign(path: Path) -> ForeignDatabase:
         raise ImportFailed(f"{path} is locked.", remedy="Close the tool that uses it, and try again.") from error
     except apsw.NotADBError as error:
         raise ImportFailed(f"{path} is not a database, or it is encrypted.") from error
+    except apsw.TooBigError as error:
+        raise ImportFailed(f"{path} has a value of more than {_MAX_VALUE >> 20} MiB.") from error
     except apsw.Error as error:
         raise ImportFailed(
             f"{path} cannot be read: {error}.", remedy="It may be damaged; nothing was stored."
@@ -93,69 +99,89 @@ def connect_foreign(path: Path) -> apsw.Connection:
     connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
     connection.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 0)
     connection.config(apsw.SQLITE_DBCONFIG_ENABLE_VIEW, 0)
+    connection.limit(apsw.SQLITE_LIMIT_LENGTH, _MAX_VALUE)
     left = iter(range(_MOST_STEPS))
     connection.set_progress_handler(lambda: next(left, None) is None, _STEPS)
     return connection
 
 
-def read_tables(database: Database, path: Path) -> ForeignDatabase:
-    run(database, SQL["settings"])
-    if database.pragma("application_id") == APPLICATION_ID:
+class ForeignReader:
+    """Reads one database, as far as what it says has room in its file."""
+
+    def __init__(self, database: Database, path: Path) -> None:
+        self._database = database
+        self._path = path
+        files = (path, Path(f"{path}-wal"))
+        self._room = _SPARE_BYTES + _TIMES_THE_FILE * sum(file.stat().st_size for file in files if file.exists())
+        self._tables: dict[str, list[str]] = {}
+
+    def read(self) -> ForeignDatabase:
+        run(self._database, SQL["settings"])
+        if self._database.pragma("application_id") == APPLICATION_ID:
+            raise ImportFailed(
+                f"{self._path} is a store of Perdure.",
+                remedy="Use it with --store, or `perdure export` and `perdure import`.",
+            )
+        for table, column in self._database.execute(SQL["tables"]):
+            self._tables.setdefault(table, []).append(column)
+        for kind, name, columns in _KNOWN:
+            known = (each for each in self._tables if name in {None, each} and columns <= set(self._tables[each]))
+            table = next(known, None)
+            if table is None:
+                continue
+            rows, unreadable = self.rows_of(table)
+            history, _ = self.rows_of("memory_history")
+            checkpoints, _ = self.rows_of("checkpoints")
+            meta, _ = self.rows_of("_metadata")
+            pairs = (list(row.values())[:2] for row in meta if len(row) > 1)
+            vectors = sum(row.get(_VECTORS) is not None for row in rows)
+            kept = tuple({name: value for name, value in row.items() if name != _VECTORS} for row in rows)
+            return ForeignDatabase(
+                kind, kept, tuple(history), tuple(checkpoints), {str(name): str(value) for name, value in pairs},
+                unreadable, vectors,
+            )  # fmt: skip
+        named = ", ".join(sorted(self._tables)[:5]) or "none"
         raise ImportFailed(
-            f"{path} is a store of Perdure.", remedy="Use it with --store, or `perdure export` and `perdure import`."
+            f"{self._path} is no database of a memory tool that is known here.", remedy=f"Its tables: {shown(named)}."
         )
-    tables: dict[str, set[str]] = {}
-    for table, column in database.execute(SQL["tables"]):
-        tables.setdefault(table, set()).add(column)
-    for kind, name, columns in _KNOWN:
-        table = next((each for each in tables if name in {None, each} and columns <= tables[each]), None)
-        if table is None:
-            continue
-        rows, unreadable = rows_of(database, table)
-        history, _ = rows_of(database, "memory_history") if "memory_history" in tables else ([], 0)
-        checkpoints, _ = rows_of(database, "checkpoints") if "checkpoints" in tables else ([], 0)
-        meta, _ = rows_of(database, "_metadata") if "_metadata" in tables else ([], 0)
-        pairs = (list(row.values())[:2] for row in meta if len(row) > 1)
-        vectors = sum(row.get(_VECTORS) is not None for row in rows)
-        kept = tuple({name: value for name, value in row.items() if name != _VECTORS} for row in rows)
-        return ForeignDatabase(
-            kind, kept, tuple(history), tuple(checkpoints), {str(name): str(value) for name, value in pairs},
-            unreadable, vectors,
-        )  # fmt: skip
-    named = ", ".join(sorted(tables)[:5]) or "none"
-    raise ImportFailed(
-        f"{path} is no database of a memory tool that is known here.", remedy=f"Its tables: {shown(named)}."
-    )
 
-
-def rows_of(database: Database, table: str) -> tuple[list[dict[str, Any]], int]:
-    """Every row that can be read, and how many cannot."""
-    quoted = '"' + table.replace('"', '""') + '"'
-    try:
-        return list(named_rows(database, SQL["rows"].replace("%TABLE%", quoted))), 0
-    except (apsw.CorruptError, UnicodeDecodeError, apsw.NotADBError):
-        pass
-    found: list[dict[str, Any]] = []
-    ids: list[int] = []
-    unreadable = 0
-    try:
-        for (id,) in database.execute(SQL["row_ids"].replace("%TABLE%", quoted)):
-            ids.append(id)
-    except apsw.CorruptError:
-        unreadable += 1
-    for id in ids:
+    def rows_of(self, table: str) -> tuple[list[dict[str, Any]], int]:
+        """Every row that can be read, and how many cannot; none of a table that is not there."""
+        if table not in self._tables:
+            return [], 0
+        sql = {name: self._statement(SQL[name], table) for name in ("rows", "row_ids", "one_row")}
         try:
-            found += named_rows(database, SQL["one_row"].replace("%TABLE%", quoted), id)
-        except (apsw.CorruptError, UnicodeDecodeError):
+            return list(self._named(table, sql["rows"])), 0
+        except (apsw.CorruptError, UnicodeDecodeError, apsw.NotADBError):
+            pass
+        found: list[dict[str, Any]] = []
+        ids: list[int] = []
+        unreadable = 0
+        try:
+            for (id,) in self._database.execute(sql["row_ids"]):
+                ids.append(id)
+        except apsw.CorruptError:
             unreadable += 1
-    return found, unreadable
+        for id in ids:
+            try:
+                found += self._named(table, sql["one_row"], id)
+            except (apsw.CorruptError, UnicodeDecodeError):
+                unreadable += 1
+        return found, unreadable
+
+    def _statement(self, sql: str, table: str) -> str:
+        columns = ", ".join(map(_quoted, self._tables[table]))
+        return sql.replace("%COLUMNS%", columns).replace("%TABLE%", _quoted(table))
+
+    def _named(self, table: str, sql: str, *values: int) -> Iterator[dict[str, Any]]:
+        for number, row in enumerate(self._database.execute(sql, values)):
+            self._room -= sum(len(value) for value in row if isinstance(value, str | bytes))
+            if number >= _MAX_ROWS or self._room < 0:
+                raise ImportFailed(
+                    f"{self._path} says more than its file has room for, or has more than {_MAX_ROWS:,} rows."
+                )
+            yield dict(zip(self._tables[table], row, strict=True))
 
 
-def named_rows(database: Database, sql: str, *values: int) -> Iterator[dict[str, Any]]:
-    cursor: Any = cast("Any", database).cursor()
-    names: list[str] = []
-    for number, row in enumerate(cursor.execute(sql, values)):
-        names = names or [column[0] for column in cursor.get_description()]
-        if number >= _MAX_ROWS:
-            raise ImportFailed(f"A table has more than {_MAX_ROWS:,} rows.")
-        yield dict(zip(names, row, strict=True))
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
