@@ -29,6 +29,8 @@ LAST = "One more thing: the consulate rejected my visa application, so the fligh
 # It has no telling word in common with the paragraph.
 QUESTION = "Why did the trip to Japan fall through?"
 
+ZEBRAS = "Seventeen zebras crossed the narrow wooden bridge before sunrise, followed by giggling hyenas."
+
 
 def long_text(last: str = LAST, size: int = 20_000) -> str:
     paragraphs: list[str] = []
@@ -93,7 +95,7 @@ def test_the_last_paragraph_of_a_long_message_is_found_by_its_meaning(path: Path
         assert end == len(text)
         assert end - start < 1_000
         assert hit.explain["vector"].passage == hit.passage
-        item, *_ = memory.context(QUESTION, budget=150).items
+        item, *_ = memory.context(QUESTION, budget=400).items
         assert item.form == "excerpt"
         assert LAST in item.text
 
@@ -113,10 +115,10 @@ def test_the_command_line_shows_the_passage_that_was_found(path: Path, local: Lo
 
 
 def test_a_long_memory_is_no_nearer_for_its_length_where_the_best_passage_is_the_same(memory: Memory):
-    memory.remember("zebra crossing")
-    memory.remember(f"{long_text('zebra crossing', 4_000)}")
-    short, long = memory.recall("zebra crossing", min_relevance=0)[:2]
-    assert short.text == "zebra crossing"
+    memory.remember(ZEBRAS)
+    memory.remember(long_text(ZEBRAS, 4_000))
+    short, long = memory.recall(ZEBRAS, min_relevance=0)[:2]
+    assert short.text == ZEBRAS
     assert (short.passage, long.passage is not None) == (None, True)
 
 
@@ -129,8 +131,8 @@ def test_what_fits_has_no_passages(memory: Memory):
 
 def test_a_change_of_a_long_text_changes_its_passages(memory: Memory):
     memory.remember("The quokka naps.")
-    before = memory.remember(long_text("A zebra crosses the yard.", 6_000))
-    assert "zebra" in shown(memory, "zebra crosses yard")
+    before = memory.remember(long_text(ZEBRAS, 6_000))
+    assert "zebra" in shown(memory, ZEBRAS)
     memory.update(before.record.number, text=long_text("A walrus sings in the harbour.", 6_000))
     assert "walrus" in shown(memory, "walrus sings harbour")
     assert "zebra" not in memory.recall("zebra", min_relevance=0)[0].text
@@ -139,32 +141,32 @@ def test_a_change_of_a_long_text_changes_its_passages(memory: Memory):
 
 
 def test_a_text_with_the_same_words_in_another_order_has_other_passages(memory: Memory):
-    paragraphs = long_text("A zebra crosses the yard.", 6_000).split("\n\n")
+    paragraphs = long_text(ZEBRAS, 6_000).split("\n\n")
     first, *rest = paragraphs
     done = memory.remember("\n\n".join(paragraphs))
-    assert shown(memory, "zebra crosses yard").endswith("A zebra crosses the yard.")
+    assert shown(memory, ZEBRAS).endswith(ZEBRAS)
     # Its first window, and its words, are the same as before.
     moved = "\n\n".join([first, *rest[:8], rest[-1], *rest[8:-1]])
     memory.update(done.record.number, text=moved)
-    hit = memory.recall("zebra crosses yard", min_relevance=0)[0]
+    hit = memory.recall(ZEBRAS, min_relevance=0)[0]
     assert hit.passage is not None
-    assert hit.passage[0] <= moved.index("A zebra") < hit.passage[1]
+    assert hit.passage[0] <= moved.index(ZEBRAS) < hit.passage[1]
     assert hit.passage[1] < len(moved)
 
 
 def test_another_process_and_a_later_one_find_the_same_passage(path: Path, memory: Memory):
     memory.recall("anything")
-    text = long_text("A zebra crosses the yard.", 6_000)
+    text = long_text(ZEBRAS, 6_000)
 
     def write() -> None:
         with Memory(path, embedder=WindowedWords()) as other:
             other.remember(text)
 
     in_child(write)
-    assert "zebra" in shown(memory, "zebra crosses yard")
+    assert "zebra" in shown(memory, ZEBRAS)
     memory.close()
     with Memory(path, embedder=WindowedWords()) as later:
-        assert "zebra" in shown(later, "zebra crosses yard")
+        assert "zebra" in shown(later, ZEBRAS)
         assert [finding.level for finding in later.doctor()].count("problem") == 0
 
 
@@ -192,14 +194,15 @@ def test_a_process_that_is_killed_while_it_embeds_leaves_all_vectors_of_a_memory
 
 
 def test_an_erased_long_memory_leaves_no_vector_and_no_word(path: Path, memory: Memory):
-    text = long_text("The canary is xylophonic.", 6_000)
+    canary = "The xylophonic canary sang seventeen operas backwards while juggling crystal teapots."
+    text = long_text(canary, 6_000)
     done = memory.remember(text)
-    vector = checked_vectors(WindowedWords(), [text[slice(*hit_passage(memory, "canary xylophonic"))]])[0].tobytes()
+    vector = checked_vectors(WindowedWords(), [text[slice(*hit_passage(memory, canary))]])[0].tobytes()
     memory.close()
     assert vector in path.read_bytes()
     with Memory(path, embedder=WindowedWords()) as again:
         again.erase(done.record.number, confirm=True)
-        assert not again.recall("canary xylophonic", min_relevance=0)
+        assert not again.recall(canary, min_relevance=0)
     for file in path.parent.iterdir():
         assert vector not in file.read_bytes()
         assert b"xylophonic" not in file.read_bytes()
@@ -212,10 +215,10 @@ def hit_passage(memory: Memory, query: str) -> tuple[int, int]:
 
 
 def test_the_past_is_found_by_its_passages_as_well(memory: Memory):
-    done = memory.remember(long_text("A zebra crosses the yard.", 6_000))
+    done = memory.remember(long_text(ZEBRAS, 6_000))
     then = done.record.updated_at
     memory.update(done.record.number, text="Nothing of all that.")
-    hit = memory.recall("zebra crosses yard", known_at=then, min_relevance=0)[0]
+    hit = memory.recall(ZEBRAS, known_at=then, min_relevance=0)[0]
     assert hit.passage is not None
     assert "zebra" in hit.text[slice(*hit.passage)]
 
@@ -248,11 +251,11 @@ def test_a_store_whose_long_memories_have_one_vector_each_still_answers(path: Pa
     class Whole(WindowedWords):
         window = None
 
-    text = long_text("A zebra crosses the yard.", 6_000)
+    text = long_text(ZEBRAS, 6_000)
     with Memory(path, embedder=Whole()) as before:
         before.remember(text)
     with Memory(path, embedder=WindowedWords()) as memory:
-        hit = memory.recall("zebra crosses the yard", min_relevance=0)[0]
+        hit = memory.recall(ZEBRAS, min_relevance=0)[0]
         assert hit.text == text
         assert hit.passage is None
         memory.remember(long_text("A walrus sings in the harbour.", 6_000))
