@@ -13,7 +13,12 @@ from training.wording import fill
 
 Pair = tuple[str, str, float]
 
-WIKI_SPLIT = ("google-research-datasets/wiki-split", "80f5bddf42d1a68201b7b107ee4b8d86d82e9fde", "CC BY-SA 4.0", "README.md")
+WIKI_SPLIT = (
+    "google-research-datasets/wiki-split",
+    "80f5bddf42d1a68201b7b107ee4b8d86d82e9fde",
+    "CC BY-SA 4.0",
+    "README.md",
+)
 XQUAD = ("google-deepmind/xquad", "7d30520c717524000f0d9d2f9c10a069acd9d285", "CC BY-SA 4.0", "CC-BY-SA4.0.txt")
 OWN_PAIRS = 9000
 
@@ -33,14 +38,21 @@ def _wiki_split(snapshot: Snapshot) -> list[Pair]:
         text = text.replace("<::::>", " ").replace(" ''", '"').replace("'' ", '"')
         return re.sub(r"\s+([.,;:?!')%])|(\()\s+", r"\1\2", " ".join(text.split()))
 
-    lines = [line.split("\t") for _, text in snapshot.texts(["tune.tsv", "validation.tsv"]) for line in text.splitlines()]
+    lines = [
+        line.split("\t") for _, text in snapshot.texts(["tune.tsv", "validation.tsv"]) for line in text.splitlines()
+    ]
     return [(plain(cells[0]), plain(cells[1]), 1.0) for cells in lines if len(cells) > 1]
 
 
 def _xquad(snapshot: Snapshot) -> list[Pair]:
     """The same question in English and in German or Spanish."""
     asked = {
-        code: [qa["question"] for article in json.loads(snapshot.text(f"xquad.{code}.json"))["data"] for part in article["paragraphs"] for qa in part["qas"]]
+        code: [
+            qa["question"]
+            for article in json.loads(snapshot.text(f"xquad.{code}.json"))["data"]
+            for part in article["paragraphs"]
+            for qa in part["qas"]
+        ]
         for code in ("en", "de", "es")
     }
     return [(one, two, 1.0) for code in ("de", "es") for one, two in zip(asked["en"], asked[code], strict=True)]
@@ -60,5 +72,7 @@ def own_pairs(rng: Random) -> list[Pair]:
             found.append((fill(one, rng, v=value), fill(rng.choice([one, two]), rng, v=other), 0.5))
         elif kind == "relation":
             another = rng.choice([each for each in LIVES + PROJECTS if each is not relation])
-            found.append((fill(one, rng, v=value), fill(rng.choice(another.says), rng, v=rng.choice(another.values)), 0.0))
+            found.append(
+                (fill(one, rng, v=value), fill(rng.choice(another.says), rng, v=rng.choice(another.values)), 0.0)
+            )
     return found

@@ -2,7 +2,8 @@
 
     python -m training.prepare --snapshots FOLDER --out train.json.xz
 
-FOLDER holds one git directory for each source, named `owner+name`. The result is the same at every run."""
+FOLDER holds one git directory for each source, named `owner+name`. The result is the same at every run.
+"""
 
 from __future__ import annotations
 
@@ -24,14 +25,17 @@ SEED = 20
 
 def collect(snapshots: Path) -> dict[str, Any]:
     """All groups by source, and pairs of sentences with their score. Every source has its own seed, so that a change in
-    one does not change the others."""
+    one does not change the others.
+    """
     groups: dict[str, list[Group]] = templates.build(Random(SEED))
     for source in SOURCES:
         snapshot = Snapshot(snapshots, source.repository, source.commit)
-        snapshot.text(source.licence_file)
+        snapshot.text(source.licence_file)  # a source without its licence is refused
         groups[source.name] = source.read(snapshot, Random(f"{SEED} {source.name}"))
         _count(source.name, groups[source.name])
-    kept = {name: [group for group in found if group["qs"] and len(group["docs"]) > 1] for name, found in groups.items()}
+    kept = {
+        name: [group for group in found if group["qs"] and len(group["docs"]) > 1] for name, found in groups.items()
+    }
     return {"src": kept, "pairs": read_pairs(snapshots, Random(SEED))}
 
 
@@ -50,7 +54,9 @@ def write(data: dict[str, Any], out: Path) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Write the training data of Perdure's encoder.")
-    parser.add_argument("--snapshots", type=Path, required=True, help="the folder with the git directories of the sources")
+    parser.add_argument(
+        "--snapshots", type=Path, required=True, help="the folder with the git directories of the sources"
+    )
     parser.add_argument("--out", type=Path, required=True, help="the file to write, e.g. train.json.xz")
     given = parser.parse_args()
     data = collect(given.snapshots)

@@ -15,8 +15,9 @@ from training.wording import MONTHS, Person, person
 
 MAX_WORDS = 105
 _STOP = frozenset(
-    "a an and are as at be but by can did do does for from had has have he her his how i if in is it its me my not of on "
-    "or our she so that the their them there they this to was we were what when where which who whose why will with you your".split()
+    "a an and are as at be but by can did do does for from had has have he her his how i if in is it its me my not of "
+    "on or our she so that the their them there they this to was we were what when where which who whose why will with "
+    "you your".split()
 )
 # How a question to a person becomes a question about that person; {he} and {his} are filled later.
 _TO_ABOUT = (
@@ -27,7 +28,16 @@ _TO_ABOUT = (
     (r"\byour\b", "{his}"),
     (r"\byou\b", "{he}"),
 )
-_SINGULAR = {"do": "does", "don't": "doesn't", "are": "is", "aren't": "isn't", "have": "has", "haven't": "hasn't", "were": "was", "weren't": "wasn't"}
+_SINGULAR = {
+    "do": "does",
+    "don't": "doesn't",
+    "are": "is",
+    "aren't": "isn't",
+    "have": "has",
+    "haven't": "hasn't",
+    "were": "was",
+    "weren't": "wasn't",
+}
 
 
 def clip(text: str, words: int = MAX_WORDS) -> str:
@@ -69,7 +79,7 @@ def asked_about(question: str, whom: Person, rng: Random) -> str:
 
     for pattern, written in _TO_ABOUT:
         question = re.sub(pattern, written or verb, question, flags=re.IGNORECASE)
-    named = rng.random() < 0.7  # noqa: PLR2004 - the others are asked with a pronoun
+    named = rng.random() < 0.7
 
     def slot(match: re.Match[str]) -> str:
         nonlocal named
@@ -79,7 +89,7 @@ def asked_about(question: str, whom: Person, rng: Random) -> str:
         return whom.pronoun(match[1])
 
     question = re.sub(r"\{(he|his)\}", slot, question)
-    return question[:1].upper() + question[1:] if rng.random() < 0.7 else question  # noqa: PLR2004
+    return question[:1].upper() + question[1:] if rng.random() < 0.7 else question
 
 
 def best(text: str, docs: list[str], numbers: list[int]) -> tuple[float, int]:
@@ -87,7 +97,11 @@ def best(text: str, docs: list[str], numbers: list[int]) -> tuple[float, int]:
     df = Counter(term for number in numbers for term in set(terms(docs[number])))
     wanted = set(terms(text))
     scored = [
-        (sum(1 / df[term] ** 0.5 for term in wanted & set(terms(docs[number]))) / (3 + len(terms(docs[number]))) ** 0.3, -number)
+        (
+            sum(1 / df[term] ** 0.5 for term in wanted & set(terms(docs[number])))
+            / (3 + len(terms(docs[number]))) ** 0.3,
+            -number,
+        )
         for number in numbers
     ]
     score, number = max(scored)
@@ -114,76 +128,107 @@ def crd3(snapshot: Snapshot, rng: Random) -> list[Group]:
                 numbers.append(docs.setdefault(doc, len(docs)))
             written = list(docs)
             for sentence in sentences(chunk["CHUNK"]):
-                if 6 <= len(sentence.split()) <= 45:  # noqa: PLR2004
+                if 6 <= len(sentence.split()) <= 45:
                     score, number = best(sentence, written, sorted(set(numbers)))
-                    if score > 0.7:  # noqa: PLR2004 - below, the words hardly meet
+                    if score > 0.7:
                         group["qs"].append((sentence, [number]))
         group["docs"] = list(docs)
         for number, (turn, answer) in enumerate(zip(group["docs"], group["docs"][1:], strict=False), 1):
             question, name = turn.split(": ", 1)[1], answer.split(": ", 1)[0]
-            if question.endswith("?") and 4 < len(question.split()) < 18 and len(answer.split()) > 8 and rng.random() < 0.5:  # noqa: PLR2004
+            if (
+                question.endswith("?")
+                and 4 < len(question.split()) < 18
+                and len(answer.split()) > 8
+                and rng.random() < 0.5
+            ):
                 whom = Person(name, male=name not in {"Laura", "Marisha", "Ashley"})
                 group["qs"].append((asked_about(question, whom, rng), [number]))
         groups.append(group)
     return groups
 
 
-def _dialogue_groups(dialogues: list[list[tuple[str, str]]], rng: Random, size: int) -> list[Group]:
-    """Dialogues of two sides, several in a group: the last question of a turn is answered by the other side's turn."""
+def topical_chat(snapshot: Snapshot, rng: Random) -> list[Group]:
+    """Two people talk, eight talks in a group: the question at the end of a turn is answered by the other's turn."""
+    talks: list[Any] = []
+    for _, text in snapshot.texts(snapshot.paths("conversations/", r"(valid|test)_\w+\.json$")):
+        talks += [talk["content"] for talk in json.loads(text).values()]
+    rng.shuffle(talks)
     groups: list[Group] = []
-    for start in range(0, len(dialogues), size):
+    for start in range(0, len(talks), 8):
         group: Group = {"docs": [], "qs": []}
-        for dialogue in dialogues[start : start + size]:
-            people = defaultdict[str, Person](lambda: person(rng))
-            roles, date, last = rng.random() < 0.3, dated(rng, 0.5), ("", "")  # noqa: PLR2004
-            for side, text in dialogue:
-                whom = people[side]
-                agent = side in {"agent", "system"}
-                speaker = ("assistant" if agent else "user") if roles else "Assistant" if agent else whom.name
-                group["docs"].append(clip(f"{date}{speaker}: {text}"))
-                question = sentences(last[1])[-1]
-                if last[0] != side and question.endswith("?") and len(terms(question)) > 1 and len(terms(text)) > 2:  # noqa: PLR2004
-                    asked = asked_about(question, Person("the user", male=True, role=True) if roles else whom, rng)
-                    group["qs"].append((asked, [len(group["docs"]) - 1]))
-                last = (side, text)
+        for talk in talks[start : start + 8]:
+            people = {"agent_1": person(rng), "agent_2": person(rng)}
+            date, before = dated(rng, 0.5), {"agent": "", "message": ""}
+            for turn in talk:
+                whom = people[turn["agent"]]
+                group["docs"].append(clip(f"{date}{whom.name}: {turn['message']}"))
+                question = sentences(before["message"])[-1]
+                new_side = before["agent"] != turn["agent"]
+                if new_side and question.endswith("?") and len(terms(question)) > 1 and len(terms(turn["message"])) > 2:
+                    group["qs"].append((asked_about(question, whom, rng), [len(group["docs"]) - 1]))
+                before = turn
         groups.append(group)
     return groups
 
 
-def topical_chat(snapshot: Snapshot, rng: Random) -> list[Group]:
-    dialogues: list[list[tuple[str, str]]] = []
-    for _, text in snapshot.texts(snapshot.paths("conversations/", r"(valid|test)_\w+\.json$")):
-        for talk in json.loads(text).values():
-            dialogues.append([(turn["agent"].replace("agent_", "person "), turn["message"]) for turn in talk["content"]])  # noqa: PERF401
-    rng.shuffle(dialogues)
-    return _dialogue_groups(dialogues, rng, 8)
+_NOT_ASKED = {
+    "O",
+    "ssn",
+    "phone number",
+    "email address",
+    "account number",
+}  # invented, but they look like persons' data
 
 
 def multidogo(snapshot: Snapshot, rng: Random) -> list[Group]:
-    """Customers and agents of six trades; the agent asks, and the customer's next turn answers."""
-    talks = defaultdict[str, list[tuple[int, str, str]]](list)
-    folder = "data/unannotated/"
-    for path, text in snapshot.texts(snapshot.paths(folder, r"\.tsv$")):
+    """What customers of six trades tell an agent, asked by the labels of their words (`departure_city`)."""
+    talks = defaultdict[str, list[list[str]]](list)
+    folder = "data/paper_splits/splits_annotated_at_turn_level/"
+    for path, text in snapshot.texts(snapshot.paths(folder, r"train\.tsv$")):
         for line in text.splitlines()[1:]:
             cells = line.split("\t")
-            if len(cells) >= 4 and cells[1].isdigit():  # noqa: PLR2004
-                talks[path + cells[0]].append((int(cells[1]), cells[2], cells[3]))
-    dialogues = [[(side, text) for _, side, text in sorted(talk)] for _, talk in sorted(talks.items())]
-    rng.shuffle(dialogues)
-    return _dialogue_groups(dialogues[:4000], rng, 6)
+            if len(cells) > 4:
+                talks[f"{path.split('/')[-2]} {cells[0]}"].append(cells)
+    names = sorted(talks)
+    rng.shuffle(names)
+    groups: list[Group] = []
+    for start in range(0, len(names), 4):
+        group: Group = {"docs": [], "qs": []}
+        for name in names[start : start + 4]:
+            roles = rng.random() < 0.5
+            whom = Person("the user", male=True, role=True) if roles else person(rng)
+            date, trade = dated(rng, 0.4), name.split()[0]
+            for cells in sorted(talks[name], key=lambda cells: float(cells[1])):
+                group["docs"].append(clip(f"{date}{'user' if roles else whom.name}: {cells[3]}"))
+                for slot in sorted({label.replace("_", " ") for label in cells[4].split()} - _NOT_ASKED):
+                    if rng.random() < 0.3:
+                        asked = rng.choice([
+                            f"what is {whom.name}'s {slot}?",
+                            f"Which {slot} did {whom.name} give?",
+                            f"{whom.name} {trade} {slot}",
+                            f"What has {whom.name} said about the {slot}?",
+                            f"do we know the {slot}?",
+                        ])  # fmt: skip
+                        group["qs"].append((asked, [len(group["docs"]) - 1]))
+        groups.append(group)
+    return groups
 
 
 def schema_guided(snapshot: Snapshot, rng: Random) -> list[Group]:
-    """What a user tells an assistant in order to book something: asked by the name of the slot, or as the assistant did."""
+    """What a user tells an assistant in order to book something: asked by the slot, or as the assistant did."""
     schema: dict[tuple[str, str], str] = {}
     for service in json.loads(snapshot.text("train/schema.json")):
         schema.update({(service["service_name"], slot["name"]): slot["description"] for slot in service["slots"]})
-    dialogues: list[Any] = [talk for _, text in snapshot.texts(snapshot.paths("train/", r"dialogues_\d+\.json$")) for talk in json.loads(text)]
+    dialogues: list[Any] = [
+        talk
+        for _, text in snapshot.texts(snapshot.paths("train/", r"dialogues_\d+\.json$"))
+        for talk in json.loads(text)
+    ]
     rng.shuffle(dialogues)
     groups: list[Group] = []
     for start in range(0, 4800, 6):
         group: Group = {"docs": [], "qs": []}
-        roles = rng.random() < 0.4  # noqa: PLR2004
+        roles = rng.random() < 0.4
         whom = Person("the user", male=True, role=True) if roles else person(rng)
         for talk in dialogues[start : start + 6]:
             date, last = dated(rng, 0.5), ""
@@ -195,14 +240,16 @@ def schema_guided(snapshot: Snapshot, rng: Random) -> list[Group]:
                 if not user:
                     last = sentences(turn["utterance"])[-1]
                     continue
-                if last.endswith("?") and len(terms(last)) > 1 and len(terms(turn["utterance"])) > 2:  # noqa: PLR2004
+                if last.endswith("?") and len(terms(last)) > 1 and len(terms(turn["utterance"])) > 2:
                     group["qs"].append((asked_about(last, whom, rng), here))
                 for frame in turn["frames"]:
                     thing = re.sub(r"s?_\d+$", "", frame["service"]).lower()
                     for action in frame["actions"]:
                         meaning = schema.get((frame["service"], action["slot"]), "")
-                        if action["act"] == "INFORM" and meaning and rng.random() < 0.4:  # noqa: PLR2004
-                            group["qs"].append((_slot_question(action["slot"].replace("_", " "), meaning, thing, whom, rng), here))
+                        if action["act"] == "INFORM" and meaning and rng.random() < 0.4:
+                            group["qs"].append(
+                                (_slot_question(action["slot"].replace("_", " "), meaning, thing, whom, rng), here)
+                            )
         groups.append(group)
     return groups
 
@@ -216,7 +263,7 @@ def _slot_question(slot: str, meaning: str, thing: str, whom: Person, rng: Rando
         f"{meaning} ({whom.name})",
         f"What has {whom.name} said about the {slot}?",
         f"what was {whom.name}'s wish for the {slot} of the {thing}?",
-        f"Do we know the {meaning}?",
+        f"do we know {meaning}?",
     ])  # fmt: skip
 
 
@@ -225,18 +272,23 @@ def qmsum(snapshot: Snapshot, rng: Random) -> list[Group]:  # noqa: ARG001 - eve
     groups: list[Group] = []
     for _, text in snapshot.texts(snapshot.paths("data/ALL/train/", r"\.json$")):
         meeting = json.loads(text)
-        docs = [clip(f"{turn['speaker']}: {re.sub(r'{.*?}', '', turn['content'])}") for turn in meeting["meeting_transcripts"]]
+        docs = [
+            clip(f"{turn['speaker']}: {re.sub(r'{.*?}', '', turn['content'])}")
+            for turn in meeting["meeting_transcripts"]
+        ]
         group: Group = {"docs": docs, "qs": []}
         for query in meeting["specific_query_list"]:
             spans = ((int(start), min(int(end) + 1, len(docs))) for start, end in query["relevant_text_span"])
-            numbers = sorted({number for start, end in spans for number in range(start, end) if len(docs[number].split()) > 7})  # noqa: PLR2004
+            numbers = sorted(
+                {number for start, end in spans for number in range(start, end) if len(docs[number].split()) > 7}
+            )
             if not numbers:
                 continue
             first = best(query["query"] + " " + query["answer"], docs, numbers)[1]
             rest = [number for number in numbers if number != first]
             group["qs"].append((query["query"], [first] + ([best(query["answer"], docs, rest)[1]] if rest else [])))
             for sentence in sentences(query["answer"]):
-                if 6 < len(sentence.split()) < 40:  # noqa: PLR2004
+                if 6 < len(sentence.split()) < 40:
                     group["qs"].append((sentence, [best(sentence, docs, numbers)[1]]))
         groups.append(group)
     return groups
@@ -257,17 +309,19 @@ def qamr(snapshot: Snapshot, rng: Random) -> list[Group]:
     texts = {cells[0]: plain(cells[1]) for cells in lines}
     pairs: list[tuple[str, str]] = []
     for _, table in snapshot.texts(["data/filtered/dev.tsv", "data/filtered/test.tsv"]):
-        for cells in (line.split("\t") for line in table.splitlines()):
-            if cells[0] in texts and rng.random() < 0.5:  # noqa: PLR2004
-                pairs.append((plain(cells[5]), texts[cells[0]]))
+        rows = (line.split("\t") for line in table.splitlines())
+        pairs += [(plain(row[5]), texts[row[0]]) for row in rows if row[0] in texts and rng.random() < 0.5]
     return one_group(pairs)
 
 
 def xquad(snapshot: Snapshot, rng: Random) -> list[Group]:  # noqa: ARG001
     """Questions about paragraphs in English, German and Spanish, the passages cut where they are long; some questions
-    are asked in English about the German or Spanish text."""
+    are asked in English about the German or Spanish text.
+    """
     articles = {code: json.loads(snapshot.text(f"xquad.{code}.json"))["data"] for code in ("en", "de", "es")}
-    english = {qa["id"]: qa["question"] for article in articles["en"] for part in article["paragraphs"] for qa in part["qas"]}
+    english = {
+        qa["id"]: qa["question"] for article in articles["en"] for part in article["paragraphs"] for qa in part["qas"]
+    }
     groups: list[Group] = []
     for code, data in articles.items():
         group: Group = {"docs": [], "qs": []}
@@ -280,7 +334,11 @@ def xquad(snapshot: Snapshot, rng: Random) -> list[Group]:  # noqa: ARG001
                 group["docs"].append(clip(passage))
             first = len(group["docs"]) - len(starts)
             for qa in part["qas"]:
-                at = max(number for number, start in enumerate(starts) if start <= max(qa["answers"][0]["answer_start"], starts[0]))
+                at = max(
+                    number
+                    for number, start in enumerate(starts)
+                    if start <= max(qa["answers"][0]["answer_start"], starts[0])
+                )
                 group["qs"].append((qa["question"], [first + at]))
                 if code != "en":
                     group["qs"].append((english[qa["id"]], [first + at]))
@@ -308,14 +366,20 @@ def strategy_qa(snapshot: Snapshot, rng: Random) -> list[Group]:  # noqa: ARG001
 
 _DULL = frozenset(
     "examples,example,see also,syntax,specifications,value,parameters,return value,what's next,description,exceptions,"
-    "browser compatibility,formal syntax,further reading,overview,introduction,next steps,prerequisites,notes".split(",")
+    "browser compatibility,formal syntax,further reading,overview,introduction,next steps,prerequisites,notes".split(
+        ","
+    )
 )
 
 
 def _sections_of(markdown: str, rng: Random) -> list[tuple[str, str]]:
     """The headings of a page, each with the first words under it."""
     matter = re.match(r"(?s)---\n(.*?)\n---", markdown)
-    title = re.search(r"(?m)^title:\s*[\"']?(.*?)[\"']?\s*$", matter[1]) if matter else re.search(r"(?m)^# (.+?)(\s*\{.*\})?$", markdown)
+    title = (
+        re.search(r"(?m)^title:\s*[\"']?(.*?)[\"']?\s*$", matter[1])
+        if matter
+        else re.search(r"(?m)^# (.+?)(\s*\{.*\})?$", markdown)
+    )
     name = title[1] if title else ""
     body = markdown[matter.end() :] if matter else markdown
     body = re.sub(r"(?s)```.*?```|<!--.*?-->|\{\{.*?\}\}|\{%.*?%\}|<[^>]+>", " ", body)
@@ -325,8 +389,10 @@ def _sections_of(markdown: str, rng: Random) -> list[tuple[str, str]]:
     for heading, text in zip(["", *parts[1::2]], parts[::2], strict=True):
         text = re.sub(r"(?m)[*_`>|#]|^/// .*$|^///$", "", text)  # noqa: PLW2901
         asked = heading.replace("`", "").replace("*", "")
-        if len(terms(text)) > 14 and asked.lower() not in _DULL and len(asked) < 90 and (asked or name):  # noqa: PLR2004
-            found.append((f"{name}: {asked}" if asked and name and rng.random() < 0.5 else asked or name, passages(text)[0]))  # noqa: PLR2004
+        if len(terms(text)) > 14 and asked.lower() not in _DULL and len(asked) < 90 and (asked or name):
+            found.append(
+                (f"{name}: {asked}" if asked and name and rng.random() < 0.5 else asked or name, passages(text)[0])
+            )
     return found
 
 
@@ -343,11 +409,19 @@ def _pages(snapshot: Snapshot, rng: Random, folders: dict[str, int], pattern: st
 
 
 def mdn(snapshot: Snapshot, rng: Random) -> list[Group]:
-    return _pages(snapshot, rng, {"files/en-us/web/": 3500, "files/en-us/learn_web_development/": 800, "files/en-us/glossary/": 500})
+    return _pages(
+        snapshot,
+        rng,
+        {"files/en-us/web/": 3500, "files/en-us/learn_web_development/": 800, "files/en-us/glossary/": 500},
+    )
 
 
 def kubernetes(snapshot: Snapshot, rng: Random) -> list[Group]:
-    return _pages(snapshot, rng, {"content/en/docs/": 3500, "content/de/docs/": 600, "content/es/docs/": 600, "content/fr/docs/": 700})
+    return _pages(
+        snapshot,
+        rng,
+        {"content/en/docs/": 3500, "content/de/docs/": 600, "content/es/docs/": 600, "content/fr/docs/": 700},
+    )
 
 
 def docker(snapshot: Snapshot, rng: Random) -> list[Group]:
@@ -365,13 +439,18 @@ def fastapi(snapshot: Snapshot, rng: Random) -> list[Group]:
 def tldr(snapshot: Snapshot, rng: Random) -> list[Group]:
     """What a command does, in four languages, and the command line that does it."""
     groups: list[Group] = []
-    for folder, how, limit in (("pages/", "how do I {}?", 1500), ("pages.de/", "wie geht das: {}?", 500), ("pages.es/", "¿cómo puedo {}?", 500), ("pages.fr/", "comment {} ?", 500)):
+    for folder, how, limit in (
+        ("pages/", "how do I {}?", 1500),
+        ("pages.de/", "wie geht das: {}?", 500),
+        ("pages.es/", "¿cómo puedo {}?", 500),
+        ("pages.fr/", "comment {} ?", 500),
+    ):
         paths = snapshot.paths(folder, r"\.md$")
         rng.shuffle(paths)
         pairs: list[tuple[str, str]] = []
         for path, text in snapshot.texts(paths[:limit]):
             for what, line in re.findall(r"(?m)^- (.*?):?\n\n`(.*?)`", text)[:3]:
-                asked = what if rng.random() < 0.5 else how.format(what[:1].lower() + what[1:])  # noqa: PLR2004
+                asked = what if rng.random() < 0.5 else how.format(what[:1].lower() + what[1:])
                 pairs.append((asked, f"{path.rsplit('/', 1)[1][:-3]}: {re.sub(r'[{}]{2}', '', line)}"))
         groups += one_group(pairs)
     return groups
@@ -381,10 +460,14 @@ def commits(snapshot: Snapshot, rng: Random) -> list[Group]:
     """The subject of a commit asks for what its body tells."""
     pairs: list[tuple[str, str]] = []
     for subject, body in snapshot.commits(8000):
-        text = re.sub(r"(?m)^\s*(Signed-off-by|Co-authored-by|PiperOrigin|Change-Id|Merge|COPYBARA|Closes|Fixes|---|#).*$", "", body)
+        text = re.sub(
+            r"(?m)^\s*(Signed-off-by|Co-authored-by|PiperOrigin|Change-Id|Merge|COPYBARA|Closes|Fixes|---|#).*$",
+            "",
+            body,
+        )
         text = re.sub(r"<[^>]+>|https?://\S+", " ", text)
         asked = re.sub(r"\s*\(#\d+\)|^\w+(\(.*?\))?!?:\s*|^\S{1,2}\s", "", subject)
-        if len(terms(asked)) > 3 and len(terms(text)) > 12:  # noqa: PLR2004
+        if len(terms(asked)) > 3 and len(terms(text)) > 12:
             pairs.append((asked, passages(text)[0]))
     rng.shuffle(pairs)
     return one_group(pairs[:1500])

@@ -7,6 +7,8 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
+MAX_BYTES = 4 << 20  # larger files were absent where the data was first made; a full clone must give the same data
+
 
 class Snapshot:
     """One repository, `FOLDER/owner+name/repo` or `FOLDER/owner+name`, at the commit its directory stands on."""
@@ -27,10 +29,11 @@ class Snapshot:
         return subprocess.run(command, input=given, capture_output=True, check=True).stdout  # noqa: S603
 
     def paths(self, under: str, pattern: str) -> list[str]:
-        """The paths below a folder that match, in order; files whose content is not there are left out."""
+        """The paths below a folder that match, in order, without the files that are too large or not there."""
         listing = self._git("ls-tree", "-rlz", self._commit, under).decode("utf-8", "replace")
         entries = (entry.split("\t", 1) for entry in listing.split("\0") if entry)
-        return sorted(path for meta, path in entries if meta.split()[3] != "BAD" and re.search(pattern, path))
+        sizes = {path: meta.split()[3] for meta, path in entries if re.search(pattern, path)}
+        return sorted(path for path, size in sizes.items() if size.isdigit() and int(size) <= MAX_BYTES)
 
     def texts(self, paths: list[str]) -> Iterator[tuple[str, str]]:
         """Each path with its text."""

@@ -1,4 +1,4 @@
-"""The smallest parts of our own sentences: slots, people, articles, and the ways in which somebody writes a question."""
+"""The smallest parts of our own sentences: slots, people, articles, and how somebody types a question."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def options(text: str) -> list[str]:
 
 
 def sections(file: str) -> list[tuple[str, dict[str, list[str]]]]:
-    """The blocks of a text file: a heading after `#`, then lines of alternatives, each line marked by its first sign."""
+    """The blocks of a text file: a heading after `#`, then lines of alternatives, each marked by its first sign."""
     found: list[tuple[str, dict[str, list[str]]]] = []
     for line in (TEXTS / file).read_text("utf-8").splitlines():
         mark, _, rest = line.partition(" ")
@@ -79,12 +79,14 @@ def person(rng: Random) -> Person:
 
 def day_of_year(rng: Random) -> str:
     day, month = rng.randint(1, 28), rng.choice(MONTHS)
-    return rng.choice([f"{day} {month}", f"{month} {day}", f"{day} {month[:3]}", f"{month} {day}, {rng.randint(2024, 2027)}"])
+    return rng.choice(
+        [f"{day} {month}", f"{month} {day}", f"{day} {month[:3]}", f"{month} {day}, {rng.randint(2024, 2027)}"]
+    )
 
 
 def _clock(rng: Random) -> str:
     hour, minute = rng.randint(7, 19), rng.choice(["00", "15", "30", "45"])
-    return rng.choice([f"{hour}:{minute}", f"{hour % 12 or 12} {'am' if hour < 12 else 'pm'}"])  # noqa: PLR2004 - noon
+    return rng.choice([f"{hour}:{minute}", f"{hour % 12 or 12} {'am' if hour < 12 else 'pm'}"])
 
 
 def _money(rng: Random) -> str:
@@ -145,6 +147,8 @@ def about_me(question: str, rng: Random) -> str | None:
     def auxiliary(match: re.Match[str]) -> str:
         return f"{_AUXILIARIES.get(match[1], match[1])} I"
 
+    if re.search(r"\b(I|we|us)\b", question):
+        return None
     auxiliaries = "|".join([*_AUXILIARIES, *_SAME_FOR_ME])
     question = re.sub(rf"\b({auxiliaries}) \{{he\}}", auxiliary, question)
     question = question.replace("{his}", "my").replace("{him}", "me")
@@ -155,15 +159,25 @@ def capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def asked(question: str, rng: Random) -> str:
+def asked(question: str, rng: Random, *, polite: bool = True) -> str:
     """The question as somebody types it: with and without capitals, marks and polite words."""
     question = question.strip().rstrip("?")
     chance = rng.random()
-    if chance < 0.08:  # noqa: PLR2004 - a share of the questions
-        lead = rng.choice(["do you remember", "can you tell me", "remind me,", "hey,", "quick question:", "I forgot,", "please tell me"])
+    if polite and chance < 0.08:
+        lead = rng.choice(
+            [
+                "do you remember",
+                "can you tell me",
+                "remind me,",
+                "hey,",
+                "quick question:",
+                "I forgot,",
+                "please tell me",
+            ]
+        )
         question = f"{lead} {question}"
-    if rng.random() < 0.6:  # noqa: PLR2004
+    if rng.random() < 0.6:
         question = capital(question)
-    if chance > 0.97:  # noqa: PLR2004
+    if chance > 0.97:
         return question.lower()
     return question + rng.choice(["?"] * 7 + ["", "", "??"])
