@@ -89,7 +89,8 @@ FIELDS: Final[Mapping[str, str]] = {
     "decay_weight": "what decay leaves of a memory that is not used",
     "anchor_weight": "the share of the question's words in its anchor",
     "fusion": "how words and meaning are put together: `evidence` (each adds to how likely a memory answers; the score "
-    "is the relevance), `maximum` (divided by the best of this answer) or `rank` (reciprocal rank fusion by its maximum)",
+    "is the relevance), `maximum` (divided by the best of this answer) or `rank` (reciprocal rank fusion by its "
+    "maximum)",
     "rank_constant": "with `rank`: a rank counts 1 / (constant + rank)",
     "candidates": "how many of the best by words, and of the best by meaning, are compared. With a prominence weight "
     "every match of a namespace of up to 10,000 memories is; of a larger one the most prominent ones are added",

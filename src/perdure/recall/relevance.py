@@ -4,8 +4,8 @@ sorted by and that the floor cuts. It compares between answers, models and store
 Each signal adds evidence, in log-odds, and relevance is what the sum amounts to. Meaning: how far the cosine is above
 what unrelated texts reach. Words: BM25, which counts a word the more, the fewer memories hold it. What is known before
 anything is compared: among many memories something is near by chance. In a conversation: whether who is meant says it,
-whether it only asks, and what the turns around it say, because `Yes, the blue one` shares no word with the question that
-it answers.
+whether it only asks, and what the turns around it say, because `Yes, the blue one` shares no word with the question
+that it answers.
 
 The weights were fitted on texts of many kinds at once, each kind left out once (bench/recall.md). The functions work on
 numbers and on arrays alike, so that a search from disk and one in memory come to the same.

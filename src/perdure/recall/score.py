@@ -170,7 +170,7 @@ def usual_cosine(candidates: Candidates, chosen: Chosen) -> float:
 
 
 def coverage_of(candidates: Candidates, query: ParsedQuery) -> tuple[NDArray[np.float64], WordCounts]:
-    """What the words that each candidate holds are worth of all that is asked, then of each sentence and of the codes."""
+    """What the words that each candidate holds are worth of all that is asked, of each sentence, and of the codes."""
     held, counted = np.zeros((len(query.terms), len(candidates.number))), list[WordCounts]()
     for at, (partition, rows) in enumerate(candidates.parts):
         of_part = candidates.partition == at

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Final, Literal, TypeAlias
 
 from perdure.text.patterns import pattern
@@ -10,9 +11,16 @@ from perdure.text.patterns import pattern
 Role: TypeAlias = Literal["user", "assistant"]
 
 # Speakers that are no people but sides of a conversation.
-ROLES: Final[dict[str, Role]] = dict.fromkeys(("human", "user"), "user") | dict.fromkeys(
-    ("agent", "ai", "assistant", "bot", "chatbot", "model"), "assistant"
-)
+ROLES: Final[Mapping[str, Role]] = {
+    "human": "user",
+    "user": "user",
+    "agent": "assistant",
+    "ai": "assistant",
+    "assistant": "assistant",
+    "bot": "assistant",
+    "chatbot": "assistant",
+    "model": "assistant",
+}
 
 _FIRST_PERSON: Final = pattern(
     r"\b(?:i|i['’](?:d|ll|m|ve)|me|mine|my|myself|our|ours|us|we|we['’](?:d|ll|re|ve)"  # noqa: RUF001 - as it is written
