@@ -152,6 +152,16 @@ def evidence_by_words(coverage: Values) -> Values:
     return log_odds(MIN_RELEVANCE) + _WORDS_ALONE * (coverage - _ENOUGH)
 
 
+def about_the_rest(evidence: Values, coverage: Values) -> Values:
+    """How far a memory is about what a question asks beside a time, by its evidence or by its words alone: from 0,
+    where it does not fit, to 1, where it is more likely to answer than not.
+    """
+    more = evidence_by_words(coverage) - evidence
+    share = (relevance(evidence + more * (more > 0)) - MIN_RELEVANCE) / (ANSWERS - MIN_RELEVANCE)
+    share = share * (share > 0)
+    return share + (1.0 - share) * (share > 1)
+
+
 def evidence_of_sentence(coverage: Values, memories: int) -> Values:
     """For a sentence of the query. That the rest is about something else, or near, says nothing about it."""
     size = _SENTENCE_SIZE * math.log(min(max(memories, 1), _MANY) / _SENTENCE_FEW)
