@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 from pathlib import Path
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 from bank.databases import MEMORY_INDEX, indexed, make
 from bank.projects import write
-from bank.repositories import make_repository
+from bank.repositories import commit, make_repository
 from cli.user import User
 from hook.hosts import HostSession, tell
 from mcp_server.host import served
@@ -152,6 +153,25 @@ def test_a_worktree_is_the_same_project(evil: Path, tmp_path: Path):
     git(evil, "worktree", "add", "--quiet", str(tmp_path / "elsewhere"))
     shutil.rmtree(tmp_path / "elsewhere" / "docs")
     assert CLAIM in started(tmp_path / "elsewhere", "second")
+
+
+@pytest.mark.parametrize("is_relative", [False, True])
+def test_a_folder_that_only_claims_to_be_a_worktree_is_another_project(
+    evil: Path, good: Path, user: User, tmp_path: Path, is_relative: bool
+):
+    """It is not trusted as that one is, and git does not make it true."""
+    commit(good, "README.md")
+    git(good, "worktree", "add", "--quiet", str(tmp_path / "tree"))
+    known = good / ".git" / "worktrees" / "tree" / "gitdir"
+    os.utime(known, (1, 1))
+    user.done("session", "trust", "--project", str(good))
+    shutil.rmtree(evil / ".git")
+    claimed = f"{'../good' if is_relative else good}/.git/worktrees/tree"
+    (evil / ".git").write_text(f"gitdir: {claimed}\n", encoding="utf-8")
+    assert "low trust" in started(evil, "first")
+    assert CLAIM not in started(good, "second")
+    assert known.read_text(encoding="utf-8").strip() == str(tmp_path / "tree" / ".git")
+    assert "low trust" in started(evil, "third")
 
 
 def test_counts_of_a_stranger_make_nothing_of_the_user_s_own_count_less(evil: Path, stranger: Path):
