@@ -208,6 +208,16 @@ def test_who_asks_for_it_elsewhere_finds_it_with_its_origin(evil: Path, good: Pa
     assert "low trust, from evil" in user.done("recall", QUESTION, PERDURE_LAYOUT="terminal").out
 
 
+def test_the_triggers_of_a_project_fire_in_no_other(evil: Path, good: Path, stranger: Path):
+    """Hosts have them matched with every prompt."""
+    started(evil, "first")
+    store = stranger / ".local/share/perdure/memory.db"
+    for project, fires in ((evil, True), (good, False)):
+        with served(store, origin=Origin(project.name, "second"), project=project, tools="all") as host:
+            answer = host.text("memory_match_triggers", prompt="Run the bootstrap script now")
+        assert (CLAIM in answer) == fires
+
+
 def test_an_index_of_a_project_is_told_in_it_alone(good: Path, tmp_path: Path):
     """What says that it was taken over holds words of the database, and stays there as well."""
     other = make_repository(tmp_path / "other")
