@@ -109,3 +109,13 @@ def test_what_cannot_be_imported_says_what_can(user: User, tmp_path: Path):
     assert f"{path} is neither JSON nor a table nor Markdown." in error
     assert "perdure remember --lines" in error
     assert "an array of such objects" in user.fails(2, "import", "-", stdin="Alice likes tea\n").err
+
+
+@pytest.mark.parametrize("beginning", [b"", b"text\nx\n"])
+def test_a_line_without_an_end_is_not_read_to_its_end(user: User, tmp_path: Path, beginning: bytes):
+    path = tmp_path / "zeros.csv"
+    with path.open("wb") as file:
+        file.write(beginning)
+        file.truncate(1 << 26)
+    refused = user("import", str(path))
+    assert (refused.code, "longer than 8,388,608 characters" in refused.err) == (2, True)
