@@ -29,13 +29,16 @@ def test_each_row_of_a_table_is_a_memory_and_each_column_a_field_or_metadata(use
     assert answer.out == "Imported 2: 2 new, 0 updated, 0 known.\n"
     assert "fields of a memory: text, tags, valid_at, importance. Kept as metadata: team, phone." in answer.err
     first, second = records(user)
-    assert (first["text"], first["tags"], first["importance"]) == ("Alice prefers dark mode", ["ui", "people"], 0.8)
+    # What nobody vouches for is no more important than anything else.
+    assert (first["text"], first["tags"], first["importance"]) == ("Alice prefers dark mode", ["ui", "people"], 0.5)
     assert str(first["valid_at"]).startswith("2026-03-1")
     assert first["metadata"] == {"team": "design", "phone": "0049"}
     assert second["text"] == "The build runs at night,\nand takes an hour"
     assert user.done("import", str(path)).out == "Imported 0: 0 new, 0 updated, 2 known.\n".replace("0: 0", "2: 0")
     user.done("undo", "--yes")
     assert records(user) == []
+    user.done("import", str(path), "--trusted", "--revive")
+    assert records(user)[0]["importance"] == 0.8
 
 
 @pytest.mark.parametrize("separator", [";", "\t"])
