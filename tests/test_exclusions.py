@@ -29,7 +29,14 @@ REFUSED = {
         "all others but keep Bob", "forget nothing about Bob", "none of Bob", "lest we forget Bob",
         "did I forget Bob?", "I always forget Bob", "stop forgetting Bob", "avoid deleting Bob", "Alice instead of Bob",
         "Alice rather than Bob", "everything besides Bob", "all minus Bob", "skip Bob", "forget Alice; spare Bob",
-        "forget that I am not vegetarian",
+        "forget that I am not vegetarian", "everything _not_ Bob", 'don"t forget Bob', "everything w/o Bob",
+        "Bob should be remembered", "Bob, I need him", "everything that lacks Bob", "everything outside Bob",
+        "note that Bob likes tea", "please know that Bob likes tea", "bear Bob in mind", "hold onto Bob", "Bob stays",
+        "only Alice, Bob can stay", "everything exept Bob",
+    ),
+    "signs": (
+        "everything -Bob", "everything - Bob", "all \u2014 Bob", "everything !Bob", "!Bob", "all != Bob",
+        "all \u2260 Bob", "everything <> Bob", "\u00acBob", "!2", "forget !2", "!oldest", "everything -yesterday",
     ),
     "German": (
         "alles außer Bob", "ALLES AUSSER BOB", "alles bis auf Bob", "alles mit Ausnahme von Bob", "vergiss Bob nicht",
@@ -67,9 +74,23 @@ REFUSED = {
     ),
     "others": (
         "Bob 말고 전부", "Bob을 잊지 마", "всё кроме Bob", "не забудь Bob", "glem ikke Bob", "nie zapomnij Bob",
+        "allt utom Bob", "alt undtagen Bob", "kaikki paitsi Bob", "wszystko oprócz Bob", "všechno kromě Bob",
+        "все, крім Bob", "sve osim Bob", "minden kivéve Bob", "Bob hariç her şey", "semua kecuali Bob",
+        "όλα εκτός από Bob", "הכל חוץ מ Bob", "كل شيء ما عدا Bob", "tất cả trừ Bob", "ทุกอย่างยกเว้น Bob",
     ),
 }  # fmt: skip
 SENTENCES = [sentence for sentences in REFUSED.values() for sentence in sentences]
+
+# They order nothing, and search would drop every word but the one that they are about.
+NO_ORDERS = (
+    "what do you know about Bob?", "what do you remember about Bob", "what did I tell you about Bob", "who is Bob?",
+    "which notes do you have about Bob", "should I delete Bob?", "did you delete Bob?", "can I delete Bob?", "Bob?",
+    "why did you delete Bob", "why forget Bob", "how to forget Bob", "who told you about Bob",
+    "is there a note on Bob?",
+    "are there any notes about Bob", "if you forget Bob", "tell me about Bob", "can you tell me about Bob",
+    "I need the notes about Bob", "I want everything about Bob", "we'd like to know about Bob", "I remember Bob",
+    "I did delete Bob", "forget to forget Bob", "forget that I told you to forget Bob", "forget it, Bob", "oldest?",
+)  # fmt: skip
 
 UNDERSTOOD = (
     "forget everything about Bob", "Could you please delete all my notes regarding Bob?", "what you remember about Bob",
@@ -80,7 +101,12 @@ UNDERSTOOD = (
     "the spare key of Bob", "someone else's Bob", "Bob, opposite the station", "Bob in case of fire",
     "Bob's parental leave",
     "Bob's keep-alive and non-smoking sans-serif button", "Bob in Notre Dame", "Don Tillman and Bob", "Bob in Mai 2026",
-    "cette personne en France et Bob",
+    "cette personne en France et Bob", "would you please remove Bob?", "I'd like you to forget Bob",
+    "what I said of Bob",
+    "we want to remove Bob", "that Bob likes tea", "forget who Bob is", "forget how Bob makes tea", "how Bob makes tea",
+    "what is stored about Bob", "the hotel where Bob stays", "Bob's hotel stay", "the record that Bob broke",
+    "Bob's missing keys", "the songs Bob and I like", "the -v and the --force flag of Bob", "Bob - the plumber",
+    "what Bob told me to buy", "Bob's saved games", "everything that has to do with Bob", "forget Bob!",
 )  # fmt: skip
 
 
@@ -111,6 +137,16 @@ def test_a_sentence_that_says_what_is_to_stay_is_refused_and_says_what_to_do(mem
             assert "number or key" in refused.value.remedy
             assert "double quotes" in refused.value.remedy
             assert "Nothing was changed" in refused.value.remedy
+    assert alive(memory) == [1, 2, 3]
+
+
+@pytest.mark.parametrize("sentence", NO_ORDERS)
+def test_a_sentence_that_asks_wishes_or_tells_is_no_order(memory: Memory, sentence: str):
+    for verb in (memory.forget, memory.erase):
+        with pytest.raises(errors.InvalidInput) as refused:
+            verb(sentence, confirm=True)
+        assert "does not say what is to go" in refused.value.sentence
+        assert "Nothing was changed" in refused.value.remedy
     assert alive(memory) == [1, 2, 3]
 
 

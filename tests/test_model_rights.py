@@ -74,7 +74,9 @@ WRITES: dict[str, Callable[[Memory, dict[str, Any]], object]] = {
 
 
 @pytest.mark.parametrize("way", WRITES)
-@pytest.mark.parametrize(("field", "value"), [("trust", "high"), ("source", "manual")])
+@pytest.mark.parametrize(
+    ("field", "value"), [("trust", "high"), ("source", "manual"), ("source", "Manual"), ("source", "manual\u200b")]
+)
 def test_a_model_says_neither_that_it_is_trusted_nor_that_a_person_wrote_it(
     memory: Memory, model: Memory, way: str, field: str, value: str
 ):
@@ -185,6 +187,22 @@ def test_a_model_that_merges_first_lowers_nothing_either(clock: HandClock):
         for lower in lowers:
             with pytest.raises(errors.NotAllowed):
                 model.update(merged.record.number, **lower)
+
+
+@pytest.mark.parametrize("author", ["person", "model"])
+def test_a_model_lets_nothing_expire_that_a_person_wrote(memory: Memory, model: Memory, author: str):
+    """As a lower tier would. A tier that it has already begins no term either."""
+    (memory if author == "person" else model).remember("The door is green")
+    memory.update(1, add_tags=["home"])
+    with pytest.raises(errors.NotAllowed, match="may not let it expire") as refused:
+        model.update(1, expires_at="1h")
+    assert refused.value.remedy
+    assert model.update(1, tier="normal").record.expires_at is None
+    end = memory.update(1, expires_at="2027-01-01").record.expires_at
+    assert model.update(1, tier="normal").record.expires_at == end
+    assert model.update(1, expires_at="2027-01-02").record.expires_at != end
+    model.remember("The lamp is blue")
+    assert model.update(2, expires_at="1h").record.expires_at is not None
 
 
 def test_a_model_lowers_what_models_gave(memory: Memory, model: Memory):

@@ -116,6 +116,18 @@ def test_which_model_is_asked_is_for_the_user_to_say(tmp_path: Path, model: str,
     assert any(each["check"] == "configuration" for each in user("doctor", "--json").json["findings"]) is not trustable
 
 
+@pytest.mark.parametrize("tier", ["critical", "temporary", "deprecated"])
+def test_a_stranger_hides_nothing_that_is_remembered_in_its_project(tmp_path: Path, tier: str):
+    assert loaded(tmp_path, {"memory": {"defaultTier": tier}}).default_tier == "normal"
+    user = User({"HOME": str(tmp_path), "CLAUDE_PROJECT_DIR": str(tmp_path), "PERDURE_STORE": str(tmp_path / "m.db")})
+    user.done("remember", "Alice prefers dark mode")
+    assert "dark mode" in user.done("recall", "dark mode").out
+    (finding,) = (each for each in user("doctor", "--json").json["findings"] if each["check"] == "configuration")
+    assert f"perdure config set default_tier {tier}" in finding["remedy"]
+    user.done("session", "trust", "--project", str(tmp_path))
+    assert settings.load({"HOME": str(tmp_path)}, project=tmp_path).default_tier == tier
+
+
 @pytest.mark.parametrize("file", [PLACE, ".claude/iflow-dev.local.md"])
 def test_a_session_is_told_that_a_choice_is_not_a_project_s(tmp_path: Path, file: str, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("PERDURE_STORE", str(tmp_path / "m.db"))

@@ -18,6 +18,7 @@ from time import monotonic
 from typing import IO, Final, NamedTuple
 
 from perdure.files import read_regular
+from perdure.project import unconfirmed_root
 from perdure.text.patterns import pattern
 
 SECONDS: Final = 0.5
@@ -56,7 +57,8 @@ def git(folder: str | os.PathLike[str], *arguments: str, seconds: float = SECOND
     the folder begins: a folder inside that looks like a repository without one is not taken for it.
     """
     root, program = work_tree(folder), find_git()
-    if root is None or program is None:
+    # Git would tell the other repository that its worktree is here now.
+    if root is None or program is None or unconfirmed_root(root) is not None:
         return None
     kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
     environ = {**kept, **_ENVIRONMENT, "PATH": os.pathsep.join(search_path()) if is_script(program) else _NOWHERE}

@@ -302,14 +302,15 @@ class Memory(LearningMemory):
         return lifecycle.lookup.details(self._services, self._namespace, references, level)
 
     def match_triggers(
-        self, prompt: str, *, limit: int = 3, namespaces: Sequence[str] | None = None
+        self, prompt: str, *, limit: int = 3, namespaces: Sequence[str] | None = None, told_in: Sequence[str] = ()
     ) -> tuple[model.Triggered, ...]:
         """Find the memories of which a trigger phrase stands in the prompt, whatever its case, accents and inflection:
-        the surest match first, then the longest phrase, then the most important memory. No model is asked.
+        the surest match first, then the longest phrase, then the most important memory. No model is asked. `told_in`
+        are the names of the project that asks: what was imported from another that nobody trusts is left out.
         """
         now, most = self._services.context.clock(), validation.check_limit(limit)
         names = [self._namespace] if namespaces is None else validation.check_namespaces(namespaces)
-        triggered = self._services.triggers().match(validation.check_query(prompt), names, most, now)
+        triggered = self._services.triggers().match(validation.check_query(prompt), names, most, now, tuple(told_in))
         self._services.usage.recalled((match.record for match in triggered), now)
         return tuple(triggered)
 

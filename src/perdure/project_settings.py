@@ -14,7 +14,7 @@ from typing import Any, Final, cast
 from perdure.errors import SettingsInvalid, shown
 from perdure.files import read_regular
 from perdure.model import CONTEXT_TYPES, TIERS
-from perdure.trusted_projects import Refused, may_choose
+from perdure.trusted_projects import Refused, is_trusted, may_choose
 from perdure.validation import number_in
 from perdure.values import field, value_class
 
@@ -22,6 +22,8 @@ CONFIG_FILES: Final = (".opencode/memory/config.jsonc", ".opencode/memory/databa
 INDEX_FILE: Final = ".opencode/memory/database/memory-index.sqlite"
 _MODELS: Final = {"local": "local", "openai": "openai:text-embedding-3-small"}
 _LOCAL_DIMENSIONS: Final = 384
+# With another one a stranger's project would hide what is remembered in it, have it expire, or put it before all else.
+HARMLESS_TIERS: Final = ("important", "normal")
 _MAX_BYTES: Final = 1 << 20
 
 
@@ -54,12 +56,15 @@ def read_project_settings(project: Path, environ: Mapping[str, str] | None = Non
         if text is None:
             raise SettingsInvalid(f"{path} has more than {_MAX_BYTES:,} bytes.", remedy="Shorten or remove it.")
         config = ConfigFile(path, text)
-        values = config.settings()
-        model = str(values.get("embedder", "local"))
-        if may_choose(model, project, environ):
-            return ProjectSettings(path, config.index_path(project) or index, values)
-        kept = {name: value for name, value in values.items() if not name.startswith("embedder")}
-        return ProjectSettings(path, config.index_path(project) or index, kept, (Refused(path, "embedder", model),))
+        values, refused = config.settings(), list[Refused]()
+        model, tier = str(values.get("embedder", "local")), str(values.get("default_tier", "normal"))
+        if not may_choose(model, project, environ):
+            refused.append(Refused(path, "embedder", model))
+            values = {name: value for name, value in values.items() if not name.startswith("embedder")}
+        if tier not in HARMLESS_TIERS and not is_trusted(project, environ):
+            refused.append(Refused(path, "default_tier", tier))
+            del values["default_tier"]
+        return ProjectSettings(path, config.index_path(project) or index, values, tuple(refused))
     return ProjectSettings(None, index)
 
 

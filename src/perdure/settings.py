@@ -319,12 +319,17 @@ def is_url(store: object) -> TypeGuard[str]:
     return isinstance(store, str) and _URL.match(store) is not None
 
 
-def refuse_userinfo(url: str) -> None:
-    """A password in the address of a server would stand in files, on screens and in the list of processes."""
+def refuse_secrets(url: str) -> None:
+    """A password or a token in a server's address would stand in files, on screens and in the list of processes."""
     if "@" in url:
         raise InvalidInput(
             "The URL of the store holds a user name or a password.",
             remedy="Write https://host, or on this machine http://127.0.0.1:8733; the token stands apart.",
+        )
+    if "?" in url or "#" in url:
+        raise InvalidInput(
+            "The URL of the store holds more than a server and a path.",
+            remedy="Write it without `?` and `#`; the token stands apart.",
         )
 
 
@@ -575,7 +580,7 @@ def typed(setting: Setting, value: Any) -> Any:
 def _typed_path(setting: Setting, value: Any) -> Path:
     """A path, or for the store the URL of a server; no other address, and none that may hold a password."""
     if setting.name == "store" and is_url(value):
-        refuse_userinfo(value)
+        refuse_secrets(value)
     else:
         refuse_address(value, f"{setting.name} (or {setting.variable})")
     return Path(value).expanduser()

@@ -1,5 +1,5 @@
 """Which projects a person trusts. Whoever clones a repository has not written it: until a person says so, its files are
-told in that project alone, and its settings choose nothing that runs code or asks somebody else.
+told in that project alone, and its settings choose nothing that runs code, asks somebody else or hides memories.
 """
 
 from __future__ import annotations

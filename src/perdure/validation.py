@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
@@ -46,8 +47,12 @@ ABOVE_ZERO: Final = 5e-324
 _KEY_TYPE = pattern(r"[A-Za-z][A-Za-z0-9_.-]{0,63}")
 _METADATA_KEY = pattern(r"[A-Za-z_][A-Za-z0-9_.-]{0,63}")
 _NAMESPACE = pattern(r"[^\s\x00-\x1f\x7f][^\x00-\x1f\x7f]{0,199}")
-# Also what a `Path` leaves of an address, with one slash. A single letter is a drive of Windows.
-_ADDRESS = pattern(r"\s*((?:[A-Za-z][A-Za-z0-9+.-]+:)+(?=/)|[Ff][Ii][Ll][Ee]:)")
+# Also what a `Path` leaves of an address, with one slash, and one without any that holds a password. A single letter is
+# a drive of Windows.
+_ADDRESS = pattern(
+    r"\s*((?:[a-z][a-z0-9+.-]+:)(?=(?:[a-z][a-z0-9+.-]+:)*/|[^/]*:[^/]*@)|file:)|[^/]*\b(pass(?:word|wd)?|pwd)\s*=",
+    re.IGNORECASE,
+)
 _CONTENT: Final = ("text", "title", "abstract", "summary", "reasoning")
 
 T = TypeVar("T")
@@ -243,7 +248,8 @@ def refuse_address(path: object, name: str) -> None:
     """An address such as `postgresql://ann@db` is no path, and a file of that name would be in nobody's interest."""
     text = os.fspath(cast("os.PathLike[str]", path)) if isinstance(path, os.PathLike) else path
     if isinstance(text, str) and (found := _ADDRESS.match(text)):
-        raise NotAFile(f"{name} is an address that begins with {found[1].lower()}, and a file is needed.")
+        beginning = f"begins with {found[1].lower()}" if found[1] else f"says {found[2].lower()}="
+        raise NotAFile(f"{name} is an address that {beginning}, and a file is needed.")
 
 
 def number_in(value: object, least: float, most: float, *, whole: bool = False) -> float | None:

@@ -21,7 +21,8 @@ ADDRESS = "postgresql://ann:s3cret@db/mem"
 ADDRESSES = (
     ADDRESS, "POSTGRES://ann:s3cret@db/mem", " postgresql+psycopg://ann:s3cret@db/mem", "mysql://ann:s3cret@db/mem",
     "sqlite:///s3cret.db", "file:///tmp/s3cret.db", "file:s3cret.db", "FILE:/tmp/s3cret.db", "s3://ann:s3cret@bucket/x",
-    "jdbc:postgresql://ann:s3cret@db/mem", "ftp://ann:s3cret@host/x",
+    "jdbc:postgresql://ann:s3cret@db/mem", "ftp://ann:s3cret@host/x", "postgresql:ann:s3cret@db",
+    "host=db user=ann password=s3cret", "PWD = s3cret host=db",
 )  # fmt: skip
 USERINFO = ("http://ann:s3cret@127.0.0.1:8733", "https://s3cret@memory.example.org", "HTTPS://:s3cret@host")
 
@@ -70,8 +71,19 @@ def test_a_server_s_address_with_a_name_or_a_password_is_refused_and_not_shown(u
         assert "s3cret" not in answer.out + answer.err
 
 
+@pytest.mark.parametrize("url", ["http://127.0.0.1:9/?token=s3cret", "https://memory.example.org/#s3cret"])
+def test_a_server_s_address_with_a_query_is_refused_and_not_shown(url: str, user: User):
+    with pytest.raises(errors.InvalidInput, match="more than a server and a path") as failed:
+        Memory(url)
+    refused(failed.value)
+    for words in (["stats"], ["config"], ["doctor"], ["serve", "--port", "0"], ["token", "list"]):
+        answer = user(*words, PERDURE_STORE=url)
+        assert (answer.code, "s3cret" in answer.out + answer.err) == (2, False)
+    assert "s3cret" not in user.fails(2, "config", "set", "store", url).err
+
+
 def test_a_path_that_only_looks_a_little_like_an_address_is_a_path(folder: Path, tmp_path: Path):
-    for name in ("a:b.db", "C:", "file.db", "postgresql", "x@y.db"):
+    for name in ("a:b.db", "C:", "file.db", "postgresql", "x@y.db", "my passwords.db", "ann:x.db"):
         with Memory(tmp_path / name, embedder="none") as memory:
             memory.remember("tea")
         assert (tmp_path / name).is_file()

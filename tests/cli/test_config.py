@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import tomllib
 from pathlib import Path
@@ -29,6 +30,16 @@ def test_every_setting_is_shown_with_who_decided_it(user: User, tmp_path: Path):
     assert shown["decay"] == ("true", "default")
     assert shown["llm"] == ("none", "default")
     assert f"settings file: {file}" in answer.err
+
+
+def test_the_folder_of_the_settings_is_its_owner_s_alone_whatever_the_umask(user: User, tmp_path: Path):
+    file = tmp_path / "config" / "perdure" / "perdure.toml"
+    before = os.umask(0)
+    try:
+        user.done("config", "set", "recipe", "learnings", PERDURE_CONFIG=str(file))
+    finally:
+        os.umask(before)
+    assert [path.stat().st_mode & 0o777 for path in (file.parent.parent, file.parent, file)] == [0o700, 0o700, 0o600]
 
 
 def test_of_a_key_it_says_only_that_it_is_there(user: User):

@@ -29,6 +29,7 @@ def test_each_row_of_a_table_is_a_memory_and_each_column_a_field_or_metadata(use
     assert answer.out == "Imported 2: 2 new, 0 updated, 0 known.\n"
     assert "fields of a memory: text, tags, valid_at, importance. Kept as metadata: team, phone." in answer.err
     first, second = records(user)
+    # What nobody vouches for is no more important than anything else.
     assert (first["text"], first["tags"], first["importance"]) == ("Alice prefers dark mode", ["ui", "people"], 0.5)
     assert str(first["valid_at"]).startswith("2026-03-1")
     assert first["metadata"] == {"team": "design", "phone": "0049"}
@@ -119,3 +120,13 @@ def test_what_cannot_be_imported_says_what_can(user: User, tmp_path: Path):
     assert f"{path} is neither JSON nor a table nor Markdown." in error
     assert "perdure remember --lines" in error
     assert "an array of such objects" in user.fails(2, "import", "-", stdin="Alice likes tea\n").err
+
+
+@pytest.mark.parametrize("beginning", [b"", b"text\nx\n"])
+def test_a_line_without_an_end_is_not_read_to_its_end(user: User, tmp_path: Path, beginning: bytes):
+    path = tmp_path / "zeros.csv"
+    with path.open("wb") as file:
+        file.write(beginning)
+        file.truncate(1 << 26)
+    refused = user("import", str(path))
+    assert (refused.code, "longer than 8,388,608 characters" in refused.err) == (2, True)

@@ -93,6 +93,15 @@ def test_what_a_query_finds_is_forgotten_only_after_a_second_call(host: Host):
     assert host.call("recall", query="Osaka flat")["memories"] == []
 
 
+@pytest.mark.parametrize("query", ["oldest", "the least important memory", "#1", "before:2100-01-01"])
+def test_whatever_a_query_says_is_listed_first(store: Path, query: str):
+    with served(store) as host:
+        host.call("remember", text="Bob likes tea")
+        preview = host.call("forget", query=query)
+        assert (preview["done"], preview["numbers"]) == (False, [1])
+        assert host.call("forget", query=query, confirm=preview["confirm"])["done"] is True
+
+
 @pytest.mark.parametrize("query", ["everything but Bob", "don't forget Bob", "tout sauf Bob", "Bob 以外すべて"])
 def test_a_query_that_says_what_is_to_stay_is_refused(model: Host, query: str):
     model.call("remember", text="Bob likes tea")

@@ -94,8 +94,12 @@ def test_what_a_model_s_token_imports_is_an_import_of_low_trust(team: Team):
     assert team("model", "POST", "/v1/import", {**body, "trusted": True}).code == "not_allowed"
     assert team("model", "POST", "/v1/import", body).json["inserted"] == 1
     (record,) = team("person", "GET", "/v1/memories").json["records"]
-    assert (record["trust"], record["source"]) == ("low", "import")
-    (line,) = team("person", "GET", "/v1/log").json["revisions"]
+    assert (record["trust"], record["source"], record["session_id"]) == ("low", "import", None)
+    said = {"messages": [{**SAID, "conversation_id": "c", "session_id": "ana-session"}]}
+    assert team("model", "POST", "/v1/messages", said, session="agent-session").json["inserted"] == 1
+    (message,) = team("person", "GET", path_of("v1", "conversations", "c", "messages")).json["records"]
+    assert message["session_id"] == "agent-session"
+    *_, line = team("person", "GET", "/v1/log").json["revisions"]
     assert line["change"]["session"] is None
 
 
@@ -104,6 +108,7 @@ def test_a_model_s_token_changes_neither_trust_nor_origin_nor_standing_of_what_i
     changes: list[dict[str, Any]] = [
         {"trust": "high"}, {"trust": "low"}, {"importance": 0.1}, {"tier": "deprecated"},
         {"source": "manual"}, {"session_id": "ana-session"}, {"text": "mango is sour", "trust": "high"},
+        {"expires_at": "1s"}, {"tier": "critical", "expires_at": "1d"},
     ]  # fmt: skip
     assert team("model", "PATCH", "/v1/memories/1", {"tier": "critical", "importance": 1.0}).status == 200
     for change in changes:

@@ -112,6 +112,26 @@ def test_folders_and_worktrees_of_a_private_project_are_private(project: Path, t
     assert not where(project).private
 
 
+def test_a_folder_that_only_claims_to_be_a_worktree_of_a_private_project_sees_and_stores_nothing_of_it(
+    store: Path, project: Path, tmp_path: Path
+):
+    """Nothing goes to all projects either: it may be a worktree that was moved."""
+    make_private(project)
+    called(store, project, "remember", text="A secret plan")
+    tree, other = tmp_path / "tree", tmp_path / "other"
+    git(project, "worktree", "add", "--quiet", str(tree))
+    other.mkdir()
+    (other / ".git").write_bytes((tree / ".git").read_bytes())
+    assert "A secret plan" in str(called(store, tree, "recall", query="secret plan"))
+    assert "A secret plan" not in str(called(store, other, "recall", query="secret plan"))
+    refused = called(store, other, "remember", text="Another plan")
+    assert (refused["isError"], "git worktree repair" in str(refused["content"])) == (True, True)
+    tree.rename(tmp_path / "moved")
+    assert not where(tmp_path / "moved").recording
+    git(tmp_path / "moved", "worktree", "repair")
+    assert where(tmp_path / "moved").namespace == where(project).namespace
+
+
 def test_nothing_of_a_session_off_the_record_is_stored(store: Path, project: Path):
     go_off_record(SESSION)
     answer = called(store, project, "remember", text="Not to be kept")

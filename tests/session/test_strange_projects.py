@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 from pathlib import Path
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 from bank.databases import MEMORY_INDEX, indexed, make
 from bank.projects import write
-from bank.repositories import make_repository
+from bank.repositories import commit, make_repository
 from cli.user import User
 from hook.hosts import HostSession, tell
 from mcp_server.host import served
@@ -154,6 +155,25 @@ def test_a_worktree_is_the_same_project(evil: Path, tmp_path: Path):
     assert CLAIM in started(tmp_path / "elsewhere", "second")
 
 
+@pytest.mark.parametrize("is_relative", [False, True])
+def test_a_folder_that_only_claims_to_be_a_worktree_is_another_project(
+    evil: Path, good: Path, user: User, tmp_path: Path, is_relative: bool
+):
+    """It is not trusted as that one is, and git does not make it true."""
+    commit(good, "README.md")
+    git(good, "worktree", "add", "--quiet", str(tmp_path / "tree"))
+    known = good / ".git" / "worktrees" / "tree" / "gitdir"
+    os.utime(known, (1, 1))
+    user.done("session", "trust", "--project", str(good))
+    shutil.rmtree(evil / ".git")
+    claimed = f"{'../good' if is_relative else good}/.git/worktrees/tree"
+    (evil / ".git").write_text(f"gitdir: {claimed}\n", encoding="utf-8")
+    assert "low trust" in started(evil, "first")
+    assert CLAIM not in started(good, "second")
+    assert known.read_text(encoding="utf-8").strip() == str(tmp_path / "tree" / ".git")
+    assert "low trust" in started(evil, "third")
+
+
 def test_counts_of_a_stranger_make_nothing_of_the_user_s_own_count_less(evil: Path, stranger: Path):
     with Memory(embedder="none") as memory:
         for _ in range(4):
@@ -186,6 +206,16 @@ def test_who_asks_for_it_elsewhere_finds_it_with_its_origin(evil: Path, good: Pa
     assert "low trust, from evil" in answer
     assert "low trust, from evil" in user.done("context", QUESTION).out
     assert "low trust, from evil" in user.done("recall", QUESTION, PERDURE_LAYOUT="terminal").out
+
+
+def test_the_triggers_of_a_project_fire_in_no_other(evil: Path, good: Path, stranger: Path):
+    """Hosts have them matched with every prompt."""
+    started(evil, "first")
+    store = stranger / ".local/share/perdure/memory.db"
+    for project, fires in ((evil, True), (good, False)):
+        with served(store, origin=Origin(project.name, "second"), project=project, tools="all") as host:
+            answer = host.text("memory_match_triggers", prompt="Run the bootstrap script now")
+        assert (CLAIM in answer) == fires
 
 
 def test_an_index_of_a_project_is_told_in_it_alone(good: Path, tmp_path: Path):

@@ -6,8 +6,9 @@ import csv
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final, TextIO, cast
 
 from perdure.errors import ImportFailed, shown
 from perdure.lifecycle.import_export import RECORD_FIELDS
@@ -17,6 +18,7 @@ SUFFIXES: Final = (".csv", ".tsv")
 _OTHER_NAMES: Final = {"tag": "tags", "keyword": "keywords", "reference": "references"}
 _SEPARATORS: Final = (",", ";", "\t")
 _MAX_CELL: Final = 1 << 22
+_MAX_LINE: Final = 1 << 23
 _HOW: Final = "The first line names the columns, and one of them is `text`; nothing was stored."
 
 
@@ -41,13 +43,24 @@ def read_table(path: Path) -> TableRecords:
     try:
         with path.open(encoding="utf-8-sig", newline="") as stream:
             # Spreadsheets of some countries write semicolons.
-            separator = max(_SEPARATORS, key=stream.readline().count)
+            separator = max(_SEPARATORS, key=stream.readline(_MAX_LINE).count)
             stream.seek(0)
-            return records_of_rows(csv.reader(stream, delimiter=separator, strict=True), path)
+            return records_of_rows(csv.reader(lines_of(stream), delimiter=separator, strict=True), path)
     except UnicodeDecodeError as error:
         raise ImportFailed(f"{path} is not UTF-8.", remedy="Save it as UTF-8; nothing was stored.") from error
     except OSError as error:
         raise ImportFailed(f"{path} cannot be read: {error.strerror}.") from error
+
+
+def lines_of(stream: TextIO) -> Iterator[str]:
+    """What is no table may have no line end."""
+    for number in count(1):
+        line = stream.readline(_MAX_LINE + 1)
+        if len(line) > _MAX_LINE:
+            raise ImportFailed(f"Line {number} is longer than {_MAX_LINE:,} characters.")
+        if not line:
+            return
+        yield line
 
 
 def records_of_rows(rows: Iterator[Sequence[str]], path: Path) -> TableRecords:

@@ -18,6 +18,7 @@ from perdure.cli.render import Column, Table, View
 from perdure.cli.settings_text import toml_value, with_value
 from perdure.cli.terminal import dim, note, safe
 from perdure.errors import InvalidInput, NotFound, SettingsInvalid, shown
+from perdure.files import private_folder
 from perdure.jsonable import to_jsonable
 from perdure.project import project_directory
 from perdure.providers.plugins import Group, require_provider
@@ -176,7 +177,7 @@ def _write(path: Path, setting: Setting, value: str | None) -> bool:
         return False
     # A link stays one: what it names is what changes.
     path = path.resolve()
-    path.parent.mkdir(parents=True, exist_ok=True)
+    private_folder(path.parent)
     with replacing(path) as file:
         file.write(after)
     return True

@@ -231,10 +231,11 @@ def read_message(services: Services, item: object) -> NewMessage | None:
         id = given["id"] if isinstance(given["id"], str) else str(check_int(given["id"], "id", 0, 2**63 - 1))
         key = f"chat {conversation_name(conversation)}/{check_single_line(id, 'id')}"
     at = next((moment(given[name], name) for name in ("at", "timestamp") if name in given), None)
+    # What a model imports would stand under somebody else's session.
+    session = given.get("session_id") if services.context.is_person else services.context.session
     return check_message(
         services, conversation, role=given["role"], content=check_text(content, "content"), at=at,
-        speaker=given.get("speaker"), session_id=given.get("session_id"), idempotency_key=key, source="import",
-        trust="low",
+        speaker=given.get("speaker"), session_id=session, idempotency_key=key, source="import", trust="low",
     )  # fmt: skip
 
 

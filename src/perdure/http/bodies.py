@@ -140,12 +140,15 @@ class ContextQuestion(RecallFields):
 
 
 class Prompt(Body):
-    """A prompt that may bring memories to mind."""
+    """A prompt that may bring memories to mind. `told_in` are the names of the project that asks: what was imported
+    from another that nobody trusts is left out.
+    """
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"prompt": "please save context"}]})
     prompt: str
     limit: Limit = 3
     namespaces: list[str] | None = None
+    told_in: list[str] = []
 
 
 class SummaryQuestion(FilterFields):
@@ -266,11 +269,10 @@ class LearningsQuestion(Body):
 
 
 class Suggestion(Prompt):
-    """`without` are ids of memories that are left out, `told_in` the names of the project that asks."""
+    """`without` are ids of memories that are left out."""
 
     limit: Limit = 5
     without: list[str] = []
-    told_in: list[str] = []
 
 
 class ParkedIds(Body):

@@ -24,7 +24,7 @@ from perdure.clock import format_time, parse_time
 from perdure.errors import CapacityExceeded, ExportFailed, ImportFailed, PerdureError, shown
 from perdure.ids import BY_HAND, MemoryId, Reference, content_hash, is_id, new_id
 from perdure.jsonable import to_jsonable
-from perdure.lifecycle.model_rights import lowered
+from perdure.lifecycle.model_rights import lowered, reads_by_hand
 from perdure.lifecycle.tier_policy import ONLY_PEOPLE, demote_to_proposal, keep_proposal
 from perdure.lifecycle.write import (
     Plan,
@@ -386,9 +386,12 @@ def _check(
             else:
                 fields |= cast("RecordFields", claims_of_strangers(fields))
                 fields |= {"source": _IMPORTED, "trust": "low"}
+                if not services.context.is_person:
+                    # What a model imports would stand under somebody else's session.
+                    fields.pop("session_id", None)
             if trusted and not services.context.is_person:
                 # A file that a model calls trusted says nothing of itself that a model may not say.
-                fields["source"] = _IMPORTED if fields.get("source", BY_HAND) == BY_HAND else fields["source"]
+                fields["source"] = _IMPORTED if reads_by_hand(fields.get("source", BY_HAND)) else fields["source"]
                 fields["trust"] = max(fields.get("trust", "normal"), "normal", key=TRUSTS.index)
             fields |= {"content_hash": content_hash(fields["text"])}
             id, state = _id_of(record), given.get("state", "active")

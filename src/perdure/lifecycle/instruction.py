@@ -17,7 +17,7 @@ from perdure.clock import format_local, parse_time
 from perdure.errors import InvalidInput, InvalidReference, shown
 from perdure.ids import Reference, parse_reference
 from perdure.model import Record
-from perdure.text.exclusions import exclusion_in
+from perdure.text.exclusions import exclusion_in, question_in
 from perdure.text.phrases import has_phrases, spellings, split_phrases
 from perdure.text.stopwords import STOPWORDS
 from perdure.text.time_expressions import find_time_ranges, without_mentions
@@ -58,7 +58,7 @@ class Instruction:
 
 
 _MAX_CHARACTERS: Final = 8192
-_MARKS: Final = " \t\r\n.,;!\"'`"
+_MARKS: Final = " \t\r\n.,;\"'`"
 _KEY_PREFIX: Final = "key:"
 _BEFORE: Final = re.compile(r"before:(.*)", re.IGNORECASE | re.DOTALL)
 _LEAST: Final = re.compile(
@@ -119,9 +119,10 @@ def parse(what: object, now: datetime, *, scoped: bool = False) -> Instruction:
                 f"key:before:{time[:60]}. Nothing was changed.",
             ) from error
         return Instruction(kind="scope", until=moment, understood=f"every memory created before {format_local(moment)}")
-    ordered = _ORDER.sub("", text, count=1).strip(_MARKS)
+    # `!7` says that it is not #7; `forget 7!` does not.
+    ordered = _ORDER.sub("", text, count=1).lstrip(_MARKS).rstrip(_MARKS + "!")
     for candidate in () if split_phrases(text).phrases else dict.fromkeys((text, ordered)):
-        if least := _LEAST.fullmatch(" ".join(re.findall(r"\w+", candidate.lower()))):
+        if least := _LEAST.fullmatch(" ".join(candidate.lower().rstrip(_MARKS + "!").split())):
             kind, which = ("oldest", "least recently used") if least[1] else ("least important", "least important")
             return Instruction(kind=kind, understood=f"the {which} memory")
         with suppress(InvalidReference):
@@ -160,6 +161,12 @@ def _sentence(text: str, now: datetime, *, scoped: bool) -> Instruction:
             f"The instruction says {shown(said)}. Its words are only searched for, so it could remove what is to stay.",
             remedy="Say only what is to go, or name it by number or key. Put a text that holds such a word in double "
             'quotes, as in "not before nine". Nothing was changed.',
+        )
+    if said := question_in(quoted.unquoted):
+        raise InvalidInput(
+            f"The instruction says {shown(said)}. It asks, wishes or tells, and does not say what is to go.",
+            remedy="Say only what is to go, as in `everything about tea`, or name it by number or key. Put a text that "
+            "holds such words in double quotes. Nothing was changed.",
         )
     # Nothing was stored in times to come: there, `the trip next week` is what a memory speaks of.
     ranges = tuple(each for each in find_time_ranges(quoted.unquoted, now) if each.since is None or each.since <= now)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any, Final
 
 from perdure.errors import NotAllowed
@@ -10,6 +11,7 @@ from perdure.ids import BY_HAND, CAPTURED, MemoryId, Reference, content_hash
 from perdure.lifecycle.write_context import CHOSEN_BY, is_by_person
 from perdure.model import TRUSTS, Operation, Record, Revision
 from perdure.store.port import Reader
+from perdure.text.phrases import fold
 from perdure.tiers import TIERS
 from perdure.validation import RecordFields, changes_content
 
@@ -25,7 +27,7 @@ def as_model_s(fields: RecordFields, before: Record | None) -> RecordFields:
     """Pure: the fields of a model's write, with an origin that shows whose it is. `before` is the record that they
     change, if there is one. What a model says in its own words is never trusted more than usual.
     """
-    if fields.get("source") == BY_HAND:
+    if reads_by_hand(fields.get("source", "")):
         raise NotAllowed(
             f"A model cannot give a memory the source {BY_HAND!r}, which stands for what a person wrote.",
             remedy="Leave the source out, or say where it comes from; nothing was changed.",
@@ -45,6 +47,13 @@ def as_model_s(fields: RecordFields, before: Record | None) -> RecordFields:
     return fields
 
 
+def reads_by_hand(source: str) -> bool:
+    """Pure: whether a source looks like that of people: `Manual` does, and so does the word with a sign that nobody
+    sees.
+    """
+    return "".join(filter(str.isalnum, fold(source))) == BY_HAND
+
+
 def changed_fields(fields: RecordFields, before: Record) -> dict[str, Any]:
     """Pure: those that say something else than the record does. Without a key, case and white space do not count."""
     changed = {name: value for name, value in fields.items() if getattr(before, name, None) != value}
@@ -59,12 +68,25 @@ def lowered(fields: Mapping[str, Any], before: Record) -> list[str]:
     return [name for name, value in given.items() if _rank(value) < _rank(getattr(before, name))]
 
 
+def ends_sooner(fields: Mapping[str, Any], before: Record) -> bool:
+    """Pure: whether it would expire, or expire earlier than it does."""
+    end: datetime | None = fields.get("expires_at")
+    return end is not None and (before.expires_at is None or end < before.expires_at)
+
+
 def require_standing(reader: Reader, before: Record, fields: Mapping[str, Any]) -> None:
-    """A model never lowers the tier or the importance that a person gave last, whatever models gave it since."""
+    """A model never lowers the tier or the importance that a person gave last, whatever models gave it since; nor does
+    it let what a person wrote expire, as a lower tier would.
+    """
     lines = reader.revisions(before.number)
     if before.state != "active" and lines and is_by_person(lines[-1].change):
         # A person let it go, so whoever says it again says it anew.
         return
+    if ends_sooner(fields, before) and is_of_person(lines):
+        raise NotAllowed(
+            f"A person wrote or changed memory #{before.number}, and a model may not let it expire.",
+            remedy="Leave the expires_at out, or ask a person; nothing was changed.",
+        )
     for name in lowered(fields, before):
         given = given_by_people(reader, before.number, name)
         if given is None or _rank(fields[name]) >= _rank(given):
@@ -119,6 +141,11 @@ def require_no_person(lines: Sequence[Revision], number: int, since: int) -> Non
     """A model takes back what models wrote: none of the lines behind this position may be a person's."""
     if any(line.seq > since and is_decision_of_person(line) for line in lines):
         raise NotAllowed(f"A person wrote or changed memory #{number}, and a model takes back only what models did.")
+
+
+def is_of_person(lines: Sequence[Revision]) -> bool:
+    """Whether a person wrote or changed the memory of these lines."""
+    return any(map(is_decision_of_person, lines))
 
 
 def is_decision_of_person(line: Revision) -> bool:

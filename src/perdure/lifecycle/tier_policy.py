@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Final, cast
 from perdure import tiers
 from perdure.errors import NotAllowed
 from perdure.ids import content_hash
-from perdure.lifecycle.model_rights import as_model_s, changed_fields, lowered, require_standing
+from perdure.lifecycle.model_rights import (
+    as_model_s,
+    changed_fields,
+    ends_sooner,
+    is_of_person,
+    lowered,
+    require_standing,
+)
 from perdure.model import TRUSTS, Json, Record
 from perdure.validation import RecordFields, changes_content
 
@@ -61,7 +68,7 @@ def apply_tier(
                 f"Memory #{before.number} is constitutional, and only a person may change it.",
                 remedy="Remember your wording as a memory of its own, or ask a person; nothing was changed.",
             )
-    if before and not is_person and lowered(fields, before):
+    if before and not is_person and (lowered(fields, before) or ends_sooner(fields, before)):
         with services.store.read(before.namespace) as reader:
             require_standing(reader, before, fields)
     if "tier" not in fields:
@@ -69,12 +76,26 @@ def apply_tier(
     if fields["tier"] == ONLY_PEOPLE and not is_person:
         demoted = demote_to_proposal(fields, before)
         return demoted, (*notes, PROPOSAL) if tiers.PROPOSED in (demoted.get("metadata") or {}) else notes
-    applied = fields if "expires_at" in fields else fields | {"expires_at": tiers.expiry(fields["tier"], at)}
+    applied = fields if "expires_at" in fields else begin_term(services, fields, fields["tier"], at, before)
     metadata = _metadata(fields, before)
     if is_person and tiers.PROPOSED in metadata:
         rest = {name: value for name, value in metadata.items() if name != tiers.PROPOSED}
         applied = applied | {"metadata": rest}
     return applied, notes
+
+
+def begin_term(
+    services: Services, fields: RecordFields, tier: str, at: datetime, before: Record | None
+) -> RecordFields:
+    """The fields with the end of the term that their tier begins. A model that says `normal` again lets nothing expire
+    that a person keeps.
+    """
+    begun: RecordFields = fields | {"expires_at": tiers.expiry(tier, at)}
+    if before is None or services.context.is_person or not ends_sooner(begun, before):
+        return begun
+    with services.store.read(before.namespace) as reader:
+        is_kept = is_of_person(reader.revisions(before.number))
+    return begun | {"expires_at": before.expires_at} if is_kept else begun
 
 
 def keep_proposal(fields: RecordFields, before: Record | None) -> tuple[RecordFields, tuple[str, ...]]:

@@ -94,15 +94,15 @@ def forget(
     keep: list[int | str] | None = None,
     confirm: str | None = None,
 ) -> ToolAnswer:
-    from perdure.errors import InvalidInput, NeedsConfirmation
+    from perdure.errors import InvalidInput
     from perdure.mcp.views import forgotten_answer
 
     if (ids is None) == (query is None):
         raise InvalidInput("Give either ids or query.", remedy="ids name memories, a query says what they are about.")
-    try:
-        return forgotten_answer(call.memory.forget(query if ids is None else ids, keep=keep, confirm=confirm or False))
-    except NeedsConfirmation as needed:
-        return forgotten_answer(needed.preview)
+    if ids is not None:
+        return forgotten_answer(call.memory.forget(ids, keep=keep, confirm=confirm or False))
+    # Also what `oldest` finds is shown before it goes.
+    return forgotten_answer(call.memory.forget(query, keep=keep, confirm=confirm or False, dry_run=not confirm))
 
 
 def consolidate(

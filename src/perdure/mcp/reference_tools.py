@@ -125,8 +125,11 @@ def memory_match_triggers(call: ToolCall, *, prompt: str, limit: int) -> ToolAns
     from perdure.bank.memory_files import SAVE_REMINDER, save_phrase
     from perdure.mcp.views import Found, found_answer, one
     from perdure.settings import load
+    from perdure.trusted_projects import names_of
 
-    triggered = call.memory.match_triggers(prompt, limit=limit, namespaces=call.namespaces)
+    # Hosts call it with every prompt: nobody asked for what a stranger's file says it is triggered by.
+    places = () if call.project is None else names_of(call.project)
+    triggered = call.memory.match_triggers(prompt, limit=limit, namespaces=call.namespaces, told_in=places)
     matches = [
         Found(
             one(each.record, f"trigger: {each.phrase} (confidence {each.confidence})\n{_place_and_text(each.record)}"),

@@ -36,7 +36,7 @@ from perdure.providers.address import Endpoint, parse_url
 from perdure.providers.answer import Answer, one_line, retry_after
 from perdure.providers.connections import Connections, ExchangeFailed, explained, headers_of
 from perdure.remote.decoding import Undecodable, decode
-from perdure.settings import refuse_userinfo
+from perdure.settings import refuse_secrets
 
 Method: TypeAlias = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 
@@ -183,7 +183,7 @@ class ServerConnection:
 
 def checked_endpoint(url: str) -> Endpoint:
     """The server that a URL names, if what is sent to it cannot be read on the way."""
-    refuse_userinfo(url)
+    refuse_secrets(url)
     try:
         endpoint = parse_url(url)
     except EgressForbidden as error:

@@ -197,9 +197,9 @@ class RemoteMemory(RemoteLearning):
         return self._remote.read(dict[str, tuple[model.Detail, ...]], "/v1/details", body)["details"]
 
     def match_triggers(
-        self, prompt: str, *, limit: int = 3, namespaces: Sequence[str] | None = None
+        self, prompt: str, *, limit: int = 3, namespaces: Sequence[str] | None = None, told_in: Sequence[str] = ()
     ) -> tuple[model.Triggered, ...]:
-        body = {"prompt": prompt, "limit": limit, "namespaces": namespaces}
+        body = {"prompt": prompt, "limit": limit, "namespaces": namespaces, "told_in": list(told_in)}
         return self._remote.read(dict[str, tuple[model.Triggered, ...]], "/v1/triggers", body)["triggered"]
 
     def summarize(

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from perdure.marks import has_marks, is_marked, mark_name, marked, noted, put_note, remove_mark, set_mark
-from perdure.project import project_root
+from perdure.project import project_root, unconfirmed_root
 from perdure.session.places import CONTINUED, session_folder
 from perdure.trusted_projects import names_of
 from perdure.values import value_class
@@ -67,9 +67,14 @@ def where(
     folder, here = session_folder(environ), None if project_dir is None else Path(project_dir)
     try:
         private = None if project_dir is None else _private_root(folder, project_dir)
+        claimed = None if project_dir is None or private else unconfirmed_root(project_dir)
+        foreign = claimed is not None and is_marked(folder / "private", str(claimed))
         off = session is not None and is_marked(folder / "off", session)
     except OSError as error:
         reason = f"Nothing is stored: {folder} cannot be read ({error.strerror})."
+        return Place(namespace, (namespace,), recording=False, reason=reason, project=here)
+    if foreign:
+        reason = f"Nothing is stored: {claimed} is private, and does not know this worktree (`git worktree repair`)."
         return Place(namespace, (namespace,), recording=False, reason=reason, project=here)
     own = (namespace,) if private is None else (private_namespace(private), namespace)
     reason = NOT_RECORDING if off else ""

@@ -1,9 +1,11 @@
-"""Words with which a sentence says what is to stay: `everything but Bob`, `don't forget`, `alles außer Bob`.
+"""Words with which a sentence says what is to stay: `everything but Bob`, `don't forget`, `alles außer Bob`; and those
+with which it only asks, wishes or tells: `what do you know about Bob?`, `I need the notes about Bob`.
 
 Whoever searches for the words of such a sentence finds exactly what it wants to keep. Refusing one sentence too many
 costs its speaker a second one, so in doubt a word counts. Denials are those of `negation.py`, in some thirty languages.
-Exceptions and orders to keep are here, in English, German, French, Spanish, Italian, Portuguese, Dutch, Russian,
-Chinese, Japanese and Korean. Pure.
+Exceptions are here in as many, and orders to keep in English, German, French, Spanish, Italian, Portuguese, Dutch,
+Russian, Chinese, Japanese and Korean. A question or a wish is looked for in English: of other languages search drops no
+word, so that a memory has to hold all of them. Pure.
 """
 
 from __future__ import annotations
@@ -25,22 +27,36 @@ _NO_DENIALS_HERE: Final = frozenset(
 )
 # All patterns are for folded text: lower case, without accents, one space between words.
 _VERBS: Final = "ai are ca could did do does had has have is might must need sha should was were wo would"
+_REMOVE: Final = "(?:forget|delete|remove|erase|drop|wipe|purge|clear|discard)"
 _REMOVING: Final = "(?:forgett|delet|eras|remov|dropp|wip|purg|clear|discard)ing"
+_ALL: Final = r"(?:all|any\w*|every\w*|whatever)"
 # Search drops these, also as part of a word: `no-code` would find `code`.
 _DROPPED_BY_SEARCH: Final = (
-    rf"(?:{_VERBS.replace(' ', '|')})n\s?['`\u2032\u201b]?\s?t",
+    rf"(?:{_VERBS.replace(' ', '|')})\s?n\s?[\"'`\u2032\u201b]?\s?t",
     "not",
     r"no(?!\.?\s*#?[0-9])",
     "but",
+)
+# Signs that say no in searches, in code and in logic. The `-v` of a command is none of them, nor is its `--force`.
+_SIGNS: Final = (
+    r"(?:^|(?<=\s))(?:!=|<>|/=|≠|!|¬)\s?(?=\w)",
+    r"(?:^|(?<=\s))[-\u2212](?=[^\W\d_]{2})",
+    rf"\b{_ALL} [-\u2010-\u2015\u2212] ",
 )
 _ENGLISH: Final = (
     "noone", "unless", "lest", "in case (?:he|i|it|she|they|we|you)",
     "except(?:ing|ed)?", "(?:the|an|one|only) exceptions? (?:for|is|of|to)", "exclud(?:e|es|ed|ing)", "exclusive of",
     "other than", "rather than", "instead of", "(?:apart|aside|different) from", "save for", "besides", "barring",
-    "outside of", "minus", "omit(?:s|ted|ting)?", "exempting", "sparing",
-    r"(?:all|any\w*|every\w*) (?:bar|beyond|else|less|save)", "(?:all|any) (?:the )?others?", "the (?:others|rest)",
-    "opposite of", "unrelated", "unconnected", "irrelevant", "unlike",
-    "keep(?:ing)?", "be kept", "retain(?:ing)?", "preserv(?:e|ing)", "(?:hang|hold) on to",
+    "outside of", "minus", "omit(?:s|ted|ting)?", "exempting", "sparing", "exept", "'cept", "w/o(?:ut)?",
+    rf"{_ALL} (?:bar|beside|beyond|else|less|outside|save)", "(?:all|any) (?:the )?others?", "the (?:others|rest)",
+    rf"{_ALL} (?:(?:that|which) )?(?:free of|lack(?:s|ing)?|missing)", rf"{_ALL} non[- ].*",
+    "(?:memories|notes|ones|those) (?:bar|lacking|missing|outside)",
+    "where .{1,80} (?:is|are) (?:absent|lacking|missing)",
+    "opposite of", "unrelated", "unconnected", "irrelevant", "unlike", "(?:apart|aside|exempted|notwithstanding)$",
+    "keep(?:ing)?", "be kept", "retain(?:ing)?", "preserv(?:e|ing)", "(?:hang|hold) on ?to", "hands off",
+    "bear (?:.{1,80} )?in mind", "be (?:known|noted|recorded|remembered|saved|stored)",
+    "(?:i|we) (?:like|love|need|want) (?:h[ei][rm]|it|th[eo]se|them)",
+    "(?:can|has to|have to|is to|may|needs? to) (?:remain|stay)", r"(?:^|[,.;:!] |only )\w+ (?:is left|remains|stays)$",
     "leav(?:e|ing) (?:.{1,80} )?(?:alone|as is|as it is|as they are|be|in place|intact|out|there|untouched)",
     "(?:must|shall|should|let .{1,80}) (?:remain|stay)",
     # `what you remember about Bob` is all there is; without anybody who remembers it is an order.
@@ -51,8 +67,30 @@ _ENGLISH: Final = (
 )  # fmt: skip
 # Where an order begins; elsewhere they are what a memory is about: `the spare key`, `parental leave`.
 _ORDERS_TO_KEEP: Final = (
-    r"(?:^|[.,;:!?] ?|\b(?:and|then|please) )(?:exempt|ignore|leave|protect|remind|save|skip|spare)\b"
+    r"(?:^|[.,;:!?] ?|\b(?:and|then|please) )(?:(?:exempt|ignore|leave|protect|remind|save|skip|spare)\b"
+    r"|(?:know|note|record) that\b)"
 )
+# Where a sentence begins: `what you know about Bob` is all there is, `what do you know about Bob` only asks.
+_BEGINNING: Final = r"^(?:\W|(?:and|hey|hi|ok|okay|please|so|well)\b)*"
+_POLITE: Final = pattern(rf"{_BEGINNING}(?:kindly\W+)?(?:(?:can|could|will|would) you|get rid|{_REMOVE})\b")
+_SOMEBODY: Final = r"(?:i|we|he|she|it|they|there|this|that|any\w*|some\w*)"
+_BE_OR_DO: Final = "(?:am|are|did|do|does|had|has|have|is|may|might|must|shall|should|was|were)"
+_ASKING: Final = r"(?:how|what|when|where|which|whom?|whose|why)(?:'s)? (?:(?!(?:i|we|you|he|she|it|they)\b)\w+ )?"
+# `I want you to forget Bob` is an order all the same.
+_WISH: Final = (
+    "(?:i|we|you|they)(?:'d|'ll| also| do| really| still| would)* (?:know|like|love|need|remember|want)"
+    rf"(?! (?:(?:you|us) )?to (?:(?:kindly|now|please) )?(?:get rid|{_REMOVE}))"
+)
+_ASKS_OR_TELLS: Final = (
+    rf"(?:{_ASKING})?(?:{_BE_OR_DO}|can|could|will|would) {_SOMEBODY}",
+    rf"(?:{_ASKING}(?:can|could|will|would)|(?:{_ASKING})?{_BE_OR_DO}) you",
+    "(?:how|where|who|why) (?:are|could|did|do|does|is|was|were|would)", "who (?:said|told|wrote)",
+    rf"(?:how|what|when|where|whether|who|why) (?:to )?{_REMOVE}", "(?:if|whether) (?:i|we|you)",
+    r"(?:(?:can|could|will|would) you )?tell (?:me|us)",
+    _WISH,
+    rf"(?:i|we|you|he|she|they) did {_REMOVE}", f"{_REMOVE} to", r"forget (?:about )?it\b(?=[^\w\s])",
+    rf"{_REMOVE} .{{0,80}}\b(?:asked|ordered|said|told|wanted)\b.{{0,40}} (?:must|should|to) {_REMOVE}",
+)  # fmt: skip
 _GERMAN: Final = (
     "ausser(?:halb)?", "ausgenommen", "ausgeschlossen", "mit ausnahme", "bis auf", "abgesehen von", "es sei denn",
     "sondern", "statt", "anstatt", "anstelle", "alle?s? (?:sonst|anderen?|ubrigen?)", "nirgends", "behalte[nt]?",
@@ -97,17 +135,36 @@ _KOREAN: Final = (
     "나머지",
 )  # fmt: skip
 
-_DENIALS: Final = sorted({fold(word) for word in NEGATIONS - _NO_DENIALS_HERE})
-_WORDS: Final = (*_ENGLISH, *_GERMAN, *_FRENCH, *_SPANISH_ITALIAN_PORTUGUESE, *_DUTCH_AND_RUSSIAN, *_DENIALS)
+# Exceptions in other languages of `negation.py`.
+_ELSEWHERE: Final = """
+    utom förutom undtagen unntatt bortset bortsett paitsi lukuunottamatta oprócz prócz poza wyjątkiem kromě okrem mimo
+    крім окрім освен осим osim kivéve kecuali selain hariç d\u0131ş\u0131nda excepte menys εκτός πλην excepția afară
+    חוץ מלבד למעט عدا إلا باستثناء سوى छोड़कर अलावा सिवा trừ ngoài
+""".split()
+_UNSPACED_ELSEWHERE: Final = ("ยกเว้น", "นอกจาก", "อย่า")
+_FOLDED: Final = sorted({fold(word) for word in (*_ELSEWHERE, *(NEGATIONS - _NO_DENIALS_HERE))})
+_WORDS: Final = (*_ENGLISH, *_GERMAN, *_FRENCH, *_SPANISH_ITALIAN_PORTUGUESE, *_DUTCH_AND_RUSSIAN, *_FOLDED)
 _EXCLUSION: Final = pattern(
     rf"\b(?:{'|'.join(_DROPPED_BY_SEARCH)})\b|(?<![\w-])(?:{'|'.join(_WORDS)})(?![\w-])"
-    rf"|{'|'.join((_ORDERS_TO_KEEP, *_CHINESE, *_JAPANESE, *_KOREAN))}"
+    rf"|{'|'.join((*_SIGNS, _ORDERS_TO_KEEP, *_CHINESE, *_JAPANESE, *_KOREAN, *_UNSPACED_ELSEWHERE))}"
 )
+_NO_ORDER: Final = pattern(rf"{_BEGINNING}((?:{'|'.join(_ASKS_OR_TELLS)})\b)")
+_QUESTION_MARKS: Final = ("?", "\uff1f", "\u061f", "\u037e")
 
 
 def exclusion_in(sentence: str) -> str | None:
     """The first words that say that something is to stay, in lower case; None where there are none."""
+    # An underscore joins words, and does not hide one: `everything _not_ Bob`.
     for text in (fold(sentence), " ".join(sentence.casefold().split())):
-        if found := _EXCLUSION.search(text):
-            return found[0].strip(" .,;:!?")
+        if found := _EXCLUSION.search(text.replace("_", " ")):
+            return found[0].strip(" .,;:")
     return None
+
+
+def question_in(sentence: str) -> str | None:
+    """What shows that a sentence asks, wishes or tells, and orders nothing; None where nothing does."""
+    text = fold(sentence)
+    if found := _NO_ORDER.search(text):
+        return found[1]
+    asks = text.rstrip(" !.\"'").endswith(_QUESTION_MARKS)
+    return text[-1] if asks and not _POLITE.search(text) else None
