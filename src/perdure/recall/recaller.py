@@ -257,7 +257,9 @@ class Recaller:
         limit = request.limit if request.recipe.balances else len(ranked)
         compared = Compared(int(candidates.by_keyword.sum()), int(candidates.by_vector.sum()), candidates.searched)
         best = select(request.recipe, ranked, limit)
-        windows = best_windows(candidates, best, embedding, chosen.embedder)
+        windows = _NO_WINDOWS
+        if any(each.snapshot.vectors.windows is not None for each in partitions):
+            windows = best_windows(candidates, best, embedding, chosen.embedder)
         return _Ranking(best, mode, (*notes, *noted), pasts, partitions, compared, superseded, windows)
 
     def _search_places(self, request: SearchRequest, query: ParsedQuery, missing: str) -> _SearchPlaces:
@@ -398,12 +400,12 @@ class Recaller:
         import numpy as np
 
         from perdure.recall.candidates import QueryVector
-        from perdure.recall.conversation import find_speakers
+        from perdure.recall.conversation import NamedSpeakers, find_speakers
 
         if chosen.embedder is None:
             return None
         spoken = [each.snapshot.conversation for each in partitions if each.snapshot.conversation is not None]
-        named = find_speakers(query.text, spoken)
+        named = find_speakers(query.text, spoken) if spoken else NamedSpeakers(frozenset(), query.text)
         try:
             vector = self._embed_text(chosen.embedder, chosen.generation, named.rest)
             if named.labelled and named.rest != query.text:

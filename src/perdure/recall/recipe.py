@@ -64,7 +64,7 @@ class Recipe:
         matching = {"keyword": self.keyword_weight, "vector": self.vector_weight}
         return matching | {name: weight for name, weight in others.items() if weight}
 
-    @property
+    @cached_property
     def is_relevance(self) -> bool:
         """Whether a score is the relevance itself. It is not where it weighs anything but how well a memory answers."""
         others = self.prominence_weight or self.tier_weight or self.decay_weight or self.anchor_weight

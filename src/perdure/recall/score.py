@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 _REPEATED: Final = 2
 
 
-class Scored(NamedTuple):
+class RecipeScores(NamedTuple):
     """The score of each candidate, its relevance, and the signals that the score is made of."""
 
     score: NDArray[np.float64]
@@ -95,7 +95,7 @@ def rank(
 
 def scored(
     candidates: Candidates, request: SearchRequest, query: ParsedQuery, store: Store, chosen: Chosen | None
-) -> Scored:
+) -> RecipeScores:
     """Every candidate by the recipe. A score of 0 is no answer, however low the floor: nothing could be compared."""
     recipe = request.recipe
     if not query.text:
@@ -107,14 +107,14 @@ def scored(
         fits = np.maximum(fits, REQUIRED) if query.required else fits
         if recipe.is_relevance:
             by_meaning = candidates.has_vector & (recipe.vector_weight > 0)
-            return Scored(fits * (by_meaning | (candidates.keyword > 0)), fits, evidence)
+            return RecipeScores(fits * (by_meaning | (candidates.keyword > 0)), fits, evidence)
     columns = sum_columns(candidates, request, query, store, fits if evidence else None, vector=chosen is not None)
     total = np.asarray(total_of(columns), np.float64) + np.zeros(len(candidates.number))
     if query.time_ranges:
         columns = with_time(columns, column_of(candidates.parts, "dated"), query, recipe)
         # A time alone is no reason.
         total = np.where(total > 0, np.asarray(total_of(columns)), 0.0)
-    return Scored(total, fits, columns)
+    return RecipeScores(total, fits, columns)
 
 
 def evidence_columns(
