@@ -7,17 +7,20 @@ consolidation was taken back wait until somebody says so.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from perdure.episodes import episode_model
+from perdure.episodes.episode import said_at
 from perdure.episodes.keys import conversations_with
-from perdure.episodes.lookup import unconsolidated
+from perdure.episodes.lookup import last_message, unconsolidated
 from perdure.episodes.messages import check_conversation
 from perdure.episodes.metadata import CONSOLIDATED_AT, SURPRISE
 from perdure.episodes.retry import retry_episode
+from perdure.episodes.segment import LONG_SILENCE
+from perdure.episodes.work import rules_of
 from perdure.errors import ModelOutputInvalid, ModelUnavailable, ProviderUnavailable, SettingsInvalid
 from perdure.ids import EPISODE, MAX_NUMBER
 from perdure.learn.actions import check_actions
@@ -47,7 +50,31 @@ def engine_of(services: Services, *, keeps: bool = False) -> Engine | None:
     settings = services.settings
     if settings.learn == "auto" and settings.llm != "none":
         return ModelEngine(services, settings.llm, keeps)
-    return RulesEngine() if settings.learn in {"auto", "rules"} else None
+    return RulesEngine(services) if settings.learn in {"auto", "rules"} else None
+
+
+def due_episodes(
+    services: Services, reader: Reader, waiting: Mapping[str, list[Record]]
+) -> Iterator[tuple[str, list[Record]]]:
+    """Of the episodes that wait in a namespace, by conversation, those that are to be consolidated now. They wait
+    together, for three of them, for the end of a session, or for a day; with the scope `conversation`, each
+    conversation by itself for three.
+    """
+    settings, now = services.settings, services.context.clock()
+    if settings.learn_scope == "conversation":
+        yield from ((name, found) for name, found in waiting.items() if are_enough(found, settings))
+        return
+    every = [record for found in waiting.values() for record in found]
+    is_late = any(now - (record.valid_at or record.created_at) > LONG_SILENCE for record in every)
+    if is_late or are_enough(every, settings) or any(is_over(services, reader, name) for name in waiting):
+        yield from waiting.items()
+
+
+def is_over(services: Services, reader: Reader, conversation: str) -> bool:
+    """Whether nothing was said for so long that the session has ended."""
+    rules = rules_of(services)
+    last = last_message(reader, conversation)
+    return last is not None and services.context.clock() - said_at(last) > max(rules.close, rules.gap)
 
 
 def are_enough(waiting: Sequence[Record], settings: Settings) -> bool:
@@ -179,10 +206,11 @@ def work_on_consolidation(services: Services, limit: int | None, progress: Progr
     for namespace in services.store.namespaces():
         parked = [item for item in services.store.parked(namespace) if item.purpose == PURPOSE]
         with services.store.read(namespace) as reader:
-            for name in conversations_with(reader, EPISODE):
-                waiting = pending_episodes(reader, name, parked, forced=False)
-                if are_enough(waiting, services.settings):
-                    due.append((namespace, name, waiting, context.batch()))
+            names = conversations_with(reader, EPISODE)
+            found = {name: pending_episodes(reader, name, parked, forced=False) for name in names}
+            waiting = {name: episodes for name, episodes in found.items() if episodes}
+            for name, episodes in due_episodes(services, reader, waiting):
+                due.append((namespace, name, episodes, context.batch()))
     run_all(worker, due, MAX_NUMBER if limit is None else limit, progress)
     return worker.result()
 

@@ -261,10 +261,11 @@ class FactChanges:
         return [self.plans[id].record] if id in self.plans else self.reader.find(parse_reference(id))
 
     def _twin(self, record: Record) -> Record | None:
-        """The active memory that says the same in this conversation."""
+        """The active memory that says the same in this conversation, or wherever facts are compared."""
         added = (plan.record for plan in self.plans.values() if plan.previous is None)
         same = (one for one in added if one.content_hash == record.content_hash and one.state == "active")
-        twin = next(same, None) or self.reader.by_content(identity_of(record))
+        known = (one for one in self.known.records.values() if one.content_hash == record.content_hash)
+        twin = next(same, None) or self.reader.by_content(identity_of(record)) or next(known, None)
         twin = twin and self.current(twin)
         return twin if twin and twin.state == "active" else None
 

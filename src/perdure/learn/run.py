@@ -21,11 +21,11 @@ from perdure.errors import EmbedderUnavailable, InvalidInput
 from perdure.ids import LEARNED, LEARNED_SESSION, content_hash, parse_reference
 from perdure.learn.actions import FactAction
 from perdure.learn.fact_changes import FactChanges, PlannedAction
-from perdure.learn.known_facts import KnownFacts
+from perdure.learn.known_facts import KnownFacts, scope_of
 from perdure.learn.proposals import propose
 from perdure.learn.results import Consolidation, FactChange
 from perdure.learn.rule_changes import place_statements
-from perdure.learn.rule_facts import topic_of
+from perdure.learn.rule_facts import is_by_rules
 from perdure.learn.task import ConsolidationTask, TaskEpisode
 from perdure.lifecycle.capacity import fits
 from perdure.lifecycle.write import Plan, PreparedWrite, apply_plan, check_write, plan_write
@@ -96,7 +96,8 @@ def read_task(
     asked = [Passage("", record.text, "") for record in records]
     embedded, limit = embed(services, asked), services.settings.related_facts
     with services.store.read(namespace) as reader:
-        known = KnownFacts(reader, conversation, embedded.generation, services.context.clock())
+        scope = scope_of(services.settings, conversation)
+        known = KnownFacts(reader, scope, embedded.generation, services.context.clock())
     best: dict[str, float] = {}
     for each in asked:
         for near, cosine in known.nearest(each.text, embedded.vector(each), limit):
@@ -154,8 +155,9 @@ def apply_actions(
     planned, embedded, notes = plan_actions(services, task, actions, learned_by)
     shown = {fact.number: str(fact.content_hash) for fact in task.facts}
     seq = services.store.position(task.namespace, None).seq
+    scope = scope_of(services.settings, task.conversation_id)
     with services.store.read(task.namespace) as reader:
-        known = KnownFacts(reader, task.conversation_id, embedded.generation, services.context.clock())
+        known = KnownFacts(reader, scope, embedded.generation, services.context.clock())
 
     def decide(inside: Reader) -> FactChanges | None:
         known.refresh(inside, seq)
@@ -163,9 +165,9 @@ def apply_actions(
             return None
         changes = FactChanges(inside, known, shown, services.settings, batch.at)
         for one in planned:
-            if not topic_of(one.action):
+            if not is_by_rules(one.action):
                 changes.apply(one)
-        place_statements(changes, [one for one in planned if topic_of(one.action)])
+        place_statements(changes, [one for one in planned if is_by_rules(one.action)])
         # What was ended after all is no conflict any more.
         changes.conflicts = [pair for pair in changes.conflicts if {pair.first, pair.second} <= known.records.keys()]
         return changes
