@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from perdure import Memory
 from perdure.embed.port import Embedder
 from perdure.learn.validity import read_moment
-from perdure.model import FACT_CATEGORIES, Record
+from perdure.model import FACT_CATEGORIES, Json, Record
 from perdure.settings import load
 
 SETS = Path(__file__).parent / "sets"
@@ -220,7 +220,7 @@ def _said(chat: str, reference: int | str) -> Said:
     return Said(other, int(id))
 
 
-def _strings(value: object) -> list[str]:
+def _strings(value: Json) -> list[str]:
     return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
 
 

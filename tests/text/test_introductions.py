@@ -95,6 +95,8 @@ def steps(text: str) -> int:
     return count
 
 
-@pytest.mark.parametrize("text", ["Call me Leni.", "Can you call me Leni?", "My friends are fine, but you can call me Leni"])
+@pytest.mark.parametrize(
+    "text", ["Call me Leni.", "Can you call me Leni?", "My friends are fine, but you can call me Leni"]
+)
 def test_how_somebody_wants_to_be_called_is_a_nickname(text: str):
     assert find_introduction(text) == Introduction("Leni", corrects=False, is_nickname=True)

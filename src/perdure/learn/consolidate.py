@@ -27,7 +27,7 @@ from perdure.learn.actions import check_actions
 from perdure.learn.model_engine import MOST_EPISODES, PREVIEW, PURPOSE, ModelEngine
 from perdure.learn.results import Consolidation, total
 from perdure.learn.rules_engine import RulesEngine
-from perdure.learn.run import apply_actions, full_note, has_room, read_task
+from perdure.learn.run import FactsRead, apply_actions, full_note, has_room, read_task
 from perdure.learn.task import ConsolidationTask, Engine
 from perdure.lifecycle.parked import Retries
 from perdure.llm.port import Parked
@@ -117,6 +117,7 @@ class Consolidator:
     invalid: int = 0
     parked: int = 0
     given_up: bool = False
+    facts: FactsRead = field(default_factory=FactsRead)
 
     def run(self, namespace: str, conversation: str, episodes: Sequence[Record], batch: WriteBatch) -> None:
         services = self.services
@@ -127,7 +128,8 @@ class Consolidator:
                 self.notes.append(full_note(task))
                 return
         try:
-            self.done.append(run_task(services, task, self.engine, batch, dry_run=self.dry_run))
+            done = run_task(services, task, self.engine, batch, dry_run=self.dry_run, read_before=self.facts)
+            self.done.append(done)
             self.invalid = 0
         except ModelOutputInvalid as error:
             self._unusable(task, error)
@@ -157,12 +159,20 @@ class Consolidator:
 
 
 def run_task(
-    services: Services, task: ConsolidationTask, engine: Engine, batch: WriteBatch, *, dry_run: bool = False
+    services: Services,
+    task: ConsolidationTask,
+    engine: Engine,
+    batch: WriteBatch,
+    *,
+    dry_run: bool = False,
+    read_before: FactsRead | None = None,
 ) -> Consolidation:
     """One run. It answers nothing when somebody else was faster."""
     known = {fact.number for fact in task.facts}
     actions, notes = check_actions(engine.actions(task), known)
-    done = apply_actions(services, task, actions, engine.name, batch, dry_run=dry_run)
+    done = apply_actions(
+        services, task, actions, engine.name, batch, dry_run=dry_run, read_before=None if dry_run else read_before
+    )
     if done is None:
         return Consolidation(done=not dry_run)
     if not dry_run and done.episodes:

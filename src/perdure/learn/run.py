@@ -142,6 +142,31 @@ def plan_actions(
     return with_vectors, embedded, notes
 
 
+@dataclass
+class FactsRead:
+    """The facts that a run read, for the next one of the same scope: of a thousand chats each has a run of its own."""
+
+    known: KnownFacts | None = None
+    namespace: str = ""
+    seq: int = 0
+
+    def read(
+        self, services: Services, task: ConsolidationTask, generation: Generation | None
+    ) -> tuple[KnownFacts, int]:
+        """The facts of the scope of a task, and since which position of the log they have to be looked at again."""
+        scope = scope_of(services.settings, task.conversation_id)
+        known, self.known = self.known, None
+        if known and (self.namespace, known.conversation, known.generation) == (task.namespace, scope, generation):
+            return known, self.seq
+        seq = services.store.position(task.namespace, None).seq
+        with services.store.read(task.namespace) as reader:
+            return KnownFacts(reader, scope, generation, services.context.clock()), seq
+
+    def keep(self, task: ConsolidationTask, known: KnownFacts, stored: Mapping[str, Record], seq: int) -> None:
+        known.records |= {id: record for id, record in stored.items() if id in known.records}
+        self.known, self.namespace, self.seq = known, task.namespace, seq
+
+
 def apply_actions(
     services: Services,
     task: ConsolidationTask,
@@ -150,14 +175,14 @@ def apply_actions(
     batch: WriteBatch,
     *,
     dry_run: bool = False,
+    read_before: FactsRead | None = None,
 ) -> Consolidation | None:
-    """Write and mark, in one transaction. None when the episodes are not what they were any more."""
+    """Write and mark, in one transaction. None when the episodes are not what they were any more. `read_before` are the
+    facts that the run before this one read.
+    """
     planned, embedded, notes = plan_actions(services, task, actions, learned_by)
     shown = {fact.number: str(fact.content_hash) for fact in task.facts}
-    seq = services.store.position(task.namespace, None).seq
-    scope = scope_of(services.settings, task.conversation_id)
-    with services.store.read(task.namespace) as reader:
-        known = KnownFacts(reader, scope, embedded.generation, services.context.clock())
+    known, seq = (read_before or FactsRead()).read(services, task, embedded.generation)
 
     def decide(inside: Reader) -> FactChanges | None:
         known.refresh(inside, seq)
@@ -187,6 +212,8 @@ def apply_actions(
                 proposed = write_proposals(services, writer, changes, stored, batch)
                 mark(services, writer, task.episodes, learned_by, batch)
         point("consolidation: done")
+        if read_before is not None and stored:
+            read_before.keep(task, known, stored, seq)
     if changes is None:
         return None
     if full:
