@@ -257,3 +257,40 @@ def test_erasing_the_message_with_the_name_leaves_the_person_one(memory: Memory)
     memory.work()
     assert "User lives in Bonn now" in known(memory)
     assert "Lena lives in Ulm" not in known(memory)
+
+
+@pytest.mark.parametrize(
+    "saying",
+    [
+        "I almost moved to Nice last year.",
+        "I nearly moved to Nice last year.",
+        "I'm moving to Nice next spring.",
+        "I moved to Nice in 2012 and returned in 2014.",
+        "I live in an old house.",
+    ],
+)
+def test_what_is_not_so_or_not_yet_ends_no_fact(memory: Memory, saying: str):
+    chat(memory, "chat-1", "I live in Lyon.")
+    chat(memory, "chat-2", saying, day=20)
+    memory.work()
+    assert "User lives in Lyon" in known(memory)
+
+
+def test_a_second_job_does_not_end_the_first(memory: Memory):
+    chat(memory, "chat-1", "I work as a cook.")
+    chat(memory, "chat-2", "I work as a referee at weekends, too.", day=20)
+    memory.work()
+    assert "User works as a cook" in known(memory)
+
+
+def test_who_has_just_moved_lives_there(memory: Memory):
+    chat(memory, "chat-1", "I live in Lyon.")
+    chat(memory, "chat-2", "We've just moved to Nice.", day=20)
+    memory.work()
+    assert "User lives in Lyon" not in known(memory)
+
+
+def test_a_word_before_a_comma_is_no_part_of_a_fact(memory: Memory):
+    chat(memory, "chat-1", "Honestly though, I live in Ulm.")
+    memory.work()
+    assert known(memory) == {"User lives in Ulm"}

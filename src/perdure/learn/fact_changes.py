@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 # A fact that ended the moment it began would never have been true.
 _MOMENT: Final = timedelta(microseconds=1)
+_FEW: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,13 +220,19 @@ class FactChanges:
         else:
             self.skip(f"Fact #{fact.number} stays: {self._why_not(fact)}.")
 
+    @property
+    def most_superseded(self) -> int:
+        """What was shown is not ended as a whole: a quarter of it at most, or three."""
+        most = self.settings.consolidation_most_superseded
+        return min(most, max(_FEW, len(self._shown) // 4)) if self._shown else most
+
     def _may_end(self, fact: Record) -> bool:
-        return fact.tier != ONLY_PEOPLE and self.superseded < self.settings.consolidation_most_superseded
+        return fact.tier != ONLY_PEOPLE and self.superseded < self.most_superseded
 
     def _why_not(self, fact: Record) -> str:
         if fact.tier == ONLY_PEOPLE:
             return "only a person may end a constitutional memory"
-        return f"one run supersedes {self.settings.consolidation_most_superseded} facts at most"
+        return f"one run supersedes {self.most_superseded} facts at most"
 
     def _end(self, fact: Record, planned: PlannedAction) -> None:
         self.superseded += 1

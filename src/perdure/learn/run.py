@@ -164,6 +164,8 @@ class FactsRead:
 
     def keep(self, task: ConsolidationTask, known: KnownFacts, stored: Mapping[str, Record], seq: int) -> None:
         known.records |= {id: record for id, record in stored.items() if id in known.records}
+        # All that was written before these was looked at inside their transaction.
+        seq = max([seq, *(record.seq for record in stored.values())])
         self.known, self.namespace, self.seq = known, task.namespace, seq
 
 
@@ -212,7 +214,7 @@ def apply_actions(
                 proposed = write_proposals(services, writer, changes, stored, batch)
                 mark(services, writer, task.episodes, learned_by, batch)
         point("consolidation: done")
-        if read_before is not None and stored:
+        if read_before is not None and changes is not None and not full:
             read_before.keep(task, known, stored, seq)
     if changes is None:
         return None
