@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from collections import defaultdict
 from typing import TYPE_CHECKING, Final
 
 from perdure.clock import system_clock
+from perdure.episodes.episode import said_at
+from perdure.episodes.metadata import CONSOLIDATED_AT
+from perdure.episodes.segment import Said, has_ended
+from perdure.episodes.work import rules_of
 from perdure.ids import EPISODE, MESSAGE
 
 if TYPE_CHECKING:
@@ -13,12 +17,11 @@ if TYPE_CHECKING:
     from perdure.memory import Memory
 
 _LOOKED_AT: Final = 1000
-_CONSOLIDATED_AT: Final = "consolidated_at"
 
 
 def next_step(target: Target, memory: Memory, conversation: str | None = None) -> str:
     """What has to happen before something is learned from what was said."""
-    settings = target.own_settings
+    settings, now = target.own_settings, system_clock()
     messages, episodes = (
         memory.list(key_type=kind, conversation_id=conversation, limit=_LOOKED_AT).records
         for kind in (MESSAGE, EPISODE)
@@ -27,19 +30,27 @@ def next_step(target: Target, memory: Memory, conversation: str | None = None) -
         return f"Nothing was said here yet: {target.hint('chat', 'import', 'FILE')}"
     if settings.learn == "off":
         return "Nothing is learned here: the setting `learn` is `off`."
+    if waiting := sum(CONSOLIDATED_AT not in episode.metadata for episode in episodes):
+        return f"Learn from {_counted(waiting, 'episode')}: {target.hint('consolidate')}"
     in_episodes = {id for episode in episodes for id in episode.evidence}
-    oldest = min((episode.number for episode in episodes), default=0) if len(episodes) == _LOOKED_AT else 0
-    open_messages = [one for one in messages if one.id not in in_episodes and one.number > oldest]
-    waiting = [episode for episode in episodes if _CONSOLIDATED_AT not in episode.metadata]
-    if waiting:
-        return f"Learn from {_counted(len(waiting), 'episode')}: {target.hint('consolidate')}"
-    if not open_messages:
+    begun = {episode.conversation_id for episode in episodes}
+    rests: defaultdict[str | None, list[Said]] = defaultdict(list)
+    for one in reversed(messages):
+        if one.id not in in_episodes:
+            rests[one.conversation_id].append(Said(said_at(one), len(one.text)))
+    rules = rules_of(settings)
+    over = [len(rest) for name, rest in rests.items() if has_ended(rest, rules, now, is_whole=name not in begun)]
+    if over:
+        return f"Learn from {_counted(sum(over), 'message')}: {target.hint('work')}"
+    if not rests:
         return "Nothing waits: everything that was said here has been looked at."
-    last = max(one.valid_at or one.created_at for one in open_messages)
-    if system_clock() - last > timedelta(minutes=settings.episode_close_minutes):
-        return f"Learn from {_counted(len(open_messages), 'message')}: {target.hint('work')}"
-    wait = f"{_counted(len(open_messages), 'message')} {'waits' if len(open_messages) == 1 else 'wait'} for an episode"
-    return f"{wait}, which ends {settings.episode_close_minutes:g} minutes after the last one: {target.hint('work')}"
+    count = sum(map(len, rests.values()))
+    wait = f"{_counted(count, 'message')} {'waits' if count == 1 else 'wait'} for"
+    is_silent = all(now - rest[-1].at > rules.close for rest in rests.values())
+    ends = (
+        f"an episode, which ends {settings.episode_close_minutes:g} minutes after the last one: {target.hint('work')}"
+    )
+    return f"{wait} {'what follows in the conversation.' if is_silent else ends}"
 
 
 def _counted(count: int, what: str) -> str:

@@ -32,6 +32,7 @@ from perdure.text.entry import entry_of
 if TYPE_CHECKING:
     from perdure.lifecycle.write_context import WriteBatch
     from perdure.services import Services
+    from perdure.settings import Settings
 
 # So many facts of a conversation count as known, and so many are shown to a model, with so many of the last episodes.
 _FACTS: Final = 100
@@ -106,8 +107,7 @@ def work_on_episodes(services: Services, progress: Progress | None = None) -> Ep
     return EpisodeWork(made, done, tuple(notes))
 
 
-def rules_of(services: Services) -> Rules:
-    settings = services.settings
+def rules_of(settings: Settings) -> Rules:
     return Rules(
         settings.episode_min_messages,
         settings.episode_max_messages,
@@ -170,7 +170,7 @@ class EpisodeMaker:
     has_facts: bool | None = None
 
     def __post_init__(self) -> None:
-        self.rules = rules_of(self.services)
+        self.rules = rules_of(self.services.settings)
         self.wanted = self.model.name
         self.was_disturbed = False
         self.is_full = False

@@ -72,7 +72,7 @@ def due_episodes(
 
 def is_over(services: Services, reader: Reader, conversation: str) -> bool:
     """Whether nothing was said for so long that the session has ended."""
-    rules = rules_of(services)
+    rules = rules_of(services.settings)
     last = last_message(reader, conversation)
     return last is not None and services.context.clock() - said_at(last) > max(rules.close, rules.gap)
 
