@@ -151,9 +151,3 @@ def test_messages_come_in_by_their_own_route(server: RunningServer):
     ):
         reply = server("POST", "/api/v0/add_message", {"conversation_id": "times", "message": bad})
         assert reply.status == 422, json.dumps(bad)
-
-
-def test_a_message_may_name_who_speaks(server: RunningServer):
-    message = {"role": "user", "speaker": "Lena", "content": "I live in Ulm."}
-    reply = server("POST", "/api/v0/add_message", {"conversation_id": "named", "message": message})
-    assert reply.json["record"]["metadata"] == {"role": "user", "speaker": "Lena"}

@@ -108,7 +108,7 @@ def names_given(messages: Sequence[Record]) -> Iterator[GivenName]:
     """By people, to themselves; what is corrected later is left out."""
     given: dict[tuple[str, str], list[GivenName]] = {}
     for message in messages:
-        found = None if is_by_nobody(message) else find_introduction(message.text)
+        found = None if is_by_program(message) else find_introduction(message.text)
         if found:
             one = GivenName(message.conversation_id or "", speaker_of(message), found.name, found.is_nickname)
             names = given.setdefault((one.conversation, one.speaker), [])
@@ -121,11 +121,11 @@ def facts_told(messages: Sequence[Record], people: People) -> Iterator[list[Stat
     before = others_before(messages)
     after = others_before(messages[::-1])[::-1]
     for message, last, following in zip(messages, before, after, strict=True):
-        if is_by_nobody(message):
+        if is_by_program(message):
             yield []
             continue
         listener = last or following
-        named = ASSISTANT if listener is None or is_by_nobody(listener) else name_of(listener, people)
+        named = ASSISTANT if listener is None or is_by_program(listener) else name_of(listener, people)
         name = name_of(message, people)
         told = statements(message.text, name, moment_said(message).at, listener=named)
         names = (NAME, NICKNAME)
@@ -165,7 +165,7 @@ def others_before(messages: Sequence[Record]) -> list[Record | None]:
     return found
 
 
-def is_by_nobody(message: Record) -> bool:
+def is_by_program(message: Record) -> bool:
     return is_no_person(str(message.metadata.get(ROLE, "")))
 
 
