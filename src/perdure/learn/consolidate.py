@@ -7,7 +7,7 @@ consolidation was taken back wait until somebody says so.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Final
@@ -201,7 +201,8 @@ def consolidate(
     with services.store.read(namespace) as reader:
         names = conversations_with(reader, EPISODE) if name is None else [name]
         waiting = [(each, pending_episodes(reader, each, (), forced=True)) for each in names]
-    run_all(worker, [(namespace, each, episodes, batch) for each, episodes in waiting], most, progress)
+    groups = together(services, engine, waiting)
+    run_all(worker, [(namespace, each, episodes, batch) for each, episodes in groups], most, progress)
     return worker.result()
 
 
@@ -219,10 +220,22 @@ def work_on_consolidation(services: Services, limit: int | None, progress: Progr
             names = conversations_with(reader, EPISODE)
             found = {name: pending_episodes(reader, name, parked, forced=False) for name in names}
             waiting = {name: episodes for name, episodes in found.items() if episodes}
-            for name, episodes in due_episodes(services, reader, waiting):
-                due.append((namespace, name, episodes, context.batch()))
+            groups = together(services, engine, due_episodes(services, reader, waiting))
+            due += [(namespace, name, episodes, context.batch()) for name, episodes in groups]
     run_all(worker, due, MAX_NUMBER if limit is None else limit, progress)
     return worker.result()
+
+
+def together(
+    services: Services, engine: Engine, waiting: Iterable[tuple[str, list[Record]]]
+) -> list[tuple[str, list[Record]]]:
+    """The episodes that one run after the other takes, by conversation. Who says which episode tells what may look at
+    several conversations at once, where facts are compared over all of them: of many chats most are short.
+    """
+    groups = [(name, episodes) for name, episodes in waiting if episodes]
+    if not engine.mixes_conversations or services.settings.learn_scope == "conversation" or not groups:
+        return groups
+    return [(groups[0][0], [record for _, episodes in groups for record in episodes])]
 
 
 def run_all(
@@ -242,7 +255,7 @@ def run_all(
                 progress(looked_at, total)
             if worker.dry_run and (left := len(list(rest))):
                 # What they mean depends on the facts that are not written now.
-                worker.notes.append(f"{left:,} later episodes of {conversation} are not in this preview.")
+                worker.notes.append(f"{left:,} later episodes are not in this preview.")
 
 
 def park(services: Services, episode: Record, model: str, error: ModelOutputInvalid, attempts: int) -> None:

@@ -128,7 +128,7 @@ def plan_actions(
             low = any(episode.record.trust == "low" for episode in evidence)
             own = {
                 "content_hash": content_hash(cast("Any", fields)["text"]), "source": LEARNED, "evidence": one.evidence,
-                "conversation_id": task.conversation_id, "session_id": LEARNED_SESSION,
+                "conversation_id": evidence[0].record.conversation_id, "session_id": LEARNED_SESSION,
                 "trust": "low" if low else "normal", "valid_at": one.at,
                 "confidence": action.confidence,
             }  # fmt: skip
