@@ -248,15 +248,18 @@ def test_a_memory_of_your_own_about_the_user_is_compared_with_what_they_say(memo
     assert {conflict.first.text, conflict.second.text} == {"User lives in Rome", "User lives in Ulm"}
 
 
-def test_erasing_the_message_with_the_name_leaves_the_person_one(memory: Memory):
+def test_erasing_the_message_with_the_name_erases_the_name_wherever_it_was_used(memory: Memory):
     chat(memory, "chat-1", "Hi, I'm Lena.", "I live in Ulm.")
+    chat(memory, "chat-2", "I work as a cook.", day=9)
     memory.work()
-    [named] = [one for one in memory.list(key_type="message") if "Lena" in one.text]
+    assert "Lena works as a cook" in known(memory)
+    [named] = [one for one in memory.list(key_type="message", limit=100) if "Lena" in one.text]
     memory.erase(named.number, confirm=True)
-    chat(memory, "chat-2", "I live in Bonn now.", day=90)
+    every = memory.list(limit=100, states=("active", "superseded", "deleted"))
+    assert [one.text for one in every if "Lena" in one.text] == []
+    chat(memory, "chat-3", "I live in Bonn now.", day=90)
     memory.work()
     assert "User lives in Bonn now" in known(memory)
-    assert "Lena lives in Ulm" not in known(memory)
 
 
 @pytest.mark.parametrize(
