@@ -113,7 +113,7 @@ class SpeakerIndex:
 class ConversationIndex:
     """The conversation columns of every row of a snapshot: `group` is one session of one conversation. What was learned
     from a conversation stands in none of its sessions. `introduction` is, of a message in which the speaker gives their
-    name, twice the code of it in `names`, and one more if it corrects the names before.
+    name, four times the code of it in `names`, two more if it is a nickname, and one if it corrects the names before.
     """
 
     numbers: NDArray[np.int64]
@@ -140,9 +140,9 @@ class ConversationIndex:
     def _introduced(self) -> IntroducedNames:
         rows = np.flatnonzero((self.introduction != NOBODY) & self.alive & (self.group != NOBODY))
         rows = rows[self.speaker[rows] != NOBODY]
-        name, corrects = np.divmod(self.introduction[rows], 2)
+        name, marks = np.divmod(self.introduction[rows], 4)
         return IntroducedNames(
-            self.numbers[rows], self.conversation[rows], self.speaker[rows], name, corrects == 1, self.names
+            self.numbers[rows], self.conversation[rows], self.speaker[rows], name, marks % 2 == 1, marks > 1, self.names
         )
 
     def labels(self, word: str) -> bool:
