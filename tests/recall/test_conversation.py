@@ -20,7 +20,7 @@ from perdure.settings import load
 from perdure.testing.embedder import WordEmbedder
 
 NOW = datetime(2026, 3, 14, 9, 26, 53, tzinfo=UTC)
-AROUND = {"neighbours", "named", "asking", "answering", "whole", "when", "assistant"}
+AROUND = {"neighbours", "named", "asking", "answering", "brief", "when", "assistant"}
 PLAIN = {"conversation_weight": 0.0, "learned_discount": 0.0}
 TALK = (
     ("Ann", "Lovely weather over the harbour."),

@@ -64,8 +64,8 @@ def unavailable() -> EmbedderUnavailable | None:
 
 
 class LocalEmbedder:
-    """Our model with int8 weights. In a store whose vectors are `UNTRAINED` it stands in for that model until `work` has
-    made new ones: training moved texts so little that questions find them as they did before.
+    """Our model with int8 weights. In a store whose vectors are `UNTRAINED` it stands in for that model until `work`
+    has made new ones: training moved texts so little that questions find them as they did before.
     """
 
     window = weights.MAX_TOKENS - _SPECIAL_TOKENS

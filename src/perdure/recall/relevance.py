@@ -33,32 +33,32 @@ REQUIRED: Final = 0.5
 # Where nothing is asked, everything fits.
 UNASKED: Final = 1.0
 
-# What a cosine adds that is as far above that of unrelated texts as can be; and a unit of BM25, which says more among
-# more memories.
-MEANING: Final = 5.2
-_WORDS: Final = 0.06
-_WORDS_BY_SIZE: Final = 0.0085
+# What a cosine adds that is as far above that of unrelated texts as can be; and a unit of BM25, for each e times as many
+# memories, of which so many are imagined beside those of the store.
+MEANING: Final = 3.4
+_WORDS: Final = 0.0091
+_BESIDE: Final = 20
 # What is known before anything is compared, and by how much less it is with each e times as many memories.
-_PRIOR: Final = 0.85
-_SIZE: Final = 0.62
+_PRIOR: Final = 0.23
+_SIZE: Final = 0.4
 # Among fewer memories chance does not shrink any more, and of more than many most are about other things.
-_FEW: Final = 30
+_FEW: Final = 60
 _MANY: Final = 1000
 # In a conversation: that who is meant says it, that it is told by an assistant and not asked of it, that it only asks,
-# that it has as many words as a whole turn, that it tells a time where it is asked when.
-MEANT: Final = 0.26
-ASSISTANT: Final = -0.56
-ASKING: Final = -0.38
-WHOLE: Final = 0.37
+# that it is a word or two, that it tells a time where it is asked when.
+MEANT: Final = 0.2
+ASSISTANT: Final = -0.65
+ASKING: Final = -0.2
+BRIEF: Final = -0.5
 TELLS_WHEN: Final = 0.3
 # How much of what its best neighbour has in advance of it a turn between people gains, and how much if it follows a
 # question.
-NEIGHBOUR: Final = 0.4
-ANSWERING: Final = 0.5
+NEIGHBOUR: Final = 0.38
+ANSWERING: Final = 0.7
 # A turn of fewer words says less than a whole one, and gains less from others.
 WHOLE_TURN: Final = 8
 # That it is of the time that the question names.
-TIME: Final = 4.0
+TIME: Final = 2.6
 
 # The cosine that a question and an unrelated text usually have, with a model that was not measured.
 USUALLY_UNRELATED: Final = 0.1
@@ -144,7 +144,7 @@ def prior(memories: int) -> float:
 
 def word_weight(memories: int) -> float:
     """What a unit of BM25 adds among so many memories."""
-    return _WORDS + _WORDS_BY_SIZE * math.log(max(memories, 1))
+    return _WORDS * math.log(memories + _BESIDE)
 
 
 def evidence_by_words(coverage: Values) -> Values:
