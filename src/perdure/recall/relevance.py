@@ -39,8 +39,8 @@ MEANING: Final = 3.4
 _WORDS: Final = 0.0091
 _BESIDE: Final = 20
 # What is known before anything is compared, and by how much less it is with each e times as many memories.
-_PRIOR: Final = 0.23
-_SIZE: Final = 0.4
+_PRIOR: Final = -0.31
+_SIZE: Final = 0.27
 # Among fewer memories chance does not shrink any more, and of more than many most are about other things.
 _FEW: Final = 60
 _MANY: Final = 1000
@@ -49,7 +49,7 @@ _MANY: Final = 1000
 MEANT: Final = 0.2
 ASSISTANT: Final = -0.65
 ASKING: Final = -0.2
-BRIEF: Final = -0.5
+BRIEF: Final = -0.35
 TELLS_WHEN: Final = 0.3
 # How much of what its best neighbour has in advance of it a turn between people gains, and how much if it follows a
 # question.
@@ -78,6 +78,8 @@ _LONG: Final = 24
 _DOZEN: Final = 12
 # So many unknown words are as much as one code. With it a memory fits if no more than five of a thousand hold the code.
 _CODES: Final = 2.5
+# Of one sentence of the query: how much what it holds counts, and the share with which a memory fits just well enough.
+_SENTENCE: Final = 3.2
 _OF_SENTENCE: Final = 0.8
 _SENTENCE_ENOUGH: Final = 0.25
 _SENTENCE_SIZE: Final = 0.04
@@ -165,7 +167,7 @@ def about_the_rest(evidence: Values, coverage: Values) -> Values:
 def evidence_of_sentence(coverage: Values, memories: int) -> Values:
     """For a sentence of the query. That the rest is about something else, or near, says nothing about it."""
     size = _SENTENCE_SIZE * math.log(min(max(memories, 1), _MANY) / _SENTENCE_FEW)
-    return log_odds(MIN_RELEVANCE) + _WORDS_ALONE * (_OF_SENTENCE * coverage - size - _SENTENCE_ENOUGH)
+    return log_odds(MIN_RELEVANCE) + _SENTENCE * (_OF_SENTENCE * coverage - size - _SENTENCE_ENOUGH)
 
 
 def log_odds(share: float) -> float:

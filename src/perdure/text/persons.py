@@ -1,4 +1,4 @@
-"""Speakers that are roles, and who is meant by a question that names nobody: who asks is `I`, and the other `you`."""
+"""Speakers that are roles, and who is meant by a question that names nobody: who asks is `I`, the other is `you`."""
 
 from __future__ import annotations
 
