@@ -110,12 +110,15 @@ JSON_KEYS: Final[dict[str, dict[str, tuple[str, str]]]] = {
         "by_meaning": ("number", "those of them that have a vector to compare"),
         "searched": ("number", "memories that pass the filter, where an index tells; else 0"),
         "nearest": ("object or null", "the hit that came nearest, where nothing fits"),
-        "score": ("number", "compares the hits of one answer"),
+        "score": ("number", "orders the hits of one answer; with `balanced` it is the relevance"),
         "explain": ("object", "what each signal gave to the score, by the signal's name"),
         "raw": ("number", "a signal's own figure"),
         "rank": ("number or null", "the place on the signal's own list; null when it is not on it"),
-        "normalised": ("number", "the signal from 0 to 1"),
-        "weight": ("number", "the signal's share of the score"),
+        "normalised": ("number", "the signal from 0 to 1; below 0 what speaks against a memory"),
+        "weight": (
+            "number",
+            "the signal's share of the score; with `balanced`, what it adds in log-odds where it is 1",
+        ),
         "about": ("string", "what the signal says beside its number; mostly empty"),
         "passage": (
             "array of numbers",
