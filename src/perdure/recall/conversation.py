@@ -266,14 +266,15 @@ class ConversationFeatures:
         places[rows] = np.arange(len(rows), dtype=np.int32)
         by_assistant = index.in_role(rows, ("assistant",))
         meant = named | index.in_role(rows, roles)
-        # What is no turn, such as a note or a fact, is as long as it has to be.
         in_session = index.group[rows] != NOBODY
+        # What nobody said, such as a note or a fact, is as long as it has to be.
+        is_said = in_session | (index.speaker[rows] != NOBODY)
         return cls(
             places[neighbours],
             index.question_share[rows].astype(np.float64),
             meant,
             by_assistant & ~meant,
-            np.where(in_session, ((lengths.astype(np.float64) - _PREFIX_WORDS) / WHOLE_TURN).clip(0.0, 1.0), 1.0),
+            np.where(is_said, ((lengths.astype(np.float64) - _PREFIX_WORDS) / WHOLE_TURN).clip(0.0, 1.0), 1.0),
             ~index.in_role(rows, get_args(Role)),
             tells_when,
             (index.conversation[rows] != NOBODY) & ~in_session,

@@ -33,14 +33,14 @@ REQUIRED: Final = 0.5
 # Where nothing is asked, everything fits.
 UNASKED: Final = 1.0
 
-# What a cosine adds that is as far above that of unrelated texts as can be; and a unit of BM25, for each e times as many
-# memories, of which so many are imagined beside those of the store.
+# What a cosine adds that is as far above that of unrelated texts as can be; and a unit of BM25, for each e times as
+# many memories, of which so many are imagined beside those of the store.
 MEANING: Final = 3.4
 _WORDS: Final = 0.0091
 _BESIDE: Final = 20
 # What is known before anything is compared, and by how much less it is with each e times as many memories.
-_PRIOR: Final = -0.31
-_SIZE: Final = 0.27
+_PRIOR: Final = -0.18
+_SIZE: Final = 0.3
 # Among fewer memories chance does not shrink any more, and of more than many most are about other things.
 _FEW: Final = 60
 _MANY: Final = 1000
