@@ -38,8 +38,9 @@ among the first k, MRR looks at the first fifty. Each conversation, chat, scene 
 - **BEAM** (no licence stated; for measuring only), chats 1 to 10 of 100,000 tokens: one memory for each message, the
   role is the speaker, the last time anchor is `valid_at`; the evidence is every number in `source_chat_ids`.
 - **SciFact** (claims CC BY 4.0, abstracts ODC-By 1.0): one memory for each abstract, the test claims are the questions.
-- **Circa, FriendsQA, QMSum, CRD3, SGD, unseen relations**: the development parts of sets that the model's training
-  also uses. Scenes, meetings, games and bookings are conversations; the answers of Circa and the relations are not.
+- **Circa, FriendsQA, QMSum, CRD3, SGD, unseen relations**: development sets. The model's training uses other parts of
+  QMSum, CRD3 and SGD, and nothing of the others. Scenes, meetings, games and bookings are conversations; the answers of
+  Circa and the relations are not.
 - **Ours**: [bench/recall/sets](recall/sets/README.md), written before the ranking that they judge.
 
 `words alone`, `meaning alone` and `plain sum` are recipes with these weights and nothing else, without a floor. SQLite
