@@ -117,7 +117,7 @@ class Life:
         number = self.of(chance, chance.choice(["active", "deleted"]))
         if number:
             self.tell(json.dumps({"erasing": self.said[number]}))
-            self.call({number: None}, lambda: self.memory.erase(number), can_undo=False)
+            self.call({number: None}, lambda: self.memory.erase(number, confirm=True), can_undo=False)
 
     def undo(self, _: random.Random) -> None:
         if batch := self.batch:
