@@ -72,7 +72,8 @@ def import_(target: Target, *, trusted: bool, revive: bool, project: Path | None
         after += empty_answer("There is no knowledge bank here.", f"Begin one: {target.hint('retro', '--name', '…')}")
     if done.low_trust:
         trusting = target.hint("session", "trust")
-        after.append(dim(f"{done.low_trust:,} are told in this project alone, until you trust it: {trusting}"))
+        told = f"{done.low_trust:,} {'is' if done.low_trust == 1 else 'are'} told in this project alone"
+        after.append(dim(f"{told}, until you trust it: {trusting}"))
     if done.batch:
         after.append(dim(f"take it back: {target.hint('undo', done.batch)}"))
         after.append(dim(f"found by words now; by meaning after: {target.hint('work')}"))
